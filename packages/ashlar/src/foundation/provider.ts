@@ -1,0 +1,28 @@
+import type { MaybePromise } from "../support/index.ts";
+import type { Application } from "./application.ts";
+
+/**
+ * Brings a feature into an application. Listed in `PROVIDERS`, which says which features are on.
+ *
+ * All providers are registered first, in their order; then all are booted, in the same order; at the end all are shut
+ * down, in the reverse order.
+ */
+export abstract class Provider {
+  protected readonly application: Application;
+
+  constructor(application: Application) {
+    this.application = application;
+  }
+
+  /** Binds services to the container. It uses none: the others may not be there yet. */
+  register(): MaybePromise<void> {}
+
+  /** Uses services: adds properties to the context, registers guards, listens to events. */
+  boot(): MaybePromise<void> {}
+
+  /** Lets go of what the feature holds (connections, timers). Called once, when the application shuts down. */
+  shutdown(): MaybePromise<void> {}
+}
+
+/** The class of a provider. */
+export type ProviderClass = new (application: Application) => Provider;

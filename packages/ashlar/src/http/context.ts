@@ -1,0 +1,41 @@
+import type { RegisteredUser } from "../support/index.ts";
+import { HttpRequest } from "./request.ts";
+import { HttpResponse } from "./response.ts";
+import type { HttpServices, RouteMatch } from "./services.ts";
+
+/**
+ * One request on its way through the application, and all that belongs to it.
+ *
+ * Each application extends this class once, at boot; providers add lazy properties (`auth`, `view`, …) to that class.
+ * Nothing about a request is kept anywhere else.
+ */
+export class HttpContext {
+  /** The request as it came in. */
+  readonly request: HttpRequest;
+  /** What the context needs of its application. */
+  readonly services: HttpServices;
+  /** The user loaded for the guard in force; written by the guards alone, read through `request.user()`. */
+  currentUser: RegisteredUser | null = null;
+  #response: HttpResponse | null = null;
+
+  /**
+   * @param raw the platform's request
+   * @param services what the context needs of its application
+   * @param match the route that answers, or `null` where none matched
+   */
+  constructor(raw: Request, services: HttpServices, match: RouteMatch | null) {
+    this.services = services;
+    this.request = new HttpRequest(raw, this, match);
+  }
+
+  /** The answer under construction; made when it is first asked for. */
+  get response(): HttpResponse {
+    this.#response ??= new HttpResponse(this);
+    return this.#response;
+  }
+
+  /** The answer under construction, or `null` where nobody has asked for it yet. */
+  get startedResponse(): HttpResponse | null {
+    return this.#response;
+  }
+}

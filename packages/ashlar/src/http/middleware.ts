@@ -1,0 +1,31 @@
+import type { HttpContext } from "./context.ts";
+
+/** Runs the rest of the pipeline; gives what the handler, or a middleware nearer to it, returned. */
+export type Next = () => unknown;
+
+/** A middleware written as a function. */
+export type MiddlewareFunction = (context: HttpContext, next: Next, ...args: string[]) => unknown;
+
+/**
+ * A middleware written as a class. One instance is made at boot and serves every request, so it keeps nothing of one.
+ */
+export interface Middleware {
+  /**
+   * Handles the request: returns `next()` to go on, or anything a handler may return to answer instead.
+   *
+   * @param context the request at hand
+   * @param next the rest of the pipeline; to see its outcome, `await` it
+   * @param args what stands after the colon where the route names the middleware: `guard:jwt` gives `"jwt"`
+   */
+  handle(context: HttpContext, next: Next, ...args: string[]): unknown;
+
+  /**
+   * Checks the arguments of one use in a routes file. Called at boot, once for each use.
+   *
+   * @throws any error of the framework; it ends the boot, with the route's place added to it
+   */
+  checkArguments?(...args: string[]): void;
+}
+
+/** The class of a middleware. `Services` is the application's container, which the instance is made with. */
+export type MiddlewareClass<Services = never> = new (services: Services) => Middleware;

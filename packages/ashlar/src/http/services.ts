@@ -1,0 +1,44 @@
+import type { Dictionary } from "../support/index.ts";
+import type { BodyLimits } from "./body.ts";
+
+/** Values for the parameters of a route's pattern, by name. */
+export type RouteParameters = Readonly<Dictionary<string | number | null | undefined>>;
+
+/** Values for the query of a URL, by name. */
+export type QueryParameters = Readonly<Dictionary<string | number | boolean | null | undefined>>;
+
+/** Makes URLs from the names of routes. */
+export interface UrlGenerator {
+  /**
+   * The path of a named route.
+   *
+   * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`
+   */
+  to(name: string, parameters?: RouteParameters, query?: QueryParameters): string;
+}
+
+/** What a context needs of its application; one frozen object for all requests. */
+export interface HttpServices {
+  readonly urls: UrlGenerator;
+  readonly limits: BodyLimits;
+  /** The origin of `APP_URL`, such as `https://shop.example`; `null` where it is not configured. */
+  readonly appUrl: string | null;
+}
+
+/** What a request can know of the route it was matched to. */
+export interface RouteInfo {
+  readonly name: string | null;
+  /** The pattern as it was written, prefixes included: `/orders/@id:int`. */
+  readonly pattern: string;
+  readonly methods: readonly string[];
+  /** The middleware in force, outermost first, as written: `guard:jwt`. */
+  readonly middleware: readonly string[];
+  /** Whether the route answers JSON whatever the caller accepts, errors included. */
+  readonly answersJson: boolean;
+}
+
+/** A route, and what its pattern captured from the URL (decoded; `null` for an optional parameter that is absent). */
+export interface RouteMatch {
+  readonly route: RouteInfo;
+  readonly params: Readonly<Dictionary<string | null>>;
+}

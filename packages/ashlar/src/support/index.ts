@@ -1,0 +1,14 @@
+export { currentDate, now, nowInSeconds, setClock } from "./clock.ts";
+export { dictionary, isPlainObject, isPrototypeName } from "./dictionary.ts";
+export {
+  AshlarError,
+  type AshlarErrorOptions,
+  ConfigurationError,
+  ERRORS,
+  type ErrorCode,
+  type FieldErrors,
+  ValidationError,
+} from "./errors.ts";
+export { nearest, suggestion } from "./nearest.ts";
+export type { Register, RegisteredUser } from "./register.ts";
+export type { Constructor, Dictionary, MaybePromise } from "./types.ts";

@@ -1,0 +1,9 @@
+/** A class that can be instantiated with any arguments. */
+// biome-ignore lint/suspicious/noExplicitAny: TypeScript requires `any[]` of a class that a mixin extends.
+export type Constructor<T = object> = new (...args: any[]) => T;
+
+/** A value, or the promise of one. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** A plain object without a prototype: what the request's inputs are handed out as. */
+export type Dictionary<T = unknown> = { [key: string]: T };

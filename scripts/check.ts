@@ -1,0 +1,25 @@
+// Everything that must hold before a commit, one line each: `npm run check`. What fails prints its whole output.
+import { spawnSync } from "node:child_process";
+import { performance } from "node:perf_hooks";
+
+const steps: readonly (readonly [what: string, script: string])[] = [
+  ["build", "build"],
+  ["types", "types"],
+  ["lint and format", "lint"],
+  ["floors and cycles", "floors"],
+  ["unused exports, files and packages", "unused"],
+  ["built packages", "packaging"],
+];
+
+let failed = 0;
+for (const [what, script] of steps) {
+  const start = performance.now();
+  const { status, stdout, stderr } = spawnSync("npm", ["run", "--silent", script], { encoding: "utf8" });
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  console.log(`${status === 0 ? "ok    " : "FAILED"} ${what} (${seconds} s)`);
+  if (status !== 0) {
+    failed++;
+    console.log(stdout + stderr);
+  }
+}
+process.exitCode = failed === 0 ? 0 : 1;

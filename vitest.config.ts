@@ -1,0 +1,25 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const source = fileURLToPath(new URL("./packages/ashlar/src", import.meta.url));
+
+// Where a machine that runs the tests wants their counts as JSON, it names a file.
+const report = process.env.ASHLAR_TEST_REPORT;
+
+export default defineConfig({
+  resolve: {
+    // Tests of generated applications import the framework by name; here that is its source.
+    alias: [
+      { find: /^ashlar$/, replacement: `${source}/index.ts` },
+      { find: /^ashlar\/jwt$/, replacement: `${source}/security/jwt/index.ts` },
+      { find: /^ashlar\/([a-z]+)$/, replacement: `${source}/$1/index.ts` },
+    ],
+  },
+  test: {
+    include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    reporters: report ? ["default", "json"] : ["default"],
+    ...(report ? { outputFile: { json: report } } : {}),
+  },
+});
