@@ -1,4 +1,8 @@
+import type { Router } from "../routing/index.ts";
 import { AshlarError, suggestion } from "../support/index.ts";
+import type { Application } from "./application.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Logger } from "./logger.ts";
 
 /**
  * The keys of the container and what each holds. A feature adds its own by declaration merging:
@@ -8,12 +12,19 @@ import { AshlarError, suggestion } from "../support/index.ts";
  * ```
  */
 export interface Services {
+  application: Application;
+  config: Configuration;
+  logger: Logger;
+  /** The compiled routes; there from the providers' boot on. */
+  router: Router;
   /** Where the web routes file stands, relative to the application's root, without extension. */
   "routes.location": string;
   /** Where the API routes file stands, relative to the application's root, without extension. */
   "routes.api.location": string;
   /** What every path of the API routes file begins with, such as `/api`. */
   "routes.api.prefix": string;
+  /** The application's own compilers for route parameters: `{ year: /\d{4}/ }` for `@year:year`. */
+  "routes.compilers": Readonly<Record<string, RegExp>>;
 }
 
 /** A key of the container. */

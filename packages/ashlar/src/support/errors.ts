@@ -39,6 +39,7 @@ export const ERRORS = {
   // Responses
   E_INVALID_HEADER: [500, "A header's name or value holds characters that are not allowed."],
   E_INVALID_COOKIE: [500, "A cookie's name, value or attributes are not valid."],
+  E_INVALID_REDIRECT: [500, "The address to redirect to is not allowed."],
   E_UNSERIALIZABLE_RESULT: [500, "What the handler returned cannot be turned into a response."],
   // Tokens and keys
   E_JWT_KEY: [500, "The key does not fit the algorithm."],
@@ -46,6 +47,7 @@ export const ERRORS = {
   E_JWT_CLAIMS: [500, "The claims of the token to sign are not valid."],
   E_JWT_INVALID: [401, "The token is not valid."],
   E_WEAK_SECRET: [500, "The secret is missing or too weak."],
+  E_INVALID_VALUE: [500, "The value is too large, or not of a kind that can be signed or sealed."],
   // Passwords
   E_INVALID_PASSWORD_HASH: [500, "The stored password hash is not in a known format."],
   E_INVALID_PASSWORD: [422, "The password is not acceptable."],
@@ -54,16 +56,19 @@ export const ERRORS = {
   E_UNIQUE_VIOLATION: [409, "A record with this value exists already."],
   E_FOREIGN_KEY_VIOLATION: [409, "A record refers to one that does not exist, or is still referred to."],
   E_NOT_NULL_VIOLATION: [500, "A required column has no value."],
+  E_INVALID_QUERY: [500, "The query names a column, or holds a value, that is not allowed."],
   E_MIGRATION: [500, "A migration could not be run."],
   // Authentication
   E_UNKNOWN_GUARD: [500, "No guard has this name."],
   E_UNSUPPORTED_GUARD_OPERATION: [500, "This guard does not support the operation."],
   E_INVALID_MODEL: [500, "The model cannot be used as a user."],
+  // Uploaded files
+  E_FILE_EXISTS: [500, "A file is there already."],
   // Views
   E_VIEW: [500, "The view could not be rendered."],
   // Commands
   E_COMMAND: [500, "The command could not be carried out."],
-} as const satisfies Record<string, readonly [status: number, sentence: string]>;
+} as const;
 
 /** A code from the closed registry {@link ERRORS}. */
 export type ErrorCode = keyof typeof ERRORS;

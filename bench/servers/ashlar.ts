@@ -1,0 +1,51 @@
+// Ashlar as a newcomer gets it: the token checked by the api stack, the row fetched through the model.
+import { createApplication, HttpKernel, Route } from "ashlar";
+import { ApiProvider, AuthenticatesTokens, JWTAuthenticationMiddleware } from "ashlar/api";
+import { Authenticates, AuthProvider, GuardMiddleware } from "ashlar/auth";
+import { compose, DatabaseProvider, Model } from "ashlar/database";
+import { EventProvider } from "ashlar/events";
+import { DATABASE, SECRET } from "../fixtures.ts";
+
+class User extends compose(Model, Authenticates, AuthenticatesTokens) {
+  static override table = "users";
+  static override hidden = ["password", "api_token"];
+  declare id: number;
+  declare name: string;
+  declare email: string;
+}
+
+class Kernel extends HttpKernel {
+  override routeMiddleware = { web: [], api: [JWTAuthenticationMiddleware], guard: [GuardMiddleware] };
+}
+
+const application = await createApplication({
+  kernel: Kernel,
+  providers: [EventProvider, DatabaseProvider, AuthProvider, ApiProvider],
+  environment: { APP_ENV: "production", APP_URL: "http://127.0.0.1", APP_KEY: SECRET },
+  config: {
+    app: { APP: { name: "bench", url: "http://127.0.0.1", key: SECRET } },
+    database: { DATABASES: { default: "sqlite", sqlite: { driver: "sqlite", path: DATABASE } } },
+    api: {
+      DRIVERS: {
+        jwt: {
+          algorithm: "HS512",
+          secret: SECRET,
+          model: User,
+          expires: null,
+          authenticates: process.env.AUTHENTICATES === "true",
+          version: null,
+        },
+      },
+    },
+  },
+  routes: [
+    Route.get("/json", () => ({ hello: "world" })),
+    Route.get("/users/@id", ({ request, token }) => ({ id: request.param("id"), user: token?.sub })).middleware("api"),
+    Route.get("/accounts/@id", ({ request }) => {
+      const user = request.user() as User;
+      return { id: request.param("id"), name: user.name, email: user.email };
+    }).middleware("api", "guard:jwt"),
+  ],
+});
+
+await application.listen({ port: Number(process.env.PORT), hostname: "127.0.0.1" });

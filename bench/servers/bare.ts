@@ -1,0 +1,49 @@
+// The measure: node:http, the token checked by hand, the row fetched by a prepared statement.
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createServer, type ServerResponse } from "node:http";
+import { DatabaseSync } from "node:sqlite";
+import { DATABASE, SECRET } from "../fixtures.ts";
+
+const database = new DatabaseSync(DATABASE);
+const findByDigest = database.prepare("SELECT * FROM users WHERE id = ? AND api_token = ?");
+
+interface Claims {
+  sub: string;
+  iat: number;
+  exp?: number;
+}
+
+function verify(token: string): Claims | null {
+  const dot = token.lastIndexOf(".");
+  const expected = createHmac("sha512", SECRET).update(token.slice(0, dot)).digest();
+  const given = Buffer.from(token.slice(dot + 1), "base64url");
+  if (expected.length !== given.length || !timingSafeEqual(expected, given)) return null;
+  const claims = JSON.parse(Buffer.from(token.slice(token.indexOf(".") + 1, dot), "base64url").toString()) as Claims;
+  return claims.exp !== undefined && claims.exp <= Date.now() / 1000 ? null : claims;
+}
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    "Content-Type": "application/json; charset=utf-8",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Length": Buffer.byteLength(text),
+  });
+  response.end(text);
+}
+
+createServer((request, response) => {
+  const url = request.url!;
+  if (url === "/json") return answer(response, 200, { hello: "world" });
+  const token = request.headers.authorization?.slice("Bearer ".length);
+  const claims = token === undefined ? null : verify(token);
+  if (claims === null) return answer(response, 401, { error: "unauthorized" });
+  if (url.startsWith("/users/")) return answer(response, 200, { id: url.slice("/users/".length), user: claims.sub });
+  if (url.startsWith("/accounts/")) {
+    const digest = createHash("sha256").update(token!).digest("base64url");
+    const row = findByDigest.get(Number(claims.sub), digest) as { id: number; name: string; email: string } | undefined;
+    if (row === undefined) return answer(response, 401, { error: "unauthorized" });
+    return answer(response, 200, { id: url.slice("/accounts/".length), name: row.name, email: row.email });
+  }
+  answer(response, 404, { error: "not found" });
+}).listen(Number(process.env.PORT), "127.0.0.1");

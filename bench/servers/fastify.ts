@@ -1,0 +1,41 @@
+// Fastify with @fastify/jwt, as its documentation shows it.
+import { createHash } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
+import jwt from "@fastify/jwt";
+import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
+import { DATABASE, SECRET } from "../fixtures.ts";
+
+const database = new DatabaseSync(DATABASE);
+const findByDigest = database.prepare("SELECT * FROM users WHERE id = ? AND api_token = ?");
+
+const fastify = Fastify();
+await fastify.register(jwt, { secret: SECRET, verify: { algorithms: ["HS512"] } });
+
+async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  try {
+    await request.jwtVerify();
+  } catch {
+    await reply.code(401).send({ error: "unauthorized" });
+  }
+}
+
+fastify.get("/json", (_request, reply) => reply.header("X-Content-Type-Options", "nosniff").send({ hello: "world" }));
+
+fastify.get<{ Params: { id: string } }>("/users/:id", { onRequest: authenticate }, (request, reply) =>
+  reply
+    .header("X-Content-Type-Options", "nosniff")
+    .send({ id: request.params.id, user: (request.user as { sub: string }).sub }),
+);
+
+fastify.get<{ Params: { id: string } }>("/accounts/:id", { onRequest: authenticate }, (request, reply) => {
+  const token = request.headers.authorization!.slice("Bearer ".length);
+  const digest = createHash("sha256").update(token).digest("base64url");
+  const { sub } = request.user as { sub: string };
+  const row = findByDigest.get(Number(sub), digest) as { name: string; email: string } | undefined;
+  if (row === undefined) return reply.code(401).send({ error: "unauthorized" });
+  return reply
+    .header("X-Content-Type-Options", "nosniff")
+    .send({ id: request.params.id, name: row.name, email: row.email });
+});
+
+await fastify.listen({ port: Number(process.env.PORT), host: "127.0.0.1" });

@@ -1,0 +1,54 @@
+import { installAuth } from "../auth/index.ts";
+import { Provider } from "../foundation/index.ts";
+import { apiConfiguration, type JwtConfiguration } from "./configuration.ts";
+import { JwtGuard } from "./jwt-guard.ts";
+import { PresentedToken } from "./presented-token.ts";
+import { JWT_GUARD, TokenService } from "./token-service.ts";
+
+declare module "../foundation/container.ts" {
+  interface Services {
+    /** Issues, verifies and renews API tokens. */
+    api: TokenService;
+  }
+}
+
+/**
+ * Brings API tokens into the application: the guard `jwt`, `context.apiToken`, and what the token endpoints and
+ * `JWTAuthenticationMiddleware` stand on. Configured by `DRIVERS.jwt` of `config/api.ts`.
+ */
+export class ApiProvider extends Provider {
+  override register(): void {
+    const { container } = this.application;
+    installAuth(this.application);
+    container.singleton("api", () => this.#makeService());
+  }
+
+  /**
+   * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM` where
+   * `config/api.ts` cannot work
+   */
+  override boot(): void {
+    const { container } = this.application;
+    const service = container.make("api");
+    const { model } = service.configuration;
+    model.tokenService = service;
+    container.make("auth").registerDriver(JWT_GUARD, ({ name }) => (context) => new JwtGuard(name, context, model), model);
+    this.application.contextProperty("apiToken", (context) => new PresentedToken(context, service));
+  }
+
+  #makeService(): TokenService {
+    const { config, container } = this.application;
+    const configuration = apiConfiguration(config.has("api") ? config.section("api") : {});
+    this.#warnOfEndlessTokens(configuration);
+    const events = container.has("events") ? container.make("events") : null;
+    return new TokenService(configuration, events, container.make("logger"));
+  }
+
+  #warnOfEndlessTokens({ expiresInMinutes, authenticates }: JwtConfiguration): void {
+    if (this.application.environment !== "production" || expiresInMinutes !== null || authenticates) return;
+    this.application.logger.warn(
+      "API tokens never expire and cannot be revoked. Set DRIVERS.jwt.expires to a number of minutes in config/api.ts, " +
+        "or authenticates to true.",
+    );
+  }
+}

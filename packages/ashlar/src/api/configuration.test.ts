@@ -1,0 +1,170 @@
+import { generateKeyPairSync } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { Member, Person } from "../../test/support/people.ts";
+import { apiConfiguration } from "./configuration.ts";
+
+const SECRET = "a".repeat(10) + "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const OTHER = "Z".repeat(10) + "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/** The configuration that a driver's options give, next to a secret and a model that can be used. */
+function configured(options: object = {}) {
+  return apiConfiguration({ DRIVERS: { jwt: { secret: SECRET, model: Member, ...options } } });
+}
+
+describe("the source's table of options", () => {
+  test("every option has the default of the generated file, and those beyond it one that changes nothing", () => {
+    const { signingKey, verificationKeys, ...rest } = configured();
+    expect([signingKey.algorithm, verificationKeys.map((key) => key.algorithm)]).toEqual(["HS512", ["HS512"]]);
+    expect(rest).toEqual({
+      model: Member,
+      expiresInMinutes: null,
+      authenticates: false,
+      version: null,
+      issuer: null,
+      audience: null,
+      reauthWithinMinutes: null,
+      tokenInQuery: true,
+      clockSkewSeconds: 30,
+    });
+  });
+
+  test("every option is taken", () => {
+    const { signingKey, verificationKeys, ...rest } = configured({
+      algorithm: "HS256",
+      previousSecrets: [OTHER],
+      expires: 60,
+      authenticates: true,
+      version: "2",
+      issuer: "https://shop.example",
+      audience: "shop",
+      reauthWithin: 10_080,
+      tokenInQuery: false,
+      clockSkew: 5,
+    });
+    expect([signingKey.algorithm, verificationKeys.map((key) => key.algorithm)]).toEqual(["HS256", ["HS256", "HS256"]]);
+    expect(rest).toEqual({
+      model: Member,
+      expiresInMinutes: 60,
+      authenticates: true,
+      version: "2",
+      issuer: "https://shop.example",
+      audience: "shop",
+      reauthWithinMinutes: 10_080,
+      tokenInQuery: false,
+      clockSkewSeconds: 5,
+    });
+  });
+
+  test("it is frozen", () => {
+    expect(Object.isFrozen(configured())).toBe(true);
+  });
+});
+
+describe("S1 the algorithm", () => {
+  test.each(["none", "None", "NONE", "nOnE", "HS1", "hs512", "", "__proto__", 512, {}])("%j cannot be configured", (it) => {
+    expect(() => configured({ algorithm: it })).toThrow(
+      expect.objectContaining({
+        code: "E_JWT_ALGORITHM",
+        message: expect.stringMatching(/^config\/api\.ts: DRIVERS\.jwt\.algorithm: /),
+      }),
+    );
+  });
+});
+
+describe("S2 the secret fits its family", () => {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const pem = privateKey.export({ type: "pkcs8", format: "pem" });
+
+  test.each([
+    ["a private key", pem],
+    ["a public key", publicKey.export({ type: "spki", format: "pem" })],
+    ["a JWK", JSON.stringify(publicKey.export({ format: "jwk" }))],
+    ["a set of JWKs", JSON.stringify({ keys: [publicKey.export({ format: "jwk" })] })],
+  ])("%s is no secret of an HMAC", (_, secret) => {
+    expect(() => configured({ algorithm: "HS256", secret })).toThrow(
+      expect.objectContaining({
+        code: "E_JWT_KEY",
+        message: expect.stringMatching(/^config\/api\.ts: DRIVERS\.jwt\.secret: /),
+      }),
+    );
+  });
+
+  test("an algorithm with key pairs takes the private key in PEM, and verifies with its public key", () => {
+    const { signingKey, verificationKeys } = configured({ algorithm: "ES256", secret: pem });
+    expect([signingKey.algorithm, verificationKeys.map((key) => key.algorithm)]).toEqual(["ES256", ["ES256"]]);
+  });
+
+  test("an algorithm with key pairs takes no other key", () => {
+    expect(() => configured({ algorithm: "ES256" })).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
+    expect(() => configured({ algorithm: "RS256", secret: pem })).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
+  });
+
+  test("a former secret is held against the same rules, and the error says which it is", () => {
+    expect(() => configured({ previousSecrets: [OTHER, "short"] })).toThrow(
+      /^config\/api\.ts: DRIVERS\.jwt\.previousSecrets\[1\]: /,
+    );
+  });
+});
+
+describe("S12 a missing or weak secret", () => {
+  test.each([
+    ["is not set", undefined],
+    ["is null", null],
+    ["is blank", ""],
+    ["is shorter than its hash", "a".repeat(63)],
+  ])("%s: an error with the command that mends it, and without the secret", (_, secret) => {
+    const failing = () => configured({ secret });
+    expect(failing).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
+    expect(failing).toThrow(/^config\/api\.ts: DRIVERS\.jwt\.secret: .*npx ashlar api:install/);
+    expect(failing).not.toThrow(/aaa/);
+  });
+});
+
+describe("S9 spans of time", () => {
+  const wrong = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, "60", "", true, [60]];
+  const cases = ["expires", "reauthWithin", "clockSkew"].flatMap((option) => wrong.map((value) => [option, value] as const));
+
+  test.each(cases)("%s: %o is an error", (option, value) => {
+    expect(() => configured({ [option]: value })).toThrow(`config/api.ts: DRIVERS.jwt.${option}: `);
+  });
+});
+
+describe("everything else", () => {
+  test.each([
+    ["authenticates", "yes"],
+    ["tokenInQuery", 0],
+    ["version", Number.NaN],
+    ["version", {}],
+    ["version", true],
+    ["issuer", ""],
+    ["issuer", 5],
+    ["audience", ["shop"]],
+    ["previousSecrets", SECRET],
+  ])("%s: %j is an error that says where", (option, value) => {
+    expect(() => configured({ [option]: value })).toThrow(`config/api.ts: DRIVERS.jwt.${option}: `);
+  });
+
+  test("an option that does not exist is named, with the one that was meant", () => {
+    expect(() => configured({ expire: 60 })).toThrow(
+      'config/api.ts: DRIVERS.jwt.expire: it is not a known option. Did you mean "expires"?',
+    );
+  });
+
+  test.each([[{}], [{ DRIVERS: {} }], [{ DRIVERS: { jwt: null } }], [{ DRIVERS: [] }]])(
+    "a section without the driver is an error with the command that writes it: %j",
+    (section) => {
+      expect(() => apiConfiguration(section)).toThrow("config/api.ts: DRIVERS.jwt: it is missing. Run npx ashlar api:install");
+    },
+  );
+
+  test.each([
+    ["no class", "User", "it is not the class of a model"],
+    ["nothing", undefined, "it is not the class of a model"],
+    ["a class that is no user", class Stone {}, "Stone lacks what the mixin Authenticates gives"],
+    ["a user without tokens", Person, "Person lacks what the mixin AuthenticatesTokens gives"],
+  ])("a model that is %s is an error that names what it lacks", (_, model, message) => {
+    expect(() => configured({ model })).toThrow(
+      expect.objectContaining({ code: "E_INVALID_MODEL", message: expect.stringContaining(message) }),
+    );
+  });
+});

@@ -1,0 +1,26 @@
+import { type Authenticatable, Guard } from "../auth/index.ts";
+import type { TokenBearer } from "./token-model.ts";
+
+/**
+ * Knows a request's user by its API token.
+ *
+ * A login by this guard is for the request alone: the caller gets hold of it by the token that `generateJwt()` of the
+ * user makes. A logout voids the user's active token.
+ *
+ * Security: with `authenticates` off no request looks into the database, so a voided token is accepted until it expires.
+ */
+export class JwtGuard extends Guard {
+  override get challenge(): string {
+    return this.context.apiToken.challenge;
+  }
+
+  protected override retrieve(): Promise<TokenBearer | null> {
+    return this.context.apiToken.user();
+  }
+
+  protected override persist(): void {}
+
+  protected override async forget(user: Authenticatable | null): Promise<void> {
+    await (user as TokenBearer | null)?.storeTokenDigest(null);
+  }
+}

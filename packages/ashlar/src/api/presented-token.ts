@@ -1,0 +1,102 @@
+import { type HttpContext, hasBody, requestSearch } from "../http/index.ts";
+import { AshlarError } from "../support/index.ts";
+import type { TokenBearer } from "./token-model.ts";
+import type { RefusedToken, TokenClaims, TokenService, TokenVerification } from "./token-service.ts";
+
+declare module "../http/context.ts" {
+  interface HttpContext {
+    /** The API token that the request carries, and what it says. */
+    readonly apiToken: PresentedToken;
+  }
+}
+
+const INPUT = "token";
+
+/** The API token of one request: looked for, verified and matched to its user at most once each. */
+export class PresentedToken {
+  readonly #context: HttpContext;
+  readonly #service: TokenService;
+  #value: string | null | undefined;
+  #verification: TokenVerification | null | undefined;
+
+  constructor(context: HttpContext, service: TokenService) {
+    this.#context = context;
+    this.#service = service;
+  }
+
+  /**
+   * The token as it was sent, in the `Authorization` header (RFC 6750 §2.1) or as the input `token`; `null`: none was.
+   *
+   * @throws `E_CONFLICTING_TOKENS` where header and input hold different tokens
+   */
+  get value(): string | null {
+    if (this.#value === undefined) this.#value = this.#find();
+    return this.#value;
+  }
+
+  /**
+   * What the token says, verified without a look into the database; `null` where there is none or it is not valid.
+   *
+   * @throws `E_CONFLICTING_TOKENS`
+   */
+  get claims(): TokenClaims | null {
+    if (this.#verification === undefined) this.#verification = this.#verify();
+    return this.#verification !== null && "claims" in this.#verification ? this.#verification.claims : null;
+  }
+
+  /** The value of `WWW-Authenticate` where the token is not accepted (RFC 6750 §3). */
+  get challenge(): string {
+    return this.value === null ? "Bearer" : 'Bearer error="invalid_token"';
+  }
+
+  /**
+   * The user that the token proves, or `null`. With `authenticates` it must be the user's active token.
+   *
+   * @throws `E_CONFLICTING_TOKENS`
+   */
+  async user(): Promise<TokenBearer | null> {
+    const { claims, value } = this;
+    if (claims === null || value === null) return null;
+    if (!this.#service.configuration.authenticates) return this.#service.findUser(claims);
+    const user = await this.#service.findActiveUser(value, claims);
+    if (user === null) this.#refuse({ failure: "inactive", userId: claims.sub });
+    return user;
+  }
+
+  /** The error that refuses the request: the same for every reason, and the reason in none of it. */
+  refusal(): AshlarError {
+    const code = this.value === null ? "E_UNAUTHENTICATED" : "E_INVALID_TOKEN";
+    return new AshlarError(code, undefined, { headers: { "WWW-Authenticate": this.challenge } });
+  }
+
+  #find(): string | null {
+    const { request } = this.#context;
+    const header = request.bearerToken();
+    const input = this.#input();
+    if (header === null || input === null || header === input) return header ?? input;
+    // Whoever checks one of the two and uses the other can be led to act for somebody else.
+    throw new AshlarError("E_CONFLICTING_TOKENS");
+  }
+
+  /** The input; what is no text, or blank, is no token. Where none can be, nothing is parsed to find that out. */
+  #input(): string | null {
+    const { request } = this.#context;
+    const { tokenInQuery } = this.#service.configuration;
+    const mayBeInQuery = tokenInQuery && requestSearch(request.raw) !== "";
+    if (!mayBeInQuery && !hasBody(request.raw)) return null;
+    const value = tokenInQuery ? request.input(INPUT) : request.body[INPUT];
+    return typeof value === "string" && value !== "" ? value : null;
+  }
+
+  #verify(): TokenVerification | null {
+    const { value } = this;
+    if (value === null) return null;
+    const verification = this.#service.verify(value);
+    if ("failure" in verification) this.#refuse(verification);
+    return verification;
+  }
+
+  #refuse(refused: RefusedToken): void {
+    this.#service.refused(refused, this.#context.request.throttleAddress);
+  }
+}

@@ -1,0 +1,61 @@
+import type { Container } from "../foundation/index.ts";
+import type { HttpContext, HttpResponse } from "../http/index.ts";
+import { AshlarError, type FieldErrors, ValidationError } from "../support/index.ts";
+import type { TokenBearer } from "./token-model.ts";
+import { JWT_GUARD, type TokenService } from "./token-service.ts";
+
+/** Answers at the token endpoints. */
+export class TokenController {
+  readonly #service: TokenService;
+
+  constructor(container: Container) {
+    this.#service = container.make("api");
+  }
+
+  /**
+   * Answers a username and a password with a new API token.
+   *
+   * @throws `E_INVALID_CREDENTIALS`; `E_INVALID_INPUT` where one of the two is missing or not text
+   */
+  async issue(context: HttpContext): Promise<HttpResponse> {
+    const { username, password } = texts(context, ["username", "password"]);
+    const user = await context.auth.guard(JWT_GUARD).attempt(username, password);
+    if (user === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
+    const { throttleAddress } = context.request;
+    return tokenAnswer(context, await this.#service.issueTo(user as unknown as TokenBearer, throttleAddress));
+  }
+
+  /**
+   * Answers an API token, which may have expired, with a new one in its place.
+   *
+   * @throws `E_INVALID_TOKEN`; `E_INVALID_INPUT` where it is missing or not text
+   */
+  async renew(context: HttpContext): Promise<HttpResponse> {
+    const { token } = texts(context, ["token"]);
+    const renewed = await this.#service.renew(token, context.request.throttleAddress);
+    if (renewed === null) throw refusal("E_INVALID_TOKEN", 'Bearer error="invalid_token"');
+    return tokenAnswer(context, renewed);
+  }
+}
+
+/** RFC 6749 §5.1: what carries a token is never stored by a cache. */
+function tokenAnswer({ response }: HttpContext, token: string): HttpResponse {
+  return response.header("Cache-Control", "no-store").json({ data: token });
+}
+
+function refusal(code: "E_INVALID_CREDENTIALS" | "E_INVALID_TOKEN", challenge: string): AshlarError {
+  return new AshlarError(code, undefined, { headers: { "WWW-Authenticate": challenge } });
+}
+
+/** Inputs of the body that must be there as text; those of the query, which others log, do not count. */
+function texts<Name extends string>(context: HttpContext, names: readonly Name[]): Record<Name, string> {
+  const { body } = context.request;
+  const errors: FieldErrors = {};
+  for (const name of names) {
+    const value = body[name];
+    if (value === undefined || value === null || value === "") errors[name] = [`The ${name} is required.`];
+    else if (typeof value !== "string") errors[name] = [`The ${name} must be text.`];
+  }
+  if (Object.keys(errors).length > 0) throw new ValidationError(errors);
+  return body as Record<Name, string>;
+}

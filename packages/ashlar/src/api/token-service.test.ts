@@ -1,0 +1,286 @@
+import fc from "fast-check";
+import { generateKeyPairSync } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Member, Person } from "../../test/support/people.ts";
+import { createLogger } from "../foundation/index.ts";
+import { createSigningKey, type JwtClaims, signJwt } from "../security/jwt/index.ts";
+import { digest } from "../security/index.ts";
+import { setClock } from "../support/index.ts";
+import { apiConfiguration } from "./configuration.ts";
+import { TokenService, type TokenVerification } from "./token-service.ts";
+
+const SECRET = "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ-one";
+const OTHER_SECRET = "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ-two";
+const START = 1_900_000_000;
+
+let seconds = START;
+beforeEach(async () => {
+  seconds = START;
+  setClock(() => seconds * 1000);
+  await Person.populate("correct horse battery");
+});
+afterEach(() => setClock(null));
+
+function service(options: object = {}): TokenService {
+  const configuration = apiConfiguration({ DRIVERS: { jwt: { secret: SECRET, model: Member, ...options } } });
+  const logger = createLogger({ name: "test", environment: "test", log: { level: "silent", requests: false } });
+  return new TokenService(configuration, null, logger);
+}
+
+/** A token that this or another party signed, with the claims given. */
+function signed(claims: object, secret = SECRET): string {
+  return signJwt(claims as JwtClaims, createSigningKey("HS512", secret));
+}
+
+function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString());
+}
+
+/** The subject of an accepted token, or why it was refused and whose it was. */
+function outcome(verification: TokenVerification): unknown {
+  return "claims" in verification ? verification.claims.sub : [verification.failure, verification.userId];
+}
+
+describe("issue()", () => {
+  test("a token holds the user's key, the time and 128 random bits, and nothing personal", () => {
+    const token = service().issue(1);
+    const [header] = token.split(".");
+    expect(JSON.parse(Buffer.from(header!, "base64url").toString())).toEqual({ alg: "HS512", typ: "JWT" });
+    expect(claimsOf(token)).toEqual({ sub: "1", iat: START, jti: expect.stringMatching(/^[\w-]{22}$/) });
+  });
+
+  test("expiry, version, issuer and audience are there where they are configured", () => {
+    const token = service({ expires: 60, version: 2, issuer: "https://shop.example", audience: "shop" }).issue("user-7");
+    expect(claimsOf(token)).toEqual({
+      sub: "user-7",
+      iat: START,
+      exp: START + 3600,
+      jti: expect.any(String),
+      ver: 2,
+      iss: "https://shop.example",
+      aud: "shop",
+    });
+  });
+
+  test("no two tokens are alike", () => {
+    const tokens = service();
+    expect(new Set(Array.from({ length: 1000 }, () => tokens.issue(1))).size).toBe(1000);
+  });
+
+  test("every token that is issued verifies, for any key, with any options", () => {
+    const versions = fc.oneof(fc.string(), fc.integer(), fc.constant(null));
+    const minutes = fc.oneof(fc.integer({ min: 1, max: 1e9 }), fc.constant(null));
+    const property = fc.property(fc.string({ minLength: 1 }), versions, minutes, (id, version, expires) => {
+      const tokens = service({ version, expires });
+      const verification = tokens.verify(tokens.issue(id));
+      expect(outcome(verification)).toBe(id.toWellFormed());
+    });
+    fc.assert(property, { numRuns: 200 });
+  });
+});
+
+describe("verify()", () => {
+  test.each([
+    ["garbage", "garbage", ["malformed", null]],
+    ["blank", "", ["malformed", null]],
+    ["two parts", "e30.e30", ["malformed", null]],
+    ["more than 8 KiB", "a".repeat(8193), ["too_large", null]],
+    ["a foreign secret", signed({ sub: "1" }, OTHER_SECRET), ["signature", null]],
+    [
+      "another algorithm",
+      signJwt({ sub: "1" }, createSigningKey("HS256", SECRET)),
+      ["algorithm", null],
+    ],
+    ["no subject", signed({ jti: "x" }), ["subject", null]],
+    ["a blank subject", signed({ sub: "" }), ["subject", null]],
+    ["issued in the future", signed({ sub: "1", iat: START + 31 }), ["not_yet_valid", null]],
+    ["not valid yet", signed({ sub: "1", nbf: START + 31 }), ["not_yet_valid", null]],
+    ["expired at this very second", signed({ sub: "1", exp: START }), ["expired", "1"]],
+    ["expired at the epoch", signed({ sub: "1", exp: 0 }), ["expired", "1"]],
+  ])("%s is refused", (_, token, expected) => {
+    expect(outcome(service().verify(token))).toEqual(expected);
+  });
+
+  test("another `typ`, or none, is refused", () => {
+    const key = createSigningKey("HS512", SECRET);
+    for (const typ of ["jwt", "at+jwt", "password-reset"]) {
+      expect(outcome(service().verify(signJwt({ sub: "1" }, key, { typ })))).toEqual(["type", null]);
+    }
+  });
+
+  test("a clock that is behind by less than the skew is tolerated", () => {
+    expect(outcome(service().verify(signed({ sub: "1", iat: START + 30, nbf: START + 30 })))).toBe("1");
+    expect(outcome(service({ clockSkew: 60 }).verify(signed({ sub: "1", iat: START + 60 })))).toBe("1");
+  });
+
+  test("issuer and audience must be the configured ones", () => {
+    const tokens = service({ issuer: "https://shop.example", audience: "shop" });
+    const right = { sub: "1", iss: "https://shop.example", aud: ["blog", "shop"] };
+    expect(outcome(tokens.verify(signed(right)))).toBe("1");
+    expect(outcome(tokens.verify(signed({ ...right, iss: "https://evil.example" })))).toEqual(["issuer", null]);
+    expect(outcome(tokens.verify(signed({ ...right, aud: "blog" })))).toEqual(["audience", null]);
+    expect(outcome(tokens.verify(signed({ sub: "1" })))).toEqual(["issuer", null]);
+  });
+
+  test("a token expires after the configured minutes, to the second", () => {
+    const tokens = service({ expires: 1 });
+    const token = tokens.issue(1);
+    seconds = START + 59;
+    expect(outcome(tokens.verify(token))).toBe("1");
+    seconds = START + 60;
+    expect(outcome(tokens.verify(token))).toEqual(["expired", "1"]);
+  });
+
+  test("a token without a lifetime gets the one that is configured later, counted from when it was issued", () => {
+    const token = service().issue(1);
+    const later = service({ expires: 1 });
+    seconds = START + 59;
+    expect(outcome(later.verify(token))).toBe("1");
+    seconds = START + 60;
+    expect(outcome(later.verify(token))).toEqual(["expired", "1"]);
+  });
+
+  test("without a configured lifetime a token never expires", () => {
+    const tokens = service();
+    const token = tokens.issue(1);
+    seconds = START + 100 * 365 * 86_400;
+    expect(outcome(tokens.verify(token))).toBe("1");
+  });
+
+  test.each([
+    [1, 2],
+    [1, "1"],
+    ["1", 1],
+    [1, null],
+    [null, 1],
+    [0, null],
+    ["", null],
+    ["a", "A"],
+  ])("S10 a token of version %j is refused where the version is %j", (before, after) => {
+    const token = service({ version: before }).issue(1);
+    expect(outcome(service({ version: before }).verify(token))).toBe("1");
+    expect(outcome(service({ version: after }).verify(token))).toEqual(["version", "1"]);
+  });
+
+  test("D7 the version is decided before the expiry", () => {
+    const token = service({ version: 1, expires: 1 }).issue(1);
+    seconds = START + 3600;
+    expect(outcome(service({ version: 2, expires: 1 }).verify(token))).toEqual(["version", "1"]);
+  });
+
+  test("S4 the first secret signs, all verify", () => {
+    const before = service().issue(1);
+    const rotated = service({ secret: OTHER_SECRET, previousSecrets: [SECRET] });
+    const after = rotated.issue(1);
+    expect([outcome(rotated.verify(before)), outcome(rotated.verify(after))]).toEqual(["1", "1"]);
+    expect(outcome(service().verify(after))).toEqual(["signature", null]);
+    expect(outcome(service({ secret: OTHER_SECRET }).verify(before))).toEqual(["signature", null]);
+  });
+
+  test("a key pair signs with its private half and verifies with its public one", () => {
+    for (const [algorithm, pair] of [
+      ["ES256", generateKeyPairSync("ec", { namedCurve: "P-256" })],
+      ["EdDSA", generateKeyPairSync("ed25519")],
+      ["RS256", generateKeyPairSync("rsa", { modulusLength: 2048 })],
+    ] as const) {
+      const secret = pair.privateKey.export({ type: "pkcs8", format: "pem" });
+      const tokens = service({ algorithm, secret });
+      expect(outcome(tokens.verify(tokens.issue(1)))).toBe("1");
+      expect(outcome(tokens.verify(service().issue(1)))).toEqual(["algorithm", null]);
+    }
+  });
+
+  test("no token that was changed in one character is accepted", () => {
+    const tokens = service();
+    const token = tokens.issue(1);
+    const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ é";
+    const change = fc.property(fc.nat(token.length - 1), fc.constantFrom(...characters), (at, character) => {
+      fc.pre(token[at] !== character);
+      const changed = token.slice(0, at) + character + token.slice(at + 1);
+      expect("failure" in tokens.verify(changed)).toBe(true);
+    });
+    fc.assert(change, { numRuns: 500 });
+  });
+});
+
+describe("renew()", () => {
+  /** A service, a user, and the user's active token. */
+  async function holder(options: object = {}) {
+    const tokens = service(options);
+    const user = (await Member.findByAuthId(1))!;
+    return { tokens, user, token: await tokens.issueTo(user, null) };
+  }
+
+  test("the active token is replaced by a new one, and the table holds the new one's digest", async () => {
+    const { tokens, user, token } = await holder();
+    expect(user.tokenDigest()).toBe(digest(token));
+    const renewed = await tokens.renew(token, null);
+    expect(outcome(tokens.verify(renewed!))).toBe("1");
+    expect(user.tokenDigest()).toBe(digest(renewed!));
+  });
+
+  test("a token that was renewed already is refused, and the new one stays active", async () => {
+    const { tokens, user, token } = await holder();
+    const renewed = await tokens.renew(token, null);
+    expect(await tokens.renew(token, null)).toBeNull();
+    expect(user.tokenDigest()).toBe(digest(renewed!));
+  });
+
+  test("S11 of many renewals of one token at once exactly one succeeds", async () => {
+    const { tokens, token } = await holder();
+    const renewed = await Promise.all(Array.from({ length: 50 }, () => tokens.renew(token, null)));
+    expect(renewed.filter((one) => one !== null)).toHaveLength(1);
+  });
+
+  test("an expired token is renewed, without a ceiling where none is configured", async () => {
+    const { tokens, token } = await holder({ expires: 1 });
+    seconds = START + 10 * 365 * 86_400;
+    const renewed = await tokens.renew(token, null);
+    expect(claimsOf(renewed!)).toMatchObject({ sub: "1", iat: seconds, exp: seconds + 60 });
+  });
+
+  test("with a ceiling an expired token is renewed within it, to the second", async () => {
+    const inTime = await holder({ expires: 1, reauthWithin: 2 });
+    seconds = START + 60 + 119;
+    expect(await inTime.tokens.renew(inTime.token, null)).not.toBeNull();
+    seconds = START;
+    const late = await holder({ expires: 1, reauthWithin: 2 });
+    seconds = START + 60 + 120;
+    expect(await late.tokens.renew(late.token, null)).toBeNull();
+  });
+
+  test("D8 a token of another version is not renewed", async () => {
+    const { token } = await holder({ version: 1 });
+    expect(await service({ version: 2 }).renew(token, null)).toBeNull();
+  });
+
+  test.each([
+    ["a token that nobody signed", () => `${signed({ sub: "1" }).slice(0, -4)}AAAA`],
+    ["a valid token that was never made active", () => service().issue(1)],
+    ["another user's key with the active token's digest in the table", () => service().issue(2)],
+    ["a valid token of a user that does not exist", () => service().issue(99)],
+    ["a token whose time has not come", () => signed({ sub: "1", iat: START + 3600 })],
+  ])("%s is not renewed, and the active token stays", async (_, make) => {
+    const { tokens, user, token } = await holder();
+    expect(await tokens.renew(make(), null)).toBeNull();
+    expect(user.tokenDigest()).toBe(digest(token));
+  });
+});
+
+describe("findActiveUser()", () => {
+  test("finds the user whose active token it is, and nobody for any other", async () => {
+    const tokens = service();
+    const user = (await Member.findByAuthId(1))!;
+    const token = await tokens.issueTo(user, null);
+    const find = async (presented: string) => {
+      const verification = tokens.verify(presented);
+      return "claims" in verification ? ((await tokens.findActiveUser(presented, verification.claims))?.authId() ?? null) : null;
+    };
+    expect(await find(token)).toBe(1);
+    expect(await find(tokens.issue(1))).toBeNull();
+    expect(await find(tokens.issue(2))).toBeNull();
+    expect(await find(tokens.issue(99))).toBeNull();
+    await user.storeTokenDigest(null);
+    expect(await find(token)).toBeNull();
+  });
+});

@@ -1,0 +1,156 @@
+import type { UserId } from "../auth/index.ts";
+import type { Events } from "../events/index.ts";
+import type { Logger } from "../foundation/index.ts";
+import { type JwtClaims, type JwtFailure, type JwtVerifyOptions, signJwt, tryVerifyJwt } from "../security/jwt/index.ts";
+import { digest, digestEquals, randomToken } from "../security/index.ts";
+import { currentDate, nowInSeconds } from "../support/index.ts";
+import type { JwtConfiguration } from "./configuration.ts";
+import type {} from "./events.ts";
+import type { TokenBearer, TokenModel } from "./token-model.ts";
+
+/** The name of the guard, and of its driver, that knows a request's user by its API token. */
+export const JWT_GUARD = "jwt";
+
+/** Why an API token was refused; `inactive` is one that is valid and not the active token of any user. */
+export type TokenFailure = JwtFailure | "version" | "inactive";
+
+/** A token that was refused. */
+export interface RefusedToken {
+  readonly failure: TokenFailure;
+  /** Whose token it is; `null` where its signature, and so what it says, cannot be trusted. */
+  readonly userId: string | null;
+}
+
+/** The claims of an API token: `sub` is always there. */
+export interface TokenClaims extends JwtClaims {
+  readonly sub: string;
+}
+
+/** The claims of a valid token, or why it was refused. */
+export type TokenVerification = { readonly claims: TokenClaims } | RefusedToken;
+
+const TOKEN_ID_BYTES = 16;
+
+/** Issues, verifies and renews API tokens. Bound to the container as `api`. */
+export class TokenService {
+  readonly configuration: JwtConfiguration;
+  readonly #model: TokenModel;
+  readonly #rules: JwtVerifyOptions;
+  readonly #events: Events | null;
+  readonly #logger: Logger;
+
+  constructor(configuration: JwtConfiguration, events: Events | null, logger: Logger) {
+    const { issuer, audience, clockSkewSeconds, model } = configuration;
+    this.configuration = configuration;
+    this.#model = model;
+    this.#events = events;
+    this.#logger = logger;
+    this.#rules = Object.freeze({
+      requireSubject: true,
+      clockSkewSeconds,
+      // The version is decided before the expiry, so that an outdated token is never told to be merely expired.
+      ignoreExpiry: true,
+      ...(issuer === null ? {} : { issuer }),
+      ...(audience === null ? {} : { audience }),
+    });
+  }
+
+  /** Signs a token for a user, without making it the active one: `generateJwt()` of the user does that as well. */
+  issue(id: UserId): string {
+    const { expiresInMinutes, version, issuer, audience, signingKey } = this.configuration;
+    const iat = nowInSeconds();
+    const claims: JwtClaims = {
+      sub: String(id),
+      iat,
+      ...(expiresInMinutes === null ? {} : { exp: iat + expiresInMinutes * 60 }),
+      jti: randomToken(TOKEN_ID_BYTES),
+      ...(version === null ? {} : { ver: version }),
+      ...(issuer === null ? {} : { iss: issuer }),
+      ...(audience === null ? {} : { aud: audience }),
+    };
+    return signJwt(claims, signingKey);
+  }
+
+  /**
+   * Issues a user's new active token, in the place of the one before.
+   *
+   * @param address whom the audit trail names; `null` where no request is at hand
+   */
+  async issueTo(user: TokenBearer, address: string | null): Promise<string> {
+    const token = this.issue(user.authId());
+    await user.storeTokenDigest(digest(token));
+    void this.#events?.emit("api.token_issued", { ...audit(address), userId: String(user.authId()) });
+    return token;
+  }
+
+  /**
+   * Verifies a token without a look into the database: size and shape, algorithm, signature, the claims' types, version,
+   * expiry, in this order.
+   */
+  verify(token: string): TokenVerification {
+    return this.#verify(token, 0);
+  }
+
+  /**
+   * Replaces a token, which may have expired, by a new one, provided that it still is its user's active token.
+   *
+   * @returns the new token, or `null` where the old one is refused or another request renewed it first
+   */
+  async renew(token: string, address: string | null): Promise<string | null> {
+    const { reauthWithinMinutes } = this.configuration;
+    const grace = reauthWithinMinutes === null ? Number.POSITIVE_INFINITY : reauthWithinMinutes * 60;
+    const verification = this.#verify(token, grace);
+    if ("failure" in verification) {
+      this.refused(verification, address);
+      return null;
+    }
+    const userId = verification.claims.sub;
+    const renewed = this.issue(userId);
+    // One conditional UPDATE decides between parallel renewals: a read followed by a write would let both win.
+    if (!(await this.#model.replaceTokenDigest(userId, digest(token), digest(renewed)))) {
+      this.refused({ failure: "inactive", userId }, address);
+      return null;
+    }
+    void this.#events?.emit("api.token_renewed", { ...audit(address), userId });
+    return renewed;
+  }
+
+  /** The user that verified claims speak of, or `null` where there is none any more. */
+  async findUser(claims: TokenClaims): Promise<TokenBearer | null> {
+    return (await this.#model.findByAuthId(claims.sub)) as TokenBearer | null;
+  }
+
+  /** The user whose active token this is, by its verified claims; `null` where it is nobody's. */
+  async findActiveUser(token: string, claims: TokenClaims): Promise<TokenBearer | null> {
+    const user = await this.findUser(claims);
+    const active = user?.tokenDigest() ?? null;
+    return active !== null && digestEquals(active, digest(token)) ? user : null;
+  }
+
+  /** Tells listeners and the log that a token was refused, and why. */
+  refused({ failure, userId }: RefusedToken, address: string | null): void {
+    this.#logger.info({ reason: failure, userId, address }, "An API token was refused.");
+    void this.#events?.emit("api.token_refused", { ...audit(address), userId, reason: failure });
+  }
+
+  #verify(token: string, graceInSeconds: number): TokenVerification {
+    const outcome = tryVerifyJwt(token, this.configuration.verificationKeys, this.#rules);
+    if ("failure" in outcome) return { failure: outcome.failure, userId: null };
+    const claims = outcome.claims as TokenClaims;
+    if ((claims.ver ?? null) !== this.configuration.version) return { failure: "version", userId: claims.sub };
+    if (nowInSeconds() >= this.#expiry(claims) + graceInSeconds) return { failure: "expired", userId: claims.sub };
+    return { claims };
+  }
+
+  /** A token from a time when tokens had no lifetime gets today's, counted from when it was issued. */
+  #expiry({ exp, iat }: TokenClaims): number {
+    if (exp !== undefined) return exp;
+    const { expiresInMinutes } = this.configuration;
+    if (expiresInMinutes === null) return Number.POSITIVE_INFINITY;
+    return iat === undefined ? 0 : iat + expiresInMinutes * 60;
+  }
+}
+
+function audit(address: string | null): { time: Date; address: string | null; guard: string } {
+  return { time: currentDate(), address, guard: JWT_GUARD };
+}

@@ -1,0 +1,40 @@
+/** The value of a user's primary key. */
+export type UserId = string | number;
+
+/**
+ * What auth asks of a user. The mixin {@link Authenticates} gives it to a model; a class of another ORM can be a user
+ * by having these three methods.
+ */
+export interface Authenticatable {
+  /** The user's primary key. */
+  authId(): UserId;
+  /** The stored hash of the user's password, or `null` where the user has none and so cannot log in with one. */
+  passwordHash(): string | null;
+  /**
+   * Stores a new hash of the same password, provided that `replaced` still is the stored one: a password that was
+   * changed meanwhile must not be put back.
+   */
+  storePasswordHash(hash: string, replaced: string): Promise<void>;
+}
+
+/** What auth asks of a user's class: how a user is found. */
+export interface AuthenticatableClass {
+  /** The name of the class, for messages. */
+  readonly name: string;
+  /** What users log in with; under the name `email` it is normalised as an address before it is looked for. */
+  readonly identifierColumn: string;
+  /** The user with this primary key, or `null`. */
+  findByAuthId(id: UserId): Promise<Authenticatable | null>;
+  /** The user with this identifier, or `null`. */
+  findByIdentifier(identifier: string): Promise<Authenticatable | null>;
+}
+
+/** Tells whether a class has what auth asks of a user's class, and its instances what auth asks of a user. */
+export function isAuthenticatableClass(value: unknown): value is AuthenticatableClass {
+  if (typeof value !== "function") return false;
+  const { identifierColumn, findByAuthId, findByIdentifier } = value as unknown as Record<string, unknown>;
+  if (typeof identifierColumn !== "string") return false;
+  if (typeof findByAuthId !== "function" || typeof findByIdentifier !== "function") return false;
+  const { authId, passwordHash, storePasswordHash } = value.prototype as Record<string, unknown>;
+  return [authId, passwordHash, storePasswordHash].every((method) => typeof method === "function");
+}

@@ -1,0 +1,41 @@
+import type { Container } from "../foundation/index.ts";
+import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import { AshlarError } from "../support/index.ts";
+import type { GuardRegistry } from "./guard-registry.ts";
+
+/** Where a visitor without a user is sent to. */
+const LOGIN_PATH = "/login";
+
+/**
+ * `auth`, `auth:<name>`: lets only requests with a user through, by the guard in force or by the one that is named.
+ *
+ * A caller that takes JSON is answered 401, a visitor of a page is sent to `/login`.
+ */
+export class AuthenticationMiddleware implements Middleware {
+  readonly #guards: GuardRegistry;
+
+  constructor(container: Container) {
+    this.#guards = container.make("auth");
+    this.#guards.prepare();
+  }
+
+  /** @throws `E_UNAUTHENTICATED` where there is no user and the caller takes JSON */
+  async handle(context: HttpContext, next: Next, name: string = context.auth.guardName): Promise<unknown> {
+    const guard = context.auth.guard(name);
+    if (await guard.check()) return next();
+    if (!context.request.wantsJson()) return context.response.redirect(LOGIN_PATH);
+    const { challenge } = guard;
+    throw new AshlarError("E_UNAUTHENTICATED", undefined, {
+      headers: challenge === null ? {} : { "WWW-Authenticate": challenge },
+    });
+  }
+
+  /** @throws `E_UNKNOWN_GUARD` unless there is no argument, or one that is the name of a guard */
+  checkArguments(...names: string[]): void {
+    const [name, ...rest] = names;
+    if (rest.length > 0) {
+      throw new AshlarError("E_UNKNOWN_GUARD", "This middleware takes the name of at most one guard, as in auth:jwt.");
+    }
+    if (name !== undefined) this.#guards.checkName(name);
+  }
+}

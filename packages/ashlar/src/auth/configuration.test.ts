@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { Person } from "../../test/support/people.ts";
+import { authConfiguration } from "./configuration.ts";
+
+test("without a section there are no guards of its own, and the defaults of the source", () => {
+  expect(authConfiguration({})).toEqual({
+    defaultGuard: null,
+    guards: new Map(),
+    passwordResetTable: "password_resets",
+    passwordResetExpirationInMinutes: 1440,
+  });
+});
+
+test("every entry beyond the three names is a guard, whose driver is its own name unless it says otherwise", () => {
+  const configuration = authConfiguration({
+    GUARDS: {
+      default: "web",
+      web: { model: Person },
+      staff: { driver: "web", model: Person, idleMinutes: 5 },
+      passwordResetTable: "resets",
+      passwordResetExpiration: 60,
+    },
+  });
+  expect(configuration).toEqual({
+    defaultGuard: "web",
+    guards: new Map([
+      ["web", { driver: "web", model: Person, options: {} }],
+      ["staff", { driver: "web", model: Person, options: { idleMinutes: 5 } }],
+    ]),
+    passwordResetTable: "resets",
+    passwordResetExpirationInMinutes: 60,
+  });
+  expect(Object.isFrozen(configuration)).toBe(true);
+});
+
+test("an expiration of null means that password resets do not expire", () => {
+  const { passwordResetExpirationInMinutes } = authConfiguration({ GUARDS: { passwordResetExpiration: null } });
+  expect(passwordResetExpirationInMinutes).toBeNull();
+});
+
+test.each([
+  ["GUARDS is a list", [], "config/auth.ts: GUARDS: "],
+  ["the default is no text", { default: 1 }, "config/auth.ts: GUARDS.default: "],
+  ["a guard is no object", { web: "User" }, "config/auth.ts: GUARDS.web: "],
+  ["a driver is no text", { web: { driver: 1 } }, "config/auth.ts: GUARDS.web.driver: "],
+  ["a model is no class", { web: { model: "User" } }, "config/auth.ts: GUARDS.web.model: "],
+  ["the table is blank", { passwordResetTable: "" }, "config/auth.ts: GUARDS.passwordResetTable: "],
+  ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60"].map((expiration) => [
+    `the expiration is ${JSON.stringify(expiration)} (${expiration})`,
+    { passwordResetExpiration: expiration },
+    "config/auth.ts: GUARDS.passwordResetExpiration: ",
+  ]),
+] as [string, unknown, string][])("%s: an error that says where", (_, GUARDS, where) => {
+  expect(() => authConfiguration({ GUARDS })).toThrow(where);
+});
+
+test("a class without what auth asks of it is named with the mixin that mends it", () => {
+  class Stone {}
+  expect(() => authConfiguration({ GUARDS: { web: { model: Stone } } })).toThrow(
+    expect.objectContaining({ code: "E_INVALID_MODEL", message: expect.stringContaining("mixin Authenticates") }),
+  );
+});

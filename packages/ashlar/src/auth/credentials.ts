@@ -1,0 +1,50 @@
+import { hashPassword, needsRehash, normalizeEmail, verifyDummy, verifyPassword } from "../security/index.ts";
+import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
+
+/** The longest identifier that is looked for, in UTF-16 units. */
+const MAX_IDENTIFIER_LENGTH = 254;
+
+/** What came of checking an identifier and a password. */
+export interface CredentialCheck {
+  /** The account with the identifier, or `null` where there is none. */
+  readonly account: Authenticatable | null;
+  /** Whether the password is the account's. */
+  readonly valid: boolean;
+  /** The identifier in its normal form, or `null` where it cannot be one. */
+  readonly identifier: string | null;
+}
+
+/**
+ * Checks that an identifier and a password belong together: the one place where that is decided.
+ *
+ * An unknown account costs as much time as a wrong password. What is not text reaches neither the database nor the
+ * hasher. Where the stored hash has other parameters than today's, it is replaced by a new one of the same password.
+ *
+ * @param model the class of the users
+ * @param identifier what the user logs in with
+ * @param password the password in plain text
+ */
+export async function verifyCredentials(
+  model: AuthenticatableClass,
+  identifier: unknown,
+  password: unknown,
+): Promise<CredentialCheck> {
+  const normalized = normalizeIdentifier(model, identifier);
+  if (typeof password !== "string") return { account: null, valid: false, identifier: normalized };
+  const account = normalized === null ? null : await model.findByIdentifier(normalized);
+  const hash = account?.passwordHash() ?? null;
+  if (account === null || hash === null) {
+    await verifyDummy(password);
+    return { account, valid: false, identifier: normalized };
+  }
+  const valid = await verifyPassword(hash, password);
+  if (valid && needsRehash(hash)) await account.storePasswordHash(await hashPassword(password), hash);
+  return { account, valid, identifier: normalized };
+}
+
+function normalizeIdentifier(model: AuthenticatableClass, identifier: unknown): string | null {
+  if (typeof identifier !== "string" || identifier.length > MAX_IDENTIFIER_LENGTH) return null;
+  if (model.identifierColumn === "email") return normalizeEmail(identifier);
+  // A control character or half a surrogate pair is an error to some databases; no account has one in its name.
+  return identifier === "" || /\p{Cc}/u.test(identifier) || !identifier.isWellFormed() ? null : identifier;
+}

@@ -1,0 +1,32 @@
+import type { Container } from "../foundation/index.ts";
+import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import { AshlarError } from "../support/index.ts";
+import type { GuardRegistry } from "./guard-registry.ts";
+
+/**
+ * `guard:<name>`: puts a guard in force for the request and loads its user. It refuses nobody; `auth` does that.
+ *
+ * A name that no guard has ends the boot.
+ */
+export class GuardMiddleware implements Middleware {
+  readonly #guards: GuardRegistry;
+
+  constructor(container: Container) {
+    this.#guards = container.make("auth");
+    this.#guards.prepare();
+  }
+
+  async handle(context: HttpContext, next: Next, name: string): Promise<unknown> {
+    await context.auth.guard(name).user();
+    return next();
+  }
+
+  /** @throws `E_UNKNOWN_GUARD` unless there is one argument, the name of a guard */
+  checkArguments(...names: string[]): void {
+    const [name, ...rest] = names;
+    if (name === undefined || rest.length > 0) {
+      throw new AshlarError("E_UNKNOWN_GUARD", "This middleware takes the name of one guard, as in guard:jwt.");
+    }
+    this.#guards.checkName(name);
+  }
+}

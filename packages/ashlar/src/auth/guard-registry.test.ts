@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { CookieGuard, HeaderGuard, Person } from "../../test/support/people.ts";
+import { authConfiguration } from "./configuration.ts";
+import { type GuardDriver, GuardRegistry } from "./guard-registry.ts";
+
+class Robot extends Person {}
+
+const header: GuardDriver =
+  ({ name, model }) =>
+  (context) =>
+    new HeaderGuard(name, context, model);
+const cookie: GuardDriver =
+  ({ name, model }) =>
+  (context) =>
+    new CookieGuard(name, context, model);
+
+function registry(GUARDS: object = {}): GuardRegistry {
+  return new GuardRegistry(authConfiguration({ GUARDS }));
+}
+
+describe("the names of the guards", () => {
+  test("are those of the configuration, and those of the drivers that bring their own model", () => {
+    const guards = registry({ default: "web", web: { driver: "cookie", model: Person } });
+    guards.registerDriver("cookie", cookie);
+    guards.registerDriver("header", header, Robot);
+    expect(guards.names).toEqual(["web", "header"]);
+    expect(guards.defaultName).toBe("web");
+  });
+
+  test("without a configuration the only guard is the default", () => {
+    const guards = registry();
+    guards.registerDriver("header", header, Robot);
+    expect(guards.defaultName).toBe("header");
+  });
+
+  test("an application can be without guards, as long as nobody asks for one", () => {
+    const guards = registry();
+    guards.prepare();
+    expect(guards.names).toEqual([]);
+    expect(() => guards.defaultName).toThrow(expect.objectContaining({ code: "E_UNKNOWN_GUARD" }));
+  });
+
+  test("an unknown name is an error that names the near ones", () => {
+    const guards = registry();
+    guards.registerDriver("header", header, Robot);
+    guards.checkName("header");
+    expect(() => guards.checkName("haeder")).toThrow('No guard is named "haeder". Did you mean "header"?');
+    expect(() => guards.checkName("constructor")).toThrow(expect.objectContaining({ code: "E_UNKNOWN_GUARD" }));
+  });
+});
+
+describe("what ends the boot", () => {
+  test("a guard whose driver nobody registered", () => {
+    const guards = registry({ default: "web", web: { model: Person } });
+    guards.registerDriver("cookie", cookie);
+    expect(() => guards.prepare()).toThrow(
+      'config/auth.ts: GUARDS.web: no guard driver is named "web". Known are "cookie". Is the provider that brings it ' +
+        "listed in PROVIDERS?",
+    );
+  });
+
+  test("a guard without a model", () => {
+    const guards = registry({ cookie: {} });
+    guards.registerDriver("cookie", cookie);
+    expect(() => guards.prepare()).toThrow("config/auth.ts: GUARDS.cookie: it has no model.");
+  });
+
+  test("S37 a guard with another model than its driver's, whose keys would be taken for each other", () => {
+    const guards = registry({ header: { model: Person } });
+    guards.registerDriver("header", header, Robot);
+    expect(() => guards.prepare()).toThrow('its model is not the one of the driver "header", Robot.');
+  });
+
+  test("a default that is no guard", () => {
+    const guards = registry({ default: "hedaer" });
+    guards.registerDriver("header", header, Robot);
+    expect(() => guards.prepare()).toThrow('GUARDS.default: no guard is named "hedaer". Did you mean "header"?');
+  });
+
+  test("several guards and no default", () => {
+    const guards = registry({ web: { driver: "cookie", model: Person } });
+    guards.registerDriver("cookie", cookie);
+    guards.registerDriver("header", header, Robot);
+    expect(() => guards.prepare()).toThrow("GUARDS.default: it is not set.");
+  });
+
+  test("what a driver itself refuses", () => {
+    const guards = registry({ web: { driver: "picky", model: Person, color: "red" } });
+    guards.registerDriver("picky", ({ options }) => {
+      throw new Error(`refused ${JSON.stringify(options)}`);
+    });
+    expect(() => guards.prepare()).toThrow('refused {"color":"red"}');
+  });
+
+  test("a driver that comes when all is made", () => {
+    const guards = registry();
+    guards.prepare();
+    expect(() => guards.registerDriver("late", header)).toThrow('"late" was registered after the boot');
+  });
+});
+
+test("a driver is called once for each guard, at boot, with the guard's own settings", () => {
+  const seen: unknown[] = [];
+  const driver: GuardDriver = (settings) => {
+    seen.push(settings);
+    return (context) => new HeaderGuard(settings.name, context, settings.model);
+  };
+  const guards = registry({ default: "a", a: { driver: "d", model: Person, minutes: 1 }, b: { driver: "d", model: Robot } });
+  guards.registerDriver("d", driver);
+  guards.prepare();
+  guards.prepare();
+  expect(seen).toEqual([
+    { name: "a", model: Person, options: { minutes: 1 } },
+    { name: "b", model: Robot, options: {} },
+  ]);
+});

@@ -1,0 +1,144 @@
+import type { HttpContext } from "../http/index.ts";
+import { AshlarError, ConfigurationError, suggestion } from "../support/index.ts";
+import type { AuthenticatableClass } from "./authenticatable.ts";
+import type { AuthConfiguration, GuardEntry } from "./configuration.ts";
+import type { Guard } from "./guard.ts";
+
+/** What a driver is told of the guard it is to make. */
+export interface GuardSettings {
+  /** The guard's name. */
+  readonly name: string;
+  /** The class of the guard's users. */
+  readonly model: AuthenticatableClass;
+  /** The remaining options of the guard's entry in `GUARDS`, for the driver to validate. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** Makes the guard of one request. */
+export type GuardFactory = (context: HttpContext) => Guard;
+
+/**
+ * A kind of guard. Called once at boot for each guard of the kind; what it returns is called for each request that
+ * asks for the guard.
+ *
+ * @throws `E_INVALID_CONFIGURATION` where the settings cannot work
+ */
+export type GuardDriver = (settings: GuardSettings) => GuardFactory;
+
+interface RegisteredDriver {
+  readonly make: GuardDriver;
+  /** The class of users that the driver brings; `null` where the entries in `GUARDS` name it. */
+  readonly model: AuthenticatableClass | null;
+}
+
+/** Knows the application's guards by name, and makes them. Bound to the container as `auth`. */
+export class GuardRegistry {
+  readonly #configuration: AuthConfiguration;
+  readonly #drivers = new Map<string, RegisteredDriver>();
+  #guards: ReadonlyMap<string, GuardFactory> | null = null;
+  #defaultName: string | null = null;
+
+  constructor(configuration: AuthConfiguration) {
+    this.#configuration = configuration;
+  }
+
+  /**
+   * Registers a kind of guard; called by providers at boot. `GUARDS` makes guards of it: `{ admin: { driver: "web" } }`.
+   *
+   * @param model the class of users, for a driver that is configured elsewhere; it then is a guard under its own name
+   * even where `GUARDS` does not mention it, and no entry of `GUARDS` may give it another model
+   */
+  registerDriver(name: string, make: GuardDriver, model: AuthenticatableClass | null = null): void {
+    if (this.#guards !== null) {
+      throw new AshlarError("E_INVALID_CONFIGURATION", `The guard driver "${name}" was registered after the boot.`);
+    }
+    this.#drivers.set(name, { make, model });
+  }
+
+  /**
+   * Makes sure that every guard of the configuration can be made. Called once all providers are booted.
+   *
+   * @throws `E_INVALID_CONFIGURATION` where a guard's driver is not registered, or a setting cannot work
+   */
+  prepare(): void {
+    this.#factories();
+  }
+
+  /** The names of all guards. */
+  get names(): readonly string[] {
+    return [...this.#factories().keys()];
+  }
+
+  /**
+   * The name of the guard that a request begins with.
+   *
+   * @throws `E_UNKNOWN_GUARD` where the application has no guard
+   */
+  get defaultName(): string {
+    this.#factories();
+    if (this.#defaultName === null) {
+      throw new AshlarError("E_UNKNOWN_GUARD", "The application has no guard. Name one in config/auth.ts: GUARDS.");
+    }
+    return this.#defaultName;
+  }
+
+  /** @throws `E_UNKNOWN_GUARD` where no guard has this name, naming the near ones */
+  checkName(name: string): void {
+    if (!this.#factories().has(name)) {
+      throw new AshlarError("E_UNKNOWN_GUARD", `No guard is named "${name}". ${suggestion(name, this.names)}`);
+    }
+  }
+
+  /**
+   * Makes a guard for one request.
+   *
+   * @throws `E_UNKNOWN_GUARD` where no guard has this name
+   */
+  make(name: string, context: HttpContext): Guard {
+    this.checkName(name);
+    return this.#factories().get(name)!(context);
+  }
+
+  #factories(): ReadonlyMap<string, GuardFactory> {
+    if (this.#guards !== null) return this.#guards;
+    const entries = new Map(this.#configuration.guards);
+    for (const [name, driver] of this.#drivers) {
+      if (driver.model !== null && !entries.has(name)) entries.set(name, { driver: name, model: null, options: {} });
+    }
+    const guards = new Map([...entries].map(([name, entry]) => [name, this.#factory(name, entry)]));
+    this.#defaultName = this.#chooseDefault([...guards.keys()]);
+    this.#guards = guards;
+    return guards;
+  }
+
+  #factory(name: string, entry: GuardEntry): GuardFactory {
+    const where = `config/auth.ts: GUARDS.${name}`;
+    const driver = this.#drivers.get(entry.driver);
+    if (driver === undefined) {
+      const remedy = `${suggestion(entry.driver, this.#drivers.keys())} Is the provider that brings it listed in PROVIDERS?`;
+      throw new ConfigurationError(where, `no guard driver is named "${entry.driver}".`, remedy.trim());
+    }
+    const model = entry.model ?? driver.model;
+    if (model === null) {
+      throw new ConfigurationError(where, "it has no model.", `Name the class of its users: ${name}: { model: User }.`);
+    }
+    if (driver.model !== null && model !== driver.model) {
+      // A key of one table taken for a key of another would make one user into somebody else.
+      const problem = `its model is not the one of the driver "${entry.driver}", ${driver.model.name}.`;
+      throw new ConfigurationError(where, problem, "Leave the model out here.");
+    }
+    return driver.make({ name, model, options: entry.options });
+  }
+
+  #chooseDefault(names: readonly string[]): string | null {
+    const chosen = this.#configuration.defaultGuard;
+    if (chosen !== null) {
+      if (names.includes(chosen)) return chosen;
+      const problem = `no guard is named "${chosen}".`;
+      throw new ConfigurationError("config/auth.ts: GUARDS.default", problem, suggestion(chosen, names));
+    }
+    if (names.length <= 1) return names[0] ?? null;
+    const remedy = `Name the guard that a request begins with, one of ${names.join(", ")}.`;
+    throw new ConfigurationError("config/auth.ts: GUARDS.default", "it is not set.", remedy);
+  }
+}

@@ -1,0 +1,385 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { CookieGuard, HeaderGuard, Person } from "../../test/support/people.ts";
+import { type Application, createApplication, HttpKernel, Provider, type RouteMiddleware } from "../foundation/index.ts";
+import { EventProvider } from "../events/index.ts";
+import type { HttpContext } from "../http/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
+import { AuthProvider } from "./auth-provider.ts";
+import { AuthenticationMiddleware } from "./authentication-middleware.ts";
+import { GuardMiddleware } from "./guard-middleware.ts";
+import { LoadUserMiddleware } from "./load-user-middleware.ts";
+
+const PASSWORD = "correct horse battery";
+const ADA = { id: 1, email: "ada@example.com" };
+const BOB = { id: 2, email: "bob@example.com" };
+
+class Robot extends Person {}
+
+class PeopleProvider extends Provider {
+  override boot(): void {
+    const guards = this.application.container.make("auth");
+    guards.registerDriver("cookie", ({ name, model }) => (context) => new CookieGuard(name, context, model));
+    guards.registerDriver("header", ({ name, model }) => (context) => new HeaderGuard(name, context, model), Person);
+  }
+}
+
+class Kernel extends HttpKernel {
+  override routeMiddleware: RouteMiddleware = {
+    web: [],
+    auth: [AuthenticationMiddleware],
+    guard: [GuardMiddleware],
+    user: [LoadUserMiddleware],
+  };
+}
+
+function boot(routes: readonly RouteEntry[], GUARDS: object = DEFAULT_GUARDS): Promise<Application> {
+  return createApplication({
+    routes,
+    kernel: Kernel,
+    providers: [EventProvider, AuthProvider, PeopleProvider],
+    config: { auth: { GUARDS } },
+    environment: { APP_ENV: "test" },
+  });
+}
+
+const DEFAULT_GUARDS = { default: "web", web: { driver: "cookie", model: Person } };
+
+/** An application with one route, which answers with what a function makes of the context. */
+async function running(handler: (context: HttpContext) => unknown, ...middleware: string[]): Promise<Application> {
+  return boot([Route.any("/", async (context) => ({ result: await handler(context) })).middleware(...middleware)]);
+}
+
+async function ask(application: Application, headers: Record<string, string> = {}): Promise<unknown> {
+  const response = await application.fetch(new Request("http://localhost/", { headers }));
+  const body = (await response.json()) as { readonly result?: unknown };
+  return response.status === 200 ? body.result : body;
+}
+
+const seenUsers = async ({ auth, request }: HttpContext) => [await auth.user(), request.user()];
+
+beforeEach(() => Person.populate(PASSWORD));
+
+describe("user()", () => {
+  test("gives the user of the default guard, and request.user() the same from then on", async () => {
+    const application = await running(async ({ auth, request }) => [request.user(), await auth.user(), request.user()]);
+    expect(await ask(application, { cookie: "person=1" })).toEqual([null, ADA, ADA]);
+  });
+
+  test("gives null for a guest", async () => {
+    const application = await running(seenUsers);
+    expect(await ask(application)).toEqual([null, null]);
+    expect(await ask(application, { cookie: "person=99" })).toEqual([null, null]);
+  });
+
+  test("looks the user up once, however often and however concurrently it is asked for", async () => {
+    const application = await running(async ({ auth }) => {
+      const users = await Promise.all([auth.user(), auth.user(), auth.guard("web").user(), auth.check()]);
+      return [...users, await auth.user()];
+    });
+    expect(await ask(application, { cookie: "person=1" })).toEqual([ADA, ADA, ADA, true, ADA]);
+    expect(Person.lookups).toEqual(["1"]);
+  });
+
+  test("looks for a user that is not there once as well", async () => {
+    const application = await running(async ({ auth }) => [await auth.user(), await auth.user(), await auth.check()]);
+    expect(await ask(application, { cookie: "person=99" })).toEqual([null, null, false]);
+    expect(Person.lookups).toEqual(["99"]);
+  });
+
+  test("costs nothing where nobody asks", async () => {
+    const application = await running(() => "hello");
+    expect(await ask(application, { cookie: "person=1" })).toBe("hello");
+    expect(Person.lookups).toEqual([]);
+  });
+});
+
+describe("attempt()", () => {
+  const attempt = (identifier: unknown, password: unknown) =>
+    running(async ({ auth, request }) => [
+      await auth.attempt(identifier, password),
+      request.user(),
+      await auth.user(),
+      await auth.check(),
+    ]);
+
+  test("gives the user where identifier and password belong together, who then is the request's", async () => {
+    expect(await ask(await attempt("Ada@example.com", PASSWORD))).toEqual([ADA, ADA, ADA, true]);
+  });
+
+  test("gives null where they do not, and the request keeps its user", async () => {
+    const application = await attempt("ada@example.com", "wrong horse battery");
+    expect(await ask(application)).toEqual([null, null, null, false]);
+    expect(await ask(application, { cookie: "person=2" })).toEqual([null, null, BOB, true]);
+  });
+
+  test.each([[{ $ne: null }], [["ada@example.com"]], [1], [null]])("S36 gives null for the identifier %j", async (it) => {
+    expect(await ask(await attempt(it, PASSWORD))).toEqual([null, null, null, false]);
+  });
+
+  test("persists the login only where it succeeds, and for longer where it is to be remembered", async () => {
+    const application = await boot([
+      Route.post("/", async ({ auth, request }) => {
+        const { email, password, remember } = request.all();
+        return { user: await auth.attempt(email, password, { remember: remember === true }) };
+      }),
+    ]);
+    const post = async (body: object) => {
+      const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+      return (await application.fetch(new Request("http://localhost/", init))).headers.getSetCookie();
+    };
+    expect(await post({ email: "ada@example.com", password: "wrong" })).toEqual([]);
+    const [session] = await post({ email: "ada@example.com", password: PASSWORD });
+    const [remembered] = await post({ email: "ada@example.com", password: PASSWORD, remember: true });
+    expect([session, remembered]).toEqual([
+      expect.not.stringContaining("Max-Age"),
+      expect.stringMatching(/^person=1;.*Max-Age=86400/),
+    ]);
+  });
+});
+
+describe("attemptById(), loginAs(), once() and logout()", () => {
+  test("a user is logged in by primary key, and null comes where there is none", async () => {
+    const application = await running(async ({ auth }) => [await auth.attemptById(2), await auth.attemptById(99)]);
+    expect(await ask(application)).toEqual([BOB, null]);
+  });
+
+  test("a given user is logged in, in the place of the one before", async () => {
+    const application = await running(async ({ auth, request }) => {
+      const bob = (await Person.findByAuthId(2))!;
+      return [await auth.user(), await auth.loginAs(bob), request.user(), await auth.user()];
+    });
+    expect(await ask(application, { cookie: "person=1" })).toEqual([ADA, BOB, BOB, BOB]);
+  });
+
+  test("once() persists nothing", async () => {
+    const application = await running(async ({ auth, request }) => {
+      auth.once((await Person.findByAuthId(2))!);
+      return [request.user(), await auth.user()];
+    });
+    const response = await application.fetch(new Request("http://localhost/"));
+    expect([await response.json(), response.headers.getSetCookie()]).toEqual([{ result: [BOB, BOB] }, []]);
+  });
+
+  test("logout() leaves a guest", async () => {
+    const application = await running(async ({ auth, request }) => {
+      await auth.logout();
+      return [request.user(), await auth.user(), await auth.check()];
+    });
+    expect(await ask(application, { cookie: "person=1" })).toEqual([null, null, false]);
+  });
+
+  test("logout() of a user that cannot be found any more ends the login all the same", async () => {
+    const application = await running(({ auth }) => auth.logout());
+    const response = await application.fetch(new Request("http://localhost/", { headers: { cookie: "person=99" } }));
+    expect(response.headers.getSetCookie()).toEqual([expect.stringMatching(/^person=;.*Max-Age=0/)]);
+  });
+
+  test("a login that finishes while the user is looked up has the last word", async () => {
+    const application = await running(async ({ auth, request }) => {
+      const lookup = auth.user();
+      auth.once(new Person(Person.rows[1]!));
+      return [await lookup, await auth.user(), request.user()];
+    });
+    expect(await ask(application, { cookie: "person=1" })).toEqual([BOB, BOB, BOB]);
+  });
+
+  test("S37 a user of another class is not taken for one of the guard's", async () => {
+    class Stranger extends Object {}
+    const application = await running(async ({ auth }) => {
+      return Promise.allSettled([auth.loginAs(new Stranger()), (async () => auth.once(new Stranger()))()]);
+    });
+    expect(await ask(application)).toEqual([
+      { status: "rejected", reason: expect.objectContaining({ code: "E_INVALID_MODEL" }) },
+      { status: "rejected", reason: expect.objectContaining({ code: "E_INVALID_MODEL" }) },
+    ]);
+  });
+
+  test("what a guard cannot do is an error that says so", async () => {
+    const application = await running(async ({ auth }) => {
+      const guard = auth.guard("header");
+      const outcomes = await Promise.allSettled([guard.attempt("ada@example.com", PASSWORD), guard.logout()]);
+      return outcomes.map((outcome) => (outcome.status === "rejected" ? outcome.reason.message : "fulfilled"));
+    });
+    expect(await ask(application)).toEqual([
+      'The guard "header" cannot log a user in.',
+      'The guard "header" cannot log a user out.',
+    ]);
+  });
+});
+
+describe("guard()", () => {
+  test("puts another guard in force for the rest of the request", async () => {
+    const application = await running(async ({ auth, request }) => {
+      const before = [auth.guardName, await auth.user(), request.user()];
+      const guard = auth.guard("header");
+      return [...before, auth.guardName, request.user(), await guard.user(), request.user(), await auth.user()];
+    });
+    const headers = { cookie: "person=1", "x-person": "2" };
+    expect(await ask(application, headers)).toEqual(["web", ADA, ADA, "header", null, BOB, BOB, BOB]);
+  });
+
+  test("switching back and forth asks each guard once", async () => {
+    const application = await running(async ({ auth, request }) => {
+      for (const name of ["header", "web", "header", "web"]) await auth.guard(name).user();
+      return request.user();
+    });
+    expect(await ask(application, { cookie: "person=1", "x-person": "2" })).toEqual(ADA);
+    expect(Person.lookups).toEqual(["2", "1"]);
+  });
+
+  test("a guard that is no longer in force does not change request.user()", async () => {
+    const application = await running(async ({ auth, request }) => {
+      const web = auth.guard("web");
+      await auth.guard("header").user();
+      return [await web.user(), request.user()];
+    });
+    expect(await ask(application, { cookie: "person=1", "x-person": "2" })).toEqual([ADA, BOB]);
+  });
+
+  test("an unknown name is an error and changes nothing", async () => {
+    const application = await running(async ({ auth }) => {
+      try {
+        auth.guard("haeder");
+      } catch (error) {
+        return [(error as Error).message, auth.guardName];
+      }
+      return null;
+    });
+    expect(await ask(application)).toEqual(['No guard is named "haeder". Did you mean "header"?', "web"]);
+  });
+});
+
+describe("middleware", () => {
+  test("guard:<name> puts the guard in force and loads its user", async () => {
+    const application = await running(({ auth, request }) => [auth.guardName, request.user()], "guard:header");
+    expect(await ask(application, { "x-person": "2" })).toEqual(["header", BOB]);
+  });
+
+  test("guard:<name> refuses nobody", async () => {
+    const application = await running(({ auth, request }) => [auth.guardName, request.user()], "guard:header");
+    expect(await ask(application, { cookie: "person=1" })).toEqual(["header", null]);
+  });
+
+  test.each([
+    ["before", ["user", "guard:header"]],
+    ["after", ["guard:header", "user"]],
+  ])("LoadUserMiddleware %s guard:<name> gives the same user", async (_, middleware) => {
+    const application = await running(({ request }) => request.user(), ...middleware);
+    expect(await ask(application, { "x-person": "2" })).toEqual(BOB);
+    expect(await ask(application, { cookie: "person=1", "x-person": "2" })).toEqual(BOB);
+    expect(await ask(application, { cookie: "person=1" })).toBeNull();
+  });
+
+  test("auth lets a user through and loads it", async () => {
+    const application = await running(({ request }) => request.user(), "auth");
+    expect(await ask(application, { cookie: "person=1" })).toEqual(ADA);
+    expect(Person.lookups).toEqual(["1"]);
+  });
+
+  test("auth:<name> asks the guard it names", async () => {
+    const application = await running(({ auth, request }) => [auth.guardName, request.user()], "auth:header");
+    expect(await ask(application, { "x-person": "2" })).toEqual(["header", BOB]);
+    expect(await ask(application, { cookie: "person=1", accept: "application/json" })).toMatchObject({ status: 401 });
+  });
+
+  test("auth sends a guest who wants a page to /login", async () => {
+    const application = await running(() => "secret", "auth");
+    const response = await application.fetch(new Request("http://localhost/", { headers: { accept: "text/html" } }));
+    expect([response.status, response.headers.get("location")]).toEqual([302, "/login"]);
+  });
+
+  test("auth answers a guest who wants JSON with a problem document", async () => {
+    const application = await running(() => "secret", "auth");
+    const headers = { accept: "application/json" };
+    const response = await application.fetch(new Request("http://localhost/", { headers }));
+    expect([response.status, response.headers.get("content-type")]).toEqual([401, "application/problem+json"]);
+    expect(await response.json()).toEqual({
+      type: "about:blank",
+      title: "Unauthorized",
+      status: 401,
+      detail: "Authentication is required.",
+      code: "E_UNAUTHENTICATED",
+    });
+  });
+
+  test.each([
+    ["guard:haeder", 'No guard is named "haeder". Did you mean "header"?'],
+    ["guard", "takes the name of one guard"],
+    ["guard:web,header", "takes the name of one guard"],
+    ["auth:haeder", 'No guard is named "haeder". Did you mean "header"?'],
+    ["auth:web,header", "takes the name of at most one guard"],
+  ])("%s ends the boot", async (middleware, message) => {
+    const booting = boot([Route.get("/", () => "").middleware(middleware)]);
+    await expect(booting).rejects.toMatchObject({ code: "E_UNKNOWN_GUARD", message: expect.stringContaining(message) });
+  });
+
+  test("a guard that cannot be made ends the boot of an application that uses guards", async () => {
+    const booting = boot([Route.get("/", () => "").middleware("guard:web")], { web: { driver: "nfc", model: Robot } });
+    await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
+  });
+});
+
+describe("events", () => {
+  test("S47 a login, a failure and a logout are told with time, user, address and guard, and without any secret", async () => {
+    const application = await running(async ({ auth }) => {
+      await auth.attempt("ada@example.com", PASSWORD);
+      await auth.logout();
+      await auth.attempt("Ada@example.com", "wrong horse battery");
+      await auth.attempt("nobody@example.com", "wrong horse battery");
+      await auth.attempt("correct horse battery", "ada@example.com");
+      await auth.attemptById(99);
+    });
+    const events = application.container.make("events");
+    const told: unknown[] = [];
+    for (const name of ["auth.login", "auth.failed", "auth.logout"] as const) {
+      events.on(name, (payload) => told.push([name, payload]));
+    }
+    await ask(application);
+    await events.settled();
+    const common = { time: expect.any(Date), address: null, guard: "web" };
+    const ada = expect.objectContaining({ row: expect.objectContaining({ id: 1 }) });
+    expect(told).toEqual([
+      ["auth.login", { ...common, user: ada }],
+      ["auth.logout", { ...common, user: ada }],
+      ["auth.failed", { ...common, user: ada, identifier: "ada@example.com" }],
+      ["auth.failed", { ...common, user: null, identifier: "nobody@example.com" }],
+      // What is no address may be a password typed into the wrong field.
+      ["auth.failed", { ...common, user: null, identifier: null }],
+      ["auth.failed", { ...common, user: null, identifier: null }],
+    ]);
+  });
+
+  test("an application without events logs in all the same", async () => {
+    const application = await createApplication({
+      routes: [Route.get("/", ({ auth }) => auth.attempt("ada@example.com", PASSWORD))],
+      kernel: Kernel,
+      providers: [AuthProvider, PeopleProvider],
+      config: { auth: { GUARDS: DEFAULT_GUARDS } },
+      environment: { APP_ENV: "test" },
+    });
+    const response = await application.fetch(new Request("http://localhost/"));
+    expect(await response.json()).toEqual(ADA);
+  });
+});
+
+test("S24 interleaved requests each see their own user and guard", async () => {
+  const pause = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
+  const application = await running(async ({ auth, request }) => {
+    await pause();
+    if (request.input("switch") === "1") auth.guard("header");
+    await pause();
+    const user = await auth.user();
+    await pause();
+    return [auth.guardName, request.user(), user, await auth.user()];
+  });
+  const one = async (index: number): Promise<void> => {
+    const switches = index % 2 === 0;
+    const [cookie, header] = index % 3 === 0 ? ["1", "2"] : ["2", "1"];
+    const url = `http://localhost/?switch=${switches ? 1 : 0}`;
+    const headers = { cookie: `person=${cookie}`, "x-person": header };
+    const response = await application.fetch(new Request(url, { headers }));
+    const user = (switches ? header : cookie) === "1" ? ADA : BOB;
+    expect(await response.json()).toEqual({ result: [switches ? "header" : "web", user, user, user] });
+  };
+  await Promise.all(Array.from({ length: 3000 }, (_, index) => one(index)));
+});

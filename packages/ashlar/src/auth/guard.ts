@@ -1,0 +1,167 @@
+import type { HttpContext } from "../http/index.ts";
+import { AshlarError, type Constructor, type MaybePromise, type RegisteredUser } from "../support/index.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
+import { verifyCredentials } from "./credentials.ts";
+import { announce } from "./events.ts";
+
+/** How a user is to be logged in. */
+export interface LoginOptions {
+  /** Whether the login outlasts the browser, where the guard can do that. */
+  readonly remember?: boolean;
+}
+
+/**
+ * Knows the user of one request, by one means: a cookie, a token, a certificate.
+ *
+ * A guard of one's own extends this class: {@link Guard.retrieve} says who the request's user is; {@link Guard.persist}
+ * and {@link Guard.forget} make a login last beyond the request and end it, where the guard can do that. One instance
+ * is made per request and guard name, so a field of it belongs to that request alone.
+ */
+export abstract class Guard {
+  /** The name under which the guard is registered: what stands after the colon in `guard:jwt`. */
+  readonly name: string;
+  protected readonly context: HttpContext;
+  /** The class of the guard's users. */
+  protected readonly model: AuthenticatableClass;
+  #user: Authenticatable | null = null;
+  #known = false;
+  #retrieval: Promise<Authenticatable | null> | null = null;
+
+  constructor(name: string, context: HttpContext, model: AuthenticatableClass) {
+    this.name = name;
+    this.context = context;
+    this.model = model;
+  }
+
+  /** Finds the user that the request itself proves, or `null`. Called at most once per request. */
+  protected abstract retrieve(): MaybePromise<Authenticatable | null>;
+
+  /**
+   * Makes the login last beyond this request.
+   *
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot
+   */
+  protected persist(_user: Authenticatable, _options: LoginOptions): MaybePromise<void> {
+    throw this.#unsupported("log a user in");
+  }
+
+  /**
+   * Ends what {@link Guard.persist} or the request's proof would let go on. Called also where the user is not known.
+   *
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot
+   */
+  protected forget(_user: Authenticatable | null): MaybePromise<void> {
+    throw this.#unsupported("log a user out");
+  }
+
+  /** The value of `WWW-Authenticate` on an answer that asks for this guard's proof (RFC 9110 §11.6.1); `null`: none. */
+  get challenge(): string | null {
+    return null;
+  }
+
+  /** The user if it is known already, without asking the database. */
+  get knownUser(): RegisteredUser | null {
+    return this.#user as RegisteredUser | null;
+  }
+
+  /** The user of this request, or `null`; fetched when first asked for, and once. */
+  async user(): Promise<RegisteredUser | null> {
+    if (this.#known) return this.knownUser;
+    if (this.#retrieval === null) {
+      const retrieval = Promise.resolve(this.retrieve());
+      this.#retrieval = retrieval;
+      const user = await retrieval;
+      // A login or logout that finished while the database was asked has the last word.
+      if (this.#retrieval === retrieval) this.#settle(user);
+    } else {
+      await this.#retrieval;
+    }
+    return this.knownUser;
+  }
+
+  /** Tells whether the request has a user. */
+  async check(): Promise<boolean> {
+    return (await this.user()) !== null;
+  }
+
+  /**
+   * Logs a user in with an identifier and a password.
+   *
+   * @returns the user, or `null` where the two do not belong together
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in
+   */
+  async attempt(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<RegisteredUser | null> {
+    const check = await verifyCredentials(this.model, identifier, password);
+    const user = check.account as RegisteredUser | null;
+    if (user !== null && check.valid) return this.loginAs(user, options);
+    announce(this.context, "auth.failed", this.name, { user, identifier: check.identifier });
+    return null;
+  }
+
+  /**
+   * Logs a user in by primary key.
+   *
+   * Security: it asks for no proof. The key must never come from an input.
+   *
+   * @returns the user, or `null` where there is none with this key
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in
+   */
+  async attemptById(id: UserId, options: LoginOptions = {}): Promise<RegisteredUser | null> {
+    const user = await this.model.findByAuthId(id);
+    if (user !== null) return this.loginAs(user as RegisteredUser, options);
+    announce(this.context, "auth.failed", this.name, { user: null, identifier: null });
+    return null;
+  }
+
+  /**
+   * Logs a given user in.
+   *
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in; `E_INVALID_MODEL` where the user is of
+   * another class than the guard's users
+   */
+  async loginAs(user: RegisteredUser, options: LoginOptions = {}): Promise<RegisteredUser> {
+    await this.persist(this.#owned(user), options);
+    this.once(user);
+    announce(this.context, "auth.login", this.name, { user });
+    return user;
+  }
+
+  /**
+   * Makes a user the request's own, for this request alone: nothing is stored and no event tells of it.
+   *
+   * @throws `E_INVALID_MODEL` where the user is of another class than the guard's users
+   */
+  once(user: RegisteredUser): void {
+    this.#settle(this.#owned(user));
+  }
+
+  /**
+   * Logs the user out.
+   *
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody out
+   */
+  async logout(): Promise<void> {
+    const user = await this.user();
+    await this.forget(user as Authenticatable | null);
+    this.#settle(null);
+    if (user !== null) announce(this.context, "auth.logout", this.name, { user });
+  }
+
+  #owned(user: RegisteredUser): Authenticatable {
+    if (user instanceof (this.model as unknown as Constructor<Authenticatable>)) return user;
+    // A guard stores keys: the key of another class's user would log somebody else in at the next request.
+    const problem = `The guard "${this.name}" has users of the class ${this.model.name}, not ${user.constructor.name}.`;
+    throw new AshlarError("E_INVALID_MODEL", problem);
+  }
+
+  #settle(user: Authenticatable | null): void {
+    this.#user = user;
+    this.#known = true;
+    this.#retrieval = null;
+    if (this.context.auth.guardName === this.name) this.context.currentUser = this.knownUser;
+  }
+
+  #unsupported(operation: string): AshlarError {
+    return new AshlarError("E_UNSUPPORTED_GUARD_OPERATION", `The guard "${this.name}" cannot ${operation}.`);
+  }
+}

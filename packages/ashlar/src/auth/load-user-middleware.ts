@@ -1,0 +1,9 @@
+import type { HttpContext, Middleware, Next } from "../http/index.ts";
+
+/** Loads the user of the guard in force, so that `request.user()` gives it. It refuses nobody; `auth` does that. */
+export class LoadUserMiddleware implements Middleware {
+  async handle(context: HttpContext, next: Next): Promise<unknown> {
+    await context.auth.user();
+    return next();
+  }
+}

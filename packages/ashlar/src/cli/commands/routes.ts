@@ -1,0 +1,33 @@
+import { Command } from "commander";
+import { describeHandler } from "../describe-handler.ts";
+import { loadApplication } from "../load-application.ts";
+import { table, type Terminal } from "../terminal.ts";
+
+/** `routes`: lists the routes as the application matches them. */
+export function routesCommand(terminal: Terminal): Command {
+  return new Command("routes")
+    .description("Lists the routes: method, path, name, stack, handler.")
+    .option("--json", "as JSON")
+    .action(async (options: { json?: true }) => {
+      const application = await loadApplication(terminal.root);
+      try {
+        const rows = application.router.routes.map((route) => ({
+          method: route.methods.join("|"),
+          path: (route.domain === null ? "" : `//${route.domain}`) + route.pattern,
+          name: route.name ?? "",
+          stack: route.middleware.join(", "),
+          handler: describeHandler(route.handler),
+          location: route.location,
+        }));
+        if (options.json) {
+          terminal.print(JSON.stringify(rows, null, 2));
+          return;
+        }
+        const head = ["Method", "Path", "Name", "Stack", "Handler"];
+        const cells = rows.map((row) => [row.method, row.path, row.name, row.stack, row.handler]);
+        for (const line of table(head, cells)) terminal.print(line);
+      } finally {
+        await application.shutdown();
+      }
+    });
+}

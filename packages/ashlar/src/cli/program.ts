@@ -1,0 +1,57 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Command, CommanderError } from "commander";
+import { AshlarError } from "../support/index.ts";
+import { apiInstallCommand } from "./commands/api-install.ts";
+import { keyGenerateCommand } from "./commands/key-generate.ts";
+import { makeCommands } from "./commands/make.ts";
+import { migrateCommands } from "./commands/migrate.ts";
+import { routesCommand } from "./commands/routes.ts";
+import { serveCommand } from "./commands/serve.ts";
+import type { Terminal } from "./terminal.ts";
+
+async function version(): Promise<string> {
+  const manifest = await readFile(join(import.meta.dirname, "..", "..", "package.json"), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/**
+ * Runs one command line.
+ *
+ * @param args what stands after `ashlar`
+ * @param terminal where it prints, and the folder it works in
+ * @returns the exit code: 0, or 1 where the command failed or was not understood
+ */
+export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const program = new Command("ashlar")
+    .description("Works on the Ashlar application in this folder.")
+    .version(await version())
+    .showHelpAfterError("(see ashlar --help)")
+    .configureOutput({
+      writeOut: (text) => terminal.print(text.trimEnd()),
+      writeErr: (text) => terminal.printError(text.trimEnd()),
+    })
+    .exitOverride();
+  const commands = [
+    serveCommand(terminal),
+    ...migrateCommands(terminal),
+    routesCommand(terminal),
+    keyGenerateCommand(terminal),
+    apiInstallCommand(terminal),
+    ...makeCommands(terminal),
+  ];
+  for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    terminal.printError(error instanceof AshlarError ? error.message : describe(error));
+    return 1;
+  }
+}
+
+/** An error that nobody foresaw is shown whole: the author of the application is who reads it. */
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

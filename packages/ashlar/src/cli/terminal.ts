@@ -1,0 +1,37 @@
+import { styleText } from "node:util";
+
+/** Where a command prints: the process's streams, or a test's. */
+export interface Terminal {
+  /** The folder the command runs in: the application's root. */
+  readonly root: string;
+  /** Prints one line. */
+  print(line?: string): void;
+  /** Prints one line to the error stream. */
+  printError(line: string): void;
+}
+
+/** The terminal of this process. */
+export function processTerminal(): Terminal {
+  return {
+    root: process.cwd(),
+    print: (line = "") => console.log(line),
+    printError: (line) => console.error(line),
+  };
+}
+
+/** A word in colour where the stream takes colours, and as it is elsewhere. */
+export function emphasis(text: string, format: "green" | "yellow" | "red" | "dim" | "bold"): string {
+  return styleText(format, text, { stream: process.stdout });
+}
+
+/**
+ * Lays rows out in columns as wide as their widest cell.
+ *
+ * @param head the columns' titles
+ * @param rows as many cells in each as there are titles
+ */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]) => cells.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd();
+  return [line(head), line(widths.map((width) => "─".repeat(width))), ...rows.map(line)];
+}

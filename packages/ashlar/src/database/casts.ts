@@ -1,0 +1,83 @@
+import { AshlarError } from "../support/index.ts";
+
+/** How a column's value looks in the application: as a `Date`, `true` or `false`, parsed JSON, a whole number. */
+export type Cast = "datetime" | "boolean" | "json" | "integer";
+
+/** Casts by column, as a model declares them: `static override casts: Casts = { settings: "json" }`. */
+export type Casts = Readonly<Record<string, Cast>>;
+
+/**
+ * What the application sees of a value that the database gave.
+ *
+ * @throws `E_DATABASE` where the column holds something else; the message does not hold it
+ */
+export function fromDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
+  if (cast === undefined || value === null) return value;
+  switch (cast) {
+    case "datetime":
+      return readDate(column, value);
+    case "boolean":
+      if (typeof value === "boolean") return value;
+      if (typeof value === "number" || typeof value === "bigint") return Number(value) !== 0;
+      break;
+    case "json":
+      if (typeof value !== "string") return value;
+      try {
+        return JSON.parse(value);
+      } catch {
+        break;
+      }
+    case "integer":
+      if (Number.isSafeInteger(Number(value)) && value !== "") return Number(value);
+      if (typeof value === "bigint") return value;
+      break;
+  }
+  throw new AshlarError("E_DATABASE", `The column "${column}" holds a value that the cast "${cast}" cannot read.`);
+}
+
+/**
+ * What is stored of a value that the application set.
+ *
+ * @throws `E_INVALID_QUERY` where the cast cannot store it; the message does not hold it
+ */
+export function toDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
+  if (cast === undefined || value === null || value === undefined) return value;
+  switch (cast) {
+    case "datetime": {
+      const date = value instanceof Date || typeof value === "string" ? new Date(value) : null;
+      if (date !== null && !Number.isNaN(date.getTime())) return date;
+      break;
+    }
+    case "boolean":
+      if (typeof value === "boolean") return value;
+      break;
+    case "json":
+      return jsonText(column, value);
+    case "integer":
+      if (typeof value === "bigint" || Number.isSafeInteger(value)) return value;
+      break;
+  }
+  throw new AshlarError("E_INVALID_QUERY", `The value for the column "${column}" does not suit the cast "${cast}".`);
+}
+
+/** Tells whether two values, both as they are stored, are the same. */
+export function sameValue(a: unknown, b: unknown): boolean {
+  if (a instanceof Date && b instanceof Date) return a.getTime() === b.getTime();
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0;
+  return Object.is(a, b);
+}
+
+/** JSON text of a value. */
+export function jsonText(column: string, value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined;
+  if (text !== undefined) return text;
+  throw new AshlarError("E_INVALID_QUERY", `The value for the column "${column}" has no form in JSON.`);
+}
+
+function readDate(column: string, value: unknown): Date {
+  // "2026-01-31 12:00:00", as CURRENT_TIMESTAMP of SQLite writes it, is in UTC without saying so.
+  const zoneless = typeof value === "string" && /^\d{4}-\d\d-\d\d[ T][\d:.]+$/.test(value);
+  const date = new Date(zoneless ? `${value.replace(" ", "T")}Z` : (value as string | Date));
+  if ((value instanceof Date || typeof value === "string") && !Number.isNaN(date.getTime())) return date;
+  throw new AshlarError("E_DATABASE", `The column "${column}" holds a value that the cast "datetime" cannot read.`);
+}

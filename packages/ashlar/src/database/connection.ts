@@ -1,0 +1,267 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { CompiledQuery, type Transaction } from "kysely";
+import { AshlarError, type MaybePromise } from "../support/index.ts";
+import type {
+  ColumnValue,
+  Dialect,
+  DialectName,
+  Observer,
+  Reservation,
+  Row,
+  Session,
+  TransactionOptions,
+} from "./dialect.ts";
+import { LockedSession } from "./locked-session.ts";
+import { Mutex } from "./mutex.ts";
+import { boundTransaction, type Scopes, scopedKysely } from "./scoped-kysely.ts";
+import type { QueryBuilder, Tables } from "./tables.ts";
+
+/** A connection that somebody has to himself, or a transaction on it, or a nested one in that. */
+interface Scope {
+  readonly parent: Scope | null;
+  readonly reservation: Reservation;
+  /** What queries inside run on. */
+  readonly session: LockedSession;
+  /** Held by a nested scope as long as that lasts. */
+  readonly mutex: Mutex;
+  /** 0: reserved without a transaction; 1: a transaction; from 2 on: a savepoint. */
+  readonly depth: number;
+  open: boolean;
+  /** Whether the connection's state is unknown, because not even rolling back worked. */
+  broken: boolean;
+}
+
+/** What {@link Connection.onQuery} is told of a statement. The values are left out: they may be secrets. */
+export interface QueryEvent {
+  /** The connection's name in `config/database.ts`. */
+  readonly connection: string;
+  readonly sql: string;
+}
+
+/**
+ * A database the application is connected to.
+ *
+ * A query belongs to the transaction in whose function it was issued, however deep in the calls below it, without
+ * anything being passed on; all others run outside of it.
+ */
+export class Connection {
+  /** The connection's name in `config/database.ts`. */
+  readonly name: string;
+  /** Kysely on this connection. */
+  readonly kysely: QueryBuilder;
+  readonly #dialect: Dialect;
+  readonly #observer: Observer;
+  readonly #acquireTimeoutMs: number;
+  readonly #scopes = new AsyncLocalStorage<Scope>();
+  readonly #listeners = new Set<(query: QueryEvent) => void>();
+
+  /** Connections are made by {@link Database}. */
+  constructor(name: string, acquireTimeoutMs: number, makeDialect: (observer: Observer) => Dialect) {
+    this.name = name;
+    this.#acquireTimeoutMs = acquireTimeoutMs;
+    this.#observer = { notify: null };
+    this.#dialect = makeDialect(this.#observer);
+    const connection = this;
+    const scopes: Scopes = {
+      get session() {
+        return connection.#session;
+      },
+      transaction: (task, options) => this.transaction(task, options),
+      reserved: (task) => this.reserved(task),
+    };
+    this.kysely = scopedKysely(this.#dialect, scopes);
+  }
+
+  /** Which database it is. */
+  get dialect(): DialectName {
+    return this.#dialect.name;
+  }
+
+  /** Whether this is asked from inside a transaction on this connection. */
+  get inTransaction(): boolean {
+    return (this.#scope?.depth ?? 0) > 0;
+  }
+
+  /**
+   * Runs a function in a transaction: commits what it did when it returns, and rolls that back when it throws.
+   *
+   * Inside another transaction on this connection it is a nested one, which can fail alone. Keep it short: on SQLite
+   * every other query waits meanwhile.
+   *
+   * @param task every query in it, those of models included, is part of the transaction
+   * @returns what the function returns
+   * @throws what the function throws; `E_OVERLOADED` where no connection became free in time; `E_DATABASE` where the
+   * database cannot commit
+   */
+  async transaction<T>(
+    task: (trx: Transaction<Tables>) => MaybePromise<T>,
+    options: TransactionOptions = {},
+  ): Promise<T> {
+    const outer = this.#scope;
+    if (outer === null) return await this.reserved(() => this.transaction(task, options));
+    if (outer.depth > 0 && options.isolation !== undefined) {
+      throw new AshlarError("E_INVALID_QUERY", "A nested transaction has the isolation of the one around it.");
+    }
+    // Siblings run one after the other: their savepoints would undo each other.
+    await outer.mutex.acquire();
+    try {
+      return await this.#transactionIn(outer, task, options);
+    } finally {
+      outer.mutex.release();
+    }
+  }
+
+  /**
+   * Runs a function whose queries all go to one and the same connection of the pool, without a transaction.
+   *
+   * @returns what the function returns
+   * @throws what the function throws; `E_OVERLOADED` where no connection became free in time
+   */
+  async reserved<T>(task: () => MaybePromise<T>): Promise<T> {
+    if (this.#scope !== null) return await task();
+    const reservation = await this.#dialect.reserve();
+    const scope = this.#newScope(null, reservation);
+    try {
+      return await this.#scopes.run(scope, task);
+    } finally {
+      await scope.session.end();
+      scope.open = false;
+      reservation.release(scope.broken);
+    }
+  }
+
+  /**
+   * The first row of a statement with one parameter: the shortest way to a row, for compiled statements.
+   *
+   * @internal
+   */
+  first(sql: string, value: ColumnValue): MaybePromise<Row | undefined> {
+    return this.#session.first(sql, value);
+  }
+
+  /** Calls a listener before each statement. The function returned ends that. */
+  onQuery(listener: (query: QueryEvent) => void): () => void {
+    this.#listeners.add(listener);
+    this.#observer.notify = (sql) => {
+      for (const one of this.#listeners) one({ connection: this.name, sql });
+    };
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.#observer.notify = null;
+    };
+  }
+
+  /**
+   * Connects now instead of at the first query.
+   *
+   * @throws `E_DATABASE` where the database cannot be reached, `E_MISSING_PACKAGE` where its driver is not installed
+   */
+  async connect(): Promise<void> {
+    await this.#dialect.connect();
+  }
+
+  /** Waits for what is under way, and closes. Later queries fail. */
+  async close(): Promise<void> {
+    await this.#dialect.close();
+  }
+
+  /**
+   * Drops every table, view and type.
+   *
+   * @internal
+   */
+  async dropEverything(): Promise<void> {
+    await this.reserved(() => this.#dialect.dropEverything(this.#scope!.reservation.session));
+  }
+
+  /**
+   * Runs a function while no other process runs one this way.
+   *
+   * @internal
+   */
+  async withMigrationLock<T>(task: () => Promise<T>): Promise<T> {
+    return await this.reserved(async () => {
+      const { session } = this.#scope!.reservation;
+      await this.#dialect.lockMigrations(session);
+      try {
+        return await task();
+      } finally {
+        await this.#dialect.unlockMigrations(session);
+      }
+    });
+  }
+
+  /**
+   * Whether JSON columns come out of the driver parsed.
+   *
+   * @internal
+   */
+  get parsesJson(): boolean {
+    return this.#dialect.parsesJson;
+  }
+
+  /** The innermost scope that the caller is in. One that has ended counts no more: what it left running is outside. */
+  get #scope(): Scope | null {
+    let scope = this.#scopes.getStore() ?? null;
+    while (scope !== null && !scope.open) scope = scope.parent;
+    return scope;
+  }
+
+  get #session(): Session {
+    return this.#scope?.session ?? this.#dialect.shared;
+  }
+
+  #newScope(parent: Scope | null, reservation: Reservation): Scope {
+    const mutex = new Mutex(this.#acquireTimeoutMs);
+    const session = new LockedSession(reservation.session, mutex);
+    const depth = parent === null ? 0 : parent.depth + 1;
+    return { parent, reservation, session, mutex, depth, open: true, broken: false };
+  }
+
+  async #transactionIn<T>(
+    outer: Scope,
+    task: (trx: Transaction<Tables>) => MaybePromise<T>,
+    options: TransactionOptions,
+  ): Promise<T> {
+    const { session } = outer.reservation;
+    const scope = this.#newScope(outer, outer.reservation);
+    await this.#begin(scope, options);
+    const end = async (): Promise<void> => {
+      await scope.session.end();
+      scope.open = false;
+    };
+    try {
+      const result = await this.#scopes.run(scope, () => task(boundTransaction(this.#dialect, scope.session)));
+      await end();
+      if (scope.depth === 1) await this.#dialect.commit(session);
+      else await session.execute(CompiledQuery.raw(`release savepoint ${savepoint(scope)}`));
+      return result;
+    } catch (error) {
+      if (scope.open) await end();
+      await this.#rollback(scope);
+      throw error;
+    }
+  }
+
+  async #begin(scope: Scope, options: TransactionOptions): Promise<void> {
+    const { session } = scope.reservation;
+    if (scope.depth === 1) await this.#dialect.begin(session, options);
+    else await session.execute(CompiledQuery.raw(`savepoint ${savepoint(scope)}`));
+  }
+
+  async #rollback(scope: Scope): Promise<void> {
+    const { session } = scope.reservation;
+    try {
+      if (scope.depth === 1) return await this.#dialect.rollback(session);
+      await session.execute(CompiledQuery.raw(`rollback to savepoint ${savepoint(scope)}`));
+      await session.execute(CompiledQuery.raw(`release savepoint ${savepoint(scope)}`));
+    } catch {
+      // What led here is the error to report; the connection goes, and the server rolls back with it.
+      for (let one: Scope | null = scope; one !== null; one = one.parent) one.broken = true;
+    }
+  }
+}
+
+function savepoint(scope: Scope): string {
+  return `nested_${scope.depth}`;
+}

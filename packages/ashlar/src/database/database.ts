@@ -1,0 +1,109 @@
+import type { Transaction } from "kysely";
+import { AshlarError, type MaybePromise, suggestion } from "../support/index.ts";
+import { type ConnectionConfiguration, type DatabaseConfiguration, databaseConfiguration } from "./configuration.ts";
+import { Connection, type QueryEvent } from "./connection.ts";
+import type { Dialect, DialectName, Observer, TransactionOptions } from "./dialect.ts";
+import { PostgresDialect } from "./dialects/postgres.ts";
+import { SqliteDialect } from "./dialects/sqlite.ts";
+import type { QueryBuilder, Tables } from "./tables.ts";
+
+/**
+ * The application's databases: the connections of `config/database.ts`, each opened when it is first used.
+ *
+ * What is done on the database itself is done on the default connection.
+ */
+export class Database {
+  /** The configuration, checked and complete. */
+  readonly configuration: DatabaseConfiguration;
+  readonly #connections: ReadonlyMap<string, Connection>;
+  readonly #default: Connection;
+
+  /**
+   * @param databases what `config/database.ts` exports as `DATABASES`
+   * @param root the application's root, which a relative path of a SQLite file begins at
+   * @throws `E_INVALID_CONFIGURATION`
+   */
+  constructor(databases: unknown, root: string) {
+    this.configuration = databaseConfiguration(databases, root);
+    const entries = Object.entries(this.configuration.connections);
+    this.#connections = new Map(
+      entries.map(([name, connection]) => [
+        name,
+        new Connection(name, connection.acquireTimeoutMs, (observer) => dialectFor(connection, observer)),
+      ]),
+    );
+    this.#default = this.connection();
+  }
+
+  /** Kysely on the default connection. A query through it runs in the transaction that is under way where it is issued. */
+  get kysely(): QueryBuilder {
+    return this.#default.kysely;
+  }
+
+  /** Which database the default connection is to. */
+  get dialect(): DialectName {
+    return this.#default.dialect;
+  }
+
+  /**
+   * A connection by its name in `config/database.ts`.
+   *
+   * @param name the default connection where left out
+   * @throws `E_DATABASE` where there is none of this name
+   */
+  connection(name: string = this.configuration.default): Connection {
+    const connection = this.#connections.get(name);
+    if (connection !== undefined) return connection;
+    const near = suggestion(name, this.#connections.keys());
+    throw new AshlarError("E_DATABASE", `There is no connection "${name}" in config/database.ts. ${near}`);
+  }
+
+  /**
+   * Runs a function in a transaction on the default connection: commits what it did when it returns, and rolls that
+   * back when it throws. Models and `kysely` take part in it without being told.
+   *
+   * ```ts
+   * await database.transaction(async () => {
+   *   const order = await Order.create({ user_id: user.id });
+   *   await Stock.where("sku", sku).update({ reserved: true });
+   * });
+   * ```
+   *
+   * @returns what the function returns
+   * @throws what the function throws; `E_OVERLOADED` where no connection became free in time
+   */
+  transaction<T>(task: (trx: Transaction<Tables>) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
+    return this.#default.transaction(task, options);
+  }
+
+  /** Calls a listener before each statement on any connection. The function returned ends that. */
+  onQuery(listener: (query: QueryEvent) => void): () => void {
+    const ends = [...this.#connections.values()].map((connection) => connection.onQuery(listener));
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  /**
+   * Connects to the default database now instead of at the first query.
+   *
+   * @throws `E_DATABASE` where it cannot be reached, `E_MISSING_PACKAGE` where its driver is not installed
+   */
+  async connect(): Promise<void> {
+    await this.#default.connect();
+  }
+
+  /** Waits for what is under way, and closes every connection. Later queries fail. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
+  }
+}
+
+function dialectFor(configuration: ConnectionConfiguration, observer: Observer): Dialect {
+  switch (configuration.driver) {
+    case "sqlite":
+      return new SqliteDialect(configuration, observer);
+    case "postgres":
+      return new PostgresDialect(configuration, observer);
+  }
+}

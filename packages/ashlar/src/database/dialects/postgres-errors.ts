@@ -1,0 +1,81 @@
+import { AshlarError } from "../../support/index.ts";
+import {
+  type ConstraintDetails,
+  DatabaseError,
+  ForeignKeyViolationError,
+  NotNullViolationError,
+  UniqueViolationError,
+} from "../errors.ts";
+
+/** What the server sends about an error. https://www.postgresql.org/docs/current/protocol-error-fields.html */
+interface ServerError extends Error {
+  readonly code: string;
+  readonly severity: string;
+  readonly routine?: string;
+  readonly table?: string;
+  readonly column?: string;
+  readonly constraint?: string;
+  detail?: string | undefined;
+}
+
+const NOT_NULL_VIOLATION = "23502";
+const FOREIGN_KEY_VIOLATION = "23503";
+const UNIQUE_VIOLATION = "23505";
+const DATA_EXCEPTION = "22";
+
+/** Tells whether the server refused a statement, after which the connection is as good as before. */
+export function isStatementError(error: unknown): boolean {
+  return isServerError(error) && error.severity === "ERROR";
+}
+
+/** Tells whether a value did not fit its column, whatever it was to be compared with there. */
+export function isInvalidValue(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.databaseCode?.startsWith(DATA_EXCEPTION) ?? false);
+}
+
+/** Turns an error of `pg` into one of the framework, without any value of a row. */
+export function translatePostgresError(error: unknown): unknown {
+  if (error instanceof AshlarError) return error;
+  if (!isServerError(error)) return unreachable(error as NodeJS.ErrnoException);
+  const columns = columnsIn(error.detail);
+  // "Failing row contains (1, alice, $argon2id$…)": whoever logs the cause would log that.
+  delete error.detail;
+  const details: ConstraintDetails = {
+    table: error.table ?? null,
+    columns: error.column === undefined ? columns : [error.column],
+    constraint: error.constraint ?? null,
+    cause: error,
+  };
+  switch (error.code) {
+    case UNIQUE_VIOLATION:
+      return new UniqueViolationError(details);
+    case FOREIGN_KEY_VIOLATION:
+      return new ForeignKeyViolationError(details);
+    case NOT_NULL_VIOLATION:
+      return new NotNullViolationError(details);
+  }
+  if (error.code.startsWith(DATA_EXCEPTION)) {
+    // These quote the value in the message itself, so the error as it stands is nothing to keep.
+    const cause = new Error(`SQLSTATE ${error.code} in ${error.routine ?? "the server"}`);
+    return new DatabaseError(`PostgreSQL: a value does not fit its column or function (SQLSTATE ${error.code}).`, error.code, cause);
+  }
+  return new DatabaseError(`PostgreSQL: ${error.message} (SQLSTATE ${error.code}).`, error.code, error);
+}
+
+function isServerError(error: unknown): error is ServerError {
+  return error instanceof Error && "severity" in error && "code" in error && typeof error.code === "string";
+}
+
+function unreachable(error: NodeJS.ErrnoException): DatabaseError {
+  const reason = error instanceof AggregateError && error.message === "" ? (error.errors[0] as Error).message : error.message;
+  return new DatabaseError(`PostgreSQL: ${reason}.`, error.code ?? null, error);
+}
+
+/** The columns in `Key (tenant, email)=(…) already exists.`, in whatever language; none for an expression. */
+function columnsIn(detail: string | undefined): string[] {
+  const end = detail?.indexOf(")=(") ?? -1;
+  if (detail === undefined || end === -1) return [];
+  const names = detail.slice(detail.indexOf("(") + 1, end).split(", ");
+  const plain = names.map((name) => name.replace(/^"(.*)"$/, "$1"));
+  return plain.every((name) => /^\w+$/.test(name)) ? plain : [];
+}

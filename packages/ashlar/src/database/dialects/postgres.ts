@@ -1,0 +1,220 @@
+import {
+  CompiledQuery,
+  type DatabaseIntrospector,
+  type Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryCompiler,
+  type QueryResult,
+  sql,
+} from "kysely";
+import type { Pool, PoolClient, QueryResult as PgResult } from "pg";
+import { AshlarError } from "../../support/index.ts";
+import type { PostgresConnectionConfiguration } from "../configuration.ts";
+import type {
+  ColumnTypes,
+  ColumnValue,
+  Dialect,
+  Observer,
+  PortableAdapter,
+  Reservation,
+  Row,
+  Session,
+  TransactionOptions,
+} from "../dialect.ts";
+import { DatabaseError } from "../errors.ts";
+import { isInvalidValue, isStatementError, translatePostgresError } from "./postgres-errors.ts";
+import { openPool } from "./postgres-pool.ts";
+
+/** The advisory lock that whoever runs migrations holds: the bytes of "ashlar". */
+const MIGRATION_LOCK = 0x6173686c6172;
+
+const COUNTED = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
+
+const COLUMN_TYPES: ColumnTypes = {
+  primaryKey: { type: "bigint", define: (column) => column.generatedByDefaultAsIdentity().primaryKey() },
+  reference: "bigint",
+  timestamp: "timestamptz",
+  json: "jsonb",
+  now: sql`now()`,
+};
+
+/**
+ * PostgreSQL through `pg`: a bounded pool, of which a transaction has one connection to itself.
+ *
+ * Times are `timestamptz` and arrive as `Date`. A `bigint` arrives as a number, or as a bigint where a number could not
+ * hold it exactly; a `date` and a `numeric` as text.
+ */
+export class PostgresDialect implements Dialect {
+  readonly name = "postgres";
+  readonly parsesJson = true;
+  readonly adapter: PortableAdapter = Object.assign(new PostgresAdapter(), { columnTypes: COLUMN_TYPES });
+  readonly compiler: QueryCompiler = new PostgresQueryCompiler();
+  readonly shared: Session;
+  readonly #configuration: PostgresConnectionConfiguration;
+  readonly #observer: Observer;
+  #pool: Promise<Pool> | null = null;
+  #closed = false;
+
+  constructor(configuration: PostgresConnectionConfiguration, observer: Observer) {
+    this.#configuration = configuration;
+    this.#observer = observer;
+    this.shared = {
+      execute: (query) => this.#borrow((session) => session.execute(query)),
+      first: (text, value) => this.#first(text, value),
+    };
+  }
+
+  introspector(kysely: Kysely<unknown>): DatabaseIntrospector {
+    return new PostgresIntrospector(kysely);
+  }
+
+  async connect(): Promise<void> {
+    await this.#borrow((session) => session.execute(CompiledQuery.raw("select 1")));
+  }
+
+  async reserve(): Promise<Reservation> {
+    const client = await this.#client();
+    const session = new PostgresSession(client, this.#observer);
+    return { session, release: (broken) => client.release(broken || session.broken) };
+  }
+
+  async begin(session: Session, { isolation, readOnly }: TransactionOptions): Promise<void> {
+    const words = ["begin"];
+    if (isolation !== undefined) words.push(`isolation level ${isolation}`);
+    if (readOnly === true) words.push("read only");
+    await session.execute(CompiledQuery.raw(words.join(" ")));
+  }
+
+  async commit(session: Session): Promise<void> {
+    const { rows } = await session.execute(CompiledQuery.raw("commit"));
+    if (rows[0]?.command !== "ROLLBACK") return;
+    // The server answers a commit after a failed statement by rolling back, and calls that a success.
+    const remedy = "Where a statement may fail, put it into a nested transaction.";
+    throw new DatabaseError(`The transaction was rolled back, because a statement in it had failed. ${remedy}`, "25P02");
+  }
+
+  async rollback(session: Session): Promise<void> {
+    await session.execute(CompiledQuery.raw("rollback"));
+  }
+
+  async lockMigrations(session: Session): Promise<void> {
+    await session.execute(CompiledQuery.raw(`select pg_advisory_lock(${MIGRATION_LOCK})`));
+  }
+
+  async unlockMigrations(session: Session): Promise<void> {
+    await session.execute(CompiledQuery.raw(`select pg_advisory_unlock(${MIGRATION_LOCK})`));
+  }
+
+  async dropEverything(session: Session): Promise<void> {
+    // What belongs to an extension goes with the extension only.
+    const mine = (catalog: string) =>
+      `not exists (select from pg_depend d where d.classid = '${catalog}'::regclass and d.objid = o.oid and d.deptype = 'e')`;
+    const objects = `
+      select case o.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence' else 'table' end as kind,
+        format('%I.%I', n.nspname, o.relname) as name
+      from pg_class o join pg_namespace n on n.oid = o.relnamespace
+      where n.nspname = current_schema() and o.relkind in ('r', 'p', 'v', 'm', 'S') and ${mine("pg_class")}
+      union all
+      select 'type', format('%I.%I', n.nspname, o.typname)
+      from pg_type o join pg_namespace n on n.oid = o.typnamespace
+      where n.nspname = current_schema() and o.typtype in ('e', 'd') and ${mine("pg_type")}
+      order by kind = 'type', kind = 'sequence'`;
+    const { rows } = await session.execute(CompiledQuery.raw(objects));
+    // Only what nothing else has taken along is left to drop.
+    for (const { kind, name } of rows) await session.execute(CompiledQuery.raw(`drop ${kind} if exists ${name} cascade`));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const pool = this.#pool;
+    this.#pool = null;
+    // A pool that could not be opened has been reported where it was needed.
+    if (pool !== null) await pool.then((open) => open.end()).catch(() => undefined);
+  }
+
+  async #first(text: string, value: ColumnValue): Promise<Row | undefined> {
+    try {
+      return await this.#borrow((session) => session.first(text, value));
+    } catch (error) {
+      // "abc" is the number of no row: elsewhere that finds nothing, so it does here.
+      if (isInvalidValue(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #borrow<T>(use: (session: PostgresSession) => Promise<T>): Promise<T> {
+    const client = await this.#client();
+    const session = new PostgresSession(client, this.#observer);
+    try {
+      return await use(session);
+    } finally {
+      client.release(session.broken);
+    }
+  }
+
+  async #client(): Promise<PoolClient> {
+    if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
+    this.#pool ??= openPool(this.#configuration);
+    const pool = await this.#pool.catch((error: unknown) => {
+      this.#pool = null;
+      throw error;
+    });
+    try {
+      return await pool.connect();
+    } catch (error) {
+      if ((error as Error).message === "timeout exceeded when trying to connect") {
+        const waited = `${this.#configuration.acquireTimeoutMs} ms`;
+        throw new AshlarError("E_OVERLOADED", `No connection to the database was free within ${waited}.`, { cause: error });
+      }
+      throw translatePostgresError(error);
+    }
+  }
+}
+
+/** One connection of the pool, while it is checked out. */
+class PostgresSession implements Session {
+  /** Whether the connection failed, and must not go back into the pool. */
+  broken = false;
+  readonly #client: PoolClient;
+  readonly #observer: Observer;
+
+  constructor(client: PoolClient, observer: Observer) {
+    this.#client = client;
+    this.#observer = observer;
+  }
+
+  async execute(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const { command, rowCount, rows } = await this.#query(query.sql, query.parameters.map(bind));
+    if (command === "COMMIT" || command === "ROLLBACK") return { rows: [{ command }] };
+    if (COUNTED.has(command)) return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
+    return { rows };
+  }
+
+  async first(text: string, value: ColumnValue): Promise<Row | undefined> {
+    const { rows } = await this.#query(text, [bind(value)]);
+    return rows[0];
+  }
+
+  async #query(text: string, values: unknown[]): Promise<PgResult<Row>> {
+    this.#observer.notify?.(text);
+    try {
+      const result: PgResult<Row> | PgResult<Row>[] = await this.#client.query<Row>(text, values);
+      // Several statements in one text give a list of results.
+      return Array.isArray(result) ? result.at(-1)! : result;
+    } catch (error) {
+      if (!isStatementError(error)) this.broken = true;
+      throw translatePostgresError(error);
+    }
+  }
+}
+
+/** What the driver is given for a value. Lists and objects are its own business: arrays and JSON. */
+function bind(value: unknown): unknown {
+  if (value === undefined) throw new AshlarError("E_INVALID_QUERY", "A value for the database is of type undefined.");
+  if (!(value instanceof Date)) return value;
+  if (Number.isNaN(value.getTime())) throw new AshlarError("E_INVALID_QUERY", "A value for the database is an invalid date.");
+  // The driver would write the local time, which a column without time zone stores as it stands.
+  return value.toISOString();
+}

@@ -1,0 +1,267 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import {
+  CompiledQuery,
+  type DatabaseIntrospector,
+  type Kysely,
+  type QueryCompiler,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from "kysely";
+import { AshlarError, type MaybePromise } from "../../support/index.ts";
+import { BoundedCache } from "../bounded-cache.ts";
+import type { SqliteConnectionConfiguration } from "../configuration.ts";
+import type {
+  ColumnTypes,
+  ColumnValue,
+  Dialect,
+  Observer,
+  PortableAdapter,
+  Reservation,
+  Row,
+  Session,
+  TransactionOptions,
+} from "../dialect.ts";
+import { DatabaseError } from "../errors.ts";
+import { LockedSession } from "../locked-session.ts";
+import { Mutex } from "../mutex.ts";
+import { translateSqliteError } from "./sqlite-errors.ts";
+
+/** How many prepared statements are kept: far more than an application has, where no list's length is in the SQL. */
+const STATEMENTS_KEPT = 500;
+
+const COLUMN_TYPES: ColumnTypes = {
+  primaryKey: { type: "integer", define: (column) => column.primaryKey().autoIncrement() },
+  reference: "integer",
+  timestamp: "text",
+  json: "text",
+  // The very format of Date.prototype.toISOString, so that texts compare as times do.
+  now: sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
+};
+
+/**
+ * SQLite through `node:sqlite`: one connection, whose statements run synchronously, and which a transaction has to
+ * itself until it ends.
+ *
+ * Times are stored as ISO 8601 text in UTC, with milliseconds; booleans as 0 and 1. An integer arrives as a number, or
+ * as a bigint where a number could not hold it exactly.
+ */
+export class SqliteDialect implements Dialect {
+  readonly name = "sqlite";
+  readonly parsesJson = false;
+  readonly adapter: PortableAdapter = Object.assign(new SqliteAdapter(), { columnTypes: COLUMN_TYPES });
+  readonly compiler: QueryCompiler = new SqliteQueryCompiler();
+  readonly shared: Session;
+  readonly #session: SqliteSession;
+  readonly #mutex: Mutex;
+
+  constructor(configuration: SqliteConnectionConfiguration, observer: Observer) {
+    this.#mutex = new Mutex(configuration.acquireTimeoutMs);
+    this.#session = new SqliteSession(configuration, observer);
+    this.shared = new LockedSession(this.#session, this.#mutex);
+  }
+
+  introspector(kysely: Kysely<unknown>): DatabaseIntrospector {
+    return new SqliteIntrospector(kysely);
+  }
+
+  async connect(): Promise<void> {
+    this.#session.open();
+  }
+
+  reserve(): MaybePromise<Reservation> {
+    const reservation: Reservation = { session: this.#session, release: () => this.#mutex.release() };
+    const turn = this.#mutex.acquire();
+    return turn === undefined ? reservation : turn.then(() => reservation);
+  }
+
+  begin(session: Session, options: TransactionOptions): void {
+    // Immediate: a transaction that takes the write lock late cannot wait for another process any more, and would fail.
+    session.execute(CompiledQuery.raw(options.readOnly === true ? "begin" : "begin immediate"));
+  }
+
+  commit(session: Session): void {
+    session.execute(CompiledQuery.raw("commit"));
+  }
+
+  rollback(session: Session): void {
+    // Some failures (a full disk, an I/O error) make SQLite roll back by itself.
+    if (this.#session.inTransaction) session.execute(CompiledQuery.raw("rollback"));
+  }
+
+  /** Nothing to do: each migration begins with taking the file's write lock. */
+  lockMigrations(): void {}
+  unlockMigrations(): void {}
+
+  dropEverything(session: Session): void {
+    const objects = "select type, name from sqlite_schema where type in ('view', 'table') and name not like 'sqlite\\_%' escape '\\'";
+    // Views first; a virtual table takes the tables behind it along.
+    const order = "order by type desc, sql like 'create virtual %' desc";
+    // Outside of a transaction, because inside of one this setting is ignored.
+    session.execute(CompiledQuery.raw("pragma foreign_keys = off"));
+    try {
+      const { rows } = session.execute(CompiledQuery.raw(`${objects} ${order}`)) as QueryResult<Row>;
+      for (const { type, name } of rows) {
+        session.execute(CompiledQuery.raw(`drop ${type} if exists "${String(name).replaceAll('"', '""')}"`));
+      }
+    } finally {
+      session.execute(CompiledQuery.raw("pragma foreign_keys = on"));
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#mutex.acquire(true);
+    this.#session.close();
+    this.#mutex.release();
+  }
+}
+
+interface PreparedStatement {
+  readonly handle: StatementSync;
+  /** Whether it gives rows. */
+  readonly reads: boolean;
+  /** Whether integers come out as bigints, to be made numbers where they fit. */
+  bigints: boolean;
+}
+
+/** The one connection to the file. Whoever uses it sees to it that nobody else is in a transaction on it. */
+class SqliteSession implements Session {
+  readonly #configuration: SqliteConnectionConfiguration;
+  readonly #observer: Observer;
+  readonly #statements = new BoundedCache<PreparedStatement>(STATEMENTS_KEPT);
+  #database: DatabaseSync | null = null;
+  #closed = false;
+
+  constructor(configuration: SqliteConnectionConfiguration, observer: Observer) {
+    this.#configuration = configuration;
+    this.#observer = observer;
+  }
+
+  get inTransaction(): boolean {
+    return this.#database?.isTransaction ?? false;
+  }
+
+  execute(query: CompiledQuery): QueryResult<Row> {
+    this.#observer.notify?.(query.sql);
+    try {
+      const statement = this.#prepared(query.sql);
+      const values = query.parameters.map(bind);
+      if (statement.reads) return { rows: this.#rows(statement, values) };
+      const { changes, lastInsertRowid } = statement.handle.run(...values);
+      return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+    } catch (error) {
+      throw translateSqliteError(error);
+    }
+  }
+
+  first(text: string, value: ColumnValue): Row | undefined {
+    this.#observer.notify?.(text);
+    try {
+      const statement = this.#prepared(text);
+      if (statement.bigints) return this.#rows(statement, [bind(value)])[0];
+      try {
+        return statement.handle.get(bind(value));
+      } catch (error) {
+        return this.#rowsWithBigints(error, statement, [bind(value)])[0];
+      }
+    } catch (error) {
+      throw translateSqliteError(error);
+    }
+  }
+
+  open(): DatabaseSync {
+    if (this.#database !== null) return this.#database;
+    if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
+    const { path, busyTimeoutMs } = this.#configuration;
+    try {
+      if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true });
+      const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+      // With a write-ahead log nobody who reads waits for one who writes, and NORMAL loses nothing but, on a power cut,
+      // the last transactions; the file stays sound.
+      database.exec("pragma journal_mode = wal; pragma synchronous = normal");
+      this.#database = database;
+      return database;
+    } catch (error) {
+      throw new DatabaseError(`The SQLite file ${path} cannot be opened: ${(error as Error).message}.`, null, error);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#database?.close();
+    this.#database = null;
+  }
+
+  #prepared(text: string): PreparedStatement {
+    const database = this.#database ?? this.open();
+    return this.#statements.get(text, () => {
+      const handle = database.prepare(text);
+      // What stands after the first statement would be left out without a word.
+      if (text.slice(handle.sourceSQL.length).trim() !== "") {
+        throw new AshlarError("E_INVALID_QUERY", "SQLite runs one statement at a time. Split the SQL into several.");
+      }
+      const reads = handle.columns().length > 0;
+      // A statement that writes and gives rows cannot be run again, so it reads large integers right the first time.
+      const bigints = reads && !/^\s*select\b/i.test(text);
+      if (bigints) handle.setReadBigInts(true);
+      return { handle, reads, bigints };
+    });
+  }
+
+  #rows(statement: PreparedStatement, values: readonly SQLInputValue[]): Row[] {
+    if (!statement.bigints) {
+      try {
+        return statement.handle.all(...values);
+      } catch (error) {
+        return this.#rowsWithBigints(error, statement, values);
+      }
+    }
+    const rows: Row[] = statement.handle.all(...values);
+    for (const row of rows) narrowBigints(row);
+    return rows;
+  }
+
+  /** Runs a SELECT once more where an integer of its rows was too large for a number. */
+  #rowsWithBigints(error: unknown, statement: PreparedStatement, values: readonly SQLInputValue[]): Row[] {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_OUT_OF_RANGE") throw error;
+    statement.handle.setReadBigInts(true);
+    statement.bigints = true;
+    return this.#rows(statement, values);
+  }
+}
+
+function narrowBigints(row: Row): void {
+  for (const column in row) {
+    const value = row[column];
+    if (typeof value !== "bigint") continue;
+    const number = Number(value);
+    if (Number.isSafeInteger(number)) row[column] = number;
+  }
+}
+
+/** What SQLite stores for a value. */
+function bind(value: unknown): SQLInputValue {
+  switch (typeof value) {
+    case "string":
+    case "bigint":
+      return value;
+    case "number":
+      // A number is bound as a floating-point one, which a text column would store as "1.0".
+      if (Number.isSafeInteger(value)) return BigInt(value);
+      if (Number.isFinite(value)) return value;
+      break;
+    case "boolean":
+      return value ? 1n : 0n;
+    case "object":
+      if (value === null || value instanceof Uint8Array) return value;
+      if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+      break;
+  }
+  // The driver itself would store null for most of these.
+  const kind = value instanceof Date ? "an invalid date" : Array.isArray(value) ? "a list" : typeof value === "number" ? String(value) : `of type ${typeof value}`;
+  throw new AshlarError("E_INVALID_QUERY", `A value for the database is ${kind}. Objects and lists are stored by the cast "json".`);
+}

@@ -1,0 +1,82 @@
+import { AshlarError } from "../support/index.ts";
+
+/** What a violated constraint is about, as far as the database tells. */
+export interface ConstraintDetails {
+  /** The table, where the database names it. */
+  readonly table: string | null;
+  /** The columns, in the constraint's order; none where the constraint is on an expression or they are not named. */
+  readonly columns: readonly string[];
+  /** The constraint's or index's own name, where the database gives it. */
+  readonly constraint: string | null;
+  /** The driver's error, without the values of the row. */
+  readonly cause: unknown;
+}
+
+/** A row violates a constraint of its table. The same on every database; no message holds a value of the row. */
+export abstract class ConstraintViolationError extends AshlarError {
+  /** The table, where the database names it. */
+  readonly table: string | null;
+  /** The columns, in the constraint's order. */
+  readonly columns: readonly string[];
+  /** The constraint's or index's own name, where the database gives it. */
+  readonly constraint: string | null;
+
+  constructor(code: "E_UNIQUE_VIOLATION" | "E_FOREIGN_KEY_VIOLATION" | "E_NOT_NULL_VIOLATION", sentence: string | undefined, details: ConstraintDetails) {
+    super(code, sentence, { cause: details.cause });
+    this.table = details.table;
+    this.columns = details.columns;
+    this.constraint = details.constraint;
+  }
+
+  /** The first of the columns, which mostly is the only one. */
+  get column(): string | null {
+    return this.columns[0] ?? null;
+  }
+}
+
+/**
+ * A record with the same value in a unique column, or primary key, exists already (`E_UNIQUE_VIOLATION`, 409).
+ *
+ * ```ts
+ * catch (error) {
+ *   if (error instanceof UniqueViolationError && error.column === "email") return "This address is taken.";
+ *   throw error;
+ * }
+ * ```
+ */
+export class UniqueViolationError extends ConstraintViolationError {
+  constructor(details: ConstraintDetails) {
+    const columns = details.columns.join(", ");
+    super("E_UNIQUE_VIOLATION", columns === "" ? undefined : `A record with the same ${columns} exists already.`, details);
+  }
+}
+
+/** A record refers to one that does not exist, or is still referred to (`E_FOREIGN_KEY_VIOLATION`, 409). */
+export class ForeignKeyViolationError extends ConstraintViolationError {
+  constructor(details: ConstraintDetails) {
+    super("E_FOREIGN_KEY_VIOLATION", undefined, details);
+  }
+}
+
+/** A column that must have a value has none (`E_NOT_NULL_VIOLATION`). */
+export class NotNullViolationError extends ConstraintViolationError {
+  constructor(details: ConstraintDetails) {
+    const name = [details.table, ...details.columns].filter((part) => part !== null).join(".");
+    super("E_NOT_NULL_VIOLATION", name === "" ? undefined : `The column ${name} must have a value.`, details);
+  }
+}
+
+/** Any other error that the database reports (`E_DATABASE`). */
+export class DatabaseError extends AshlarError {
+  /** The database's own code: `SQLITE_BUSY`'s number or a SQLSTATE such as `42P01`; `null` where there is none. */
+  readonly databaseCode: string | null;
+
+  /**
+   * @param reason what happened, without a value of a row or a statement's parameters
+   * @param databaseCode the database's own code
+   */
+  constructor(reason: string, databaseCode: string | null, cause?: unknown) {
+    super("E_DATABASE", reason, { cause });
+    this.databaseCode = databaseCode;
+  }
+}

@@ -1,0 +1,134 @@
+import { AshlarError, type MaybePromise } from "../support/index.ts";
+import type { Cast } from "./casts.ts";
+import { columnName, isColumnName } from "./column-names.ts";
+import type { Connection } from "./connection.ts";
+import type { Database } from "./database.ts";
+import type { ColumnValue, Row } from "./dialect.ts";
+import type { Model, ModelClass } from "./model.ts";
+
+/** What is worked out once for a model's class, and used for every row. */
+export interface ModelPlan {
+  readonly connection: Connection;
+  readonly table: string;
+  readonly primaryKey: string;
+  readonly timestamps: boolean;
+  readonly casts: ReadonlyMap<string, Cast>;
+  readonly hidden: ReadonlySet<string>;
+  /** What `fill` may set; `null` for every column but the primary key. */
+  readonly fillable: ReadonlySet<string> | null;
+  /** The columns of rows seen so far, which need no further check. */
+  readonly columns: Set<string>;
+  /** The compiled statement of `findBy`, by column. */
+  readonly lookups: Map<string, string>;
+  /** The number of the bindings that the connection was taken from. */
+  readonly binding: number;
+}
+
+const plans = new WeakMap<object, ModelPlan>();
+const databases = new WeakMap<object, Database>();
+let binding = 0;
+
+/** Gives a class, and those that extend it, a database; `null` takes it away. */
+export function bindDatabase(modelClass: object, database: Database | null): void {
+  if (database === null) databases.delete(modelClass);
+  else databases.set(modelClass, database);
+  // Plans hold the connection of the binding they were made under.
+  binding++;
+}
+
+/** The database that a class itself was given. */
+export function boundDatabase(modelClass: object): Database | undefined {
+  return databases.get(modelClass);
+}
+
+/**
+ * The plan of a model's class.
+ *
+ * @throws `E_DATABASE` where no database was given to it
+ */
+export function planOf(modelClass: ModelClass): ModelPlan {
+  const plan = plans.get(modelClass);
+  if (plan !== undefined && plan.binding === binding) return plan;
+  const made = makePlan(modelClass);
+  plans.set(modelClass, made);
+  return made;
+}
+
+function makePlan(modelClass: ModelClass): ModelPlan {
+  const { timestamps, fillable } = modelClass;
+  const casts = new Map<string, Cast>();
+  if (timestamps) casts.set("created_at", "datetime").set("updated_at", "datetime");
+  const hidden = new Set<string>();
+  // From the base downwards: what a mixin casts or hides stays so where the class below names columns of its own.
+  for (const one of lineage(modelClass).reverse()) {
+    if (Object.hasOwn(one, "casts")) for (const [column, cast] of Object.entries(one.casts)) casts.set(column, cast);
+    if (Object.hasOwn(one, "hidden")) for (const column of one.hidden) hidden.add(column);
+  }
+  return {
+    connection: databaseOf(modelClass).connection(modelClass.connection ?? undefined),
+    table: columnName(modelClass.table),
+    primaryKey: columnName(modelClass.primaryKey),
+    timestamps,
+    casts,
+    hidden,
+    fillable: fillable === null ? null : new Set(fillable),
+    columns: new Set(),
+    lookups: new Map(),
+    binding,
+  };
+}
+
+function databaseOf(modelClass: ModelClass): Database {
+  for (const one of lineage(modelClass)) {
+    const database = databases.get(one);
+    if (database !== undefined) return database;
+  }
+  const remedy = "List DatabaseProvider in PROVIDERS, or call Model.useDatabase(database).";
+  throw new AshlarError("E_DATABASE", `The model ${modelClass.name} has no database. ${remedy}`);
+}
+
+/** The class, what it extends, and so on. */
+function lineage(modelClass: ModelClass): ModelClass[] {
+  const classes: ModelClass[] = [];
+  for (let one: unknown = modelClass; typeof one === "function" && one !== Function.prototype; one = Object.getPrototypeOf(one)) {
+    classes.push(one as ModelClass);
+  }
+  return classes;
+}
+
+/**
+ * Fetches the first row whose column has a value. The statement is compiled once for each column.
+ *
+ * @throws `E_INVALID_QUERY` where the column's name or the value is none
+ */
+export function lookUp(plan: ModelPlan, column: string, value: ColumnValue): MaybePromise<Row | undefined> {
+  const statement = plan.lookups.get(column) ?? compileLookup(plan, column);
+  if (value === null) return firstWithout(plan, column);
+  return plan.connection.first(statement, value);
+}
+
+function compileLookup(plan: ModelPlan, column: string): string {
+  const { kysely } = plan.connection;
+  const query = kysely.selectFrom(plan.table).selectAll().where(columnName(column), "=", null).limit(1);
+  // The limit is a parameter to Kysely; written out, the value looked for is the only one.
+  const statement = query.clearLimit().compile().sql;
+  const limited = `${statement} limit 1`;
+  plan.lookups.set(column, limited);
+  return limited;
+}
+
+async function firstWithout(plan: ModelPlan, column: string): Promise<Row | undefined> {
+  const query = plan.connection.kysely.selectFrom(plan.table).selectAll().where(columnName(column), "is", null);
+  return await query.limit(1).executeTakeFirst();
+}
+
+/**
+ * Checks that an attribute may have a name: that it is a column's, and none of the model's own methods.
+ *
+ * @throws `E_INVALID_QUERY`
+ */
+export function attributeName(model: Model, name: string): string {
+  if (isColumnName(name) && !(name in Object.getPrototypeOf(model))) return name;
+  const named = model.constructor.name;
+  throw new AshlarError("E_INVALID_QUERY", `${JSON.stringify(name)} cannot be a column of the model ${named}.`);
+}

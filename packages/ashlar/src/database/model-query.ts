@@ -1,0 +1,222 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from "kysely";
+import { AshlarError, currentDate } from "../support/index.ts";
+import { toDatabase } from "./casts.ts";
+import { columnName } from "./column-names.ts";
+import type { ColumnValue, Row } from "./dialect.ts";
+import type { Attributes, Column, Model, ModelClass } from "./model.ts";
+import { type ModelPlan, planOf } from "./model-plan.ts";
+
+const OPERATORS = ["=", "!=", "<>", "<", "<=", ">", ">=", "like", "not like"] as const;
+
+/** How a column is compared with a value. */
+export type ComparisonOperator = (typeof OPERATORS)[number];
+
+/** One page of a query's rows. */
+export interface Page<M> {
+  readonly data: M[];
+  /** How many rows there are on all pages. */
+  readonly total: number;
+  /** The number of this page; the first is 1. */
+  readonly page: number;
+  readonly perPage: number;
+  /** The number of the last page; 1 where there are no rows. */
+  readonly lastPage: number;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a model's table is known by name only.
+type Builder = ExpressionBuilder<any, any>;
+type Condition = (builder: Builder) => Expression<SqlBool>;
+
+interface State {
+  readonly conditions: readonly Condition[];
+  readonly order: readonly { readonly column: string; readonly direction: "asc" | "desc" }[];
+  readonly limit: number | null;
+  readonly offset: number | null;
+}
+
+const EVERYTHING: State = { conditions: [], order: [], limit: null, offset: null };
+
+/**
+ * A query for models. Each method gives a new query and leaves the one it is called on as it is; nothing is asked of
+ * the database before `get`, `first`, `count`, `exists`, `paginate`, `update` or `delete`.
+ */
+export class ModelQuery<M extends Model> {
+  readonly #modelClass: ModelClass<M>;
+  readonly #state: State;
+
+  /** Queries are begun with `where` and `rows` of the model. */
+  constructor(modelClass: ModelClass<M>, state: State = EVERYTHING) {
+    this.#modelClass = modelClass;
+    this.#state = state;
+  }
+
+  /**
+   * Only rows whose column has a value, or compares with it as the operator says. `null` can be compared with `=` and
+   * `!=`, and is found by the one and not by the other, as one expects.
+   *
+   * @throws `E_INVALID_QUERY` where the column or the operator is none, or the value is `undefined`
+   */
+  where(column: Column<M>, value: ColumnValue): ModelQuery<M>;
+  where(column: Column<M>, operator: ComparisonOperator, value: ColumnValue): ModelQuery<M>;
+  where(column: Column<M>, ...rest: [ColumnValue] | [ComparisonOperator, ColumnValue]): ModelQuery<M> {
+    const [operator, value] = rest.length === 1 ? (["=", rest[0]] as const) : rest;
+    const name = columnName(column);
+    if (!OPERATORS.includes(operator)) {
+      throw new AshlarError("E_INVALID_QUERY", `${JSON.stringify(operator)} is no operator. Known are ${OPERATORS.join(", ")}.`);
+    }
+    // A forgotten value must not become a condition that means something else.
+    if (value === undefined) throw new AshlarError("E_INVALID_QUERY", `The value for the column "${name}" is undefined.`);
+    if (value !== null) return this.#if((builder) => builder(name, operator, value));
+    if (operator === "=") return this.whereNull(column);
+    if (operator === "!=" || operator === "<>") return this.whereNotNull(column);
+    throw new AshlarError("E_INVALID_QUERY", `The column "${name}" cannot be compared with null by "${operator}".`);
+  }
+
+  /** Only rows whose column has one of the values; none where the list is empty. */
+  whereIn(column: Column<M>, values: readonly Exclude<ColumnValue, null>[]): ModelQuery<M> {
+    const name = columnName(column);
+    if (values.length === 0) return this.#if(() => sql<SqlBool>`1 = 0`);
+    return this.#if((builder) => builder(name, "in", values));
+  }
+
+  /** Only rows whose column is empty. */
+  whereNull(column: Column<M>): ModelQuery<M> {
+    const name = columnName(column);
+    return this.#if((builder) => builder(name, "is", null));
+  }
+
+  /** Only rows whose column is not empty. */
+  whereNotNull(column: Column<M>): ModelQuery<M> {
+    const name = columnName(column);
+    return this.#if((builder) => builder(name, "is not", null));
+  }
+
+  /** Orders by a column, after those that the query is ordered by already. */
+  orderBy(column: Column<M>, direction: "asc" | "desc" = "asc"): ModelQuery<M> {
+    if (direction !== "asc" && direction !== "desc") {
+      throw new AshlarError("E_INVALID_QUERY", 'The direction of an order is "asc" or "desc".');
+    }
+    return this.#with({ order: [...this.#state.order, { column: columnName(column), direction }] });
+  }
+
+  /** At most so many rows. */
+  limit(rows: number): ModelQuery<M> {
+    return this.#with({ limit: wholeNumber("limit", rows, 0) });
+  }
+
+  /** Leaves out the first rows. */
+  offset(rows: number): ModelQuery<M> {
+    return this.#with({ offset: wholeNumber("offset", rows, 0) });
+  }
+
+  /** The rows. */
+  async get(): Promise<M[]> {
+    const { table, connection } = this.#plan;
+    const { conditions, order, limit, offset } = this.#state;
+    let query = connection.kysely.selectFrom(table).selectAll();
+    for (const condition of conditions) query = query.where(condition);
+    for (const { column, direction } of order) query = query.orderBy(column, direction);
+    if (limit !== null) query = query.limit(limit);
+    // SQLite and MariaDB have an offset only after a limit.
+    else if (offset !== null) query = query.limit(Number.MAX_SAFE_INTEGER);
+    if (offset !== null) query = query.offset(offset);
+    const rows = (await query.execute()) as Row[];
+    return rows.map((row) => this.#modelClass.fromRow(row));
+  }
+
+  /** The first row, or `null`. */
+  async first(): Promise<M | null> {
+    const [model] = await this.#with({ limit: Math.min(1, this.#state.limit ?? 1) }).get();
+    return model ?? null;
+  }
+
+  /** How many rows there are; an order, a limit and an offset do not matter. */
+  async count(): Promise<number> {
+    const { table, connection } = this.#plan;
+    let query = connection.kysely.selectFrom(table).select(sql<number>`count(*)`.as("count"));
+    for (const condition of this.#state.conditions) query = query.where(condition);
+    return Number((await query.executeTakeFirstOrThrow()).count);
+  }
+
+  /** Tells whether there is a row. */
+  async exists(): Promise<boolean> {
+    const { table, connection } = this.#plan;
+    let query = connection.kysely.selectFrom(table).select(sql<number>`1`.as("found"));
+    for (const condition of this.#state.conditions) query = query.where(condition);
+    return (await query.limit(1).executeTakeFirst()) !== undefined;
+  }
+
+  /**
+   * One page of the rows, and how many there are.
+   *
+   * @param page from 1 on
+   * @throws `E_INVALID_QUERY` where one of the numbers is none
+   */
+  async paginate(page = 1, perPage = 20): Promise<Page<M>> {
+    wholeNumber("page", page, 1);
+    wholeNumber("perPage", perPage, 1);
+    const total = await this.count();
+    const data = await this.limit(perPage).offset((page - 1) * perPage).get();
+    return { data, total, page, perPage, lastPage: Math.max(1, Math.ceil(total / perPage)) };
+  }
+
+  /**
+   * Sets columns in all the rows by one statement, which decides between parallel calls: of those that ask for a value
+   * to be still the old one, one gets 1 and the others get 0.
+   *
+   * @returns how many rows there were
+   * @throws `E_INVALID_QUERY` where there is nothing to set, or the query has an order, a limit or an offset;
+   * `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`
+   */
+  async update(values: Attributes<M>): Promise<number> {
+    this.#refuseWindow("update");
+    const plan = this.#plan;
+    const changes: Row = {};
+    for (const [name, value] of Object.entries(values)) {
+      if (value !== undefined) changes[name] = toDatabase(plan.casts.get(columnName(name)), name, value);
+    }
+    if (Object.keys(changes).length === 0) throw new AshlarError("E_INVALID_QUERY", "There is nothing to update.");
+    if (plan.timestamps) changes.updated_at ??= currentDate();
+    let query = plan.connection.kysely.updateTable(plan.table).set(changes);
+    for (const condition of this.#state.conditions) query = query.where(condition);
+    return Number((await query.executeTakeFirst()).numUpdatedRows);
+  }
+
+  /**
+   * Deletes the rows.
+   *
+   * @returns how many there were
+   * @throws `E_INVALID_QUERY` where the query has an order, a limit or an offset; `E_FOREIGN_KEY_VIOLATION`
+   */
+  async delete(): Promise<number> {
+    this.#refuseWindow("delete");
+    const { table, connection } = this.#plan;
+    let query = connection.kysely.deleteFrom(table);
+    for (const condition of this.#state.conditions) query = query.where(condition);
+    return Number((await query.executeTakeFirst()).numDeletedRows);
+  }
+
+  get #plan(): ModelPlan {
+    return planOf(this.#modelClass as ModelClass);
+  }
+
+  #with(change: Partial<State>): ModelQuery<M> {
+    return new ModelQuery(this.#modelClass, { ...this.#state, ...change });
+  }
+
+  #if(condition: Condition): ModelQuery<M> {
+    return this.#with({ conditions: [...this.#state.conditions, condition] });
+  }
+
+  /** No two databases agree on what these mean there. */
+  #refuseWindow(verb: string): void {
+    const { order, limit, offset } = this.#state;
+    if (order.length === 0 && limit === null && offset === null) return;
+    throw new AshlarError("E_INVALID_QUERY", `A query with an order, a limit or an offset cannot ${verb}.`);
+  }
+}
+
+function wholeNumber(what: string, value: number, least: number): number {
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new AshlarError("E_INVALID_QUERY", `The ${what} is no whole number from ${least} on.`);
+}

@@ -1,0 +1,302 @@
+import type { SelectQueryBuilder } from "kysely";
+import { AshlarError, type Constructor, currentDate } from "../support/index.ts";
+import { type Casts, fromDatabase, jsonText, sameValue, toDatabase } from "./casts.ts";
+import { tableName } from "./column-names.ts";
+import type { Database } from "./database.ts";
+import type { ColumnValue, Row } from "./dialect.ts";
+import { attributeName, bindDatabase, boundDatabase, lookUp, type ModelPlan, planOf } from "./model-plan.ts";
+import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
+import type { Tables } from "./tables.ts";
+
+/** The names of a model's columns: its declared properties that are no methods. Any name where none is declared. */
+export type Column<M extends Model> = [DeclaredColumn<M>] extends [never] ? string : DeclaredColumn<M>;
+
+type DeclaredColumn<M> = { [K in keyof M & string]: M[K] extends (...args: never) => unknown ? never : K }[keyof M & string];
+
+/** Values for some of a model's columns. */
+export type Attributes<M extends Model> = {
+  readonly [K in Column<M>]?: (K extends keyof M ? M[K] : unknown) | null | undefined;
+};
+
+/** A model's class. */
+export type ModelClass<M extends Model = Model> = Constructor<M> & Omit<typeof Model, "prototype">;
+
+/** What a mixin takes: a model's class, or what other mixins made of one. */
+export type ModelConstructor = Constructor<Model> & Omit<typeof Model, "prototype">;
+
+/** The value of a primary key. */
+export type ModelKey = string | number | bigint;
+
+/**
+ * A row of a table, with the columns as its properties, named as in SQL.
+ *
+ * ```ts
+ * class User extends Model {
+ *   static override hidden = ["password"];
+ *   declare id: number;
+ *   declare email: string;
+ *   declare password: string;
+ * }
+ * const user = await User.findBy("email", "ada@example.com");
+ * ```
+ *
+ * Columns are declared with `declare`, so that no field of the class stands in the row's way.
+ */
+export class Model {
+  /** The table: the class's name in snake case and the plural where it is not set. */
+  static get table(): string {
+    return tableName(this.name);
+  }
+  /** The column that tells the rows apart. */
+  static primaryKey: string = "id";
+  /** Whether the columns `created_at` and `updated_at` are kept. */
+  static timestamps: boolean = true;
+  /** How columns look in the application. Those of the classes it extends stay in force. */
+  static casts: Casts = {};
+  /** Columns left out of JSON. What a class that it extends hides stays hidden. */
+  static hidden: readonly string[] = [];
+  /**
+   * Columns that `fill`, and so `create`, sets; others are left out without a word. `null`: all but the primary key.
+   *
+   * Security: where values come from a request, name the columns here, or validate the request with a schema.
+   */
+  static fillable: readonly string[] | null = null;
+  /** The name of the connection in `config/database.ts`; the default one where it is `null`. */
+  static connection: string | null = null;
+
+  /** The row as it is stored, or `null` for a model that is not stored yet. */
+  #original: Row | null = null;
+
+  /** Gives this class, and those that extend it, the database they work on. The provider does so at boot. */
+  static useDatabase(database: Database): void {
+    bindDatabase(this, database);
+  }
+
+  /** Takes a database away from this class, if it is the one it works on. */
+  static leaveDatabase(database: Database): void {
+    if (boundDatabase(this) === database) bindDatabase(this, null);
+  }
+
+  /** The row with a primary key, or `null`. */
+  static find<M extends Model>(this: ModelClass<M>, key: ModelKey): Promise<M | null> {
+    return findModel(this, this.primaryKey, key);
+  }
+
+  /**
+   * The row with a primary key.
+   *
+   * @throws `E_ROW_NOT_FOUND` (404)
+   */
+  static async findOrFail<M extends Model>(this: ModelClass<M>, key: ModelKey): Promise<M> {
+    return (await findModel(this, this.primaryKey, key)) ?? notFound();
+  }
+
+  /** The first row whose column has a value, or `null`. */
+  static findBy<M extends Model>(this: ModelClass<M>, column: Column<M>, value: ColumnValue): Promise<M | null> {
+    return findModel(this, column, value);
+  }
+
+  /** A query for the rows whose column has a value, or compares with it as the operator says. */
+  static where<M extends Model>(this: ModelClass<M>, column: Column<M>, value: ColumnValue): ModelQuery<M>;
+  static where<M extends Model>(
+    this: ModelClass<M>,
+    column: Column<M>,
+    operator: ComparisonOperator,
+    value: ColumnValue,
+  ): ModelQuery<M>;
+  static where<M extends Model>(this: ModelClass<M>, column: Column<M>, ...rest: [unknown, unknown?]): ModelQuery<M> {
+    return new ModelQuery<M>(this).where(column, ...(rest as [ColumnValue]));
+  }
+
+  /** All rows. */
+  static all<M extends Model>(this: ModelClass<M>): Promise<M[]> {
+    return new ModelQuery<M>(this).get();
+  }
+
+  /** A query for all rows, to be narrowed, ordered and counted. */
+  static rows<M extends Model>(this: ModelClass<M>): ModelQuery<M> {
+    return new ModelQuery<M>(this);
+  }
+
+  /** Kysely's select on the model's table, for whatever goes beyond the model. */
+  static query(): SelectQueryBuilder<Tables, string, object> {
+    const { connection, table } = planOf(this as ModelClass);
+    return connection.kysely.selectFrom(table) as unknown as SelectQueryBuilder<Tables, string, object>;
+  }
+
+  /** Makes a model of a row that a query of one's own fetched. */
+  static fromRow<M extends Model>(this: ModelClass<M>, row: Row): M {
+    const model = new this();
+    model.#absorb(planOf(this), row);
+    return model;
+  }
+
+  /**
+   * Stores a new row with the values given.
+   *
+   * @throws `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`
+   */
+  static async create<M extends Model>(this: ModelClass<M>, values: Attributes<M>): Promise<M> {
+    const model = new this();
+    model.fill(values as Attributes<typeof model>);
+    return await model.save();
+  }
+
+  /** Whether the model is a row of the table. */
+  isStored(): boolean {
+    return this.#original !== null;
+  }
+
+  /**
+   * Sets attributes from a plain object: those of `fillable`, and never the primary key unless that is listed there.
+   * Others are left out without a word; so are those whose value is `undefined`.
+   *
+   * @throws `E_INVALID_QUERY` where a name is no column's
+   */
+  fill(values: Attributes<this>): this {
+    const plan = this.#plan;
+    const { fillable } = plan;
+    for (const [name, value] of Object.entries(values)) {
+      attributeName(this, name);
+      if (value === undefined) continue;
+      if (fillable === null ? name === plan.primaryKey : !fillable.has(name)) continue;
+      (this as Row)[name] = value;
+    }
+    return this;
+  }
+
+  /**
+   * Stores the model: a new row, or the changed columns of its row. Where nothing has changed, no query is made.
+   *
+   * @throws `E_ROW_NOT_FOUND` where the row is gone; `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`,
+   * `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`
+   */
+  async save(): Promise<this> {
+    const plan = this.#plan;
+    const { kysely } = plan.connection;
+    const changes = this.#changes(plan);
+    if (this.#original === null) {
+      this.#touch(plan, changes, ["created_at", "updated_at"]);
+      const insert = kysely.insertInto(plan.table);
+      const filled = Object.keys(changes).length === 0 ? insert.defaultValues() : insert.values(changes);
+      this.#absorb(plan, (await filled.returningAll().executeTakeFirstOrThrow()) as Row);
+      return this;
+    }
+    if (Object.keys(changes).length === 0) return this;
+    this.#touch(plan, changes, ["updated_at"]);
+    const update = kysely.updateTable(plan.table).set(changes).where(plan.primaryKey, "=", this.#key(plan));
+    const { numUpdatedRows } = await update.executeTakeFirst();
+    if (numUpdatedRows === 0n) notFound();
+    this.#original = { ...this.#original, ...changes };
+    if (changes.updated_at !== undefined) (this as Row).updated_at = changes.updated_at;
+    return this;
+  }
+
+  /** Deletes the model's row. Gives `false` where it was gone already. */
+  async delete(): Promise<boolean> {
+    const plan = this.#plan;
+    if (this.#original === null) return false;
+    const query = plan.connection.kysely.deleteFrom(plan.table).where(plan.primaryKey, "=", this.#key(plan));
+    const { numDeletedRows } = await query.executeTakeFirst();
+    this.#original = null;
+    return numDeletedRows > 0n;
+  }
+
+  /**
+   * Reads the row again; changes that were not saved are lost.
+   *
+   * @throws `E_ROW_NOT_FOUND` where the row is gone, or was never stored
+   */
+  async refresh(): Promise<this> {
+    const plan = this.#plan;
+    const row = this.#original === null ? undefined : await lookUp(plan, plan.primaryKey, this.#key(plan));
+    this.#absorb(plan, row ?? notFound());
+    return this;
+  }
+
+  /** Tells whether one of the columns named, or any where none is, differs from what is stored. */
+  isDirty(...columns: Column<this>[]): boolean {
+    const changes = this.#changes(this.#plan);
+    return columns.length === 0 ? Object.keys(changes).length > 0 : columns.some((column) => column in changes);
+  }
+
+  /** What is stored in a column as far as the model knows; `undefined` where it knows nothing. */
+  getOriginal(column: Column<this>): unknown {
+    return fromDatabase(this.#plan.casts.get(column), column, this.#original?.[column]);
+  }
+
+  /** The columns as a plain object, without the hidden ones: what is answered as JSON. */
+  toJSON(): Row {
+    const { hidden } = this.#plan;
+    const json: Row = {};
+    for (const [name, value] of Object.entries(this)) {
+      if (!hidden.has(name)) json[name] = typeof value === "bigint" ? String(value) : value;
+    }
+    return json;
+  }
+
+  get #plan(): ModelPlan {
+    return planOf(this.constructor as ModelClass);
+  }
+
+  /** The primary key that the row is stored under, whatever the attribute has become since. */
+  #key(plan: ModelPlan): ModelKey {
+    const key = this.#original?.[plan.primaryKey];
+    if (key !== undefined && key !== null) return key as ModelKey;
+    throw new AshlarError("E_INVALID_QUERY", `The model ${this.constructor.name} was read without its primary key.`);
+  }
+
+  /** The attributes that differ from the row, as they are to be stored. */
+  #changes(plan: ModelPlan): Row {
+    const changes: Row = {};
+    for (const [name, value] of Object.entries(this)) {
+      if (value === undefined) continue;
+      const cast = plan.casts.get(attributeName(this, name));
+      const stored = toDatabase(cast, name, value);
+      if (this.#original === null || !sameValue(stored, this.#stored(cast, name))) changes[name] = stored;
+    }
+    return changes;
+  }
+
+  /** The row's value in the form that {@link toDatabase} gives, to be compared with that. */
+  #stored(cast: Casts[string] | undefined, name: string): unknown {
+    const value = this.#original?.[name];
+    return value === undefined || cast === undefined ? value : toDatabase(cast, name, fromDatabase(cast, name, value));
+  }
+
+  #touch(plan: ModelPlan, changes: Row, columns: readonly string[]): void {
+    if (!plan.timestamps) return;
+    const time = currentDate();
+    for (const column of columns) changes[column] ??= time;
+  }
+
+  #absorb(plan: ModelPlan, row: Row): void {
+    const { columns, casts } = plan;
+    const target = this as Row;
+    for (const column in row) {
+      if (!columns.has(column)) columns.add(attributeName(this, column));
+      target[column] = row[column];
+    }
+    for (const [column, cast] of casts) {
+      const value = row[column];
+      if (value === undefined || value === null) continue;
+      if (cast === "json" && plan.connection.parsesJson) {
+        // Kept as text: the object handed out can be changed in place, and would not differ from itself.
+        row[column] = jsonText(column, value);
+        continue;
+      }
+      target[column] = fromDatabase(cast, column, value);
+    }
+    this.#original = row;
+  }
+}
+
+async function findModel<M extends Model>(modelClass: ModelClass<M>, column: string, value: ColumnValue): Promise<M | null> {
+  const found = lookUp(planOf(modelClass), column, value);
+  const row = found instanceof Promise ? await found : found;
+  return row === undefined ? null : modelClass.fromRow(row);
+}
+
+function notFound(): never {
+  throw new AshlarError("E_ROW_NOT_FOUND");
+}

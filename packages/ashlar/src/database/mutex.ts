@@ -1,0 +1,80 @@
+import { AshlarError, type MaybePromise } from "../support/index.ts";
+
+interface Waiter {
+  readonly proceed: () => void;
+  readonly timer: NodeJS.Timeout | null;
+}
+
+/** Lets one task in at a time; the others wait in the order in which they came. */
+export class Mutex {
+  readonly #timeoutMs: number;
+  readonly #waiting = new Set<Waiter>();
+  #held = false;
+
+  /** @param timeoutMs how long one may wait to be let in, in milliseconds */
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Whether nobody is in, so that `run` and `acquire` need not wait. */
+  get free(): boolean {
+    return !this.#held;
+  }
+
+  /**
+   * Lets the caller in, at once where nobody is in. `release` must follow.
+   *
+   * @param patient whether to wait without end
+   * @throws `E_OVERLOADED` where the wait is over before the turn has come
+   */
+  acquire(patient = false): MaybePromise<void> {
+    if (!this.#held) {
+      this.#held = true;
+      return;
+    }
+    return new Promise((resolve, reject) => {
+      const timer = patient ? null : setTimeout(() => giveUp(), this.#timeoutMs);
+      const waiter: Waiter = { proceed: resolve, timer };
+      // An endless wait would be a deadlock where a transaction awaits, by whatever detour, a query from outside of it.
+      const giveUp = (): void => {
+        this.#waiting.delete(waiter);
+        reject(
+          new AshlarError("E_OVERLOADED", `The connection to the database was not free within ${this.#timeoutMs} ms.`),
+        );
+      };
+      this.#waiting.add(waiter);
+    });
+  }
+
+  /** Lets the next one in. */
+  release(): void {
+    for (const waiter of this.#waiting) {
+      this.#waiting.delete(waiter);
+      if (waiter.timer !== null) clearTimeout(waiter.timer);
+      // It stays held: the turn is handed over, so that nobody slips in between.
+      waiter.proceed();
+      return;
+    }
+    this.#held = false;
+  }
+
+  /** Runs one task alone. Where nobody is in and the task is synchronous, so is this. */
+  run<T>(task: () => MaybePromise<T>): MaybePromise<T> {
+    const turn = this.acquire();
+    if (turn !== undefined) return turn.then(() => this.#runHeld(task));
+    return this.#runHeld(task);
+  }
+
+  #runHeld<T>(task: () => MaybePromise<T>): MaybePromise<T> {
+    let result: MaybePromise<T>;
+    try {
+      result = task();
+    } catch (error) {
+      this.release();
+      throw error;
+    }
+    if (result instanceof Promise) return result.finally(() => this.release());
+    this.release();
+    return result;
+  }
+}

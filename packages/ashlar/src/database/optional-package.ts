@@ -1,0 +1,20 @@
+import { AshlarError } from "../support/index.ts";
+
+/**
+ * Loads a package that the application installs only where it needs it.
+ *
+ * @param name the package's name on npm
+ * @param purpose what needs it, for the message
+ * @param load imports it
+ * @throws `E_MISSING_PACKAGE` with the command that installs it
+ */
+export async function optionalPackage<T>(name: string, purpose: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // A package that is there but lacks one of its own is broken in another way.
+    if (code !== "ERR_MODULE_NOT_FOUND" || !message.includes(`'${name}'`)) throw error;
+    throw new AshlarError("E_MISSING_PACKAGE", `${purpose} needs the package "${name}". Run: npm install ${name}`, { cause: error });
+  }
+}

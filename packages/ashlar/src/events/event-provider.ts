@@ -1,0 +1,31 @@
+import { Provider } from "../foundation/index.ts";
+import { Events } from "./events.ts";
+
+declare module "../foundation/container.ts" {
+  interface Services {
+    /** Tells those who listen what happened. */
+    events: Events;
+  }
+}
+
+/**
+ * Brings events into the application. Its own listeners are put on by a provider of the application's:
+ *
+ * ```ts
+ * export class ListenerProvider extends Provider {
+ *   override boot(): void {
+ *     this.application.container.make("events").on("order.placed", sendReceipt);
+ *   }
+ * }
+ * ```
+ */
+export class EventProvider extends Provider {
+  override register(): void {
+    const { container } = this.application;
+    container.singleton("events", () => new Events(container.make("logger")));
+  }
+
+  override async shutdown(): Promise<void> {
+    await this.application.container.make("events").settled();
+  }
+}

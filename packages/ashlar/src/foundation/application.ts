@@ -1,0 +1,223 @@
+import type { HttpContext } from "../http/index.ts";
+import { Router, type RouteSource } from "../routing/index.ts";
+import { Signer } from "../security/index.ts";
+import { AshlarError } from "../support/index.ts";
+import type { Configuration } from "./configuration.ts";
+import { Container } from "./container.ts";
+import { addContextProperty, createContextClass } from "./context-class.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./error-handler.ts";
+import type { HttpKernel } from "./kernel.ts";
+import type { Logger } from "./logger.ts";
+import { type FetchFunction, Mounts } from "./mounts.ts";
+import { MiddlewareInstances } from "./pipeline.ts";
+import type { Provider, ProviderClass } from "./provider.ts";
+import { RequestLog } from "./request-log.ts";
+import { buildRoutes } from "./route-pipelines.ts";
+import { type RunningServer, startServer } from "./server.ts";
+import type { ApplicationSettings, EnvironmentName } from "./settings.ts";
+import { onTermination } from "./signals.ts";
+import { staticFiles } from "./static-files.ts";
+
+/** Where and how an application listens. */
+export interface ListenOptions {
+  /** The port; that of the configuration (`PORT`, 3000) where left out, any that is free where 0. */
+  readonly port?: number;
+  /** The address; that of the configuration (`HOST`, all of them) where left out. */
+  readonly hostname?: string;
+  /** Whether SIGTERM and SIGINT shut the application down and end the process; they do where left out. */
+  readonly handleSignals?: boolean;
+}
+
+/** @internal What an application is made of before it boots. */
+export interface ApplicationParts {
+  readonly root: string;
+  readonly config: Configuration;
+  readonly settings: ApplicationSettings;
+  readonly logger: Logger;
+}
+
+/** @internal What the boot of an application brings to it. */
+export interface BootPlan {
+  readonly kernel: (container: Container) => HttpKernel;
+  readonly providers: readonly ProviderClass[];
+  readonly loadRoutes: (container: Container) => Promise<readonly RouteSource[]>;
+  /** Where the files are that everybody may have; `null` where the application has no folder. */
+  readonly publicFolder: string | null;
+}
+
+/** An application: its services, its routes, and `fetch`, which answers requests. Made by `createApplication`. */
+export class Application {
+  /** The services by key. */
+  readonly container: Container = new Container();
+  /** The configuration files' exports. */
+  readonly config: Configuration;
+  /** `APP` of `config/app.ts`, checked and with its defaults. */
+  readonly settings: ApplicationSettings;
+  /** The absolute path of the application's folder; the working directory where it has none. */
+  readonly root: string;
+  readonly logger: Logger;
+  readonly #context = createContextClass();
+  readonly #errors: ErrorHandler;
+  readonly #mounts: Mounts = new Mounts(() => this.router);
+  readonly #providers: Provider[] = [];
+  readonly #servers = new Set<RunningServer>();
+  readonly #signalHandlers: (() => void)[] = [];
+  #router: Router | null = null;
+  #dispatcher: Dispatcher | null = null;
+  #stopped: Promise<void> | null = null;
+
+  /** @internal Use `createApplication`. */
+  constructor(parts: ApplicationParts) {
+    this.root = parts.root;
+    this.config = parts.config;
+    this.settings = parts.settings;
+    this.logger = parts.logger;
+    this.#errors = new ErrorHandler(parts.logger, parts.settings.environment !== "production");
+    this.container
+      .bind("application", this)
+      .bind("config", parts.config)
+      .bind("logger", parts.logger)
+      .singleton("router", () => this.router);
+  }
+
+  /** What the application is run for: `production`, `development` or `test`. */
+  get environment(): EnvironmentName {
+    return this.settings.environment;
+  }
+
+  /**
+   * The compiled routes. They are there when providers boot, not yet when they register.
+   *
+   * @throws `E_UNKNOWN_SERVICE` before that
+   */
+  get router(): Router {
+    if (this.#router !== null) return this.#router;
+    throw new AshlarError("E_UNKNOWN_SERVICE", "The router is not there yet: use it in a provider's boot(), not in register().");
+  }
+
+  /**
+   * Answers a request of the web platform. Bound to the application, so that it can be handed on:
+   * `export const { fetch } = application`.
+   */
+  readonly fetch: FetchFunction = (request) => {
+    return this.#dispatcher === null ? refusal() : this.#dispatcher.dispatch(request);
+  };
+
+  /**
+   * Hands every request under a prefix to another fetch-speaking application, which sees the path without the prefix:
+   * mounted at `/trpc`, it sees `/trpc/posts` as `/posts`. The HTTP middleware is run, routes are not looked at.
+   *
+   * @param prefix such as `/trpc`
+   * @throws `E_INVALID_ROUTE` where the prefix is malformed, taken, or would hide a route
+   */
+  mount(prefix: string, fetch: FetchFunction): void {
+    this.#mounts.add(prefix, fetch);
+  }
+
+  /**
+   * Adds a property to every context of this application. It is made when it is first asked for, once for each context.
+   * Its type is declared along with it: `declare module "ashlar" { interface HttpContext { readonly cart: Cart } }`.
+   *
+   * @throws `E_INVALID_CONFIGURATION` where there is a property of this name
+   */
+  contextProperty<K extends keyof HttpContext & string>(name: K, make: (context: HttpContext) => HttpContext[K]): void {
+    addContextProperty(this.#context, name, make);
+  }
+
+  /** Adds a listener that sees each error before it is answered; the first to return something answers. */
+  onError(listener: ErrorListener): void {
+    this.#errors.listen(listener);
+  }
+
+  /** Sets the page for errors of a status. A caller that wants JSON gets the problem document all the same. */
+  errorPage(status: number, render: ErrorPageRenderer): void {
+    this.#errors.page(status, render);
+  }
+
+  /**
+   * Serves the application over HTTP.
+   *
+   * @throws `E_INVALID_CONFIGURATION` where it cannot listen there, with what to do about it
+   */
+  async listen(options: ListenOptions = {}): Promise<RunningServer> {
+    const { server } = this.settings;
+    const { port = server.port, hostname = server.hostname } = options;
+    const running = await startServer(this.fetch, { ...server, port, hostname });
+    this.#servers.add(running);
+    if (options.handleSignals ?? true) {
+      const forget = onTermination((signal) => {
+        this.logger.info({ signal }, "Shutting down.");
+        return this.shutdown();
+      });
+      this.#signalHandlers.push(forget);
+    }
+    return running;
+  }
+
+  /**
+   * Ends the application: takes no new connection, waits for the requests under way (for `shutdownTimeoutSeconds` at
+   * most), then shuts down the providers, the last first. It never rejects; what goes wrong is logged.
+   */
+  shutdown(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    const seconds = this.settings.server.shutdownTimeoutSeconds;
+    await Promise.all([...this.#servers].map((server) => server.close(seconds)));
+    this.#dispatcher = null;
+    for (const forget of this.#signalHandlers) forget();
+    for (const provider of this.#providers.toReversed()) {
+      try {
+        await within(seconds, provider.shutdown());
+      } catch (error) {
+        this.logger.error({ err: error, provider: provider.constructor.name }, "A provider could not be shut down.");
+      }
+    }
+  }
+
+  /** @internal Boots the application: what is bound, then what is routed, then what uses both, then the pipelines. */
+  async boot(plan: BootPlan): Promise<void> {
+    const { container, settings } = this;
+    const kernel = plan.kernel(container);
+    kernel.registerRoutes();
+    for (const providerClass of plan.providers) {
+      const provider = new providerClass(this);
+      await provider.register();
+      this.#providers.push(provider);
+    }
+    this.#router = new Router(await plan.loadRoutes(container), {
+      signer: new Signer(settings.key, "signed-url"),
+      appUrl: settings.url,
+      compilers: container.has("routes.compilers") ? container.make("routes.compilers") : {},
+    });
+    for (const provider of this.#providers) await provider.boot();
+    const instances = new MiddlewareInstances(container);
+    buildRoutes(this.#router.routes, kernel.routeMiddleware, instances, container);
+    this.#dispatcher = new Dispatcher({
+      router: this.#router,
+      context: this.#context,
+      services: Object.freeze({ urls: this.#router, limits: settings.limits, appUrl: settings.url }),
+      middleware: kernel.httpMiddleware.map((entry) => ({ middleware: instances.of(entry), args: [] })),
+      errors: this.#errors,
+      mounts: this.#mounts,
+      files: plan.publicFolder === null ? null : staticFiles(plan.publicFolder),
+      log: settings.log.requests ? new RequestLog(this.logger) : null,
+      apiPrefix: container.has("routes.api.prefix") ? container.make("routes.api.prefix") : null,
+    });
+  }
+}
+
+/** Waits for a promise, but no longer than this. */
+async function within(seconds: number, work: void | Promise<void>): Promise<void> {
+  if (!(work instanceof Promise)) return;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`It took longer than ${seconds} seconds.`)), seconds * 1000);
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,61 @@
+import { ConfigurationError, isPlainObject, suggestion } from "../support/index.ts";
+
+/** What one configuration file exports, by name: `config/api.ts` gives `{ DRIVERS: … }`. */
+export type ConfigurationSection = Readonly<Record<string, unknown>>;
+
+/** The configuration of an application, section by section, frozen. A feature validates its own at boot. */
+export class Configuration {
+  readonly #sections: ReadonlyMap<string, ConfigurationSection>;
+
+  /** @param sections the exports of each configuration file, by the file's name */
+  constructor(sections: Readonly<Record<string, ConfigurationSection>> = {}) {
+    this.#sections = new Map(Object.entries(frozenCopy(sections)));
+  }
+
+  /** Tells whether there is a section of this name: a file `config/<name>.ts`. */
+  has(name: string): boolean {
+    return this.#sections.has(name);
+  }
+
+  /** The names of all sections. */
+  get names(): readonly string[] {
+    return [...this.#sections.keys()];
+  }
+
+  /**
+   * The exports of a configuration file.
+   *
+   * @param name the file's name without folder and extension, such as `api`
+   * @throws `E_INVALID_CONFIGURATION` where there is no such file
+   */
+  section(name: string): ConfigurationSection {
+    const section = this.#sections.get(name);
+    if (section !== undefined) return section;
+    throw new ConfigurationError(
+      `config/${name}.ts`,
+      "does not exist.",
+      `Add the file, or leave out the provider that reads it. ${suggestion(name, this.#sections.keys())}`.trim(),
+    );
+  }
+}
+
+/**
+ * A frozen copy of plain data, to any depth. Classes, functions and instances of classes are handed on as they are:
+ * they are somebody else's.
+ */
+export function frozenCopy<T>(value: T): T {
+  return copy(value, new Map()) as T;
+}
+
+function copy(value: unknown, seen: Map<unknown, unknown>): unknown {
+  if (!Array.isArray(value) && !isPlainObject(value)) return value;
+  const known = seen.get(value);
+  if (known !== undefined) return known;
+  const made: Record<string, unknown> | unknown[] = Array.isArray(value) ? [] : {};
+  seen.set(value, made);
+  for (const [key, member] of Object.entries(value)) {
+    // Defined, not assigned: an assignment to "__proto__" would change the copy's prototype instead.
+    Object.defineProperty(made, key, { value: copy(member, seen), enumerable: true, configurable: true, writable: true });
+  }
+  return Object.freeze(made);
+}

@@ -1,0 +1,251 @@
+import { FastResponse } from "srvx";
+import {
+  hasBody,
+  type HttpContext,
+  type HttpServices,
+  type RouteMatch,
+  requestAuthority,
+  requestPath,
+  toResponse,
+} from "../http/index.ts";
+import type { CompiledMatch, Router } from "../routing/index.ts";
+import type { ErrorHandler } from "./error-handler.ts";
+import { forward, type Mounts } from "./mounts.ts";
+import { compose, type PipelineStep, type Run } from "./pipeline.ts";
+import type { RequestLog } from "./request-log.ts";
+import type { StaticFiles } from "./static-files.ts";
+import { UnmatchedError } from "./unmatched.ts";
+
+/** Makes the context of a request: the application's own subclass of `HttpContext`. */
+export type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
+
+/** What a dispatcher is made of. All of it is there before the first request. */
+export interface DispatcherParts {
+  readonly router: Router;
+  readonly context: ContextClass;
+  readonly services: HttpServices;
+  /** The middleware around every request, outermost first. */
+  readonly middleware: readonly PipelineStep[];
+  readonly errors: ErrorHandler;
+  readonly mounts: Mounts;
+  readonly files: StaticFiles | null;
+  /** `null` where requests are not logged, which then costs nothing. */
+  readonly log: RequestLog | null;
+  /** What every path of the API begins with; `null` where it has no prefix of its own. */
+  readonly apiPrefix: string | null;
+}
+
+const OVERRIDING: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
+
+/**
+ * Answers requests: finds the route, makes the context, runs the pipeline, turns its result into a `Response`.
+ *
+ * Where all of that is synchronous, so is the answer: no promise is made that nobody needs.
+ */
+export class Dispatcher {
+  readonly #parts: DispatcherParts;
+  readonly #router: Router;
+  readonly #context: ContextClass;
+  readonly #services: HttpServices;
+  readonly #errors: ErrorHandler;
+  readonly #mounts: Mounts;
+  readonly #log: RequestLog | null;
+  readonly #matchesHosts: boolean;
+  readonly #overrides: boolean;
+  /** Runs what was decided for one request in place of a route. */
+  readonly #otherwise: Run;
+  readonly #decided = new WeakMap<HttpContext, Run>();
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    this.#router = parts.router;
+    this.#context = parts.context;
+    this.#services = parts.services;
+    this.#errors = parts.errors;
+    this.#mounts = parts.mounts;
+    this.#log = parts.log;
+    const { routes } = parts.router;
+    this.#matchesHosts = routes.some((route) => route.domain !== null);
+    this.#overrides = routes.some((route) => route.methods.some((method) => OVERRIDING.has(method)));
+    for (const route of routes) route.run = this.#around(route.run);
+    this.#otherwise = this.#around((context) => this.#decided.get(context)!(context));
+  }
+
+  /** Answers a request. It never throws and never rejects. */
+  dispatch(raw: Request): Response | Promise<Response> {
+    const startedAt = this.#log === null ? 0 : performance.now();
+    const path = requestPath(raw);
+    if (!this.#mounts.isEmpty) {
+      const mount = this.#mounts.find(path);
+      if (mount !== null) return this.#decide(this.#contextOf(raw, null), () => forward(raw, mount), startedAt);
+    }
+    let match: CompiledMatch | null;
+    try {
+      match = this.#match(raw, raw.method, path);
+    } catch (error) {
+      return this.#decide(this.#contextOf(raw, null), () => Promise.reject(error), startedAt);
+    }
+    if (match === null) return this.#unmatched(raw, path, startedAt);
+    const context = this.#contextOf(raw, match);
+    if (hasBody(raw)) return this.#withBody(context, path, match.route.run, startedAt);
+    return this.#run(context, match.route.run, startedAt);
+  }
+
+  #contextOf(raw: Request, match: RouteMatch | null): HttpContext {
+    return new this.#context(raw, this.#services, match);
+  }
+
+  #match(raw: Request, method: string, path: string): CompiledMatch | null {
+    return this.#router.match(method, path, this.#hostOf(raw));
+  }
+
+  #hostOf(raw: Request): string | null {
+    return this.#matchesHosts ? requestAuthority(raw) : null;
+  }
+
+  /** Puts the middleware of every request around a pipeline. It sees an answer also where the pipeline threw. */
+  #around(run: Run): Run {
+    const { middleware } = this.#parts;
+    return middleware.length === 0 ? run : compose(middleware, guarded(run, this.#errors));
+  }
+
+  #run(context: HttpContext, run: Run, startedAt: number): Response | Promise<Response> {
+    let response: Response;
+    try {
+      const result = run(context);
+      if (isThenable(result)) return this.#later(context, result, startedAt);
+      response = toResponse(context, result);
+    } catch (error) {
+      return this.#failed(context, error, startedAt);
+    }
+    return this.#finish(context, response, startedAt);
+  }
+
+  async #later(context: HttpContext, result: PromiseLike<unknown>, startedAt: number): Promise<Response> {
+    let response: Response;
+    try {
+      response = toResponse(context, await result);
+    } catch (error) {
+      return this.#failed(context, error, startedAt);
+    }
+    return this.#finish(context, response, startedAt);
+  }
+
+  #failed(context: HttpContext, error: unknown, startedAt: number): Response | Promise<Response> {
+    const answer = this.#errors.answer(error, context);
+    const finish = (result: unknown) => this.#finish(context, this.#errors.toResponse(context, result), startedAt);
+    return answer instanceof Promise ? answer.then(finish) : finish(answer);
+  }
+
+  #finish(context: HttpContext, response: Response, startedAt: number): Response {
+    const answer = context.request.raw.method === "HEAD" ? withoutBody(response) : response;
+    if (this.#log !== null) this.#log.write(context, answer.status, startedAt);
+    return answer;
+  }
+
+  #decide(context: HttpContext, decision: Run, startedAt: number): Response | Promise<Response> {
+    this.#decided.set(context, decision);
+    return this.#run(context, this.#otherwise, startedAt);
+  }
+
+  /** Reads the body before any middleware asks for an input; a form may then turn out to mean another method. */
+  async #withBody(context: HttpContext, path: string, run: Run | null, startedAt: number): Promise<Response> {
+    let matched = run;
+    try {
+      await context.request.loadBody();
+      const overridden = this.#overridden(context, path);
+      if (overridden !== null) {
+        context.request.useMatch(overridden);
+        matched = overridden.route.run;
+      }
+    } catch (error) {
+      return this.#decide(context, () => Promise.reject(error), startedAt);
+    }
+    if (matched !== null) return this.#run(context, matched, startedAt);
+    return this.#decide(context, () => this.#withoutRoute(context.request.raw, path), startedAt);
+  }
+
+  /** The route that a form means which, knowing POST alone, names its method in `__method`. */
+  #overridden({ request }: HttpContext, path: string): CompiledMatch | null {
+    if (!this.#overrides || request.raw.method !== "POST") return null;
+    const method = request.getRequestMethod();
+    return OVERRIDING.has(method) ? this.#match(request.raw, method, path) : null;
+  }
+
+  /** Whether a POST that no route answers may still be meant for one of the path's other methods. */
+  #mayOverride(raw: Request, path: string): boolean {
+    if (!this.#overrides || raw.method !== "POST" || !hasBody(raw)) return false;
+    return this.#router.allowedMethods(path, this.#hostOf(raw)).some((method) => OVERRIDING.has(method));
+  }
+
+  #unmatched(raw: Request, path: string, startedAt: number): Response | Promise<Response> {
+    const context = this.#contextOf(raw, null);
+    if (this.#mayOverride(raw, path)) return this.#withBody(context, path, null, startedAt);
+    return this.#decide(context, () => this.#withoutRoute(raw, path), startedAt);
+  }
+
+  /** What is answered where no route does: a file, the methods there are, 405 or 404. */
+  #withoutRoute(raw: Request, path: string): unknown {
+    const { method } = raw;
+    const allowed = this.#allowed(raw, path);
+    const { files } = this.#parts;
+    if (allowed.length === 0 && files !== null && (method === "GET" || method === "HEAD")) {
+      return files(raw).then((file) => file ?? Promise.reject(new UnmatchedError([], this.#isApi(raw, path, []))));
+    }
+    if (allowed.length > 0 && method === "OPTIONS") {
+      return new FastResponse(null, { status: 204, headers: { allow: allowed.join(", ") } });
+    }
+    throw new UnmatchedError(allowed, this.#isApi(raw, path, allowed));
+  }
+
+  #allowed(raw: Request, path: string): string[] {
+    const methods = this.#router.allowedMethods(path, this.#hostOf(raw));
+    return methods.length === 0 || methods.includes("OPTIONS") ? methods : [...methods, "OPTIONS"];
+  }
+
+  #isApi(raw: Request, path: string, allowed: readonly string[]): boolean {
+    const { apiPrefix } = this.#parts;
+    if (apiPrefix !== null && (path === apiPrefix || path.startsWith(`${apiPrefix}/`))) return true;
+    return allowed.some((method) => this.#match(raw, method, path)?.route.answersJson ?? false);
+  }
+}
+
+function guarded(run: Run, errors: ErrorHandler): Run {
+  return (context) => {
+    try {
+      const result = run(context);
+      return isThenable(result) ? result.then(undefined, (error: unknown) => errors.answer(error, context)) : result;
+    } catch (error) {
+      return errors.answer(error, context);
+    }
+  };
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
+/** What the server gives out of its own kind of response, the length of the body included. */
+interface PreparedResponse {
+  _toNodeResponse?(): { readonly status: number; readonly headers: readonly string[]; readonly body: unknown };
+}
+
+/** RFC 9110 §9.3.2: the answer to HEAD has the headers that GET would have, and no body. */
+function withoutBody(response: Response): Response {
+  const prepared = (response as PreparedResponse)._toNodeResponse?.();
+  if (prepared === undefined) {
+    response.body?.cancel().catch(() => {});
+    return new FastResponse(null, { status: response.status, headers: response.headers });
+  }
+  discard(prepared.body);
+  const headers: [string, string][] = [];
+  for (let index = 0; index < prepared.headers.length; index += 2) {
+    headers.push([prepared.headers[index]!, prepared.headers[index + 1]!]);
+  }
+  return new FastResponse(null, { status: prepared.status, headers });
+}
+
+function discard(body: unknown): void {
+  if (body instanceof ReadableStream) body.cancel().catch(() => {});
+  else if (typeof body === "object" && body !== null && "destroy" in body) (body as { destroy(): void }).destroy();
+}

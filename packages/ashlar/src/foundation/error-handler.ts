@@ -1,0 +1,144 @@
+import { FastResponse } from "srvx";
+import { type HttpContext, toResponse } from "../http/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { developmentPage, stackLines } from "./development-page.ts";
+import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
+import type { Logger } from "./logger.ts";
+import { type Problem, problemOf, statusTitle } from "./problem.ts";
+import { loggablePath } from "./request-log.ts";
+import { UnmatchedError } from "./unmatched.ts";
+
+/**
+ * Sees an error before it is answered. What it returns is the answer; `undefined` leaves the error to the next one.
+ *
+ * @param error what was thrown, as it was thrown
+ */
+export type ErrorListener = (error: unknown, context: HttpContext) => unknown;
+
+/** Makes the application's own page for an error of one status. */
+export type ErrorPageRenderer = (context: HttpContext, error: AshlarError) => unknown;
+
+/** Turns whatever was thrown into an answer, and logs what the application is to blame for. */
+export class ErrorHandler {
+  readonly #logger: Logger;
+  readonly #showsDetails: boolean;
+  readonly #listeners: ErrorListener[] = [];
+  readonly #pages = new Map<number, ErrorPageRenderer>();
+
+  /** @param showsDetails whether a 500 shows message, stack and source; never in production */
+  constructor(logger: Logger, showsDetails: boolean) {
+    this.#logger = logger;
+    this.#showsDetails = showsDetails;
+  }
+
+  /** Adds a listener; the first that returns something answers. */
+  listen(listener: ErrorListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Sets the page for errors of a status; a caller that wants JSON gets the problem document all the same. */
+  page(status: number, render: ErrorPageRenderer): void {
+    this.#pages.set(status, render);
+  }
+
+  /** What answers what was thrown, to be made a `Response` of. It never throws and never rejects. */
+  answer(thrown: unknown, context: HttpContext): unknown {
+    const error = asAshlarError(thrown);
+    try {
+      if (error.status >= 500) this.#log(error, thrown, context);
+      const isPlain = this.#listeners.length === 0 && !this.#pages.has(error.status);
+      const answer = isPlain ? this.#standard(error, thrown, context) : this.#own(error, thrown, context);
+      return answer instanceof Promise ? answer.catch((second) => this.#lastResort(second)) : answer;
+    } catch (second) {
+      return this.#lastResort(second);
+    }
+  }
+
+  /** Makes a `Response` of what {@link ErrorHandler.answer} gave. It never throws. */
+  toResponse(context: HttpContext, answer: unknown): Response {
+    try {
+      return toResponse(context, answer);
+    } catch (second) {
+      return this.#lastResort(second);
+    }
+  }
+
+  /** The answer of the application's own listeners and pages. */
+  async #own(error: AshlarError, thrown: unknown, context: HttpContext): Promise<unknown> {
+    try {
+      context.response.status(error.status).header("cache-control", "no-store");
+      for (const [name, value] of Object.entries(error.headers)) context.response.header(name, value);
+      for (const listener of this.#listeners) {
+        const result = await listener(thrown, context);
+        if (result !== undefined) return result;
+      }
+      const render = this.#pages.get(error.status);
+      if (render !== undefined && !wantsJson(error, context)) return await render(context, error);
+    } catch (second) {
+      const failure = asAshlarError(second);
+      this.#log(failure, second, context);
+      return this.#standard(failure, second, context);
+    }
+    return this.#standard(error, thrown, context);
+  }
+
+  #standard(error: AshlarError, thrown: unknown, context: HttpContext): Response | Promise<Response> {
+    const showsDetails = this.#showsDetails && error.status === 500;
+    if (wantsJson(error, context)) {
+      const problem = showsDetails ? detailedProblem(error, thrown) : problemOf(error);
+      return respond(error, JSON.stringify(problem), { "content-type": "application/problem+json" });
+    }
+    if (showsDetails) {
+      const shown = developmentPage(thrown, context, statusTitle(error.status));
+      return shown.then((page) => respond(error, page.html, page.headers));
+    }
+    const reference = error.status >= 500 ? context.request.id : null;
+    return respond(error, errorPage(problemOf(error), reference), PAGE_HEADERS);
+  }
+
+  #log(error: AshlarError, thrown: unknown, context: HttpContext): void {
+    const { request } = context;
+    const data = { err: thrown, code: error.code, requestId: request.id, method: request.raw.method, path: loggablePath(context) };
+    if (error.status === 503) this.#logger.warn(data, "The request was turned away.");
+    else this.#logger.error(data, "The request failed.");
+  }
+
+  #lastResort(second: unknown): Response {
+    this.#logger.error({ err: second }, "The answer to an error failed.");
+    return new FastResponse("Something went wrong.", { status: 500, headers: { "content-type": "text/plain" } });
+  }
+}
+
+/** The answer of an application that has shut down. */
+export function refusal(): Response {
+  const error = new AshlarError("E_SHUTTING_DOWN", undefined, { headers: { "retry-after": "5", connection: "close" } });
+  return respond(error, errorPage(problemOf(error)), PAGE_HEADERS);
+}
+
+/** The error of the framework that stands for whatever was thrown. */
+export function asAshlarError(thrown: unknown): AshlarError {
+  return thrown instanceof AshlarError ? thrown : new AshlarError("E_INTERNAL", undefined, { cause: thrown });
+}
+
+function wantsJson(error: AshlarError, context: HttpContext): boolean {
+  return (error instanceof UnmatchedError && error.answersJson) || context.request.wantsJson();
+}
+
+function detailedProblem(error: AshlarError, thrown: unknown): Problem {
+  const detail = thrown instanceof Error ? thrown.message : String(thrown);
+  return { ...problemOf(error), detail, code: error.code, stack: stackLines(thrown) };
+}
+
+function respond(error: AshlarError, body: string, headers: Readonly<Record<string, string>>): Response {
+  const all = {
+    ...error.headers,
+    ...headers,
+    // What was said of the answer that failed, its length above all, is not true of this one.
+    "content-length": String(Buffer.byteLength(body)),
+    // An error is of this moment and of this caller: no cache keeps it, and nothing guesses at its type.
+    "cache-control": "no-store",
+    vary: "accept",
+    "x-content-type-options": "nosniff",
+  };
+  return new FastResponse(body, { status: error.status, headers: all });
+}

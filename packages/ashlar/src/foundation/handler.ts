@@ -1,0 +1,64 @@
+import type { HttpContext } from "../http/index.ts";
+import type { CompiledRoute, RedirectAction, ViewAction } from "../routing/index.ts";
+import { AshlarError } from "../support/index.ts";
+import type { Container } from "./container.ts";
+import type { Run } from "./pipeline.ts";
+
+/** What the handler of `Route.view` needs of a context; the views' provider adds it. */
+interface RendersViews {
+  readonly view: { render(template: string, data: Readonly<Record<string, unknown>>): unknown };
+}
+
+type Controller = Readonly<Record<string, (context: HttpContext) => unknown>>;
+
+/**
+ * Makes functions of what routes name as their handlers.
+ *
+ * Of each controller class one instance is made, at boot, with the container; it serves every request at once, so it
+ * keeps nothing of one in its fields.
+ */
+export class Handlers {
+  readonly #container: Container;
+  readonly #controllers = new Map<unknown, Controller>();
+
+  constructor(container: Container) {
+    this.#container = container;
+  }
+
+  /**
+   * The function that answers a route.
+   *
+   * @throws `E_INVALID_ROUTE` for a page in an application without views
+   */
+  of(route: CompiledRoute): Run {
+    const { handler } = route;
+    if (typeof handler === "function") return handler;
+    if ("kind" in handler) return handler.kind === "view" ? this.#view(handler) : redirect(handler);
+    const [controllerClass, method] = handler;
+    const controller = this.#controller(controllerClass as new (container: Container) => object);
+    return (context) => controller[method]!(context);
+  }
+
+  #controller(controllerClass: new (container: Container) => object): Controller {
+    let controller = this.#controllers.get(controllerClass);
+    if (controller === undefined) {
+      controller = new controllerClass(this.#container) as Controller;
+      this.#controllers.set(controllerClass, controller);
+    }
+    return controller;
+  }
+
+  #view({ template, data }: ViewAction): Run {
+    if (!this.#container.has("views" as never)) {
+      throw new AshlarError(
+        "E_INVALID_ROUTE",
+        `the page "${template}" needs the views. Add ViewProvider to PROVIDERS in config/providers.ts.`,
+      );
+    }
+    return (context) => (context as HttpContext & RendersViews).view.render(template, data);
+  }
+}
+
+function redirect({ to, status }: RedirectAction): Run {
+  return (context) => context.response.header("location", to).status(status);
+}

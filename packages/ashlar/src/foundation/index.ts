@@ -1,0 +1,16 @@
+export { Application, type ListenOptions } from "./application.ts";
+export { Configuration, type ConfigurationSection } from "./configuration.ts";
+export { Container, type ServiceKey, type Services } from "./container.ts";
+export { type ApplicationOptions, createApplication } from "./create-application.ts";
+export { type EnvironmentVariables, env, readEnvironment } from "./environment.ts";
+export type { ErrorListener, ErrorPageRenderer } from "./error-handler.ts";
+export { HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddleware } from "./kernel.ts";
+export { loadConfiguration } from "./load-configuration.ts";
+export { createLogger, type Logger } from "./logger.ts";
+export type { FetchFunction } from "./mounts.ts";
+export { nodeVersionProblem } from "./node-version.ts";
+export { type Problem, problemOf } from "./problem.ts";
+export { Provider, type ProviderClass } from "./provider.ts";
+export type { RunningServer } from "./server.ts";
+export type { ServerSettings } from "./server-settings.ts";
+export type { ApplicationSettings, EnvironmentName, LogSettings } from "./settings.ts";

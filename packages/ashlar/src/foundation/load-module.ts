@@ -1,0 +1,41 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { AshlarError, ConfigurationError } from "../support/index.ts";
+
+/** The extensions of the modules an application is made of. */
+export const MODULE_EXTENSIONS: readonly string[] = [".ts", ".js"];
+
+/**
+ * The file of a module that is named without its extension.
+ *
+ * @param root the application's folder
+ * @param name the module's path in it, such as `routes/web`
+ * @returns the path in the application with its extension, or `null` where there is no such file
+ * @throws `E_INVALID_CONFIGURATION` where there are two
+ */
+export function findModule(root: string, name: string): string | null {
+  const found = MODULE_EXTENSIONS.map((extension) => name + extension).filter((file) => existsSync(join(root, file)));
+  if (found.length > 1) {
+    throw new ConfigurationError(found.join(" and "), "are both there, and only one can be meant.", "Remove one.");
+  }
+  return found[0] ?? null;
+}
+
+/**
+ * Imports a module of an application.
+ *
+ * @param root the application's folder
+ * @param file the module's path in it, with its extension
+ * @param version makes the module run anew where it differs from the one before
+ * @throws `E_INVALID_CONFIGURATION` naming the file, or what the module itself threw where that is the framework's
+ */
+export async function importModule(root: string, file: string, version = ""): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await import(/* @vite-ignore */ pathToFileURL(join(root, file)).href + version);
+  } catch (error) {
+    if (error instanceof AshlarError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new AshlarError("E_INVALID_CONFIGURATION", `${file}: it could not be loaded: ${reason}`, { cause: error });
+  }
+}

@@ -1,0 +1,38 @@
+import { styleText } from "node:util";
+import type { DestinationStream } from "pino";
+
+interface Entry {
+  readonly level: string;
+  readonly time: string;
+  readonly msg?: string;
+  readonly err?: { readonly stack?: string; readonly message?: string };
+  readonly [name: string]: unknown;
+}
+
+const COLOURS = { trace: "gray", debug: "gray", info: "green", warn: "yellow", error: "red", fatal: "red" } as const;
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(["level", "time", "msg", "err", "app"]);
+
+/**
+ * Turns the log's JSON lines into lines for the eye: time, level, sentence, data, and the stack of an error below.
+ *
+ * @param output where they go; coloured where it is a terminal
+ */
+export function prettyLines(output: NodeJS.WritableStream): DestinationStream {
+  return {
+    write(line: string): void {
+      output.write(prettyLine(JSON.parse(line) as Entry, output));
+    },
+  };
+}
+
+function prettyLine(entry: Entry, stream: NodeJS.WritableStream): string {
+  const colour = COLOURS[entry.level as keyof typeof COLOURS] ?? "gray";
+  const paint = (style: Parameters<typeof styleText>[0], text: string) => styleText(style, text, { stream });
+  const data = Object.entries(entry)
+    .filter(([name]) => !SHOWN_ELSEWHERE.has(name))
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const head = [paint("gray", entry.time.slice(11, 19)), paint(colour, entry.level), entry.msg ?? ""];
+  const line = [...head.filter((part) => part !== ""), ...data.map((part) => paint("gray", part))].join(" ");
+  const stack = entry.err?.stack ?? entry.err?.message;
+  return stack === undefined ? `${line}\n` : `${line}\n${stack.replaceAll(/^/gm, "  ")}\n`;
+}

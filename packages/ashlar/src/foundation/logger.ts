@@ -1,0 +1,27 @@
+import { type DestinationStream, type Logger as PinoLogger, pino, stdTimeFunctions } from "pino";
+import { prettyLines } from "./log-lines.ts";
+import { redact } from "./redaction.ts";
+import type { ApplicationSettings } from "./settings.ts";
+
+/** The application's log: `info`, `warn`, `error`, …, each with an object of data and a sentence. */
+export type Logger = PinoLogger;
+
+/**
+ * Makes the application's log: JSON lines on standard output, in development lines for the eye. Members that could be
+ * secrets are blacked out by their names.
+ *
+ * @param destination where the lines go instead, for tests
+ */
+export function createLogger(
+  settings: Pick<ApplicationSettings, "name" | "environment" | "log">,
+  destination?: DestinationStream,
+): Logger {
+  const options = {
+    level: settings.log.level,
+    base: { app: settings.name },
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }), log: redact },
+  };
+  if (destination !== undefined) return pino(options, destination);
+  return settings.environment === "development" ? pino(options, prettyLines(process.stdout)) : pino(options);
+}

@@ -1,0 +1,64 @@
+import { requestPath, requestSearch } from "../http/index.ts";
+import type { Router } from "../routing/index.ts";
+import { AshlarError, type MaybePromise } from "../support/index.ts";
+
+/** Answers a request of the web platform: what any fetch-speaking framework gives. */
+export type FetchFunction = (request: Request) => MaybePromise<Response>;
+
+interface Mount {
+  readonly prefix: string;
+  readonly fetch: FetchFunction;
+}
+
+/** Other applications that answer whatever comes under their prefix. */
+export class Mounts {
+  readonly #mounts: Mount[] = [];
+  readonly #router: () => Router;
+
+  constructor(router: () => Router) {
+    this.#router = router;
+  }
+
+  /** Whether there is nothing mounted. */
+  get isEmpty(): boolean {
+    return this.#mounts.length === 0;
+  }
+
+  /** @throws `E_INVALID_ROUTE` where the prefix is malformed, taken, or would hide a route */
+  add(prefix: string, fetch: FetchFunction): void {
+    if (!/^(\/[A-Za-z0-9._~-]+)+$/.test(prefix)) {
+      throw new AshlarError("E_INVALID_ROUTE", `mount("${prefix}"): a prefix looks like /trpc, without a slash at the end.`);
+    }
+    if (this.#mounts.some((mount) => mount.prefix === prefix)) {
+      throw new AshlarError("E_INVALID_ROUTE", `mount("${prefix}"): something is mounted there already.`);
+    }
+    const hidden = this.#router().routes.find(({ pattern }) => isUnder(pattern, prefix));
+    if (hidden !== undefined) {
+      throw new AshlarError(
+        "E_INVALID_ROUTE",
+        `mount("${prefix}") would hide the route ${hidden.pattern} (${hidden.location}). Choose another prefix.`,
+      );
+    }
+    this.#mounts.push({ prefix, fetch });
+    // The longest prefix first: /api/v2 is not for what is mounted at /api.
+    this.#mounts.sort((a, b) => b.prefix.length - a.prefix.length);
+  }
+
+  /** What is mounted where a path leads, or `null`. */
+  find(path: string): Mount | null {
+    return this.#mounts.find(({ prefix }) => isUnder(path, prefix)) ?? null;
+  }
+}
+
+/** Hands a request to what is mounted, with the prefix taken off its path: `/trpc/posts` arrives as `/posts`. */
+export function forward(raw: Request, { prefix, fetch }: Mount): MaybePromise<Response> {
+  const url = new URL(raw.url);
+  url.pathname = requestPath(raw).slice(prefix.length) || "/";
+  url.search = requestSearch(raw);
+  const { method, headers, body, signal } = raw;
+  return fetch(new Request(url, { method, headers, body, signal, redirect: "manual", ...(body && { duplex: "half" }) }));
+}
+
+function isUnder(path: string, prefix: string): boolean {
+  return path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/");
+}

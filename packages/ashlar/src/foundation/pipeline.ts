@@ -1,0 +1,65 @@
+import type { HttpContext, Middleware } from "../http/index.ts";
+import type { Container } from "./container.ts";
+import type { MiddlewareEntry } from "./kernel.ts";
+
+/** Runs a request through middleware and handler, or what is left of them. */
+export type Run = (context: HttpContext) => unknown;
+
+/** One middleware at its place in a pipeline, with the arguments it is given there. */
+export interface PipelineStep {
+  readonly middleware: Middleware;
+  /** As the route has them; `@name` stands for that parameter of the route. */
+  readonly args: readonly string[];
+}
+
+/**
+ * Puts middleware around a handler, the first outermost. All is arranged here, once: a request runs through closures
+ * that exist, and each middleware costs it one more, its `next`.
+ */
+export function compose(steps: readonly PipelineStep[], handler: Run): Run {
+  return steps.reduceRight<Run>((next, step) => wrap(step, next), handler);
+}
+
+function wrap({ middleware, args }: PipelineStep, next: Run): Run {
+  const [first, second] = args;
+  if (first === undefined) return (context) => middleware.handle(context, () => next(context));
+  if (args.some(isParameter)) {
+    return (context) => middleware.handle(context, () => next(context), ...args.map((arg) => resolve(arg, context)));
+  }
+  if (second === undefined) return (context) => middleware.handle(context, () => next(context), first);
+  return (context) => middleware.handle(context, () => next(context), ...args);
+}
+
+/** Tells whether an argument stands for a parameter of the route. */
+export function isParameter(arg: string): boolean {
+  return arg.startsWith("@");
+}
+
+function resolve(arg: string, context: HttpContext): string {
+  return isParameter(arg) ? (context.request.param(arg.slice(1)) ?? "") : arg;
+}
+
+/** Makes one instance of each middleware class, at boot, for all routes of the application. */
+export class MiddlewareInstances {
+  readonly #container: Container;
+  readonly #instances = new Map<MiddlewareEntry, Middleware>();
+
+  constructor(container: Container) {
+    this.#container = container;
+  }
+
+  /** The one instance of an entry of a middleware list. */
+  of(entry: MiddlewareEntry): Middleware {
+    let instance = this.#instances.get(entry);
+    if (instance === undefined) {
+      instance = isClass(entry) ? new entry(this.#container) : { handle: entry as Middleware["handle"] };
+      this.#instances.set(entry, instance);
+    }
+    return instance;
+  }
+}
+
+function isClass(entry: MiddlewareEntry): entry is new (container: Container) => Middleware {
+  return Function.prototype.toString.call(entry).startsWith("class");
+}
+

@@ -1,0 +1,106 @@
+import type { Server as NodeServer } from "node:http";
+import type { Socket } from "node:net";
+import { serve } from "srvx";
+import { ConfigurationError } from "../support/index.ts";
+import type { ServerSettings } from "./server-settings.ts";
+
+/** A server that takes requests. */
+export interface RunningServer {
+  /** The address it can be reached at, such as `http://localhost:3000/`. */
+  readonly url: string;
+  readonly port: number;
+  /** Takes no new connection, lets the requests under way be answered, and then closes; after `timeoutSeconds` at once. */
+  close(timeoutSeconds?: number): Promise<void>;
+}
+
+/** How often a closing server looks for connections that have become idle. */
+const IDLE_CHECK_MS = 20;
+
+/**
+ * Starts a server on `node:http`, with limits on how long a client may take for what.
+ *
+ * @param fetch answers a request
+ * @throws `E_INVALID_CONFIGURATION` where it cannot listen there, with what to do about it
+ */
+export async function startServer(
+  fetch: (request: Request) => Response | Promise<Response>,
+  settings: ServerSettings,
+): Promise<RunningServer> {
+  const server = serve({
+    fetch,
+    port: settings.port,
+    ...(settings.hostname !== null && { hostname: settings.hostname }),
+    ...(settings.trustProxy !== false && {
+      trustProxy: settings.trustProxy === "loopback" ? "loopback" : [...settings.trustProxy],
+    }),
+    manual: true,
+    silent: true,
+    gracefulShutdown: false,
+    node: {
+      keepAliveTimeout: settings.keepAliveTimeoutSeconds * 1000,
+      headersTimeout: settings.headersTimeoutSeconds * 1000,
+      requestTimeout: settings.requestTimeoutSeconds * 1000,
+      // The two timeouts above are only looked at this often.
+      connectionsCheckingInterval: Math.min(5000, settings.headersTimeoutSeconds * 250),
+      maxHeaderSize: settings.maxHeaderBytes,
+      // A smuggled request begins with headers that two parsers read differently.
+      insecureHTTPParser: false,
+    },
+  });
+  const node = server.node!.server as NodeServer;
+  if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
+  const sockets = new Set<Socket>();
+  node.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  try {
+    await server.serve();
+  } catch (error) {
+    throw listenProblem(error, settings);
+  }
+  const address = node.address();
+  const port = typeof address === "object" && address !== null ? address.port : settings.port;
+  return { url: urlOf(settings.hostname, port), port, close: (timeoutSeconds) => close(node, sockets, timeoutSeconds) };
+}
+
+function urlOf(hostname: string | null, port: number): string {
+  const isEverywhere = hostname === null || hostname === "0.0.0.0" || hostname === "::";
+  const host = isEverywhere ? "localhost" : hostname;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}/`;
+}
+
+function listenProblem(error: unknown, settings: ServerSettings): unknown {
+  const code = (error as NodeJS.ErrnoException).code;
+  const where = `Port ${settings.port}`;
+  if (code === "EADDRINUSE") {
+    return new ConfigurationError(where, "is in use by another program.", `Set another: PORT=${settings.port + 1}`);
+  }
+  if (code === "EACCES") {
+    return new ConfigurationError(where, "may not be used by this user.", "Set one above 1023: PORT=3000");
+  }
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+    const problem = `"${settings.hostname}" is no address of this machine.`;
+    return new ConfigurationError("Environment variable HOST", problem, "Leave it out to listen on all of them.");
+  }
+  return error;
+}
+
+function close(server: NodeServer, sockets: ReadonlySet<Socket>, timeoutSeconds = 10): Promise<void> {
+  if (!server.listening) return Promise.resolve();
+  return new Promise((resolve) => {
+    // A kept-alive connection becomes idle when its answer is out, and would then be waited for in vain.
+    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+    const late = setTimeout(() => server.closeAllConnections(), timeoutSeconds * 1000);
+    server.prependListener("request", (_request, response) => {
+      response.shouldKeepAlive = false;
+    });
+    // One that has not said a word yet does not count as idle.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    server.close(() => {
+      clearInterval(idle);
+      clearTimeout(late);
+      resolve();
+    });
+  });
+}

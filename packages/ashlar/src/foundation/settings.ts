@@ -1,0 +1,126 @@
+import { randomBytes } from "node:crypto";
+import { DEFAULT_BODY_LIMITS, type BodyLimits } from "../http/index.ts";
+import { requireSecret } from "../security/index.ts";
+import { ConfigurationError } from "../support/index.ts";
+import { SettingsReader } from "./settings-reader.ts";
+import type { Configuration } from "./configuration.ts";
+import type { EnvironmentVariables } from "./environment.ts";
+import { type ServerSettings, readServerSettings } from "./server-settings.ts";
+
+/** What an application is run for. */
+export type EnvironmentName = "production" | "development" | "test";
+
+const ENVIRONMENTS: readonly EnvironmentName[] = ["production", "development", "test"];
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+const WHERE = "config/app.ts: APP";
+
+/** How much is logged. */
+export interface LogSettings {
+  /** Lines of lesser weight are left out. */
+  readonly level: (typeof LOG_LEVELS)[number];
+  /** Whether each request leaves a line. */
+  readonly requests: boolean;
+}
+
+/** `APP` of `config/app.ts`, checked and with its defaults. */
+export interface ApplicationSettings {
+  readonly name: string;
+  readonly environment: EnvironmentName;
+  /** The origin of `APP_URL`, such as `https://shop.example`; `null` where it is not set. */
+  readonly url: string | null;
+  /** The secret of which the keys of signed URLs and sealed cookies are derived. */
+  readonly key: string;
+  readonly log: LogSettings;
+  readonly server: ServerSettings;
+  readonly limits: BodyLimits;
+}
+
+/**
+ * Reads `APP` of `config/app.ts`. What it leaves out comes from the environment (`APP_ENV`, `APP_URL`, `APP_KEY`,
+ * `PORT`, `HOST`), so that a one-file application needs no configuration file.
+ *
+ * @param hasRoot whether the application has a folder, and so a place for a key
+ * @throws `E_INVALID_CONFIGURATION`, `E_MISSING_ENVIRONMENT`, `E_WEAK_SECRET`
+ */
+export function readSettings(
+  configuration: Configuration,
+  environment: EnvironmentVariables,
+  hasRoot: boolean,
+): ApplicationSettings {
+  const section = configuration.has("app") ? configuration.section("app") : {};
+  const app = new SettingsReader(section.APP, WHERE, ["name", "environment", "url", "key", "log", "server", "limits"]);
+  const name = readEnvironmentName(app, environment);
+  return Object.freeze({
+    name: app.text("name", "Ashlar"),
+    environment: name,
+    url: readUrl(app.text("url") ?? environment.APP_URL, name),
+    key: readKey(app.text("key") ?? environment.APP_KEY, name, hasRoot),
+    log: readLog(app.raw("log"), name),
+    server: readServerSettings(app.raw("server"), `${WHERE}.server`, environment),
+    limits: readLimits(app.raw("limits")),
+  });
+}
+
+function readEnvironmentName(app: SettingsReader, environment: EnvironmentVariables): EnvironmentName {
+  if (app.raw("environment") === undefined && environment.APP_ENV) {
+    const named = ENVIRONMENTS.find((name) => name === environment.APP_ENV);
+    if (named !== undefined) return named;
+    throw new ConfigurationError(
+      "Environment variable APP_ENV",
+      `is ${JSON.stringify(environment.APP_ENV)}.`,
+      `It can be ${ENVIRONMENTS.join(", ")}.`,
+    );
+  }
+  const ofNode = ENVIRONMENTS.find((name) => name === environment.NODE_ENV);
+  return app.choice("environment", ENVIRONMENTS, ofNode ?? "development");
+}
+
+function readUrl(text: string | undefined, name: EnvironmentName): string | null {
+  if (!text) {
+    if (name !== "production") return null;
+    // Links in mails would otherwise have to be built on the Host header, which the sender of a request chooses.
+    throw new ConfigurationError(
+      "Environment variable APP_URL",
+      "is not set, and production needs it for every link that leaves the application.",
+      "Set it to the public address, like APP_URL=https://shop.example",
+      "E_MISSING_ENVIRONMENT",
+    );
+  }
+  const url = URL.parse(text);
+  const isOrigin = url !== null && url.pathname === "/" && url.search === "" && url.hash === "" && url.username === "";
+  if (isOrigin && (url.protocol === "https:" || url.protocol === "http:")) return url.origin;
+  throw new ConfigurationError(
+    "Environment variable APP_URL",
+    `is ${JSON.stringify(text)}, which is not the address of a site.`,
+    "Set it to scheme, host and port alone, like APP_URL=https://shop.example",
+  );
+}
+
+function readKey(key: string | undefined, name: EnvironmentName, hasRoot: boolean): string {
+  if (!key) {
+    const mayBeRandom = name === "test" || (name === "development" && !hasRoot);
+    if (mayBeRandom) return randomBytes(32).toString("base64url");
+    throw new ConfigurationError(
+      "Environment variable APP_KEY",
+      "is not set, and the keys of signed URLs and cookies are made of it.",
+      "Run: npx ashlar key:generate",
+      "E_WEAK_SECRET",
+    );
+  }
+  return requireSecret(key, "Environment variable APP_KEY", "Run: npx ashlar key:generate");
+}
+
+function readLog(value: unknown, name: EnvironmentName): LogSettings {
+  const log = new SettingsReader(value, `${WHERE}.log`, ["level", "requests"]);
+  return Object.freeze({
+    level: log.choice("level", LOG_LEVELS, name === "test" ? "silent" : "info"),
+    requests: log.boolean("requests", name !== "test"),
+  });
+}
+
+function readLimits(value: unknown): BodyLimits {
+  const names = Object.keys(DEFAULT_BODY_LIMITS) as (keyof BodyLimits)[];
+  const limits = new SettingsReader(value, `${WHERE}.limits`, names);
+  const read = names.map((name) => [name, limits.integer(name, DEFAULT_BODY_LIMITS[name], [1, 2 ** 40])] as const);
+  return Object.freeze(Object.fromEntries(read)) as unknown as BodyLimits;
+}

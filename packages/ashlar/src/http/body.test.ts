@@ -1,0 +1,289 @@
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import fc from "fast-check";
+import { type Server, serve } from "srvx";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { AshlarError } from "../support/index.ts";
+import { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody, NO_BODY, type RequestBody, readBody } from "./body.ts";
+
+type Payload = NonNullable<RequestInit["body"]>;
+
+const LIMITS: BodyLimits = { ...DEFAULT_BODY_LIMITS, maxBodyBytes: 100, maxMultipartBytes: 300 };
+
+const post = (body: Payload | null, headers: Record<string, string> = {}) =>
+  new Request("http://localhost/", {
+    method: "POST",
+    body,
+    headers,
+    ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
+  } as RequestInit);
+
+/** A body that comes in pieces, without a length. */
+const streamed = (...pieces: readonly (string | Error)[]) =>
+  ReadableStream.from(
+    pieces.values().map((piece) => {
+      if (piece instanceof Error) throw piece;
+      return Buffer.from(piece);
+    }),
+  );
+
+const text = (body: RequestBody) => ("bytes" in body ? Buffer.from(body.bytes).toString() : null);
+
+describe("readBody of a platform's Request", () => {
+  test.each([
+    ["application/json", "json"],
+    ["Application/JSON; charset=utf-8", "json"],
+    ["application/problem+json", "json"],
+    ["application/vnd.api+v1+json", "json"],
+    ["application/x-www-form-urlencoded", "form"],
+    ["application/x-www-form-urlencoded;charset=UTF-8", "form"],
+    ["text/plain", "unsupported"],
+    ["text/json", "unsupported"],
+    ["application/jsonp", "unsupported"],
+    ["application/json, text/plain", "unsupported"],
+    ["application/+json", "unsupported"],
+    ["image/svg+xml", "unsupported"],
+    ["", "unsupported"],
+  ])("a body of type %j is %s", async (type, kind) => {
+    expect(await readBody(post(Buffer.from("{}"), { "content-type": type }), LIMITS)).toEqual({
+      kind,
+      bytes: expect.any(Uint8Array),
+      type,
+    });
+  });
+
+  test("multipart comes taken apart", async () => {
+    const form = new FormData();
+    form.append("a", "1");
+    form.append("f", new File(["x"], "x.txt"));
+    const body = await readBody(post(form), { ...LIMITS, maxMultipartBytes: 1000 });
+    expect(body).toEqual({ kind: "multipart", fields: [["a", "1"]], files: [["f", expect.any(File)]] });
+  });
+
+  test("no body, and one without a byte, are none", async () => {
+    const json = { "content-type": "application/json" };
+    expect(await readBody(new Request("http://localhost/"), LIMITS)).toBe(NO_BODY);
+    expect(await readBody(post(null, json), LIMITS)).toBe(NO_BODY);
+    expect(await readBody(post("", json), LIMITS)).toBe(NO_BODY);
+    expect(await readBody(post(streamed(), { "content-type": "multipart/form-data" }), LIMITS)).toBe(NO_BODY);
+    expect([hasBody(new Request("http://localhost/")), hasBody(post(null)), hasBody(post("x"))]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  test("S42 a body up to the limit is read, one beyond it refused, whatever its pieces", async () => {
+    expect(text(await readBody(post(streamed("a".repeat(60), "b".repeat(40))), LIMITS))).toBe(
+      "a".repeat(60) + "b".repeat(40),
+    );
+    await expect(readBody(post(streamed("a".repeat(60), "b".repeat(41), "c")), LIMITS)).rejects.toMatchObject({
+      code: "E_PAYLOAD_TOO_LARGE",
+      status: 413,
+      message: "The body is larger than 100 bytes.",
+      headers: { connection: "close" },
+    });
+  });
+
+  test("S42 reading stops at the limit", async () => {
+    let cancelled = false;
+    const endless = new ReadableStream({
+      pull: (controller) => controller.enqueue(new Uint8Array(50)),
+      cancel: () => {
+        cancelled = true;
+      },
+    });
+    await expect(readBody(post(endless), LIMITS)).rejects.toMatchObject({ code: "E_PAYLOAD_TOO_LARGE" });
+    await expect.poll(() => cancelled).toBe(true);
+  });
+
+  test("S42 a length beyond the limit is refused before a byte is read", async () => {
+    const raw = post(streamed("x"), { "content-length": "101" });
+    await expect(readBody(raw, LIMITS)).rejects.toMatchObject({ code: "E_PAYLOAD_TOO_LARGE" });
+    expect(raw.bodyUsed).toBe(false);
+  });
+
+  test("S42 a length that lies does not widen the limit", async () => {
+    const raw = post(streamed("x".repeat(101)), { "content-length": "5" });
+    await expect(readBody(raw, LIMITS)).rejects.toMatchObject({ code: "E_PAYLOAD_TOO_LARGE" });
+  });
+
+  test("S42 multipart has a limit of its own", async () => {
+    const form = new FormData();
+    form.append("f", new File(["x".repeat(1000)], "x.txt"));
+    await expect(readBody(post(form), LIMITS)).rejects.toMatchObject({ message: "The body is larger than 300 bytes." });
+  });
+
+  test("S42 a stream that breaks off is a 400", async () => {
+    const raw = post(streamed("{", new Error("reset")), { "content-type": "application/json" });
+    await expect(readBody(raw, LIMITS)).rejects.toMatchObject({
+      code: "E_INVALID_BODY",
+      status: 400,
+      message: "The body ended before it was complete.",
+    });
+  });
+
+  test("S42 a compressed body is a 415 that names what is taken; one that nobody parses is handed on", async () => {
+    const gzip = { "content-encoding": "gzip" };
+    await expect(readBody(post("{}", { ...gzip, "content-type": "application/json" }), LIMITS)).rejects.toMatchObject({
+      code: "E_UNSUPPORTED_MEDIA_TYPE",
+      status: 415,
+      headers: { "accept-encoding": "identity" },
+    });
+    expect((await readBody(post("x", gzip), LIMITS)).kind).toBe("unsupported");
+    const identity = { "content-encoding": "Identity", "content-type": "application/json" };
+    expect((await readBody(post("{}", identity), LIMITS)).kind).toBe("json");
+  });
+
+  test("a body that somebody read before is the application's mistake, not the client's", async () => {
+    const raw = post("x");
+    await raw.text();
+    await expect(readBody(raw, LIMITS)).rejects.toMatchObject({ code: "E_INTERNAL" });
+  });
+
+  test("any body comes whole, or not at all where it is too large", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 50 }), { maxLength: 5 }), async (chunks) => {
+        const all = Buffer.concat(chunks);
+        const raw = post(ReadableStream.from(chunks));
+        const result = await readBody(raw, LIMITS).catch((error: AshlarError) => error.code);
+        if (all.length > 100) expect(result).toBe("E_PAYLOAD_TOO_LARGE");
+        else if (all.length === 0) expect(result).toBe(NO_BODY);
+        else expect(Buffer.compare((result as { bytes: Uint8Array }).bytes, all)).toBe(0);
+      }),
+    );
+  });
+
+  test("S42 whatever the type and the bytes, the answer is a body or a 4xx", async () => {
+    const types = fc.oneof(
+      fc.constantFrom(
+        "application/json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        "multipart/form-data; boundary=a",
+      ),
+      fc.stringMatching(/^[ -~]*$/).map((tail) => `multipart/form-data; ${tail}`),
+    );
+    await fc.assert(
+      fc.asyncProperty(types, fc.uint8Array({ maxLength: 400 }), async (type, bytes) => {
+        const error = await readBody(post(bytes, { "content-type": type }), LIMITS).catch(
+          (failure: unknown) => failure,
+        );
+        if (error instanceof Error) expect([400, 413]).toContain((error as AshlarError).status);
+      }),
+    );
+  });
+});
+
+describe("readBody behind srvx", () => {
+  let server: Server;
+  let port: number;
+  let seen: { hasBody: boolean; outcome: Promise<RequestBody | AshlarError> }[];
+
+  beforeAll(async () => {
+    server = serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      silent: true,
+      fetch: async (raw) => {
+        const outcome = readBody(raw, LIMITS).catch((error: AshlarError) => error);
+        seen.push({ hasBody: hasBody(raw), outcome });
+        const result = await outcome;
+        if (result instanceof Error)
+          return new Response(result.code, { status: result.status, headers: result.headers });
+        return new Response(JSON.stringify([result.kind, text(result)]));
+      },
+    });
+    await server.ready();
+    port = (server.node!.server!.address() as AddressInfo).port;
+  });
+  beforeEach(() => {
+    seen = [];
+  });
+  afterAll(() => server.close(true));
+
+  async function send(options: RequestOptions, ...pieces: readonly string[]): Promise<[number, string]> {
+    const outgoing = httpRequest({ port, host: "127.0.0.1", method: "POST", agent: false, ...options });
+    // The server may close the connection while the rest of a refused body is on its way.
+    outgoing.on("error", () => {});
+    const answered = once(outgoing, "response");
+    for (const piece of pieces) outgoing.write(piece);
+    outgoing.end();
+    const [response] = (await answered) as [IncomingMessage];
+    let body = "";
+    for await (const chunk of response) body += chunk;
+    return [response.statusCode!, body];
+  }
+
+  test("a body with a length, and one in pieces without", async () => {
+    const headers = { "content-type": "application/json" };
+    expect(await send({ headers: { ...headers, "content-length": 7 } }, '{"a":1}')).toEqual([
+      200,
+      '["json","{\\"a\\":1}"]',
+    ]);
+    expect(await send({ headers }, '{"a"', ":1}")).toEqual([200, '["json","{\\"a\\":1}"]']);
+  });
+
+  test("GET has no body, or the one that it came with", async () => {
+    expect(await send({ method: "GET" })).toEqual([200, '["none",null]']);
+    const headers = { "content-type": "application/json", "content-length": 2 };
+    expect(await send({ method: "GET", headers }, "{}")).toEqual([200, '["json","{}"]']);
+    expect(seen.map((one) => one.hasBody)).toEqual([false, true]);
+  });
+
+  test("a length of zero is no body", async () => {
+    expect(await send({ headers: { "content-length": 0, "content-type": "application/json" } })).toEqual([
+      200,
+      '["none",null]',
+    ]);
+    expect(seen[0]!.hasBody).toBe(false);
+  });
+
+  test("S42 too large a body is a 413, by its length or as it comes, and the connection ends", async () => {
+    expect(await send({ headers: { "content-length": 101 } }, "x".repeat(101))).toEqual([413, "E_PAYLOAD_TOO_LARGE"]);
+    expect(await send({}, "x".repeat(60), "x".repeat(60))).toEqual([413, "E_PAYLOAD_TOO_LARGE"]);
+  });
+
+  test("S42 a client that fetches sees the 413 of a body of two megabytes", async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: "x".repeat(2_000_000) });
+    expect([response.status, await response.text()]).toEqual([413, "E_PAYLOAD_TOO_LARGE"]);
+  });
+
+  test("S42 a client that never ends its body is cut off at the limit", async () => {
+    const socket = connect(port, "127.0.0.1");
+    socket.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const chunk = `40\r\n${"x".repeat(64)}\r\n`;
+    const flood = setInterval(() => socket.write(chunk), 5);
+    socket.on("error", () => {});
+    let answer = "";
+    socket.on("data", (data) => {
+      answer += data;
+    });
+    await once(socket, "close");
+    clearInterval(flood);
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test("S42 a client that goes away is a 400 for nobody, not an error of the server", async () => {
+    const socket = connect(port, "127.0.0.1");
+    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{");
+    await expect.poll(() => seen.length).toBe(1);
+    socket.destroy();
+    expect(await seen[0]!.outcome).toMatchObject({ code: "E_INVALID_BODY", status: 400 });
+  });
+
+  test("two requests on one connection each have their own body", async () => {
+    const socket = connect(port, "127.0.0.1");
+    const one = (body: string) =>
+      `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    socket.write(one("[1]") + one("[2]"));
+    let answers = "";
+    socket.on("data", (data) => {
+      answers += data;
+    });
+    await expect.poll(() => answers).toContain('["json","[2]"]');
+    expect(answers).toContain('["json","[1]"]');
+    socket.destroy();
+  });
+});

@@ -1,0 +1,92 @@
+import { mkdtemp, readdir, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AshlarError } from "../support/index.ts";
+import { readFileBytes, toByteStream } from "./byte-stream.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ashlar-bytes-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** How many files of the folder this process has open. */
+async function openFiles(): Promise<number> {
+  const { readlink } = await import("node:fs/promises");
+  const names = await readdir("/proc/self/fd");
+  const targets = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")));
+  return targets.filter((target) => target.startsWith(folder)).length;
+}
+
+async function fileOf(name: string, bytes: Uint8Array): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, bytes);
+  return path;
+}
+
+describe("a file as a stream", () => {
+  test.each([0, 1, 65_535, 65_536, 65_537, 200_000])("of %i bytes comes whole, and is closed", async (length) => {
+    const bytes = Uint8Array.from({ length }, (_, index) => index % 251);
+    const file = await readFileBytes(await fileOf(`f${length}`, bytes));
+    expect(file.length).toBe(length);
+    expect(new Uint8Array(await new Response(file.stream).arrayBuffer())).toEqual(bytes);
+    expect(await openFiles()).toBe(0);
+  });
+
+  test("is not open before it is read, nor after it is cancelled", async () => {
+    const { stream } = await readFileBytes(await fileOf("lazy", new Uint8Array(200_000)));
+    expect(await openFiles()).toBe(0);
+    const reader = stream.getReader();
+    await reader.read();
+    expect(await openFiles()).toBe(1);
+    await reader.cancel();
+    expect(await openFiles()).toBe(0);
+  });
+
+  test("that became longer has the length it had; one that became shorter breaks off", async () => {
+    const path = await fileOf("moving", new Uint8Array(10));
+    const longer = await readFileBytes(path);
+    await writeFile(path, new Uint8Array(20));
+    expect((await new Response(longer.stream).arrayBuffer()).byteLength).toBe(10);
+    const shorter = await readFileBytes(path);
+    await truncate(path, 5);
+    await expect(new Response(shorter.stream).arrayBuffer()).rejects.toThrow();
+    expect(await openFiles()).toBe(0);
+  });
+
+  test("that is not there, or is a folder, is not found, and the message does not say where it was looked for", async () => {
+    for (const path of [join(folder, "missing"), folder, `${folder}/a\0b`]) {
+      const error = await readFileBytes(path).then(
+        () => expect.unreachable(),
+        (reason: unknown) => reason,
+      );
+      expect(error).toBeInstanceOf(AshlarError);
+      expect((error as AshlarError).code).toBe("E_NOT_FOUND");
+      expect((error as AshlarError).message).toBe("The page or resource was not found.");
+    }
+  });
+});
+
+describe("a source as a stream of bytes", () => {
+  async function* pieces() {
+    yield "é";
+    yield new Uint8Array([33]);
+  }
+
+  test("takes a generator, a Readable and a stream of the platform", async () => {
+    expect(await new Response(toByteStream(pieces())).text()).toBe("é!");
+    expect(await new Response(toByteStream(Readable.from(["a", Buffer.from("b")]))).text()).toBe("ab");
+    const stream = new Blob(["whole"]).stream();
+    expect(toByteStream(stream)).toBe(stream);
+  });
+
+  test("ends its source when it is cancelled", async () => {
+    const source = Readable.from(pieces());
+    const reader = toByteStream(source).getReader();
+    await reader.read();
+    await reader.cancel();
+    expect(source.destroyed).toBe(true);
+  });
+});

@@ -1,0 +1,254 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { AshlarError } from "../support/index.ts";
+import { type CookieOptions, parseCookies, serializeCookie } from "./cookies.ts";
+
+/** The code of the error that writing a cookie ends with. */
+function refusal(name: string, value: string, options: CookieOptions = {}): string {
+  try {
+    return `written: ${serializeCookie(name, value, options, false)}`;
+  } catch (error) {
+    return error instanceof AshlarError ? error.code : String(error);
+  }
+}
+
+describe("the cookies of a request", () => {
+  test("names and values come decoded", () => {
+    expect(parseCookies("token=abc; theme=dark%20blue;empty=; n=%C3%A9")).toEqual({
+      token: "abc",
+      theme: "dark blue",
+      empty: "",
+      n: "é",
+    });
+  });
+
+  test("no header is no cookies", () => {
+    expect(parseCookies(null)).toEqual({});
+    expect(parseCookies("")).toEqual({});
+  });
+
+  test("S25 of duplicates the first counts", () => {
+    expect(parseCookies("token=first; token=second; token=")).toEqual({ token: "first" });
+  });
+
+  test("S25 an oversized cookie is absent, and the others are there", () => {
+    expect(parseCookies(`a=1; big=${"x".repeat(4097)}; b=2`)).toEqual({ a: "1", b: "2" });
+    expect(parseCookies(`big=${"x".repeat(4096)}`)).toEqual({ big: "x".repeat(4096) });
+  });
+
+  test("S25 what is not UTF-8, and broken percent-encoding, stays as it stands", () => {
+    expect(parseCookies("a=%ff; b=%zz; c=100%; d=\u00ff\u00fe")).toEqual({
+      a: "%ff",
+      b: "%zz",
+      c: "100%",
+      d: "\u00ff\u00fe",
+    });
+  });
+
+  test.each([
+    "=",
+    ";",
+    ";;;;",
+    "=;=;=",
+    "a",
+    "a;b;c",
+    " = ",
+    "=value",
+    ";=;a=b=c;",
+    "\0",
+    "\u0000=\u0000",
+    "a=b;=c",
+    "__proto__",
+  ])("S25 the garbage %j is no error", (header) => {
+    expect(() => parseCookies(header)).not.toThrow();
+  });
+
+  test("S43 the result has no prototype and takes none on", () => {
+    const cookies = parseCookies("__proto__=x; constructor=y; prototype=z; toString=t; a=1");
+    expect(Object.getPrototypeOf(cookies)).toBeNull();
+    expect(Object.entries(cookies)).toEqual([
+      ["toString", "t"],
+      ["a", "1"],
+    ]);
+    expect(({} as Record<string, unknown>)["x"]).toBeUndefined();
+  });
+
+  test("S25 no header at all makes it throw, and every value is text", () => {
+    const piece = fc.constantFrom(
+      "a",
+      "b",
+      "=",
+      ";",
+      " ",
+      ",",
+      '"',
+      "%",
+      "%4",
+      "%41",
+      "%ff",
+      "\\",
+      "\t",
+      "__proto__",
+      "é",
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.array(piece).map((list) => list.join("")),
+          fc.string({ unit: "binary" }),
+        ),
+        (header) => {
+          const cookies = parseCookies(header);
+          expect(Object.getPrototypeOf(cookies)).toBeNull();
+          expect(Object.values(cookies).every((value) => typeof value === "string")).toBe(true);
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("S25 a megabyte of separators is read at once", () => {
+    const began = performance.now();
+    parseCookies(";".repeat(1_000_000));
+    parseCookies("a;".repeat(500_000));
+    parseCookies("=;".repeat(500_000));
+    parseCookies(`${"a;".repeat(500_000)}=`);
+    expect(performance.now() - began).toBeLessThan(1000);
+  });
+});
+
+describe("a cookie of the answer", () => {
+  test("S20 is HttpOnly, SameSite=Lax, for all paths, and Secure over https", () => {
+    expect(serializeCookie("a", "b", {}, false)).toBe("a=b; Path=/; HttpOnly; SameSite=Lax");
+    expect(serializeCookie("a", "b", {}, true)).toBe("a=b; Path=/; HttpOnly; Secure; SameSite=Lax");
+  });
+
+  test("every option has its attribute", () => {
+    const options: CookieOptions = {
+      maxAgeSeconds: 60,
+      expires: new Date(0),
+      path: "/shop",
+      domain: "shop.example",
+      secure: true,
+      httpOnly: false,
+      sameSite: "strict",
+    };
+    expect(serializeCookie("a", "b", options, false)).toBe(
+      "a=b; Max-Age=60; Domain=shop.example; Path=/shop; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Secure; SameSite=Strict",
+    );
+    expect(serializeCookie("a", "b", { secure: false }, true)).toBe("a=b; Path=/; HttpOnly; SameSite=Lax");
+  });
+
+  test("what a cookie cannot hold is percent-encoded, and comes back the same", () => {
+    for (const value of ["a b", "é", '"quoted"', "a,b", "50%", "\\", '{"a":[1]}', "a=b=c", "😀", ""]) {
+      const [pair = ""] = serializeCookie("a", value, {}, false).split(";");
+      expect(pair).toMatch(/^a=[\x21-\x7e]*$/);
+      expect(parseCookies(pair)).toEqual({ a: value });
+    }
+  });
+
+  test.each([
+    ["", "empty"],
+    ["a b", "with a space"],
+    ["a=b", "with ="],
+    ["a;b", "with ;"],
+    ["a\r\nSet-Cookie: x", "with a line break"],
+    ["é", "beyond ASCII"],
+    ["a,b", "with a comma"],
+    ["a(b)", "with brackets"],
+  ])("S25 the name %j (%s) is refused", (name) => {
+    expect(refusal(name, "x")).toBe("E_INVALID_COOKIE");
+  });
+
+  test.each([
+    "a\rb",
+    "a\nb",
+    "a\r\nSet-Cookie: x=1",
+    "a;b",
+    "a; Domain=evil",
+    "a\0b",
+    "a\u007fb",
+    "a\u0085b",
+    "\ud800",
+  ])("S25 the value %j is refused", (value) => {
+    expect(refusal("a", value)).toBe("E_INVALID_COOKIE");
+  });
+
+  test("S25 a value that is no text is refused", () => {
+    expect(refusal("a", 1 as unknown as string)).toBe("E_INVALID_COOKIE");
+    expect(refusal("a", null as unknown as string)).toBe("E_INVALID_COOKIE");
+  });
+
+  test.each<CookieOptions>([
+    { path: "/a;b" },
+    { path: "/a\r\nx: y" },
+    { path: "a" },
+    { path: "" },
+    { domain: "a;b" },
+    { domain: "evil\r\nx: y" },
+    { domain: "-" },
+    { maxAgeSeconds: 1.5 },
+    { maxAgeSeconds: Number.NaN },
+    { maxAgeSeconds: Number.POSITIVE_INFINITY },
+    { expires: new Date(Number.NaN) },
+    { sameSite: "sometimes" as "lax" },
+    { sameSite: "none" },
+    { sameSite: "none", secure: false },
+  ])("S25 the attributes %j are refused", (options) => {
+    expect(refusal("a", "b", options)).toBe("E_INVALID_COOKIE");
+  });
+
+  test("S20 4096 bytes in all are the most", () => {
+    const rest = serializeCookie("a", "", {}, false).length;
+    expect(serializeCookie("a", "x".repeat(4096 - rest), {}, false)).toHaveLength(4096);
+    expect(refusal("a", "x".repeat(4097 - rest))).toBe("E_INVALID_COOKIE");
+    expect(refusal("a", "é".repeat(1000))).toBe("E_INVALID_COOKIE");
+  });
+
+  test("S20 a __Host- cookie is secure, for the whole host and for no other, in any case of the prefix", () => {
+    expect(serializeCookie("__Host-a", "b", {}, false)).toBe("__Host-a=b; Path=/; HttpOnly; Secure; SameSite=Lax");
+    for (const name of ["__Host-a", "__host-a", "__HOST-a"]) {
+      expect(refusal(name, "b", { secure: false })).toBe("E_INVALID_COOKIE");
+      expect(refusal(name, "b", { path: "/shop" })).toBe("E_INVALID_COOKIE");
+      expect(refusal(name, "b", { domain: "shop.example" })).toBe("E_INVALID_COOKIE");
+    }
+  });
+
+  test("S20 a __Secure- cookie is secure, and may have a path and a domain", () => {
+    expect(serializeCookie("__Secure-a", "b", { path: "/shop", domain: "shop.example" }, false)).toBe(
+      "__Secure-a=b; Domain=shop.example; Path=/shop; HttpOnly; Secure; SameSite=Lax",
+    );
+    expect(refusal("__Secure-a", "b", { secure: false })).toBe("E_INVALID_COOKIE");
+  });
+
+  test("the message names the cookie and never its value", () => {
+    expect(() => serializeCookie("token", "secret;secret", {}, false)).toThrow(
+      'The cookie "token" has a value that is no text, or holds a semicolon or a control character.',
+    );
+  });
+
+  test("S25 whatever is written is one cookie, and reads back as it was", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary", maxLength: 60 }),
+        fc.string({ unit: "binary", maxLength: 60 }),
+        (name, value) => {
+          let written: string;
+          try {
+            written = serializeCookie(name, value, {}, false);
+          } catch (error) {
+            expect((error as AshlarError).code).toBe("E_INVALID_COOKIE");
+            return;
+          }
+          expect(written).toMatch(/^[^;\s]+; Path=\/; HttpOnly; SameSite=Lax$/);
+        },
+      ),
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 60 }), (value) => {
+        fc.pre(!/[\p{Cc};]/u.test(value) && value.isWellFormed());
+        expect(parseCookies(serializeCookie("a", value, {}, false).split(";")[0]!)).toEqual({ a: value });
+      }),
+    );
+  });
+});

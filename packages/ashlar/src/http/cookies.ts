@@ -1,0 +1,111 @@
+import { parseCookie, type SetCookie, stringifySetCookie } from "cookie";
+import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../support/index.ts";
+
+/** No browser sends or keeps more than this for one cookie (RFC 6265 §6.1). */
+const MAX_COOKIE_BYTES = 4096;
+
+/** RFC 6265 §4.1.1: a name is a token. */
+const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** What ends a cookie, a header or a line, and every other control character. */
+const FORBIDDEN = /[\p{Cc};]/u;
+
+/** What a cookie of the answer can be given. */
+export interface CookieOptions {
+  /** How long the browser keeps it, in whole seconds; it goes with the browser's session where left out. */
+  readonly maxAgeSeconds?: number;
+  /** Until when the browser keeps it, where it is a date that counts. */
+  readonly expires?: Date;
+  /** The path it is sent to, `/` where left out. */
+  readonly path?: string;
+  /** The domain whose subdomains get it too; only the host that sets it where left out. */
+  readonly domain?: string;
+  /** Whether it travels over https alone; on where the application's URL is https. */
+  readonly secure?: boolean;
+  /** Whether scripts of the page are kept from it; on where left out. */
+  readonly httpOnly?: boolean;
+  /** Which requests of other sites carry it; `lax` where left out. `none` needs `secure`. */
+  readonly sameSite?: "lax" | "strict" | "none";
+}
+
+/** A cookie's value without percent-encoding, as it stands where that is broken; absent where it is too long. */
+function decodeValue(value: string): string | undefined {
+  if (value.length > MAX_COOKIE_BYTES) return undefined;
+  if (!value.includes("%")) return value;
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
+/**
+ * Reads a `Cookie` header. Nothing in it can make this throw.
+ *
+ * Of several cookies with one name the first counts: browsers send the one with the longest path first (RFC 6265 §5.4).
+ *
+ * @param header the header's value, or `null` where there is none
+ * @returns the values by name, decoded
+ */
+export function parseCookies(header: string | null): Dictionary<string> {
+  const cookies = dictionary<string>();
+  if (header === null) return cookies;
+  for (const [name, value] of Object.entries(parseCookie(header, { decode: decodeValue }))) {
+    if (value !== undefined && name !== "" && !isPrototypeName(name)) cookies[name] = value;
+  }
+  return cookies;
+}
+
+function refuse(name: string, problem: string, cause?: unknown): never {
+  throw new AshlarError("E_INVALID_COOKIE", `The cookie ${JSON.stringify(name)} ${problem}`, { cause });
+}
+
+/** The rules that a name's prefix brings (RFC 6265bis §4.1.3); browsers know it in any case. */
+function checkPrefix(cookie: SetCookie): void {
+  const name = cookie.name.toLowerCase();
+  const isHost = name.startsWith("__host-");
+  if ((isHost || name.startsWith("__secure-")) && cookie.secure !== true) refuse(cookie.name, "must be secure.");
+  if (isHost && cookie.domain !== undefined) refuse(cookie.name, "may not have a domain.");
+  if (isHost && cookie.path !== "/") refuse(cookie.name, 'must have the path "/".');
+}
+
+/**
+ * Writes one `Set-Cookie` value: `HttpOnly`, `SameSite=Lax` and `Path=/` unless the options say otherwise.
+ *
+ * @param value any text without control characters and semicolons; what a cookie cannot hold is percent-encoded
+ * @param isHttps whether the application is reached over https, and cookies are `Secure` by default
+ * @throws `E_INVALID_COOKIE` for a name, value or attribute a cookie cannot have, for more than 4096 bytes in all, for
+ * `SameSite=None` without `Secure`, and where the rules of a `__Host-` or `__Secure-` name are not kept
+ */
+export function serializeCookie(name: string, value: string, options: CookieOptions, isHttps: boolean): string {
+  if (!NAME.test(name)) refuse(name, "has a name that is none: letters, digits and !#$%&'*+-.^_`|~ are allowed.");
+  if (typeof value !== "string" || FORBIDDEN.test(value) || !value.isWellFormed()) {
+    refuse(name, "has a value that is no text, or holds a semicolon or a control character.");
+  }
+  const isPrefixed = /^__(host|secure)-/i.test(name);
+  const cookie: SetCookie = {
+    name,
+    value,
+    path: options.path ?? "/",
+    httpOnly: options.httpOnly ?? true,
+    secure: options.secure ?? (isHttps || isPrefixed),
+    sameSite: options.sameSite ?? "lax",
+    ...(options.maxAgeSeconds === undefined ? {} : { maxAge: options.maxAgeSeconds }),
+    ...(options.expires === undefined ? {} : { expires: options.expires }),
+    ...(options.domain === undefined ? {} : { domain: options.domain }),
+  };
+  checkPrefix(cookie);
+  if (cookie.sameSite === "none" && !cookie.secure) refuse(name, "must be secure to be sent with SameSite=None.");
+  if (cookie.path?.startsWith("/") !== true) refuse(name, 'has a path that does not begin with "/".');
+  const text = stringify(cookie);
+  if (text.length > MAX_COOKIE_BYTES) refuse(name, `is longer than ${MAX_COOKIE_BYTES} bytes with its attributes.`);
+  return text;
+}
+
+function stringify(cookie: SetCookie): string {
+  try {
+    return stringifySetCookie(cookie);
+  } catch (error) {
+    return refuse(cookie.name, "has an attribute that is not valid.", error);
+  }
+}

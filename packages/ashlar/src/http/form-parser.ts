@@ -1,0 +1,149 @@
+import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../support/index.ts";
+
+/** How many pairs of brackets a name may have. */
+const MAX_BRACKETS = 5;
+
+/** The code a malformed form is reported under: a query is not a body. */
+export type FormErrorCode = "E_BAD_REQUEST" | "E_INVALID_BODY";
+
+/** A container while the form is read: a list or an object, which is decided when all of it is known. */
+class Branch<T> {
+  readonly children = new Map<string, T | Branch<T>>();
+  /** The index that the next `[]` gets. */
+  nextIndex = 0;
+  /** What the last `[]` made, as long as it can take more members. */
+  open: Branch<T> | null = null;
+
+  set(key: string, child: T | Branch<T>): void {
+    if (isIndex(key)) this.nextIndex = Math.max(this.nextIndex, Number(key) + 1);
+    if (this.children.get(key) === this.open) this.open = null;
+    this.children.set(key, child);
+  }
+
+  append(child: T | Branch<T>): void {
+    this.children.set(String(this.nextIndex++), child);
+    this.open = child instanceof Branch ? child : null;
+  }
+}
+
+function isIndex(key: string): boolean {
+  return /^(?:0|[1-9]\d{0,14})$/.test(key);
+}
+
+/**
+ * Reads an urlencoded form or a query into a dictionary, as {@link nestFields} does.
+ *
+ * @param text the form, without a leading `?`
+ * @param maxFields how many fields it may have
+ * @throws the given code where the form is malformed (percent-encoding, UTF-8), has too many fields or nests too deep
+ */
+export function parseForm(text: string, maxFields: number, code: FormErrorCode): Dictionary {
+  const fields: [string, string][] = [];
+  for (let start = 0; start < text.length; ) {
+    const ampersand = text.indexOf("&", start);
+    const end = ampersand === -1 ? text.length : ampersand;
+    if (end > start) {
+      if (fields.length === maxFields) throw new AshlarError(code, `There are more than ${maxFields} fields.`);
+      const equals = text.indexOf("=", start);
+      const nameEnd = equals === -1 || equals > end ? end : equals;
+      fields.push([decode(text.slice(start, nameEnd), code), decode(text.slice(nameEnd + 1, end), code)]);
+    }
+    start = end + 1;
+  }
+  return nestFields(fields, code);
+}
+
+function decode(text: string, code: FormErrorCode): string {
+  const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
+  if (!spaced.includes("%")) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    throw new AshlarError(code, "The percent-encoding is malformed or is not UTF-8.");
+  }
+}
+
+/**
+ * Makes a dictionary of the fields of a form, by the brackets in their names.
+ *
+ * `a[b]=1` is a member of the object `a`; `a[]=1` an element of the list `a`; `a[][b]=1&a[][c]=2` one object in a list,
+ * until a name repeats. Indexes that run from 0 without a gap make a list, others an object. Where a name has both a
+ * text and members, the later one replaces the earlier. A name whose brackets are not whole is taken as it stands.
+ *
+ * @throws the given code where brackets nest too deep
+ */
+export function nestFields<T>(fields: Iterable<readonly [name: string, value: T]>, code: FormErrorCode): Dictionary {
+  const root = new Branch<T>();
+  for (const [name, value] of fields) {
+    const path = splitName(name, code);
+    if (path[0] !== "" && !path.some(isPrototypeName)) insert(root, path, value);
+  }
+  return toDictionary(root);
+}
+
+/** `a[b][]` as `["a", "b", ""]`. */
+function splitName(name: string, code: FormErrorCode): string[] {
+  const bracket = name.indexOf("[");
+  if (bracket < 1 || !name.endsWith("]")) return [name];
+  const keys = name.slice(bracket + 1, -1).split("][");
+  if (keys.some((key) => key.includes("[") || key.includes("]"))) return [name];
+  if (keys.length > MAX_BRACKETS) {
+    throw new AshlarError(code, `The name of a field has more than ${MAX_BRACKETS} pairs of brackets.`);
+  }
+  return [name.slice(0, bracket), ...keys];
+}
+
+function insert<T>(root: Branch<T>, path: readonly string[], value: T): void {
+  let branch = root;
+  for (let depth = 0; depth < path.length - 1; depth++) {
+    branch = descend(branch, path[depth]!, path, depth + 1);
+  }
+  const key = path[path.length - 1]!;
+  // Only a bracket can be empty; the name before the brackets never is.
+  if (key === "") branch.append(value);
+  else branch.set(key, value);
+}
+
+function descend<T>(branch: Branch<T>, key: string, path: readonly string[], depth: number): Branch<T> {
+  if (key === "") {
+    if (branch.open === null || repeats(branch.open, path, depth)) branch.append(new Branch<T>());
+    return branch.open!;
+  }
+  const existing = branch.children.get(key);
+  if (existing instanceof Branch) return existing;
+  const made = new Branch<T>();
+  branch.set(key, made);
+  return made;
+}
+
+/** Tells whether a branch has the rest of a path already. */
+function repeats<T>(branch: Branch<T>, path: readonly string[], depth: number): boolean {
+  let at: T | Branch<T> | undefined = branch;
+  for (let index = depth; index < path.length; index++) {
+    if (!(at instanceof Branch)) return true;
+    if (path[index] === "") return false;
+    at = at.children.get(path[index]!);
+    if (at === undefined) return false;
+  }
+  return true;
+}
+
+function toDictionary<T>(branch: Branch<T>): Dictionary {
+  const result = dictionary();
+  for (const [key, child] of branch.children) result[key] = finish(child);
+  return result;
+}
+
+function finish<T>(child: T | Branch<T>): unknown {
+  if (!(child instanceof Branch)) return child;
+  const { size } = child.children;
+  // As many members as the highest index counts, and each of them an index: there is no gap, nothing is allocated for one.
+  if (child.nextIndex !== size || size === 0) return toDictionary(child);
+  const list: unknown[] = [];
+  for (let index = 0; index < size; index++) {
+    const member = child.children.get(String(index));
+    if (member === undefined) return toDictionary(child);
+    list.push(finish(member));
+  }
+  return list;
+}

@@ -1,0 +1,28 @@
+import { AshlarError } from "../support/index.ts";
+
+/** RFC 9110 §5.1: a field name is a token. */
+const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** RFC 9110 §5.5: visible characters, spaces and tabs; one character is one byte on the wire. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * Checks a header before anything keeps it, so that no text can end the header and begin another (response splitting).
+ *
+ * @throws `E_INVALID_HEADER` for a name that is no token, and for a value with a line break, another control character
+ * or one beyond U+00FF
+ */
+export function checkHeader(name: string, value: string): void {
+  if (!NAME.test(name)) {
+    throw new AshlarError("E_INVALID_HEADER", `${JSON.stringify(name)} cannot be the name of a header.`);
+  }
+  if (!VALUE.test(value)) {
+    const problem = "holds a line break, another control character or one beyond U+00FF.";
+    throw new AshlarError("E_INVALID_HEADER", `The value of the header "${name}" ${problem}`);
+  }
+}
+
+/** A header's name in the one form it is kept under: `Content_Type`, `CONTENT-TYPE` and `content-type` are one. */
+export function headerKey(name: string): string {
+  return (name.includes("_") ? name.replaceAll("_", "-") : name).toLowerCase();
+}

@@ -1,0 +1,25 @@
+export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody } from "./body.ts";
+export type { StreamSource } from "./byte-stream.ts";
+export { type AddressResolver, canonicalAddress, isPublicAddress } from "./client-address.ts";
+export { HttpContext } from "./context.ts";
+export { type CookieOptions, parseCookies, serializeCookie } from "./cookies.ts";
+export { type HostParts, parseHost } from "./host.ts";
+export { Inputs } from "./inputs.ts";
+export { IpMiddleware } from "./ip-middleware.ts";
+export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
+export { bestType, prefersJson } from "./negotiation.ts";
+export { redirectTarget } from "./redirect-target.ts";
+export { HttpRequest } from "./request.ts";
+export type { RequestInputs } from "./request-inputs.ts";
+export { requestAuthority, requestPath, requestSearch } from "./request-url.ts";
+export { toResponse } from "./respond.ts";
+export { HttpResponse } from "./response.ts";
+export type {
+  HttpServices,
+  QueryParameters,
+  RouteInfo,
+  RouteMatch,
+  RouteParameters,
+  UrlGenerator,
+} from "./services.ts";
+export { type MoveOptions, UploadedFile } from "./uploaded-file.ts";

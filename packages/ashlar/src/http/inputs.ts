@@ -1,0 +1,309 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { AshlarError, type Dictionary, dictionary, isPlainObject, isPrototypeName } from "../support/index.ts";
+import type { BodyLimits, RequestBody } from "./body.ts";
+import { decodeBodyText, headerParameters } from "./body-text.ts";
+import { ABSENT, getPath, removePath } from "./dot-path.ts";
+import { nestFields, parseForm } from "./form-parser.ts";
+import { parseJson } from "./json-parser.ts";
+import {
+  isFilled,
+  readArray,
+  readBoolean,
+  readDate,
+  readEnum,
+  readFloat,
+  readInteger,
+  readString,
+} from "./typed-inputs.ts";
+import type { UploadedFile } from "./uploaded-file.ts";
+import { validateInput } from "./validation.ts";
+
+const NOTHING: Dictionary = Object.freeze(dictionary());
+
+/**
+ * The inputs of one request: what its query and its body say, the body first where both have a name.
+ *
+ * Nothing is parsed before the first question. Every operation that asks may therefore throw `E_BAD_REQUEST` for a
+ * malformed query, `E_INVALID_BODY` for a malformed body and `E_UNSUPPORTED_MEDIA_TYPE` for a body in another charset
+ * than UTF-8.
+ *
+ * Names are paths: `a.b.c`, `a.0.b`, and `*` for all values of a list or an object. A JSON `null` is a value: the input
+ * is present. Lists and objects are handed out as copies; changing them changes nothing here.
+ */
+export class Inputs {
+  readonly #search: string;
+  readonly #requestBody: RequestBody;
+  readonly #limits: BodyLimits;
+  #query: Dictionary | null = null;
+  #body: Dictionary | unknown[] | null = null;
+  #merged: Dictionary | null = null;
+  #inputs: Dictionary | null = null;
+
+  /**
+   * @param search the query, with or without its `?`
+   * @param body what `readBody` gave
+   */
+  constructor(search: string, body: RequestBody, limits: BodyLimits) {
+    this.#search = search;
+    this.#requestBody = body;
+    this.#limits = limits;
+  }
+
+  /** The inputs of the query alone, as a new dictionary. */
+  get query(): Dictionary {
+    return copy(this.#parsedQuery()) as Dictionary;
+  }
+
+  /** The inputs of the body alone, as a new dictionary; those of a JSON list stand under their indexes. */
+  get body(): Dictionary {
+    return copy({ ...this.#parsedBody() }) as Dictionary;
+  }
+
+  /**
+   * The input at a path.
+   *
+   * @param fallback what to give where the path leads nowhere; `null` where left out
+   */
+  input(name: string, fallback: unknown = null): unknown {
+    const value = this.#find(name);
+    return value === ABSENT ? fallback : value;
+  }
+
+  /** All inputs as a new dictionary, without those whose name begins with `__` and without files. */
+  all(): Dictionary {
+    return visible(this.#all());
+  }
+
+  /** The named inputs that are present, each under the name that was asked for. */
+  only(...names: readonly string[]): Dictionary {
+    const result = dictionary();
+    for (const name of names) {
+      const value = this.#find(name);
+      if (value !== ABSENT) result[name] = value;
+    }
+    return result;
+  }
+
+  /** All inputs but the named ones. */
+  except(...names: readonly string[]): Dictionary {
+    const result = this.all();
+    for (const name of names) removePath(result, name);
+    return result;
+  }
+
+  /** Tells whether every one of the named inputs is present, be it blank or `null`. */
+  has(...names: readonly string[]): boolean {
+    return names.every((name) => this.#locate(name) !== ABSENT);
+  }
+
+  /** Tells whether at least one of the named inputs is present. */
+  hasAny(...names: readonly string[]): boolean {
+    return names.some((name) => this.#locate(name) !== ABSENT);
+  }
+
+  /** Tells whether at least one of the named inputs is absent. */
+  missing(...names: readonly string[]): boolean {
+    return !this.has(...names);
+  }
+
+  /** Tells whether every one of the named inputs has something in it: not `null`, no blank text, no empty list or object. */
+  filled(...names: readonly string[]): boolean {
+    return names.every((name) => isFilled(this.#locate(name)));
+  }
+
+  /** Adds inputs, for this request; they replace those of the same name, in the query and in the body. */
+  merge(values: Dictionary): void {
+    this.#merged = { ...this.#merged, ...(copy(values) as Dictionary) };
+    this.#inputs = null;
+  }
+
+  /** The file that came under a name; the last one where there are several, `null` where there is none. */
+  file(name: string): UploadedFile | null {
+    return this.files(name).at(-1) ?? null;
+  }
+
+  /** All files that came under a name (`photos`), or under it as a list (`photos[]`, `photos[0]`), in their order. */
+  files(name: string): UploadedFile[] {
+    if (this.#requestBody.kind !== "multipart") return [];
+    return this.#requestBody.files.filter(([part]) => fileField(part) === name).map(([, file]) => file);
+  }
+
+  /**
+   * The input as text, `null` or the fallback where it is absent.
+   *
+   * @throws `E_INVALID_INPUT` where it is a number, a list, or anything else that is not text
+   */
+  string<F extends string | null = null>(name: string, fallback?: F): string | F {
+    return readString(name, this.#locate(name)) ?? ((fallback ?? null) as F);
+  }
+
+  /**
+   * The input as a whole number; `null` or the fallback where it is absent or blank.
+   *
+   * @throws `E_INVALID_INPUT` where it is something else, such as `1.5`, `1e3` or beyond ±(2⁵³ − 1)
+   */
+  integer<F extends number | null = null>(name: string, fallback?: F): number | F {
+    return readInteger(name, this.#locate(name)) ?? ((fallback ?? null) as F);
+  }
+
+  /**
+   * The input as a finite number; `null` or the fallback where it is absent or blank.
+   *
+   * @throws `E_INVALID_INPUT` where it is something else
+   */
+  float<F extends number | null = null>(name: string, fallback?: F): number | F {
+    return readFloat(name, this.#locate(name)) ?? ((fallback ?? null) as F);
+  }
+
+  /**
+   * The input as a boolean; `null` or the fallback where it is absent or blank, as the box is that nobody ticked.
+   *
+   * @throws `E_INVALID_INPUT` unless it is `true`, `false`, or the text `true`, `false`, `1`, `0`, `on`, `off`, `yes`, `no`
+   */
+  boolean<F extends boolean | null = null>(name: string, fallback?: F): boolean | F {
+    return readBoolean(name, this.#locate(name)) ?? ((fallback ?? null) as F);
+  }
+
+  /**
+   * The input as a date (`2026-01-31`, midnight UTC) or date with time (`2026-01-31T12:00:00+01:00`, UTC where it has no
+   * offset) of ISO 8601; `null` or the fallback where it is absent or blank.
+   *
+   * @throws `E_INVALID_INPUT` where it is something else, or a day that is not in the calendar
+   */
+  date<F extends Date | null = null>(name: string, fallback?: F): Date | F {
+    return readDate(name, this.#locate(name)) ?? ((fallback ?? null) as F);
+  }
+
+  /**
+   * The input as one of the given texts; `null` or the fallback where it is absent or blank.
+   *
+   * @throws `E_INVALID_INPUT` where it is something else
+   */
+  enum<const T extends string, F extends T | null = null>(name: string, values: readonly T[], fallback?: F): T | F {
+    return readEnum(name, this.#locate(name), values) ?? ((fallback ?? null) as F);
+  }
+
+  /**
+   * The input as a list; `null` or the fallback where it is absent.
+   *
+   * @throws `E_INVALID_INPUT` where it is something else: one text is not a list of one
+   */
+  array<F extends unknown[] | null = null>(name: string, fallback?: F): unknown[] | F {
+    return readArray(name, this.#find(name)) ?? ((fallback ?? null) as F);
+  }
+
+  /**
+   * Checks all inputs, files included, against a schema of any library that keeps to Standard Schema.
+   *
+   * @returns what the schema makes of them
+   * @throws `E_INVALID_INPUT` with all problems at once, by field; `E_UNSUPPORTED_MEDIA_TYPE` where the request has a body
+   * of a type that is not read
+   */
+  async validate<S extends StandardSchemaV1>(schema: S): Promise<StandardSchemaV1.InferOutput<S>> {
+    const body = this.#requestBody;
+    if (body.kind === "unsupported") throw unsupported("The body must be JSON or a form.");
+    if (body.kind !== "multipart") return validateInput(schema, this.all());
+    const nested = nestFields<unknown>([...body.fields, ...body.files], "E_INVALID_BODY");
+    return validateInput(schema, visible(this.#combine(nested)));
+  }
+
+  #find(name: string): unknown {
+    return copy(this.#locate(name));
+  }
+
+  #locate(name: string): unknown {
+    const body = this.#parsedBody();
+    // The whole of a list is what `*` means where a list is the body, not the query beside it.
+    if (Array.isArray(body) && (name === "*" || name.startsWith("*."))) return getPath(body, name);
+    return getPath(this.#all(), name);
+  }
+
+  #all(): Dictionary {
+    this.#inputs ??= this.#combine(this.#parsedBody());
+    return this.#inputs;
+  }
+
+  #combine(body: Dictionary | unknown[]): Dictionary {
+    const query = this.#parsedQuery();
+    if (query === NOTHING && this.#merged === null && !Array.isArray(body)) return body;
+    return Object.assign(dictionary(), query, body, this.#merged);
+  }
+
+  #parsedQuery(): Dictionary {
+    this.#query ??= parseQuery(this.#search, this.#limits);
+    return this.#query;
+  }
+
+  #parsedBody(): Dictionary | unknown[] {
+    this.#body ??= parseBody(this.#requestBody, this.#limits);
+    return this.#body;
+  }
+}
+
+function parseQuery(search: string, limits: BodyLimits): Dictionary {
+  const text = search.startsWith("?") ? search.slice(1) : search;
+  if (text === "") return NOTHING;
+  return parseForm(queryText(text), limits.maxFields, "E_BAD_REQUEST");
+}
+
+/** A query is ASCII; a client that sends other bytes means UTF-8, and `node:http` hands each byte on as one character. */
+function queryText(text: string): string {
+  if (!/[\u0080-\uffff]/.test(text)) return text;
+  try {
+    if (!/[\u0100-\uffff]/.test(text)) return decodeBodyText(Buffer.from(text, "latin1"));
+  } catch {
+    // Reported below, as a fault of the query and not of the body.
+  }
+  throw new AshlarError("E_BAD_REQUEST", "The query is not valid UTF-8.");
+}
+
+function parseBody(body: RequestBody, limits: BodyLimits): Dictionary | unknown[] {
+  switch (body.kind) {
+    case "json":
+      refuseCharset(body.type);
+      return parseJson(body.bytes, limits.maxDepth);
+    case "form":
+      refuseCharset(body.type);
+      return parseForm(decodeBodyText(body.bytes), limits.maxFields, "E_INVALID_BODY");
+    case "multipart":
+      return nestFields(body.fields, "E_INVALID_BODY");
+    default:
+      return NOTHING;
+  }
+}
+
+function refuseCharset(type: string): void {
+  const charset = headerParameters(type)?.get("charset")?.toLowerCase() ?? "utf-8";
+  if (charset !== "utf-8" && charset !== "utf8") throw unsupported("The charset of the body must be UTF-8.");
+}
+
+function unsupported(detail: string): AshlarError {
+  return new AshlarError("E_UNSUPPORTED_MEDIA_TYPE", detail);
+}
+
+/** `photos`, `photos[]` and `photos[0]` are the field `photos`; `user[photo]` is the field `user.photo`. */
+function fileField(part: string): string {
+  return part
+    .replace(/\[\d*\]$/, "")
+    .replaceAll("[", ".")
+    .replaceAll("]", "");
+}
+
+function visible(inputs: Dictionary): Dictionary {
+  const result = dictionary();
+  for (const name of Object.keys(inputs)) {
+    if (!name.startsWith("__")) result[name] = copy(inputs[name]);
+  }
+  return result;
+}
+
+/** Lists and dictionaries as new ones, all the way down; everything else as it is. */
+function copy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copy);
+  if (!isPlainObject(value)) return value;
+  const result = dictionary();
+  for (const name of Object.keys(value)) {
+    if (!isPrototypeName(name)) result[name] = copy(value[name]);
+  }
+  return result;
+}

@@ -1,0 +1,121 @@
+import { setImmediate } from "node:timers/promises";
+import { Dicer } from "@fastify/busboy";
+import { AshlarError } from "../support/index.ts";
+import type { BodyLimits } from "./body.ts";
+import { decodeBodyText, headerParameters, mediaType } from "./body-text.ts";
+import { UploadedFile } from "./uploaded-file.ts";
+
+/** What the headers of one part may take, in bytes and in number; what is beyond is cut off. */
+const PART_LIMITS = { maxHeaderSize: 8192, maxHeaderPairs: 32 };
+
+/** RFC 2046 §5.1.1. */
+const BOUNDARY = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/;
+
+/** The fields and files of a multipart form, each with the name of its part, in the order they came. */
+export interface MultipartForm {
+  readonly fields: readonly [name: string, value: string][];
+  readonly files: readonly [name: string, file: UploadedFile][];
+}
+
+/** One part while it is split off: its headers (each character one byte) and its content. */
+interface Part {
+  headers: Readonly<Record<string, readonly string[]>> | null;
+  readonly chunks: Uint8Array[];
+}
+
+/**
+ * Reads a multipart form (RFC 7578) that is in memory as a whole. A file that the visitor did not choose, which
+ * browsers send with an empty name and no content, is left out.
+ *
+ * @param contentType the request's `Content-Type`, which holds the boundary
+ * @throws `E_INVALID_BODY` where the form is malformed, cut off, or has too many fields or files;
+ * `E_PAYLOAD_TOO_LARGE` where its fields together are larger than `maxBodyBytes`
+ */
+export async function parseMultipart(
+  bytes: Uint8Array,
+  contentType: string,
+  limits: BodyLimits,
+): Promise<MultipartForm> {
+  const boundary = headerParameters(contentType)?.get("boundary");
+  if (boundary === undefined || !BOUNDARY.test(boundary)) throw malformed("The Content-Type has no valid boundary.");
+  const fields: [string, string][] = [];
+  const files: [string, UploadedFile][] = [];
+  let room = limits.maxBodyBytes;
+  for (const part of await split(bytes, boundary, limits.maxFields + limits.maxFiles)) {
+    const { name, fileName } = disposition(part);
+    const content = Buffer.concat(part.chunks);
+    if (fileName === undefined) {
+      if (fields.length === limits.maxFields) throw malformed(`There are more than ${limits.maxFields} fields.`);
+      room -= content.length;
+      if (room < 0) throw new AshlarError("E_PAYLOAD_TOO_LARGE", "The fields of the form are too large.");
+      fields.push([name, decodeBodyText(content)]);
+    } else if (fileName !== "" || content.length > 0) {
+      if (files.length === limits.maxFiles) throw malformed(`There are more than ${limits.maxFiles} files.`);
+      files.push([name, new UploadedFile(content, fileName, mediaType(header(part, "content-type") ?? ""))]);
+    }
+  }
+  return { fields, files };
+}
+
+function malformed(detail: string): AshlarError {
+  return new AshlarError("E_INVALID_BODY", detail);
+}
+
+async function split(bytes: Uint8Array, boundary: string, maxParts: number): Promise<readonly Part[]> {
+  const parts: Part[] = [];
+  let complete = false;
+  let broken = false;
+  const dicer = new Dicer({ boundary, ...PART_LIMITS });
+  dicer.on("part", (stream) => {
+    // Thrown through the parser, which is on the stack: a million empty parts must not become a million streams.
+    if (parts.length === maxParts) throw malformed(`There are more than ${maxParts} parts.`);
+    const part: Part = { headers: null, chunks: [] };
+    parts.push(part);
+    stream.on("header", (headers) => {
+      part.headers = headers as Record<string, string[]>;
+    });
+    stream.on("data", (chunk: Uint8Array) => part.chunks.push(chunk));
+    stream.on("error", () => {
+      broken = true;
+    });
+  });
+  dicer.on("error", () => {
+    broken = true;
+  });
+  dicer.on("finish", () => {
+    complete = true;
+  });
+  try {
+    dicer.write(bytes);
+    dicer.end();
+  } catch (error) {
+    throw error instanceof AshlarError ? error : malformed("The headers of a part are malformed.");
+  }
+  // All bytes were there, so by the next turn of the event loop the parser has come to its end or never will.
+  await setImmediate();
+  if (broken || !complete) throw malformed("The multipart body is malformed or cut off.");
+  return parts;
+}
+
+/** A header of a part as UTF-8; `null` where it is absent. */
+function header(part: Part, name: string): string | null {
+  if (part.headers === null || !Object.hasOwn(part.headers, name)) return null;
+  const values = part.headers[name]!;
+  if (values.length > 1) throw malformed("A part repeats a header.");
+  return decodeBodyText(Buffer.from(values[0]!, "latin1"));
+}
+
+function disposition(part: Part): { readonly name: string; readonly fileName: string | undefined } {
+  const value = header(part, "content-disposition");
+  const parameters = value !== null && mediaType(value) === "form-data" ? headerParameters(value) : null;
+  const name = parameters?.get("name");
+  if (parameters === null || name === undefined)
+    throw malformed("A part has no valid Content-Disposition with a name.");
+  const fileName = parameters.get("filename");
+  return { name: unescapeName(name), fileName: fileName === undefined ? undefined : unescapeName(fileName) };
+}
+
+/** Browsers write quotes and line breaks in names as percent-encoded, and nothing else (the form-data encoding of HTML). */
+function unescapeName(name: string): string {
+  return name.replace(/%(?:22|0D|0A)/gi, (sequence) => decodeURIComponent(sequence));
+}

@@ -1,0 +1,136 @@
+/** One media range of an `Accept` header (RFC 9110 §12.5.1). */
+interface MediaRange {
+  readonly type: string;
+  readonly subtype: string;
+  /** Parameters other than `q`, as `name=value`, sorted. */
+  readonly parameters: readonly string[];
+  /** The weight, 0 to 1. */
+  readonly quality: number;
+}
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+const WEIGHT = /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/;
+const JSON_TYPE = /^application\/(json|[!#$%&'*+\-.^_`|~0-9a-z]+\+json)$/;
+const PAGE_TYPES: ReadonlySet<string> = new Set(["text/html", "application/xhtml+xml"]);
+
+/** Splits at a separator, which counts for nothing inside a quoted string (RFC 9110 §5.6.4). */
+function splitOutsideQuotes(text: string, separator: "," | ";"): string[] {
+  if (!text.includes('"')) return text.split(separator);
+  const parts: string[] = [];
+  let start = 0;
+  let quoted = false;
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index];
+    if (quoted && character === "\\") index++;
+    else if (character === '"') quoted = !quoted;
+    else if (!quoted && character === separator) {
+      parts.push(text.slice(start, index));
+      start = index + 1;
+    }
+  }
+  parts.push(text.slice(start));
+  return parts;
+}
+
+/** One media range or media type with its parameters; `null` where it is neither. */
+function parseRange(text: string): MediaRange | null {
+  const [media = "", ...rest] = splitOutsideQuotes(text, ";").map((part) => part.trim());
+  const [type = "", subtype = "", ...more] = media.toLowerCase().split("/");
+  if (more.length > 0 || !TOKEN.test(type) || !TOKEN.test(subtype) || (type === "*" && subtype !== "*")) return null;
+  const parameters: string[] = [];
+  let quality = 1;
+  for (const parameter of rest) {
+    if (parameter === "") continue;
+    const equals = parameter.indexOf("=");
+    if (equals < 1) return null;
+    const name = parameter.slice(0, equals).trimEnd().toLowerCase();
+    const value = parameter.slice(equals + 1).trimStart();
+    if (name === "q") {
+      if (!WEIGHT.test(value)) return null;
+      quality = Number(value);
+    } else parameters.push(`${name}=${value.replaceAll('"', "").toLowerCase()}`);
+  }
+  return { type, subtype, parameters: parameters.sort(), quality };
+}
+
+/** The ranges of an `Accept` header; what is not one is left out. */
+function parseAccept(accept: string): MediaRange[] {
+  return splitOutsideQuotes(accept, ",")
+    .map(parseRange)
+    .filter((range) => range !== null);
+}
+
+/** How narrow a range is: everything, `text/*`, `text/html`, then one more for each parameter. */
+function precision(range: MediaRange): number {
+  if (range.type === "*") return 0;
+  return range.subtype === "*" ? 1 : 2 + range.parameters.length;
+}
+
+function covers(range: MediaRange, offer: MediaRange): boolean {
+  if (range.type !== "*" && range.type !== offer.type) return false;
+  if (range.subtype !== "*" && range.subtype !== offer.subtype) return false;
+  return range.parameters.every((parameter) => offer.parameters.includes(parameter));
+}
+
+/** The weight of what is offered: that of the narrowest range that covers it; 0 where none does. */
+function qualityOf(offer: MediaRange, ranges: readonly MediaRange[]): number {
+  let narrowest: MediaRange | null = null;
+  for (const range of ranges) {
+    if (covers(range, offer) && (narrowest === null || precision(range) > precision(narrowest))) narrowest = range;
+  }
+  return narrowest?.quality ?? 0;
+}
+
+/**
+ * The best of several media types by what the caller accepts (RFC 9110 §12.5.1).
+ *
+ * @param accept the `Accept` header; without one, or where nothing in it can be read, everything is accepted
+ * @param types media types that could be answered, the preferred first: between equals the first wins
+ * @returns one of `types` as it was given, or `null` where none is accepted
+ */
+export function bestType(accept: string | null, types: readonly string[]): string | null {
+  const ranges = accept === null ? [] : parseAccept(accept);
+  if (ranges.length === 0) return types[0] ?? null;
+  let best: string | null = null;
+  let bestQuality = 0;
+  for (const type of types) {
+    const offer = parseRange(type);
+    const quality = offer === null ? 0 : qualityOf(offer, ranges);
+    if (quality > bestQuality) {
+      best = type;
+      bestQuality = quality;
+    }
+  }
+  return best;
+}
+
+/** The media type the caller would have first: the weightiest range, of equals the narrowest, of these the first. */
+function firstChoice(accept: string | null): string | null {
+  let first: MediaRange | null = null;
+  for (const range of accept === null ? [] : parseAccept(accept)) {
+    if (range.quality === 0) continue;
+    const isBetter =
+      first === null ||
+      range.quality > first.quality ||
+      (range.quality === first.quality && Math.min(precision(range), 2) > Math.min(precision(first), 2));
+    if (isBetter) first = range;
+  }
+  return first === null ? null : `${first.type}/${first.subtype}`;
+}
+
+/** Tells whether a `Content-Type` names JSON: `application/json`, or a type built on it such as `application/problem+json`. */
+export function isJsonType(contentType: string | null): boolean {
+  if (contentType === null) return false;
+  const end = contentType.indexOf(";");
+  return JSON_TYPE.test((end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase());
+}
+
+/**
+ * Tells whether a caller is better served with JSON than with a page: JSON is its first choice, or it sends JSON and a
+ * page is not its first choice. A browser's first choice is a page; `fetch` and curl accept anything and have none.
+ */
+export function prefersJson(accept: string | null, contentType: string | null): boolean {
+  const first = firstChoice(accept);
+  if (isJsonType(first)) return true;
+  return isJsonType(contentType) && !PAGE_TYPES.has(first ?? "");
+}

@@ -1,0 +1,59 @@
+/** The parts of a request's URL, as they stand in it. */
+export interface UrlParts {
+  /** Scheme, host and port: `https://shop.example:8443`. */
+  readonly origin: string;
+  /** Host and port: `shop.example:8443`. */
+  readonly authority: string;
+  readonly path: string;
+  /** With its question mark; empty where there is no query. */
+  readonly search: string;
+}
+
+/** What the server adds to a request: the URL in parts, so that nobody has to parse it again. */
+interface ServedRequest extends Request {
+  readonly _url?: { readonly pathname: string; readonly search: string };
+}
+
+/**
+ * Cuts a request's URL into its parts without parsing it: the platform has done so, and gives it in normal form.
+ *
+ * @param url absolute, as `Request.url` gives it
+ */
+export function splitUrl(url: string): UrlParts {
+  const hostStart = url.indexOf("://") + 3;
+  const fragment = url.indexOf("#", hostStart);
+  const end = fragment === -1 ? url.length : fragment;
+  const question = url.indexOf("?", hostStart);
+  const pathEnd = question === -1 || question > end ? end : question;
+  const slash = url.indexOf("/", hostStart);
+  const pathStart = slash === -1 || slash > pathEnd ? pathEnd : slash;
+  return {
+    origin: url.slice(0, pathStart),
+    authority: url.slice(hostStart, pathStart),
+    path: url.slice(pathStart, pathEnd) || "/",
+    search: pathEnd + 1 < end ? url.slice(pathEnd, end) : "",
+  };
+}
+
+/** The path of a request's URL, percent-encoding and all: what routes are matched against. */
+export function requestPath(raw: Request): string {
+  return (raw as ServedRequest)._url?.pathname ?? splitUrl(raw.url).path;
+}
+
+/** The query of a request's URL with its question mark; empty where there is none. */
+export function requestSearch(raw: Request): string {
+  return (raw as ServedRequest)._url?.search ?? splitUrl(raw.url).search;
+}
+
+/**
+ * The host that a request was sent to, with its port.
+ *
+ * A request from the server has it in its URL, where an absolute request target has won over the `Host` header
+ * (RFC 9112 §3.2.2) and what is no host was replaced. Of any other request the `Host` header wins.
+ *
+ * Security: the client says what stands here. Never build a link for a mail from it; that is what `APP_URL` is for.
+ */
+export function requestAuthority(raw: Request): string {
+  const served = (raw as ServedRequest)._url !== undefined;
+  return (served ? null : raw.headers.get("host")) ?? splitUrl(raw.url).authority;
+}

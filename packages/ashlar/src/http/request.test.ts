@@ -1,0 +1,389 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { makeContext, makeLoadedContext } from "../../test/support/http-context.ts";
+import { ValidationError } from "../support/index.ts";
+import { IpMiddleware } from "./ip-middleware.ts";
+
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
+const JSON_BODY = { "content-type": "application/json" };
+
+describe("headers of the request", () => {
+  test("are read by name in any case, with dashes or underscores", () => {
+    const { request } = makeContext({ headers: JSON_BODY });
+    for (const name of ["content_type", "Content-Type", "CONTENT-TYPE"]) {
+      expect(request.header(name)).toBe("application/json");
+    }
+  });
+
+  test("are null where absent, and where no header can have the name", () => {
+    const { request } = makeContext();
+    for (const name of ["x-absent", "", "a b", "é", "a\r\nb", "__proto__", "constructor"]) {
+      expect(request.header(name)).toBeNull();
+    }
+  });
+
+  test("that are set are read back, by any spelling, and leave the platform's request alone", () => {
+    const { request } = makeContext({ headers: { "x-a": "sent" } });
+    expect(request.header("X_A", "set")).toBe(request);
+    expect(request.header("x-a")).toBe("set");
+    expect(request.raw.headers.get("x-a")).toBe("sent");
+  });
+
+  test("S45 that are set never show in the response", () => {
+    const context = makeContext();
+    context.request.header("X-A", "set").cookie("token", "set");
+    expect(context.startedResponse).toBeNull();
+    expect([...context.response.json({}).toResponse().headers]).toEqual([
+      ["content-type", "application/json; charset=utf-8"],
+      ["x-content-type-options", "nosniff"],
+    ]);
+  });
+
+  test("S46 with a line break are refused", () => {
+    expect(() => makeContext().request.header("x-a", "a\r\nb")).toThrow('The value of the header "x-a" holds');
+  });
+});
+
+describe("cookies of the request", () => {
+  test("are read decoded, and null where absent", () => {
+    const { request } = makeContext({ headers: { cookie: "token=a%20b; theme=dark" } });
+    expect([request.cookie("token"), request.cookie("theme"), request.cookie("x")]).toEqual(["a b", "dark", null]);
+    expect([request.cookie("__proto__"), request.cookie("constructor"), request.cookie("toString")]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+  });
+
+  test("S45 that are set are read back, and are in no later request and no response", () => {
+    const context = makeContext({ headers: { cookie: "a=1" } });
+    expect(context.request.cookie("a", "2")).toBe(context.request);
+    context.request.cookie("b", "3");
+    expect([context.request.cookie("a"), context.request.cookie("b")]).toEqual(["2", "3"]);
+    expect(context.request.raw.headers.get("cookie")).toBe("a=1");
+    expect(context.response.text("").toResponse().headers.getSetCookie()).toEqual([]);
+    expect(makeContext({ headers: { cookie: "a=1" } }).request.cookie("a")).toBe("1");
+  });
+
+  test("follow the Cookie header where that is set", () => {
+    const { request } = makeContext({ headers: { cookie: "a=1" } });
+    expect(request.cookie("a")).toBe("1");
+    request.header("Cookie", "a=2; b=3");
+    expect([request.cookie("a"), request.cookie("b")]).toEqual(["2", "3"]);
+  });
+});
+
+describe("path and method", () => {
+  test("the path is that of the URL, without query, encoded as it came", () => {
+    const { request } = makeContext({ url: "http://localhost/a%20b/c?d=e#f" });
+    expect(request.getPath()).toBe("/a%20b/c");
+  });
+
+  test.each([
+    ["/test", "/test", true],
+    ["/test/user", "/test/*", true],
+    ["/test/admin/user", "/test/*/user", true],
+    ["/any/thing", "*", true],
+    ["/dashboard/1/users", "/dashboard/*/users", true],
+    ["/testing", "/test", false],
+    ["/a/b/c", "/a/*/d", false],
+  ])("the path %s contains %s: %s", (path, glob, expected) => {
+    expect(makeContext({ url: `http://localhost${path}?q=/x` }).request.contains(glob)).toBe(expected);
+  });
+
+  test("__method counts in the body of a POST, not in its query and not in that of a GET", async () => {
+    const inBody = await makeLoadedContext({ headers: FORM, body: "a=1&__method=PATCH" });
+    const inQuery = await makeLoadedContext({ url: "http://localhost/?__method=PATCH", headers: FORM, body: "a=1" });
+    const inGet = await makeLoadedContext({ url: "http://localhost/?__method=PATCH" });
+    const inPut = await makeLoadedContext({ method: "PUT", headers: FORM, body: "__method=DELETE" });
+    const methods = [inBody, inQuery, inGet, inPut].map(({ request }) => request.getRequestMethod());
+    expect(methods).toEqual(["PATCH", "POST", "GET", "PUT"]);
+  });
+
+  test("__method counts in a multipart form and in JSON", async () => {
+    const body = new FormData();
+    body.append("__method", "delete");
+    expect((await makeLoadedContext({ body })).request.getRequestMethod()).toBe("DELETE");
+    const json = await makeLoadedContext({ headers: JSON_BODY, body: '{"__method":"PUT"}' });
+    expect(json.request.getRequestMethod()).toBe("PUT");
+  });
+
+  test("the method is known before the body is, and known better afterwards", async () => {
+    const { request } = makeContext({ headers: FORM, body: "__method=PUT" });
+    expect(request.getRequestMethod()).toBe("POST");
+    await request.loadBody();
+    expect(request.getRequestMethod()).toBe("PUT");
+  });
+
+  test("S42 a malformed body leaves the method alone", async () => {
+    const { request } = await makeLoadedContext({ headers: JSON_BODY, body: '{"__method":"PUT"' });
+    expect(request.getRequestMethod()).toBe("POST");
+    expect(() => request.all()).toThrow();
+  });
+});
+
+describe("host and URL", () => {
+  test("host and subdomain come without the port", () => {
+    const { request } = makeContext({ url: "http://work.example.com:8080/" });
+    expect([request.getSubdomain(), request.getHost()]).toEqual(["work", "example.com"]);
+  });
+
+  test("the Host header is taken where it is one, and garbage in it is safe", () => {
+    const { request } = makeContext({ headers: { host: "a.b.co.uk" } });
+    expect([request.getSubdomain(), request.getHost()]).toEqual(["a", "b.co.uk"]);
+    const garbage = makeContext({ headers: { host: "<script>" } }).request;
+    expect([garbage.getSubdomain(), garbage.getHost()]).toEqual([null, ""]);
+  });
+
+  test("url has no query and fullUrl has it", () => {
+    const { request } = makeContext({ url: "https://shop.example/a?b=c#d" });
+    expect([request.url(), request.fullUrl()]).toEqual(["https://shop.example/a", "https://shop.example/a?b=c"]);
+  });
+
+  test("S40 where APP_URL is known, no Host gets into a URL", () => {
+    const options = {
+      url: "http://evil.example/a?b=c",
+      headers: { host: "evil.example" },
+      appUrl: "https://shop.example",
+    };
+    const { request } = makeContext(options);
+    expect([request.url(), request.fullUrl()]).toEqual(["https://shop.example/a", "https://shop.example/a?b=c"]);
+  });
+
+  test("is secure by its own URL or by APP_URL, and never by a header", () => {
+    const isSecure = (url: string, appUrl: string | null) =>
+      makeContext({ url, appUrl, headers: { "x-forwarded-proto": "https" } }).request.isSecure();
+    expect(isSecure("https://a/", null)).toBe(true);
+    expect(isSecure("http://a/", "https://a")).toBe(true);
+    expect(isSecure("http://a/", null)).toBe(false);
+    expect(isSecure("http://a/", "http://a")).toBe(false);
+  });
+});
+
+describe("route, user and id", () => {
+  test("a matched route and its parameters can be asked for", () => {
+    const { request } = makeContext({
+      route: { name: "orders.show", pattern: "/orders/@id" },
+      params: { id: "7", page: null },
+    });
+    expect(request.route()).toEqual({
+      name: "orders.show",
+      pattern: "/orders/@id",
+      methods: ["GET"],
+      middleware: [],
+      answersJson: false,
+    });
+    expect([request.param("id"), request.param("page"), request.param("x")]).toEqual(["7", null, null]);
+    expect(request.params).toEqual({ id: "7", page: null });
+  });
+
+  test("S43 without a route there are no parameters, not even a prototype's", () => {
+    const { request } = makeContext();
+    expect([request.route(), request.param("id"), request.param("__proto__"), request.param("constructor")]).toEqual([
+      null,
+      null,
+      null,
+      null,
+    ]);
+  });
+
+  test("another route can take over", () => {
+    const { request } = makeContext({ route: { pattern: "/a" } });
+    const route = { name: null, pattern: "/b", methods: ["PUT"], middleware: [], answersJson: true };
+    request.useMatch({ route, params: { id: "1" } });
+    expect([request.route(), request.param("id"), request.wantsJson()]).toEqual([route, "1", true]);
+  });
+
+  test("user is null until a guard loads one", () => {
+    const context = makeContext();
+    expect(context.request.user()).toBeNull();
+    const user = { id: 1 };
+    context.currentUser = user;
+    expect(context.request.user()).toBe(user);
+  });
+
+  test("the id is a UUID, stays the same, is another's for another, and is not the client's to choose", () => {
+    const { request } = makeContext({ headers: { "x-request-id": "chosen" } });
+    expect(request.id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(request.id).toBe(request.id);
+    expect(makeContext().request.id).not.toBe(request.id);
+  });
+
+  test("the user agent is a header", () => {
+    expect(makeContext({ headers: { "user-agent": "curl/8" } }).request.userAgent()).toBe("curl/8");
+    expect(makeContext().request.userAgent()).toBeNull();
+  });
+});
+
+describe("the bearer token", () => {
+  test("S14 comes from the Authorization header, and from the one that was set", () => {
+    const { request } = makeContext({ headers: { authorization: "bearer abc" } });
+    expect(request.bearerToken()).toBe("abc");
+    expect(request.header("Authorization", "Basic dXNlcjpwYXNz").bearerToken()).toBeNull();
+  });
+
+  test("S14 two headers are no token, and none is none", () => {
+    const headers: [string, string][] = [
+      ["authorization", "Bearer abc"],
+      ["authorization", "Bearer def"],
+    ];
+    expect(makeContext({ headers }).request.bearerToken()).toBeNull();
+    expect(makeContext().request.bearerToken()).toBeNull();
+  });
+});
+
+describe("negotiation", () => {
+  test("accepts gives the best type, the first without a header, and null for none", () => {
+    const { request } = makeContext({ headers: { accept: "text/html;q=0.8, application/json" } });
+    expect(request.accepts("text/html", "application/json")).toBe("application/json");
+    expect(request.accepts("image/png")).toBeNull();
+    expect(makeContext().request.accepts("text/html", "application/json")).toBe("text/html");
+  });
+
+  test("JSON is wanted by Accept, by a JSON body, and by the route whatever is accepted", () => {
+    const wants = (headers: Record<string, string>, answersJson = false) =>
+      makeContext({ headers, route: { answersJson } }).request.wantsJson();
+    expect(wants({ accept: "application/json" })).toBe(true);
+    expect(wants({ accept: "text/html" })).toBe(false);
+    expect(wants({})).toBe(false);
+    expect(wants(JSON_BODY)).toBe(true);
+    expect(wants({ ...JSON_BODY, accept: "text/html" })).toBe(false);
+    expect(wants({ accept: "text/html" }, true)).toBe(true);
+    expect(makeContext({ headers: { accept: "application/json" } }).request.wantsJson()).toBe(true);
+  });
+
+  test("isJson goes by the type of the body", () => {
+    expect(makeContext({ headers: { "content-type": "application/vnd.api+json" } }).request.isJson()).toBe(true);
+    expect(makeContext({ headers: FORM }).request.isJson()).toBe(false);
+  });
+});
+
+describe("the client's address", () => {
+  test("is null without IpMiddleware, and throttling has the socket's", () => {
+    const { request } = makeContext({ headers: { "x-forwarded-for": "8.8.8.8" }, ip: "::ffff:10.1.1.1" });
+    expect([request.ip(), request.remoteAddress, request.throttleAddress]).toEqual([null, "10.1.1.1", "10.1.1.1"]);
+  });
+
+  test("is null where there is no socket", () => {
+    const { request } = makeContext();
+    expect([request.ip(), request.remoteAddress, request.throttleAddress]).toEqual([null, null, null]);
+  });
+
+  test.each([
+    [{ "client-ip": "172.16.0.2,255.255.255.255", "x-forwarded": "93.16.100.10" }, "192.167.2.1", "93.16.100.10"],
+    [{ "x-forwarded-for": "10.0.0.1, 8.8.8.8, 1.1.1.1" }, "10.1.1.1", "8.8.8.8"],
+    [{ "x-forwarded-for": "garbage" }, "10.1.1.1", "10.1.1.1"],
+  ])("S44 with IpMiddleware %j from %s is %s", (headers: Record<string, string>, ip, expected) => {
+    const context = makeContext({ headers, ip });
+    new IpMiddleware().handle(context, () => null);
+    expect([context.request.ip(), context.request.throttleAddress]).toEqual([expected, ip]);
+  });
+
+  test("that is set is what ip says, and nothing that throttling goes by", () => {
+    const { request } = makeContext({ ip: "10.1.1.1" });
+    request.clientAddress = "8.8.8.8";
+    expect([request.ip(), request.throttleAddress]).toEqual(["8.8.8.8", "10.1.1.1"]);
+  });
+});
+
+describe("inputs", () => {
+  test("come from query and body, the body first", async () => {
+    const { request } = await makeLoadedContext({
+      url: "http://localhost/?a=query&b=2",
+      headers: JSON_BODY,
+      body: JSON.stringify({
+        a: "body",
+        n: 1.5,
+        i: 3,
+        yes: true,
+        when: "2026-01-31",
+        kind: "x",
+        list: [1],
+        deep: { c: [{ d: 1 }] },
+      }),
+    });
+    expect(request.input("a")).toBe("body");
+    expect([request.input("none"), request.input("none", "fallback")]).toEqual([null, "fallback"]);
+    expect(request.input("deep.c.*.d")).toEqual([1]);
+    expect([request.query["a"], request.body["a"]]).toEqual(["query", "body"]);
+    expect(request.only("a", "b", "none")).toEqual({ a: "body", b: "2" });
+    expect(Object.keys(request.except("a", "deep"))).toEqual(["b", "n", "i", "yes", "when", "kind", "list"]);
+    expect(request.all()).toMatchObject({ a: "body", b: "2", n: 1.5 });
+    expect([
+      request.has("a", "b"),
+      request.has("a", "x"),
+      request.hasAny("x", "a"),
+      request.missing("x"),
+      request.filled("a"),
+    ]).toEqual([true, false, true, true, true]);
+    expect([
+      request.string("a"),
+      request.integer("i"),
+      request.float("n"),
+      request.boolean("yes"),
+      request.array("list"),
+    ]).toEqual(["body", 3, 1.5, true, [1]]);
+    expect([request.date("when"), request.enum("kind", ["x", "y"])]).toEqual([new Date("2026-01-31"), "x"]);
+    expect([request.string("none", "s"), request.integer("none", 1), request.boolean("none")]).toEqual(["s", 1, null]);
+    expect(() => request.integer("a")).toThrow(ValidationError);
+  });
+
+  test("that are merged in are read back", () => {
+    const { request } = makeContext({ url: "http://localhost/?a=1" });
+    expect(request.merge({ a: "2", b: "3" })).toBe(request);
+    expect(request.all()).toEqual({ a: "2", b: "3" });
+  });
+
+  test("of a multipart form have files", async () => {
+    const body = new FormData();
+    body.append("photo", new File(["bytes"], "a.png", { type: "image/png" }));
+    const { request } = await makeLoadedContext({ body });
+    expect([request.file("photo")?.size, request.files("photo").length, request.file("x"), request.files("x")]).toEqual(
+      [5, 1, null, []],
+    );
+  });
+
+  test("are only those of the query before the body is read", async () => {
+    const { request } = makeContext({ url: "http://localhost/?a=1", headers: FORM, body: "b=2" });
+    expect(request.all()).toEqual({ a: "1" });
+    await request.loadBody();
+    await request.loadBody();
+    expect(request.all()).toEqual({ a: "1", b: "2" });
+  });
+
+  test("are checked against a schema, all problems at once", async () => {
+    const schema = z.object({ name: z.string(), amount: z.coerce.number().int() });
+    const good = await makeLoadedContext({ headers: FORM, body: "name=x&amount=2" });
+    expect(await good.request.validate(schema)).toEqual({ name: "x", amount: 2 });
+    const bad = await makeLoadedContext({ headers: FORM, body: "amount=x" });
+    const error = await bad.request.validate(schema).then(
+      () => expect.unreachable(),
+      (reason: unknown) => reason as ValidationError,
+    );
+    expect([error.status, Object.keys(error.errors)]).toEqual([422, ["name", "amount"]]);
+  });
+});
+
+test("S24 two interleaved requests see their own view each", async () => {
+  const contexts = Array.from({ length: 200 }, (_, index) =>
+    makeContext({ url: `http://localhost/${index}`, headers: { cookie: `a=${index}` }, ip: `10.0.0.${index}` }),
+  );
+  const seen = await Promise.all(
+    contexts.map(async ({ request }, index) => {
+      request.header("x-view", String(index));
+      await new Promise((resolve) => setImmediate(resolve));
+      request.cookie("b", String(index));
+      await new Promise((resolve) => setImmediate(resolve));
+      return [
+        request.getPath(),
+        request.header("x-view"),
+        request.cookie("a"),
+        request.cookie("b"),
+        request.remoteAddress,
+      ];
+    }),
+  );
+  expect(seen).toEqual(
+    contexts.map((_, index) => [`/${index}`, `${index}`, `${index}`, `${index}`, `10.0.0.${index}`]),
+  );
+});

@@ -1,0 +1,259 @@
+import { randomUUID } from "node:crypto";
+import type { Dictionary, RegisteredUser } from "../support/index.ts";
+import { parseBearerToken } from "./bearer-token.ts";
+import { hasBody, NO_BODY, type RequestBody, readBody } from "./body.ts";
+import { type AddressResolver, canonicalAddress } from "./client-address.ts";
+import type { HttpContext } from "./context.ts";
+import { parseCookies } from "./cookies.ts";
+import { checkHeader, headerKey } from "./header-fields.ts";
+import { parseHost } from "./host.ts";
+import { Inputs } from "./inputs.ts";
+import { overriddenMethod } from "./method-override.ts";
+import { bestType, isJsonType, prefersJson } from "./negotiation.ts";
+import { matchesGlob } from "./path-glob.ts";
+import { RequestInputs } from "./request-inputs.ts";
+import { requestAuthority, requestPath, requestSearch, splitUrl } from "./request-url.ts";
+import type { RouteInfo, RouteMatch } from "./services.ts";
+
+/** Of a request that matched no route. */
+const NO_PARAMETERS: Readonly<Dictionary<string | null>> = Object.freeze(Object.create(null) as Dictionary<null>);
+
+/**
+ * The request as it came in, and what can be asked of it.
+ *
+ * Setting a header or a cookie here changes what later readers of this request see, and nothing else: the answer's are
+ * set on the response.
+ */
+export class HttpRequest extends RequestInputs {
+  /** The platform's request. Its body has been read; ask the inputs. */
+  readonly raw: Request;
+  readonly #context: HttpContext;
+  #match: RouteMatch | null;
+  #body: RequestBody = NO_BODY;
+  #inputs: Inputs | null = null;
+  #method: string | null = null;
+  #headers: Map<string, string> | null = null;
+  #cookies: Dictionary<string> | null = null;
+  #id: string | null = null;
+  #resolver: AddressResolver | null = null;
+  #clientAddress: string | null = null;
+
+  /**
+   * @param raw the platform's request
+   * @param context the context the request belongs to
+   * @param match the route that answers, or `null` where none matched
+   */
+  constructor(raw: Request, context: HttpContext, match: RouteMatch | null) {
+    super();
+    this.raw = raw;
+    this.#context = context;
+    this.#match = match;
+  }
+
+  protected override get inputs(): Inputs {
+    this.#inputs ??= new Inputs(requestSearch(this.raw), this.#body, this.#context.services.limits);
+    return this.#inputs;
+  }
+
+  /** Identifies the request in logs: a random UUID, made when it is first asked for. */
+  get id(): string {
+    this.#id ??= randomUUID();
+    return this.#id;
+  }
+
+  /**
+   * Reads the body, once. Called by the application before the middleware run; without it there are no inputs but those
+   * of the query.
+   *
+   * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`
+   */
+  async loadBody(): Promise<void> {
+    if (this.#body !== NO_BODY || !hasBody(this.raw)) return;
+    this.#body = await readBody(this.raw, this.#context.services.limits);
+    this.#inputs = null;
+    this.#method = null;
+  }
+
+  /** Puts the request on another route. Called by the application where the body overrides the method. */
+  useMatch(match: RouteMatch | null): void {
+    this.#match = match;
+  }
+
+  /** The route that answers, or `null` where none matched. */
+  route(): RouteInfo | null {
+    return this.#match?.route ?? null;
+  }
+
+  /** What the route's pattern captured from the URL, by name. */
+  get params(): Readonly<Dictionary<string | null>> {
+    return this.#match?.params ?? NO_PARAMETERS;
+  }
+
+  /** The value of a route parameter (`@name`), decoded; `null` where it is absent. */
+  param(name: string): string | null {
+    return this.params[name] ?? null;
+  }
+
+  /** The method: a form's `__method` (`PUT`, `PATCH`, `DELETE`) counts where it stands in the body of a POST. */
+  getRequestMethod(): string {
+    this.#method ??= overriddenMethod(this.raw.method, this.#body, () => this.inputs.body);
+    return this.#method;
+  }
+
+  /** The path of the URL, percent-encoding and all. */
+  getPath(): string {
+    return requestPath(this.raw);
+  }
+
+  /** Tells whether the path matches a glob: an inner `*` is one segment, a trailing one or more, a lone one everything. */
+  contains(glob: string): boolean {
+    return matchesGlob(this.getPath(), glob);
+  }
+
+  /**
+   * The host without port and subdomain: `example.com` of `work.example.com:8080`; empty where it is no host.
+   *
+   * Security: the client says what stands here. Never build a link for a mail from it.
+   */
+  getHost(): string {
+    return parseHost(requestAuthority(this.raw)).host;
+  }
+
+  /** What stands before the host: `work` of `work.example.com`; `null` for addresses, `localhost` and single labels. */
+  getSubdomain(): string | null {
+    return parseHost(requestAuthority(this.raw)).subdomain;
+  }
+
+  /** The URL without its query, under the origin of `APP_URL` where that is known. */
+  url(): string {
+    return `${this.#origin}${this.getPath()}`;
+  }
+
+  /** The URL with its query, under the origin of `APP_URL` where that is known. */
+  fullUrl(): string {
+    return `${this.#origin}${this.getPath()}${requestSearch(this.raw)}`;
+  }
+
+  /** Tells whether the application is reached over https, be it that a proxy ends TLS and `APP_URL` says so. */
+  isSecure(): boolean {
+    return this.raw.url.startsWith("https:") || this.#origin.startsWith("https:");
+  }
+
+  get #origin(): string {
+    return this.#context.services.appUrl ?? splitUrl(this.raw.url).origin;
+  }
+
+  /** The value of a header, its name in any case and with `_` for `-`; `null` where it is absent. */
+  header(name: string): string | null;
+  /**
+   * Sets a header of this request, for those who read it later; the answer's headers are set on the response.
+   *
+   * @throws `E_INVALID_HEADER`
+   */
+  header(name: string, value: string): this;
+  header(name: string, value?: string): this | string | null {
+    const key = headerKey(name);
+    if (value === undefined) return this.#headers?.get(key) ?? this.#sentHeader(key);
+    checkHeader(key, value);
+    this.#headers ??= new Map();
+    this.#headers.set(key, value);
+    if (key === "cookie") this.#cookies = null;
+    return this;
+  }
+
+  #sentHeader(key: string): string | null {
+    try {
+      return this.raw.headers.get(key);
+    } catch {
+      // The platform throws for a name that cannot be one. No header has it.
+      return null;
+    }
+  }
+
+  /** The value of a cookie, decoded; `null` where it is absent. Of several with one name the first counts. */
+  cookie(name: string): string | null;
+  /** Sets a cookie of this request, for those who read it later; the answer's cookies are set on the response. */
+  cookie(name: string, value: string): this;
+  cookie(name: string, value?: string): this | string | null {
+    this.#cookies ??= parseCookies(this.header("cookie"));
+    if (value === undefined) return this.#cookies[name] ?? null;
+    this.#cookies[name] = value;
+    return this;
+  }
+
+  /** The token of `Authorization: Bearer …` (RFC 6750 §2.1); `null` for anything else. */
+  bearerToken(): string | null {
+    return parseBearerToken(this.header("authorization"));
+  }
+
+  /** What the client calls itself; `null` where it does not. */
+  userAgent(): string | null {
+    return this.header("user-agent");
+  }
+
+  /**
+   * The best of several media types by what the caller accepts (RFC 9110 §12.5.1); `null` where it accepts none.
+   *
+   * @param types such as `text/html`, the preferred first
+   */
+  accepts(...types: readonly string[]): string | null {
+    return bestType(this.header("accept"), types);
+  }
+
+  /** Tells whether the body is JSON by its `Content-Type`. */
+  isJson(): boolean {
+    return isJsonType(this.header("content-type"));
+  }
+
+  /**
+   * Tells whether to answer JSON: the route always does, or JSON is the caller's first choice, or it sends JSON and a
+   * page is not its first choice.
+   */
+  wantsJson(): boolean {
+    return this.route()?.answersJson === true || prefersJson(this.header("accept"), this.header("content-type"));
+  }
+
+  /** The user that was loaded for the guard in force, or `null`. */
+  user(): RegisteredUser | null {
+    return this.#context.currentUser;
+  }
+
+  /**
+   * The client's address in canonical form, as `IpMiddleware` finds it; `null` without that middleware.
+   *
+   * Security: unless `IpMiddleware.trustedProxies` is set, the client can make this any address.
+   */
+  ip(): string | null {
+    return this.clientAddress;
+  }
+
+  /** What {@link ip} gives. */
+  get clientAddress(): string | null {
+    if (this.#resolver !== null && this.#clientAddress === null) {
+      this.#clientAddress = this.#resolver.resolve(this.raw.headers, this.remoteAddress);
+    }
+    return this.#clientAddress;
+  }
+
+  set clientAddress(address: string | null) {
+    this.#resolver = null;
+    this.#clientAddress = address;
+  }
+
+  /** Says how the client's address is found, when it is asked for. Called by `IpMiddleware`. */
+  useAddressResolver(resolver: AddressResolver): void {
+    this.#resolver = resolver;
+    this.#clientAddress = null;
+  }
+
+  /** The address at the other end of the socket, in canonical form; `null` where there is no socket. */
+  get remoteAddress(): string | null {
+    const { ip } = this.raw as Request & { readonly ip?: string | undefined };
+    return ip === undefined ? null : (canonicalAddress(ip) ?? ip);
+  }
+
+  /** The address to count attempts by, and to write down: no client can choose it. `null` where there is no socket. */
+  get throttleAddress(): string | null {
+    return this.#resolver?.trustsProxies === true ? this.clientAddress : this.remoteAddress;
+  }
+}

@@ -1,0 +1,352 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { serve } from "srvx";
+import { describe, expect, test } from "vitest";
+import { type ContextOptions, makeContext } from "../../test/support/http-context.ts";
+import { AshlarError } from "../support/index.ts";
+import type { HttpResponse } from "./response.ts";
+
+/** A whole answer, to compare. */
+async function answer(build: (response: HttpResponse) => unknown, options: ContextOptions = {}) {
+  const { response } = makeContext(options);
+  await build(response);
+  const built = response.toResponse();
+  return { status: built.status, headers: [...built.headers], body: await built.text() };
+}
+
+/** Where an answer redirects to, and with which status. */
+async function redirection(build: (response: HttpResponse) => unknown, options: ContextOptions = {}) {
+  const { status, headers } = await answer(build, options);
+  return `${status} ${Object.fromEntries(headers)["location"]}`;
+}
+
+/** The code of the error that something ends with. */
+function codeOf(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    return error instanceof AshlarError ? error.code : String(error);
+  }
+  return "no error";
+}
+
+const NOSNIFF = ["x-content-type-options", "nosniff"];
+
+describe("content", () => {
+  test("json, html and text have their type and status 200", async () => {
+    expect(await answer((response) => response.json({ a: [1, null] }))).toEqual({
+      status: 200,
+      headers: [["content-type", "application/json; charset=utf-8"], NOSNIFF],
+      body: '{"a":[1,null]}',
+    });
+    expect(await answer((response) => response.html("<p>é</p>"))).toEqual({
+      status: 200,
+      headers: [["content-type", "text/html; charset=utf-8"], NOSNIFF],
+      body: "<p>é</p>",
+    });
+    expect(await answer((response) => response.text("é"))).toEqual({
+      status: 200,
+      headers: [["content-type", "text/plain; charset=utf-8"], NOSNIFF],
+      body: "é",
+    });
+  });
+
+  test("noContent is 204 without a type, and so is a response nobody set anything on", async () => {
+    const empty = { status: 204, headers: [NOSNIFF], body: "" };
+    expect(await answer((response) => response.noContent())).toEqual(empty);
+    expect(await answer(() => null)).toEqual(empty);
+  });
+
+  test("the last content wins", async () => {
+    expect(await answer((response) => response.download(new Uint8Array([1]), "a.bin").text("b"))).toEqual({
+      status: 200,
+      headers: [["content-type", "text/plain; charset=utf-8"], NOSNIFF],
+      body: "b",
+    });
+  });
+
+  test.each([204, 205, 304])("status %i has no content, whatever was given", async (status) => {
+    expect(await answer((response) => response.json({}).status(status))).toEqual({
+      status,
+      headers: [NOSNIFF],
+      body: "",
+    });
+  });
+
+  test.each([100, 199, 600, 0, 200.5, Number.NaN])("%d is no status", (status) => {
+    expect(codeOf(() => makeContext().response.status(status))).toBe("E_INTERNAL");
+  });
+
+  test("what JSON cannot hold is refused, with the route", () => {
+    const { response } = makeContext({ route: { pattern: "/a", name: "a" } });
+    expect(() => response.json(1n)).toThrow('The answer of the route GET /a ("a") cannot be written as JSON: ');
+  });
+
+  test("a stream comes piece by piece, of any kind, with its type", async () => {
+    expect(await answer((response) => response.stream(Readable.from(["a", "b"]), "text/csv"))).toEqual({
+      status: 200,
+      headers: [["content-type", "text/csv"], NOSNIFF],
+      body: "ab",
+    });
+    const { headers } = await answer((response) => response.stream(new Blob(["x"]).stream()));
+    expect(headers[0]).toEqual(["content-type", "application/octet-stream"]);
+    expect(codeOf(() => makeContext().response.stream(Readable.from([]), "a\r\nb: c"))).toBe("E_INVALID_HEADER");
+  });
+});
+
+describe("downloads", () => {
+  test("bytes are saved under a name", async () => {
+    expect(await answer((response) => response.download(new TextEncoder().encode("hello"), "grüße.txt"))).toEqual({
+      status: 200,
+      headers: [
+        ["content-disposition", "attachment; filename=\"gr__e.txt\"; filename*=UTF-8''gr%C3%BC%C3%9Fe.txt"],
+        ["content-length", "5"],
+        ["content-type", "application/octet-stream"],
+        NOSNIFF,
+      ],
+      body: "hello",
+    });
+  });
+
+  test("a file is streamed under its own name or another, and its type can be set", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "ashlar-download-"));
+    const path = join(folder, "report.pdf");
+    await writeFile(path, "x".repeat(100_000));
+    const own = await answer((response) => response.download(path));
+    expect([own.status, Object.fromEntries(own.headers), own.body.length]).toEqual([
+      200,
+      {
+        "content-disposition": 'attachment; filename="report.pdf"',
+        "content-length": "100000",
+        "content-type": "application/octet-stream",
+        "x-content-type-options": "nosniff",
+      },
+      100_000,
+    ]);
+    const named = await answer((response) =>
+      response.header("Content-Type", "application/pdf").download(path, "2026.pdf"),
+    );
+    expect(Object.fromEntries(named.headers)).toMatchObject({
+      "content-disposition": 'attachment; filename="2026.pdf"',
+      "content-type": "application/pdf",
+    });
+    await rm(folder, { recursive: true });
+  });
+
+  test("a file that is not there is not found", async () => {
+    await expect(makeContext().response.download("/nowhere/at/all")).rejects.toMatchObject({ code: "E_NOT_FOUND" });
+  });
+});
+
+describe("headers", () => {
+  test("are set in place of those of the same name, or added to them", async () => {
+    const { headers } = await answer((response) =>
+      response.header("X-A", "1").header("x-a", 2).appendHeader("Link", "<a>").appendHeader("link", "<b>").text(""),
+    );
+    expect(headers).toEqual([
+      ["content-type", "text/plain; charset=utf-8"],
+      ["link", "<a>, <b>"],
+      ["x-a", "2"],
+      NOSNIFF,
+    ]);
+  });
+
+  test("win over what the content would have", async () => {
+    const { headers } = await answer((response) =>
+      response.header("Content-Type", "application/problem+json").header("X-Content-Type-Options", "none").json({}),
+    );
+    expect(headers).toEqual([
+      ["content-type", "application/problem+json"],
+      ["x-content-type-options", "none"],
+    ]);
+  });
+
+  test.each(["a\r\nSet-Cookie: x=1", "a\nb", "a\rb", "a\0b"])("S46 the value %j is refused when it is set", (value) => {
+    const { response } = makeContext();
+    expect(codeOf(() => response.header("x-a", value))).toBe("E_INVALID_HEADER");
+    expect(codeOf(() => response.appendHeader("x-a", value))).toBe("E_INVALID_HEADER");
+  });
+
+  test("S46 a name with a line break is refused", () => {
+    expect(codeOf(() => makeContext().response.header("a\r\nb", "c"))).toBe("E_INVALID_HEADER");
+    expect(codeOf(() => makeContext().response.appendHeader("a: b", "c"))).toBe("E_INVALID_HEADER");
+  });
+});
+
+describe("cookies", () => {
+  const cookiesOf = (build: (response: HttpResponse) => unknown, options: ContextOptions = {}) => {
+    const { response } = makeContext(options);
+    build(response);
+    return response.toResponse().headers.getSetCookie();
+  };
+
+  test("S20 have safe attributes, and are Secure where the application is https", () => {
+    const set = (response: HttpResponse) => response.cookie("a", "b c");
+    expect(cookiesOf(set)).toEqual(["a=b%20c; Path=/; HttpOnly; SameSite=Lax"]);
+    expect(cookiesOf(set, { appUrl: "https://shop.example" })).toEqual([
+      "a=b%20c; Path=/; HttpOnly; Secure; SameSite=Lax",
+    ]);
+    expect(cookiesOf(set, { url: "https://shop.example/" })).toEqual([
+      "a=b%20c; Path=/; HttpOnly; Secure; SameSite=Lax",
+    ]);
+  });
+
+  test("stay several, and one of the same name, path and domain is replaced", () => {
+    const set = (response: HttpResponse) =>
+      response.cookie("a", "1").cookie("b", "2").cookie("a", "3").cookie("a", "4", { path: "/x" });
+    expect(cookiesOf(set)).toEqual([
+      "a=3; Path=/; HttpOnly; SameSite=Lax",
+      "b=2; Path=/; HttpOnly; SameSite=Lax",
+      "a=4; Path=/x; HttpOnly; SameSite=Lax",
+    ]);
+  });
+
+  test("are forgotten by withoutCookie, also one just set", () => {
+    const gone = "a=; Max-Age=0; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax";
+    expect(cookiesOf((response) => response.cookie("a", "1").withoutCookie("a"))).toEqual([gone]);
+    expect(cookiesOf((response) => response.withoutCookie("a", { path: "/x" }))).toEqual([
+      gone.replace("Path=/", "Path=/x"),
+    ]);
+    expect(cookiesOf((response) => response.withoutCookie("__Host-a"))).toEqual([
+      "__Host-a=; Max-Age=0; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; SameSite=Lax",
+    ]);
+  });
+
+  test("S25 with CR, LF or a semicolon are refused when they are set", () => {
+    const { response } = makeContext();
+    for (const value of ["a\r", "a\n", "a;b"])
+      expect(codeOf(() => response.cookie("a", value))).toBe("E_INVALID_COOKIE");
+    expect(codeOf(() => response.cookie("a", "b", { path: "/;x" }))).toBe("E_INVALID_COOKIE");
+    expect(response.toResponse().headers.getSetCookie()).toEqual([]);
+  });
+});
+
+describe("redirects", () => {
+  test("go to a path of the application with 302, or the status called afterwards", async () => {
+    expect(await redirection((response) => response.redirect("/orders?page=2"))).toBe("302 /orders?page=2");
+    expect(await redirection((response) => response.redirect("/orders").status(303))).toBe("303 /orders");
+    expect(await answer((response) => response.redirect("/orders"))).toEqual({
+      status: 302,
+      headers: [["location", "/orders"], NOSNIFF],
+      body: "",
+    });
+  });
+
+  test.each([
+    "//e",
+    "/\\e",
+    "\\\\e",
+    "https:e",
+    "/%09/e",
+    "/%5ce",
+    "@e",
+    "javascript:alert(1)",
+    "data:,x",
+    "/a\r\nb: c",
+    `/${"a".repeat(4096)}`,
+    "https://evil.example/",
+    null,
+    1,
+  ])("S29 %j goes to the default", async (target) => {
+    expect(await redirection((response) => response.redirect(target))).toBe("302 /");
+    expect(await redirection((response) => response.redirect(target, "/home"))).toBe("302 /home");
+  });
+
+  test("take an absolute URL of the application for its path, and no other", async () => {
+    const options = { url: "http://acme.shop.example:8080/", appUrl: "https://shop.example" };
+    const to = (url: string) => redirection((response) => response.redirect(url, "/default"), options);
+    expect(await to("https://shop.example/a?b")).toBe("302 /a?b");
+    expect(await to("http://acme.shop.example:8080/a")).toBe("302 /a");
+    expect(await to("https://shop.example//evil.example")).toBe("302 /default");
+    expect(await to("https://evil.example/a")).toBe("302 /default");
+    expect(await to("https://shop.example.evil.example/a")).toBe("302 /default");
+  });
+
+  test("back goes to the page the request came from, where that is the application's own", async () => {
+    const back = (referer: string | undefined, appUrl: string | null = null) =>
+      redirection((response) => response.back("/home"), {
+        ...(referer === undefined ? {} : { headers: { referer } }),
+        appUrl,
+      });
+    expect(await back("http://localhost/form?a=1")).toBe("302 /form?a=1");
+    expect(await back("https://shop.example/form", "https://shop.example")).toBe("302 /form");
+    expect(await back("https://evil.example/form")).toBe("302 /home");
+    expect(await back("http://localhost//evil.example")).toBe("302 /home");
+    expect(await back("/form")).toBe("302 /home");
+    expect(await back("garbage")).toBe("302 /home");
+    expect(await back(undefined)).toBe("302 /home");
+  });
+
+  test("go to a route by its name", async () => {
+    expect(await redirection((response) => response.redirectToRoute("orders", { id: 7 }))).toBe("302 /orders/7");
+  });
+
+  test("S29 refuse a route's URL that a parameter made another host's", () => {
+    const { response } = makeContext();
+    expect(codeOf(() => response.redirectToRoute("/evil.example"))).toBe("E_INVALID_REDIRECT");
+    expect(codeOf(() => response.redirectToRoute("\\evil.example"))).toBe("E_INVALID_REDIRECT");
+  });
+
+  test("leave the application by away alone, to http and https", async () => {
+    expect(await redirection((response) => response.away("https://other.example/a?b#c"))).toBe(
+      "302 https://other.example/a?b#c",
+    );
+    expect(await redirection((response) => response.away(new URL("http://other.example")))).toBe(
+      "302 http://other.example/",
+    );
+    for (const url of ["javascript:alert(1)", "data:,x", "ftp://a/b", "/a", "//a", "", "a\r\nb"]) {
+      expect(codeOf(() => makeContext().response.away(url))).toBe("E_INVALID_REDIRECT");
+    }
+    expect(await redirection((response) => response.away("https://a/\r\nSet-Cookie: b"))).toBe(
+      "302 https://a/Set-Cookie:%20b",
+    );
+  });
+
+  test("what is not ASCII goes out percent-encoded", async () => {
+    expect(await redirection((response) => response.redirect(null, "/café"))).toBe("302 /caf%C3%A9");
+  });
+});
+
+test("a real server sends several cookies and headers one by one, and a file whole", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "ashlar-served-"));
+  const path = join(folder, "a.bin");
+  await writeFile(path, Buffer.alloc(200_000, 7));
+  const server = serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    silent: true,
+    fetch: async (raw) => {
+      const { response } = makeContext();
+      if (raw.url.endsWith("/file")) return (await response.download(path)).toResponse();
+      return response
+        .cookie("a", "1")
+        .cookie("b", "2")
+        .appendHeader("x-a", "1")
+        .appendHeader("x-a", "2")
+        .json({})
+        .toResponse();
+    },
+  });
+  await server.ready();
+  const answered = await fetch(server.url!);
+  expect(answered.headers.getSetCookie()).toEqual([
+    "a=1; Path=/; HttpOnly; SameSite=Lax",
+    "b=2; Path=/; HttpOnly; SameSite=Lax",
+  ]);
+  expect([answered.headers.get("x-a"), answered.headers.get("content-length"), await answered.text()]).toEqual([
+    "1, 2",
+    "2",
+    "{}",
+  ]);
+  const file = await fetch(new URL("/file", server.url));
+  expect([
+    file.headers.get("content-length"),
+    Buffer.from(await file.arrayBuffer()).equals(Buffer.alloc(200_000, 7)),
+  ]).toEqual(["200000", true]);
+  const head = await fetch(new URL("/file", server.url), { method: "HEAD" });
+  expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "200000", ""]);
+  await server.close(true);
+  await rm(folder, { recursive: true });
+});

@@ -1,0 +1,289 @@
+import { basename } from "node:path";
+import { FastResponse } from "srvx";
+import { AshlarError } from "../support/index.ts";
+import { readFileBytes, type StreamSource, toByteStream } from "./byte-stream.ts";
+import { attachment } from "./content-disposition.ts";
+import type { HttpContext } from "./context.ts";
+import { type CookieOptions, serializeCookie } from "./cookies.ts";
+import { checkHeader } from "./header-fields.ts";
+import { pathWithin, redirectTarget } from "./redirect-target.ts";
+import { requestAuthority } from "./request-url.ts";
+import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
+import type { QueryParameters, RouteParameters } from "./services.ts";
+
+/** What the body of an answer can be on its way out. */
+type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;
+
+/** RFC 9110 §6.4.1: answers with these statuses have no content. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/**
+ * The answer under construction. Every method but the last of a chain gives the response itself:
+ *
+ * ```ts
+ * return response.status(201).header("Location", "/orders/7").json(order);
+ * ```
+ *
+ * What is set here goes into whatever the handler returns: its status into a string or an object, its headers and
+ * cookies into a `Response` as well, where the `Response`'s own headers win.
+ */
+export class HttpResponse {
+  readonly #context: HttpContext;
+  readonly #headers = new Map<string, string[]>();
+  readonly #cookies = new Map<string, string>();
+  #status: number | null = null;
+  #body: Body = null;
+  #contentHeaders: readonly (readonly [string, string])[] = [];
+  #hasContent = false;
+
+  constructor(context: HttpContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Sets the status.
+   *
+   * @param code 200 to 599
+   * @throws `E_INTERNAL` for anything else
+   */
+  status(code: number): this {
+    if (!Number.isInteger(code) || code < 200 || code > 599) {
+      throw new AshlarError(
+        "E_INTERNAL",
+        `${code} is not a status an answer can have: it is a whole number from 200 to 599.`,
+      );
+    }
+    this.#status = code;
+    return this;
+  }
+
+  /**
+   * Sets a header, in place of any of the same name.
+   *
+   * @throws `E_INVALID_HEADER` where name or value could break out of the header
+   */
+  header(name: string, value: string | number): this {
+    const text = String(value);
+    checkHeader(name, text);
+    this.#headers.set(name.toLowerCase(), [text]);
+    return this;
+  }
+
+  /**
+   * Adds a header to those of the same name.
+   *
+   * @throws `E_INVALID_HEADER` where name or value could break out of the header
+   */
+  appendHeader(name: string, value: string | number): this {
+    const text = String(value);
+    checkHeader(name, text);
+    const key = name.toLowerCase();
+    this.#headers.set(key, [...(this.#headers.get(key) ?? []), text]);
+    return this;
+  }
+
+  /**
+   * Sets a cookie, in place of one of the same name, path and domain: `HttpOnly`, `SameSite=Lax`, `Path=/`, and
+   * `Secure` where the application's URL is https, unless the options say otherwise.
+   *
+   * @throws `E_INVALID_COOKIE` for what a cookie cannot hold, and for one that browsers would refuse
+   */
+  cookie(name: string, value: string, options: CookieOptions = {}): this {
+    const isHttps = this.#context.request.isSecure();
+    const key = `${name};${options.path ?? "/"};${options.domain ?? ""}`;
+    this.#cookies.set(key, serializeCookie(name, value, options, isHttps));
+    return this;
+  }
+
+  /**
+   * Makes the browser forget a cookie.
+   *
+   * @param options the path and domain it was set with
+   * @throws `E_INVALID_COOKIE` as {@link cookie}
+   */
+  withoutCookie(name: string, options: Omit<CookieOptions, "maxAgeSeconds" | "expires"> = {}): this {
+    return this.cookie(name, "", { ...options, maxAgeSeconds: 0, expires: new Date(0) });
+  }
+
+  /**
+   * Answers JSON; a `toJSON` of the value is honoured.
+   *
+   * @throws `E_UNSERIALIZABLE_RESULT` for what JSON cannot hold
+   */
+  json(data: unknown): this {
+    return this.#content(serialize(this.#context, data), ["content-type", JSON_TYPE]);
+  }
+
+  /**
+   * Answers a page.
+   *
+   * Security: the text goes out as it stands. What users typed is escaped by the views, not here.
+   */
+  html(text: string): this {
+    return this.#content(text, ["content-type", HTML_TYPE]);
+  }
+
+  /** Answers plain text. */
+  text(text: string): this {
+    return this.#content(text, ["content-type", TEXT_TYPE]);
+  }
+
+  /** Answers 204 without content. */
+  noContent(): this {
+    return this.status(204).#content(null);
+  }
+
+  /**
+   * Answers a stream, piece by piece as it comes.
+   *
+   * @param type the `Content-Type`
+   */
+  stream(source: StreamSource, type = "application/octet-stream"): this {
+    checkHeader("content-type", type);
+    return this.#content(toByteStream(source), ["content-type", type]);
+  }
+
+  /**
+   * Answers bytes for the browser to save under a name.
+   *
+   * @param bytes what to save
+   */
+  download(bytes: Uint8Array<ArrayBuffer>, name: string): this;
+  /**
+   * Answers a file for the browser to save, streamed, so that its size does not matter.
+   *
+   * Security: never make the path from input, or any file of the machine can be asked for.
+   *
+   * @param path where the file is
+   * @param name the name to save it under; the file's own where left out
+   * @throws `E_NOT_FOUND` where there is no such file
+   */
+  download(path: string, name?: string): Promise<this>;
+  download(source: string | Uint8Array<ArrayBuffer>, name?: string): this | Promise<this> {
+    if (typeof source !== "string") return this.#attach(source, source.byteLength, name ?? "");
+    return readFileBytes(source).then(({ stream, length }) => this.#attach(stream, length, name ?? basename(source)));
+  }
+
+  /**
+   * Redirects (302, unless `status` is called afterwards) to a path of this application. Its own absolute URLs are
+   * taken for their path. A target from input needs no check of its own: what leads elsewhere goes to the fallback.
+   *
+   * @param target such as `/orders?page=2`
+   * @param fallback where to go when the target leads out of the application; the application's own, and not checked
+   */
+  redirect(target: unknown, fallback = "/"): this {
+    return this.#location(redirectTarget(this.#ownPath(target) ?? target, fallback));
+  }
+
+  /**
+   * Redirects to a named route.
+   *
+   * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`; `E_INVALID_REDIRECT` where a
+   * parameter makes the URL begin with two slashes
+   */
+  redirectToRoute(name: string, parameters?: RouteParameters, query?: QueryParameters): this {
+    const target = this.#context.services.urls.to(name, parameters, query);
+    if (/^\/[/\\]/.test(target)) {
+      throw new AshlarError(
+        "E_INVALID_REDIRECT",
+        `The URL of the route "${name}" begins with two slashes: a browser takes that for a host.`,
+      );
+    }
+    return this.#location(target);
+  }
+
+  /**
+   * Redirects to the page the request came from, where that is one of this application.
+   *
+   * @param fallback where to go otherwise; the application's own, and not checked
+   */
+  back(fallback = "/"): this {
+    return this.#location(redirectTarget(this.#ownPath(this.#context.request.header("referer")), fallback));
+  }
+
+  /**
+   * Redirects out of the application, the one way to do so.
+   *
+   * Security: never pass what came from input, or the application lends its name to any site.
+   *
+   * @param url an absolute http or https URL
+   * @throws `E_INVALID_REDIRECT` for anything else
+   */
+  away(url: string | URL): this {
+    const parsed = URL.parse(url);
+    if (parsed === null || (parsed.protocol !== "https:" && parsed.protocol !== "http:")) {
+      throw new AshlarError(
+        "E_INVALID_REDIRECT",
+        "A redirect out of the application needs an absolute http or https URL.",
+      );
+    }
+    return this.#location(parsed.href);
+  }
+
+  /** Builds the answer out of what was set here; 204 where nothing gave it a content or a status. */
+  toResponse(): Response {
+    const status = this.#status ?? (this.#hasContent ? 200 : 204);
+    return this.#build(status, this.#body, this.#contentHeaders);
+  }
+
+  /**
+   * Builds an answer with another content, and the status, headers and cookies set here.
+   *
+   * @param type the `Content-Type` where no header says otherwise
+   */
+  respond(body: string, type: string): Response {
+    return this.#build(this.#status ?? 200, body, [["content-type", type]]);
+  }
+
+  /** A copy of a platform's response with the headers it lacks and the cookies added; the given one is left as it is. */
+  mergeInto(response: Response): Response {
+    const headers = new Headers(response.headers);
+    for (const [name, values] of this.#headers) {
+      if (headers.has(name) && name !== "set-cookie") continue;
+      for (const value of values) headers.append(name, value);
+    }
+    for (const cookie of this.#cookies.values()) headers.append("set-cookie", cookie);
+    return new FastResponse(response.body, { status: response.status, statusText: response.statusText, headers });
+  }
+
+  #build(status: number, body: Body, contentHeaders: readonly (readonly [string, string])[]): Response {
+    const isEmpty = WITHOUT_BODY.has(status);
+    const headers: [string, string][] = [];
+    for (const [name, values] of this.#headers) for (const value of values) headers.push([name, value]);
+    for (const [name, value] of isEmpty ? [] : contentHeaders) {
+      if (!this.#headers.has(name)) headers.push([name, value]);
+    }
+    if (!this.#headers.has("x-content-type-options")) headers.push(["x-content-type-options", "nosniff"]);
+    for (const cookie of this.#cookies.values()) headers.push(["set-cookie", cookie]);
+    return new FastResponse(isEmpty ? null : body, { status, headers });
+  }
+
+  #content(body: Body, ...contentHeaders: readonly (readonly [string, string])[]): this {
+    this.#body = body;
+    this.#contentHeaders = contentHeaders;
+    this.#hasContent = true;
+    return this;
+  }
+
+  #attach(body: Body, length: number, name: string): this {
+    return this.#content(
+      body,
+      ["content-type", "application/octet-stream"],
+      ["content-disposition", attachment(name)],
+      ["content-length", String(length)],
+    );
+  }
+
+  #location(target: string): this {
+    const ascii = target.replace(/[^\0-\x7f]+/g, (text) => encodeURIComponent(text.toWellFormed()));
+    return this.status(302).header("location", ascii).#content(null);
+  }
+
+  /** The path of an absolute URL of this application, be it under `APP_URL` or the host that was asked; else `null`. */
+  #ownPath(url: unknown): string | null {
+    if (typeof url !== "string") return null;
+    const { request, services } = this.#context;
+    const configured = services.appUrl === null ? null : URL.parse(services.appUrl);
+    return pathWithin(url, [requestAuthority(request.raw), ...(configured === null ? [] : [configured.host])]);
+  }
+}

@@ -1,0 +1,109 @@
+import { AshlarError } from "../support/index.ts";
+import { type BoundRoute, notYetBuilt } from "./compiled-route.ts";
+import type { CompilerSet } from "./compilers.ts";
+import { HTTP_METHODS, type HttpMethod, problemOfAction } from "./controller-action.ts";
+import { type DomainPattern, parseDomain } from "./domain-pattern.ts";
+import { invalidMiddleware, middlewareInForce } from "./middleware-list.ts";
+import { parsePattern, type RoutePattern } from "./pattern.ts";
+import { flattenEntries, joinPaths } from "./route-collection.ts";
+import type { RouteDefinition } from "./route-definition.ts";
+import type { RouteSource } from "./route-source.ts";
+
+/** Is told of everything that is wrong in the routes files. */
+export type Report = (location: string, problem: string) => void;
+
+/** The routes of all sources, in order; what is wrong with one is reported, and the route left out. */
+export function compileRoutes(sources: readonly RouteSource[], compilers: CompilerSet, report: Report): BoundRoute[] {
+  return sources.flatMap((source) => {
+    if (!Array.isArray(source.entries)) {
+      report(source.file, "ROUTES is not a list.");
+      return [];
+    }
+    const foreign = () => report(source.file, "ROUTES lists something that is no route.");
+    const definitions = flattenEntries(source.entries, foreign);
+    return definitions.flatMap((definition) => compileRoute(definition, source, compilers, report) ?? []);
+  });
+}
+
+function compileRoute(
+  { attributes }: RouteDefinition,
+  source: RouteSource,
+  compilers: CompilerSet,
+  report: Report,
+): BoundRoute | null {
+  const path = joinPaths(source.prefix, attributes.path);
+  const problems: string[] = [];
+  const attempt = <T>(make: () => T): T | null => {
+    try {
+      return make();
+    } catch (error) {
+      if (!(error instanceof AshlarError)) throw error;
+      problems.push(error.message);
+      return null;
+    }
+  };
+  if (attributes.problem !== null) {
+    report(attributes.location.toString(), attributes.problem);
+    return null;
+  }
+  const methods = attempt(() => checkMethods(attributes.methods));
+  const parsed = attempt(() => parsePattern(path, compilers));
+  const host = attempt(() => (attributes.domain === null ? null : parseDomain(attributes.domain)));
+  problems.push(...problemsOf({ attributes }, parsed, host));
+  for (const problem of problems) {
+    report(attributes.location.toString(), `${labelOf(attributes.methods, path)}: ${problem}`);
+  }
+  if (problems.length > 0 || methods === null || parsed === null) return null;
+  const stack = source.stack === null ? [] : [source.stack];
+  return {
+    name: attributes.name,
+    pattern: parsed.text,
+    methods,
+    middleware: middlewareInForce([...stack, ...attributes.middleware], attributes.withoutMiddleware),
+    answersJson: attributes.answersJson ?? source.answersJson,
+    handler: attributes.action,
+    // Asked for only by messages and lists, and the text is costly to make.
+    get location() {
+      return attributes.location.toString();
+    },
+    domain: attributes.domain,
+    run: notYetBuilt,
+    parsed,
+    host,
+  };
+}
+
+function problemsOf(
+  { attributes }: Pick<RouteDefinition, "attributes">,
+  parsed: RoutePattern | null,
+  host: DomainPattern | null,
+): string[] {
+  const problems: string[] = [];
+  const action = problemOfAction(attributes.action);
+  if (action !== null) problems.push(`${action}.`);
+  const named = [...attributes.middleware, ...attributes.withoutMiddleware];
+  if (invalidMiddleware(named) !== undefined) problems.push("middleware is named by text that is not empty.");
+  if (attributes.name !== null && (typeof attributes.name !== "string" || attributes.name.trim() === "")) {
+    problems.push("the name of the route is empty.");
+  }
+  const twice = host?.parameters.find((name) => parsed?.parameters.some((parameter) => parameter.name === name));
+  if (twice !== undefined) problems.push(`the path and the domain both have a parameter named "${twice}".`);
+  return problems;
+}
+
+function checkMethods(methods: readonly string[]): readonly HttpMethod[] {
+  if (!Array.isArray(methods) || methods.length === 0) throw new AshlarError("E_INVALID_ROUTE", "it has no method.");
+  const known = [...new Set(methods.map((method) => String(method).toUpperCase()))].map((method) => {
+    const found = HTTP_METHODS.find((one) => one === method);
+    if (found !== undefined) return found;
+    const remedy = method === "HEAD" ? "a route for GET answers it too" : `use ${HTTP_METHODS.join(", ")}`;
+    throw new AshlarError("E_INVALID_ROUTE", `"${method}" is not a method of a route; ${remedy}.`);
+  });
+  return Object.freeze(known);
+}
+
+/** What messages call a route: `GET /orders/@id`. */
+export function labelOf(methods: readonly string[], pattern: string): string {
+  const every = methods.length === HTTP_METHODS.length;
+  return `${every ? "ANY" : Array.isArray(methods) ? methods.join("|") : "?"} ${pattern}`;
+}

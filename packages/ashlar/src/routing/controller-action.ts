@@ -1,0 +1,96 @@
+import type { HttpContext } from "../http/index.ts";
+
+/** A handler written as a function: takes the context, returns what to answer. */
+export type RouteFunction = (context: HttpContext) => unknown;
+
+/** The class of a controller. The application makes one instance of it at boot, giving it the container. */
+export type ControllerClass<C extends object = object> = new (services: never) => C;
+
+/** The names of the methods of `C` that can answer a request: they take a context, or nothing at all. */
+export type ActionName<C> = {
+  [K in keyof C]-?: C[K] extends (...args: infer Arguments) => unknown
+    ? Arguments extends []
+      ? K
+      : [HttpContext] extends Arguments
+        ? K
+        : never
+    : never;
+}[keyof C] &
+  string;
+
+/** A handler written as a method: `[OrdersController, "show"]`. */
+export type ControllerAction<C extends object> = readonly [controller: ControllerClass<C>, method: ActionName<C>];
+
+/** What answers a route that is more than a page or a redirect, as it is kept. */
+export type RouteHandler = RouteFunction | readonly [controller: ControllerClass, method: string];
+
+/** Answers with a rendered template: what `Route.view` makes. */
+export interface ViewAction {
+  readonly kind: "view";
+  readonly template: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Answers with a redirect: what `Route.redirect` makes. */
+export interface RedirectAction {
+  readonly kind: "redirect";
+  readonly to: string;
+  readonly status: number;
+}
+
+/** What a route does when it is matched. */
+export type RouteAction = RouteHandler | ViewAction | RedirectAction;
+
+/** A method a route can answer. `HEAD` is not among them: a route for `GET` answers it too. */
+export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+
+/** Every method a route can answer, in the order of an `Allow` header. */
+export const HTTP_METHODS: readonly HttpMethod[] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** What is wrong with an action, as far as its own shape tells; `null` where nothing is. */
+export function problemOfAction(action: RouteAction): string | null {
+  if (typeof action === "function") {
+    return isClass(action) ? `the class ${action.name} needs the name of a method: [${action.name}, "show"]` : null;
+  }
+  if (Array.isArray(action)) return problemOfControllerAction(action);
+  if (typeof action !== "object" || action === null) return `the handler is ${describe(action)}, not a function`;
+  if ("kind" in action && action.kind === "view") return problemOfView(action);
+  if ("kind" in action && action.kind === "redirect") return problemOfRedirect(action);
+  return 'the handler is an object, not a function or [Controller, "method"]';
+}
+
+function problemOfControllerAction(action: readonly unknown[]): string | null {
+  const [controller, method] = action;
+  if (action.length !== 2 || typeof controller !== "function" || typeof method !== "string") {
+    return `a controller's method is named by two things, the class and the method: [OrdersController, "show"]`;
+  }
+  if (!isClass(controller)) return `the controller "${controller.name}" is a function, not a class`;
+  const prototype = controller.prototype as Readonly<Record<string, unknown>>;
+  const inherited = (Object.prototype as Readonly<Record<string, unknown>>)[method];
+  if (typeof prototype[method] === "function" && prototype[method] !== inherited && method !== "constructor")
+    return null;
+  return `${controller.name} has no method "${method}" (a field that holds a function does not count)`;
+}
+
+function problemOfView(action: ViewAction): string | null {
+  return typeof action.template === "string" && action.template !== "" ? null : "the name of the template is empty";
+}
+
+function problemOfRedirect(action: RedirectAction): string | null {
+  if (typeof action.to !== "string" || action.to === "") return "the target of the redirect is empty";
+  if (REDIRECT_STATUSES.has(action.status)) return null;
+  return `${action.status} is not the status of a redirect; use ${[...REDIRECT_STATUSES].join(", ")}`;
+}
+
+function isClass(value: (...args: never[]) => unknown): boolean;
+function isClass(value: object): boolean;
+function isClass(value: object): boolean {
+  // The prototype of a class cannot be reassigned, that of a function can.
+  return Object.getOwnPropertyDescriptor(value, "prototype")?.writable === false;
+}
+
+function describe(value: unknown): string {
+  return value === null || value === undefined ? String(value) : `a ${typeof value}`;
+}

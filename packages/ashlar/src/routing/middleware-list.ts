@@ -1,0 +1,21 @@
+/**
+ * The middleware in force for a route, outermost first, each text once.
+ *
+ * @param names what the routes file, the groups and the route bring, outermost first
+ * @param without exact texts (`guard:jwt`), or names (`guard`), which take away every text of that name
+ */
+export function middlewareInForce(names: readonly string[], without: readonly string[]): readonly string[] {
+  const removed = new Set(without);
+  return Object.freeze([...new Set(names)].filter((text) => !removed.has(text) && !removed.has(nameOf(text))));
+}
+
+/** The first of the texts that cannot name middleware; `undefined` where all can. */
+export function invalidMiddleware(texts: readonly unknown[]): unknown {
+  return texts.find((text) => typeof text !== "string" || nameOf(text).trim() === "");
+}
+
+/** What stands before the colon. */
+function nameOf(text: string): string {
+  const colon = text.indexOf(":");
+  return colon === -1 ? text : text.slice(0, colon);
+}

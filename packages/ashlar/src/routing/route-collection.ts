@@ -1,0 +1,106 @@
+import { RouteDefinition } from "./route-definition.ts";
+
+/** What a routes file lists: routes, groups and resources, and lists of them. */
+export type RouteEntry = RouteDefinition | RouteCollection | readonly RouteEntry[];
+
+/** What the routes of a group have in common. */
+export interface GroupOptions {
+  /** What every path begins with: `/admin`. */
+  readonly prefix?: string;
+  /** What every name begins with, its dot included: `admin.`. */
+  readonly name?: string;
+  /** Middleware around that of the routes, outermost first. */
+  readonly middleware?: readonly string[];
+  /** Middleware to take away from every route. */
+  readonly withoutMiddleware?: readonly string[];
+  /** The host of every route that names none itself. */
+  readonly domain?: string;
+}
+
+/**
+ * Several routes: what `Route.group`, `Route.api` and `Route.resource` return. It can be spread (`...`) into a list.
+ * Each method returns a new collection and leaves this one alone.
+ */
+export class RouteCollection implements Iterable<RouteDefinition> {
+  /** The routes, all that their groups say applied. */
+  readonly routes: readonly RouteDefinition[];
+
+  constructor(routes: readonly RouteDefinition[]) {
+    this.routes = Object.freeze([...routes]);
+  }
+
+  [Symbol.iterator](): Iterator<RouteDefinition> {
+    return this.routes[Symbol.iterator]();
+  }
+
+  /** Puts `prefix` before the name of every route that has one. */
+  name(prefix: string): RouteCollection {
+    return this.group({ name: prefix });
+  }
+
+  /** Puts `prefix` before every path. */
+  prefix(prefix: string): RouteCollection {
+    return this.group({ prefix });
+  }
+
+  /** Puts middleware around that of every route, the first named outermost. */
+  middleware(...names: string[]): RouteCollection {
+    return this.group({ middleware: names });
+  }
+
+  /** Takes middleware away from every route, by exact text or by name. */
+  withoutMiddleware(...names: string[]): RouteCollection {
+    return this.group({ withoutMiddleware: names });
+  }
+
+  /** Limits every route that names no host itself to a host: `api`, `@account`, `@account.example.com`. */
+  domain(pattern: string): RouteCollection {
+    return this.group({ domain: pattern });
+  }
+
+  /** Makes every route answer JSON whatever the caller accepts, errors included. */
+  answersJson(): RouteCollection {
+    return new RouteCollection(this.routes.map((route) => route.answersJson()));
+  }
+
+  /** @internal Applies what a group says to every route. */
+  group(options: GroupOptions): RouteCollection {
+    return new RouteCollection(this.routes.map((route) => inGroup(route, options)));
+  }
+}
+
+function inGroup(route: RouteDefinition, options: GroupOptions): RouteDefinition {
+  const { path, name, middleware, withoutMiddleware, domain } = route.attributes;
+  return route.with({
+    path: joinPaths(options.prefix ?? "", path),
+    name: name === null ? null : (options.name ?? "") + name,
+    middleware: [...(options.middleware ?? []), ...middleware],
+    withoutMiddleware: [...(options.withoutMiddleware ?? []), ...withoutMiddleware],
+    domain: domain ?? options.domain ?? null,
+  });
+}
+
+/** Puts a path behind a prefix with exactly one slash between them; either may lack its slashes or be empty. */
+export function joinPaths(prefix: string, path: string): string {
+  if (typeof prefix !== "string" || typeof path !== "string") return path;
+  const before = prefix.replace(/\/$/, "");
+  const after = path.replace(/^\//, "");
+  const lead = before === "" || before.startsWith("/") ? before : `/${before}`;
+  return after === "" && lead !== "" ? lead : `${lead}/${after}`;
+}
+
+/**
+ * All routes of a list, in order, with lists and collections opened.
+ *
+ * @param otherwise is given what is in the list and is no route
+ */
+export function flattenEntries(entries: readonly RouteEntry[], otherwise: (entry: unknown) => void): RouteDefinition[] {
+  const routes: RouteDefinition[] = [];
+  for (const entry of entries) {
+    if (entry instanceof RouteDefinition) routes.push(entry);
+    else if (entry instanceof RouteCollection) routes.push(...entry.routes);
+    else if (Array.isArray(entry)) routes.push(...flattenEntries(entry, otherwise));
+    else otherwise(entry);
+  }
+  return routes;
+}

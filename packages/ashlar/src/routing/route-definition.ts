@@ -1,0 +1,76 @@
+import type { RouteAction } from "./controller-action.ts";
+import type { SourceLocation } from "./source-location.ts";
+
+/** Everything a routes file says about one route. */
+export interface RouteAttributes {
+  /** As written; checked when a router is made of it. */
+  readonly methods: readonly string[];
+  readonly path: string;
+  readonly action: RouteAction;
+  readonly name: string | null;
+  /** Outermost first. */
+  readonly middleware: readonly string[];
+  readonly withoutMiddleware: readonly string[];
+  readonly domain: string | null;
+  /** `null` where the routes file it stands in decides. */
+  readonly answersJson: boolean | null;
+  readonly location: SourceLocation;
+  /** What was wrong already when the route was written down, to be reported with everything else. */
+  readonly problem: string | null;
+}
+
+/**
+ * One route as a routes file defines it: plain data. Each method returns a new definition and leaves this one alone,
+ * so a definition can stand in several groups and several applications.
+ */
+export class RouteDefinition {
+  /** What the definition says. */
+  readonly attributes: RouteAttributes;
+
+  constructor(attributes: RouteAttributes) {
+    this.attributes = Object.freeze(attributes);
+  }
+
+  /** Names the route, so that URLs can be made of it: `.name("orders.show")`. */
+  name(name: string): RouteDefinition {
+    return this.with({ name });
+  }
+
+  /**
+   * Adds middleware inside what is there already, the first named outermost.
+   *
+   * @param names names of the kernel's `routeMiddleware`, with arguments after a colon: `guard:jwt`
+   */
+  middleware(...names: string[]): RouteDefinition {
+    return this.with({ middleware: [...this.attributes.middleware, ...names] });
+  }
+
+  /**
+   * Takes middleware away that a group or the routes file brings, its stack (`web`, `api`) included.
+   *
+   * @param names exact texts (`guard:jwt`), or names (`guard` takes away `guard:jwt` and every other `guard:…`)
+   */
+  withoutMiddleware(...names: string[]): RouteDefinition {
+    return this.with({ withoutMiddleware: [...this.attributes.withoutMiddleware, ...names] });
+  }
+
+  /**
+   * Limits the route to a host.
+   *
+   * @param pattern a subdomain (`api`, `@account`) or a whole host (`@account.example.com`); `@name` captures one label
+   * as a parameter
+   */
+  domain(pattern: string): RouteDefinition {
+    return this.with({ domain: pattern });
+  }
+
+  /** Makes the route answer JSON whatever the caller accepts, errors included. */
+  answersJson(): RouteDefinition {
+    return this.with({ answersJson: true });
+  }
+
+  /** @internal A definition like this one, with some attributes changed. */
+  with(changes: Partial<RouteAttributes>): RouteDefinition {
+    return new RouteDefinition({ ...this.attributes, ...changes });
+  }
+}

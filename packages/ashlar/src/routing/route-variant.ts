@@ -1,0 +1,36 @@
+import { routeNodeKeys } from "rou3";
+import type { BoundRoute } from "./compiled-route.ts";
+import { type PatternParameter, segmentsByLength, toRou3 } from "./pattern.ts";
+
+/** A route with so many of its optional parameters; what rou3 holds. */
+export interface RouteVariant {
+  readonly route: BoundRoute;
+  /** In rou3's syntax. */
+  readonly path: string;
+  readonly captured: readonly PatternParameter[];
+  /** Names of the optional parameters that are not there. */
+  readonly absent: readonly string[];
+  /** The same for variants that rou3 cannot tell apart by how much they say: among them the first defined wins. */
+  readonly tie: string;
+  /** The place in the order of definition. */
+  readonly order: number;
+}
+
+/** The variants of all routes, in the order of definition. */
+export function variantsOf(routes: readonly BoundRoute[]): RouteVariant[] {
+  return routes.flatMap((route, order) =>
+    segmentsByLength(route.parsed).map((segments) => {
+      const captured = segments.filter((segment) => typeof segment !== "string");
+      const path = toRou3(segments);
+      const restricted = captured.map(({ compiler }) => (compiler.constraint === null ? "-" : "+")).join("");
+      return {
+        route,
+        path,
+        captured,
+        absent: route.parsed.parameters.slice(captured.length).map(({ name }) => name),
+        tie: `${routeNodeKeys(path)[0]} ${restricted}`,
+        order,
+      };
+    }),
+  );
+}

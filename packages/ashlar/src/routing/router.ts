@@ -1,0 +1,183 @@
+import type { QueryParameters, RouteParameters, UrlGenerator } from "../http/index.ts";
+import { AshlarError, suggestion } from "../support/index.ts";
+import { compileRoutes, type Report } from "./compile-routes.ts";
+import type { BoundRoute, CompiledMatch, CompiledRoute } from "./compiled-route.ts";
+import { type CompilerSet, compilerSet } from "./compilers.ts";
+import { reportConflicts, reportDuplicateNames } from "./conflicts.ts";
+import { HTTP_METHODS } from "./controller-action.ts";
+import { compareDomains, type DomainPattern, hostName, matchDomain } from "./domain-pattern.ts";
+import { decodeUnreserved, hasDotSegment, isUnusual, normalizeEscapes } from "./path-encoding.ts";
+import type { RouteSource } from "./route-source.ts";
+import { RouteTable, type TableMatch } from "./route-table.ts";
+import { type RouteVariant, variantsOf } from "./route-variant.ts";
+import { hasValidSignature, type SignedUrlOptions, signUrl } from "./signed-url.ts";
+import { buildQuery, buildUrl } from "./url.ts";
+import type { ValueSigner } from "./value-signer.ts";
+
+/** What a router needs beyond its routes. */
+export interface RouterOptions {
+  /** The application's own compilers: what a whole segment has to match, by name. Anchors are added. */
+  readonly compilers?: Readonly<Record<string, RegExp>>;
+  /** Signs the parameters of the compiler `signed`, and URLs. Without it there are neither. */
+  readonly signer?: ValueSigner;
+  /** The origin of the application, which URLs of routes with a domain are made with. */
+  readonly appUrl?: string | null;
+}
+
+interface Domain {
+  readonly pattern: DomainPattern;
+  readonly table: RouteTable;
+}
+
+/**
+ * Finds the route of a request, and makes URLs from the names of routes. Made once, at boot, of plain data.
+ *
+ * What matches: the path as the client sent it, segment by segment, in its case; one slash at its end counts for
+ * nothing. Between routes that fit, the one that says more wins (text, then a parameter with a compiler, then one
+ * without, then `any`), and between those that say as much, the one defined first. An empty segment (`//login`) and a
+ * `.` or `..` match nothing. Text of a route is not matched by escapes of characters that need none (`%6cogin`), and
+ * such a path never leads to another route than the path without them. Parameters are decoded once.
+ */
+export class Router implements UrlGenerator {
+  /** Every route, in the order of definition. */
+  readonly routes: readonly CompiledRoute[];
+  readonly #compilers: CompilerSet;
+  readonly #named: ReadonlyMap<string, BoundRoute>;
+  readonly #table: RouteTable;
+  readonly #domains: readonly Domain[];
+  readonly #signer: ValueSigner | null;
+  readonly #appUrl: string | null;
+
+  /**
+   * @param sources the routes files, in order
+   * @throws `E_INVALID_ROUTE` with everything that is wrong in any of them, each with its file and line
+   */
+  constructor(sources: readonly RouteSource[], options: RouterOptions = {}) {
+    const problems: string[] = [];
+    const report: Report = (location, problem) => problems.push(`${location}  ${problem}`);
+    this.#signer = options.signer ?? null;
+    this.#appUrl = options.appUrl ?? null;
+    this.#compilers = compilerSet(options.compilers ?? {}, this.#signer, ({ name, problem }) =>
+      report("compilers", `"${name}" cannot be used: ${problem}.`),
+    );
+    const routes = compileRoutes(sources, this.#compilers, report);
+    const variants = variantsOf(routes);
+    reportDuplicateNames(routes, report);
+    reportConflicts(variants, report);
+    if (problems.length > 0) throw new AshlarError("E_INVALID_ROUTE", listed(problems));
+    this.routes = Object.freeze(routes);
+    this.#named = new Map(routes.flatMap((route) => (route.name === null ? [] : [[route.name, route]])));
+    this.#table = new RouteTable(variants.filter(({ route }) => route.host === null));
+    this.#domains = domainsOf(variants);
+  }
+
+  /**
+   * The route that answers a request.
+   *
+   * @param method in capitals; `HEAD` finds the route of `GET`
+   * @param pathname the path as it was sent, still encoded
+   * @param host the host the request was sent to, with or without port; `null` where it is not known
+   * @returns `null` where there is none
+   * @throws `E_BAD_REQUEST` where the path holds an escape that is broken, not UTF-8 or that of NUL
+   */
+  match(method: string, pathname: string, host: string | null): CompiledMatch | null {
+    if (!isUnusual(pathname)) return this.#search(method, pathname, host);
+    const path = normalizeEscapes(pathname);
+    const match = this.#search(method, path, host);
+    const plain = decodeUnreserved(path);
+    if (match === null || plain === path) return match;
+    return this.#search(method, plain, host)?.route === match.route ? match : null;
+  }
+
+  /**
+   * The methods a path answers, as an `Allow` header lists them; none where the path is not known. `HEAD` stands with
+   * `GET`; `OPTIONS` only where a route is defined for it.
+   *
+   * @throws `E_BAD_REQUEST` as {@link Router.match} does
+   */
+  allowedMethods(pathname: string, host: string | null): string[] {
+    const methods = HTTP_METHODS.filter((method) => this.match(method, pathname, host) !== null);
+    return methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  }
+
+  /**
+   * The path of a named route; the whole URL where the route has a domain.
+   *
+   * @param parameters values by name, in any order; an optional parameter may be left out or `null`
+   * @param query what stands after the question mark; `null` and `undefined` are left out
+   * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`; `E_INVALID_CONFIGURATION`
+   * where the route has a domain and `APP_URL` is not set
+   */
+  to(name: string, parameters: RouteParameters = {}, query: QueryParameters = {}): string {
+    return buildUrl(this.#route(name), parameters, this.#appUrl) + buildQuery(query);
+  }
+
+  /**
+   * The URL of a named route with a signature, and with an end where `expiresInMinutes` is given.
+   *
+   * Security: the signature covers path and query, not the host, and not who uses it or how often: whoever has the
+   * URL can use it.
+   *
+   * @throws as {@link Router.to}; `E_INVALID_CONFIGURATION` where there is no key to sign with
+   */
+  signed(name: string, parameters: RouteParameters = {}, options: SignedUrlOptions = {}): string {
+    return signUrl(this.to(name, parameters), options, this.#signerOrThrow());
+  }
+
+  /**
+   * Tells whether a URL was made by {@link Router.signed}, is unaltered and has not expired.
+   *
+   * @param url as it was requested: absolute, or path and query
+   * @throws `E_INVALID_CONFIGURATION` where there is no key to check with
+   */
+  hasValidSignature(url: string): boolean {
+    return hasValidSignature(url, this.#signerOrThrow());
+  }
+
+  #search(method: string, path: string, host: string | null): TableMatch | null {
+    if (path.charCodeAt(0) !== 47 || hasDotSegment(path)) return null;
+    if (this.#domains.length > 0 && host !== null) {
+      const match = this.#searchDomains(method, path, host);
+      if (match !== null) return match;
+    }
+    return this.#table.find(method, path);
+  }
+
+  #searchDomains(method: string, path: string, authority: string): TableMatch | null {
+    const host = hostName(authority);
+    if (host === null) return null;
+    for (const { pattern, table } of this.#domains) {
+      const captured = matchDomain(pattern, host);
+      const match = captured === null ? null : table.find(method, path);
+      if (match === null) continue;
+      return { route: match.route, params: Object.assign(captured!, match.params) };
+    }
+    return null;
+  }
+
+  #route(name: string): BoundRoute {
+    const route = this.#named.get(name);
+    if (route !== undefined) return route;
+    const near = suggestion(name, this.#named.keys());
+    throw new AshlarError("E_UNKNOWN_ROUTE", `No route is named "${name}". ${near}`.trimEnd());
+  }
+
+  #signerOrThrow(): ValueSigner {
+    if (this.#signer !== null) return this.#signer;
+    throw new AshlarError("E_INVALID_CONFIGURATION", "Signed URLs need a key: set APP_KEY.");
+  }
+}
+
+function domainsOf(variants: readonly RouteVariant[]): readonly Domain[] {
+  const patterns = new Map<string, DomainPattern>();
+  for (const { route } of variants) if (route.host !== null) patterns.set(route.host.text, route.host);
+  return [...patterns.values()].sort(compareDomains).map((pattern) => ({
+    pattern,
+    table: new RouteTable(variants.filter(({ route }) => route.host?.text === pattern.text)),
+  }));
+}
+
+function listed(problems: readonly string[]): string {
+  const count = problems.length === 1 ? "There is a problem" : `There are ${problems.length} problems`;
+  return `${count} in the routes:\n${problems.map((problem) => `  ${problem}`).join("\n")}`;
+}

@@ -1,0 +1,71 @@
+import { dirname, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The framework's own folder (`src`, or `dist` once built): its frames are never where a route was written. */
+const FRAMEWORK = dirname(import.meta.dirname) + sep;
+const FRAMEWORK_TEST = /\.test\.[jt]s$/;
+const FRAMES_LOOKED_AT = 16;
+
+/** Where in the application's source something was written. Costs a stack capture; the text is made when asked for. */
+export class SourceLocation {
+  readonly #trace: { readonly stack?: string };
+  #text: string | undefined;
+
+  /** @param below the function of the framework that was called; its frame and those above it are left out */
+  constructor(below: (...args: never[]) => unknown) {
+    const trace: { stack?: string } = {};
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = FRAMES_LOOKED_AT;
+    Error.captureStackTrace(trace, below);
+    Error.stackTraceLimit = limit;
+    this.#trace = trace;
+  }
+
+  /**
+   * The place as `routes/web.ts:12`, relative to the working directory where it is inside that; `unknown` where the
+   * stack does not tell.
+   */
+  toString(): string {
+    this.#text ??= placeIn(String(this.#trace.stack ?? ""));
+    return this.#text;
+  }
+}
+
+/** The first frame of a stack that is in a file outside the framework and outside Node, as `file:line`. */
+export function placeIn(stack: string): string {
+  for (const line of stack.split("\n")) {
+    const frame = parseFrame(line);
+    if (frame === null || isFramework(frame.file)) continue;
+    return `${shorten(frame.file)}:${frame.line}`;
+  }
+  return "unknown";
+}
+
+function parseFrame(text: string): { readonly file: string; readonly line: string } | null {
+  const line = text.trim();
+  if (!line.startsWith("at ")) return null;
+  // `at name (place)`, or `at place`, or `at async place`; a path may hold spaces and parentheses itself.
+  const named = line.endsWith(")") ? line.indexOf(" (") : -1;
+  const place = named === -1 ? line.slice(3).replace(/^async /, "") : line.slice(named + 2, -1);
+  const parts = /^(.*):(\d+):\d+$/.exec(place);
+  if (parts === null) return null;
+  const file = fileOf(parts[1]!);
+  return file === null ? null : { file, line: parts[2]! };
+}
+
+function fileOf(place: string): string | null {
+  if (!place.startsWith("file:")) return /^(?:\/|[A-Za-z]:[\\/])/.test(place) ? place : null;
+  const url = new URL(place);
+  // A development server that reloads modules tells their versions apart by a query.
+  url.search = "";
+  return fileURLToPath(url);
+}
+
+function isFramework(file: string): boolean {
+  return file.startsWith(FRAMEWORK) && !FRAMEWORK_TEST.test(file);
+}
+
+function shorten(file: string): string {
+  const path = relative(process.cwd(), file);
+  return (path.startsWith("..") ? file : path).replaceAll("\\", "/");
+}

@@ -1,0 +1,52 @@
+import { afterEach, expect, test } from "vitest";
+import { setClock } from "../support/index.ts";
+import { makeController, makeMiddleware, makeMigration, makeModel, makeProvider } from "./make.ts";
+
+afterEach(() => setClock(null));
+
+test("a controller is named with its suffix, given or not", async () => {
+  for (const name of ["Orders", "orders", "OrdersController", "orders-controller"]) {
+    const { path, text } = await makeController(name, "plain");
+    expect(path).toBe("app/controllers/orders-controller.ts");
+    expect(text).toContain("export class OrdersController {");
+  }
+});
+
+test("an API controller has five methods, one with pages seven", async () => {
+  const methods = (text: string) => [...text.matchAll(/^ {2}(\w+)\(/gm)].map(([, name]) => name);
+  expect(methods((await makeController("orders", "api")).text)).toEqual(["index", "show", "store", "update", "destroy"]);
+  expect(methods((await makeController("orders", "resource")).text)).toEqual([
+    "index",
+    "create",
+    "show",
+    "store",
+    "edit",
+    "update",
+    "destroy",
+  ]);
+});
+
+test("a model is on the plural of its name", async () => {
+  const { path, text } = await makeModel("OrderLine");
+  expect(path).toBe("app/models/order-line.ts");
+  expect(text).toContain("export class OrderLine extends Model {");
+  expect(text).toContain('static override table = "order_lines";');
+});
+
+test("a middleware and a provider are named with their suffixes", async () => {
+  expect(await makeMiddleware("Measure")).toMatchObject({ path: "app/middleware/measure-middleware.ts" });
+  expect((await makeMiddleware("measure-time")).text).toContain('response.header("X-Measure-Time", "1")');
+  expect(await makeProvider("SearchProvider")).toMatchObject({ path: "app/providers/search-provider.ts" });
+});
+
+test("a migration is named by the time it is made at, in UTC", async () => {
+  setClock(() => Date.UTC(2026, 0, 31, 23, 59, 58));
+  expect((await makeMigration("create_orders")).path).toBe("database/migrations/2026_01_31_235958_create_orders.ts");
+});
+
+test("a migration's name says what it begins with", async () => {
+  expect((await makeMigration("create_orders")).text).toContain('.createTable("orders")');
+  expect((await makeMigration("CreateOrdersTable")).text).toContain('.createTable("orders")');
+  expect((await makeMigration("add_total_to_orders")).text).toContain('.alterTable("orders")');
+  expect((await makeMigration("remove_total_from_order_lines")).text).toContain('.alterTable("order_lines")');
+});

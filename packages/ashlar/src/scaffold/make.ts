@@ -1,0 +1,86 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { currentDate } from "../support/index.ts";
+import type { NewFile } from "./files.ts";
+import { pluralise, spell } from "./names.ts";
+import { readStub } from "./stub.ts";
+
+/** Which methods a new controller has: one, those of an API resource, or those of a resource with pages. */
+export type ControllerKind = "plain" | "api" | "resource";
+
+/** Strips a suffix that the command adds by itself, so that `OrdersController` and `orders` mean the same. */
+function withoutSuffix(name: string, suffix: string): string {
+  const rest = name.replace(new RegExp(`[-_ ]?${suffix}$`, "i"), "");
+  return rest === "" ? name : rest;
+}
+
+/** A controller: `app/controllers/orders-controller.ts`. */
+export async function makeController(name: string, kind: ControllerKind): Promise<NewFile> {
+  const names = spell(withoutSuffix(name, "controller"));
+  const stub = kind === "plain" ? "make/controller.ts" : "make/controller-resource.ts";
+  const text = await readStub(stub, {
+    class: `${names.pascal}Controller`,
+    resource: names.kebab,
+    api: kind === "api",
+    pages: kind === "resource",
+  });
+  return { path: `app/controllers/${names.kebab}-controller.ts`, text };
+}
+
+/** A model: `app/models/order-line.ts`, on table `order_lines`. */
+export async function makeModel(name: string): Promise<NewFile> {
+  const names = spell(name);
+  const text = await readStub("make/model.ts", { class: names.pascal, table: pluralise(names.snake) });
+  return { path: `app/models/${names.kebab}.ts`, text };
+}
+
+/** A middleware: `app/middleware/measure-middleware.ts`. */
+export async function makeMiddleware(name: string): Promise<NewFile> {
+  const names = spell(withoutSuffix(name, "middleware"));
+  const title = names.kebab.replaceAll(/(^|-)([a-z])/g, (_, dash: string, letter: string) => dash + letter.toUpperCase());
+  const text = await readStub("make/middleware.ts", { class: `${names.pascal}Middleware`, title });
+  return { path: `app/middleware/${names.kebab}-middleware.ts`, text };
+}
+
+/** A provider: `app/providers/search-provider.ts`. */
+export async function makeProvider(name: string): Promise<NewFile> {
+  const names = spell(withoutSuffix(name, "provider"));
+  const text = await readStub("make/provider.ts", { class: `${names.pascal}Provider` });
+  return { path: `app/providers/${names.kebab}-provider.ts`, text };
+}
+
+/**
+ * A migration: `database/migrations/2026_01_31_120000_create_orders.ts`.
+ *
+ * @param name `create_orders` begins a table; `add_total_to_orders` and the like change one
+ */
+export async function makeMigration(name: string): Promise<NewFile> {
+  const { snake } = spell(name);
+  const created = /^create_(.+?)(?:_table)?$/.exec(snake);
+  const changed = /_(?:to|from|in|on)_(.+?)(?:_table)?$/.exec(snake);
+  const text = created
+    ? await readStub("make/migration-create.ts", { table: created[1]! })
+    : await readStub("make/migration.ts", { table: changed?.[1] ?? snake });
+  return { path: migrationPath(snake), text };
+}
+
+/**
+ * Where a migration made now is put: the time in its name keeps migrations in the order they were made in.
+ *
+ * @param name in snake case
+ * @param secondsLater sets several migrations made in one go apart
+ */
+export function migrationPath(name: string, secondsLater = 0): string {
+  const time = new Date(currentDate().getTime() + secondsLater * 1000);
+  const [date = "", clock = ""] = time.toISOString().split("T");
+  return `database/migrations/${date.replaceAll("-", "_")}_${clock.slice(0, 8).replaceAll(":", "")}_${name}.ts`;
+}
+
+/** The files of a folder of the application, by name; none where there is no such folder. */
+export async function filesIn(root: string, folder: string): Promise<string[]> {
+  const entries = await readdir(join(root, folder)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  return entries.toSorted();
+}

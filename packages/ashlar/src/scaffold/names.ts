@@ -1,0 +1,48 @@
+import { AshlarError } from "../support/index.ts";
+
+/** One name in the spellings that generated code needs. */
+export interface Names {
+  /** `OrderLine` */
+  readonly pascal: string;
+  /** `order-line` */
+  readonly kebab: string;
+  /** `order_line` */
+  readonly snake: string;
+  /** `Order line` */
+  readonly title: string;
+}
+
+/**
+ * Splits a name into words, and spells it in each way.
+ *
+ * @param name `OrderLine`, `order-line`, `order_line` or `order line`
+ * @throws `E_COMMAND` where no class could have the name
+ */
+export function spell(name: string): Names {
+  const words = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replaceAll(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
+    .split(/[\s_-]+/)
+    .filter((word) => word !== "")
+    .map((word) => word.toLowerCase());
+  if (words.length === 0 || !words.every((word) => /^[a-z0-9]+$/.test(word)) || /^[0-9]/.test(words[0]!)) {
+    throw new AshlarError(
+      "E_COMMAND",
+      `"${name}" cannot be a class's name. Use letters and digits, and begin with a letter: OrderLine.`,
+    );
+  }
+  const capitalised = words.map((word) => word[0]!.toUpperCase() + word.slice(1));
+  return {
+    pascal: capitalised.join(""),
+    kebab: words.join("-"),
+    snake: words.join("_"),
+    title: [capitalised[0]!, ...words.slice(1)].join(" "),
+  };
+}
+
+/** The plural of an English noun in lower case, as table names want it: `order_line` → `order_lines`. */
+export function pluralise(noun: string): string {
+  if (/[^aeiou]y$/.test(noun)) return `${noun.slice(0, -1)}ies`;
+  if (/(?:s|x|z|ch|sh)$/.test(noun)) return `${noun}es`;
+  return `${noun}s`;
+}

@@ -1,0 +1,49 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { fillStub, readStub } from "./stub.ts";
+
+test("a place is filled with its value, each time it stands there", () => {
+  expect(fillStub("%{a} and %{b} and %{a}", { a: "1", b: "$&" })).toBe("1 and $& and 1");
+});
+
+test("a value that looks like a place is not filled again", () => {
+  expect(fillStub("%{a}", { a: "%{b}", b: "no" })).toBe("%{b}");
+});
+
+test("a block is kept where its name is true, and its other half elsewhere", () => {
+  const stub = "before\n//#if api\nwith\n//#else\nwithout\n//#endif\nafter";
+  expect(fillStub(stub, { api: true })).toBe("before\nwith\nafter");
+  expect(fillStub(stub, { api: false })).toBe("before\nwithout\nafter");
+});
+
+test("blocks nest, and what is inside a left-out block stays out", () => {
+  const stub = "//#if a\na\n  //#if b\nb\n//#endif\n//#else\nneither\n//#endif";
+  expect(fillStub(stub, { a: true, b: true })).toBe("a\nb");
+  expect(fillStub(stub, { a: true, b: false })).toBe("a");
+  expect(fillStub(stub, { a: false, b: true })).toBe("neither");
+});
+
+test("a name without a value is a mistake", () => {
+  expect(() => fillStub("%{a}", {})).toThrow('The stub uses "a", which has no value.');
+  expect(() => fillStub("//#if a\n//#endif", {})).toThrow('The stub uses "a", which has no value.');
+});
+
+test("what an author's template language writes in braces is left alone", () => {
+  expect(fillStub("{{ title }} {{{ html }}} {{ user.name }} ${a} 100%", {})).toBe(
+    "{{ title }} {{{ html }}} {{ user.name }} ${a} 100%",
+  );
+});
+
+test("every stub of the package can be filled, and leaves no directive behind", async () => {
+  const folder = join(import.meta.dirname, "..", "..", "stubs");
+  const values = { name: "shop", title: "Shop", database: "sqlite", class: "A", table: "as", resource: "as" };
+  const paths = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith(".stub"));
+  expect(paths.length).toBeGreaterThan(20);
+  for (const path of paths) {
+    for (const on of [true, false]) {
+      const text = await readStub(path.replace(/\.stub$/, ""), { ...values, api: on, pages: on, postgres: on });
+      expect(text, path).not.toMatch(/\/\/#|%\{/);
+    }
+  }
+});

@@ -1,0 +1,46 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What a stub is filled with: texts for its `%{name}` places, booleans for its `//#if name` blocks. */
+export type StubValues = Readonly<Record<string, string | boolean>>;
+
+/** The folder of the stubs: the same place seen from `src/scaffold` and from `dist/scaffold`. */
+const STUBS: string = join(import.meta.dirname, "..", "..", "stubs");
+
+const DIRECTIVE = /^\s*\/\/#(if|else|endif)\b\s*(\w*)\s*$/;
+
+/**
+ * Fills a stub: keeps or leaves out the lines between `//#if name`, `//#else` and `//#endif`, and replaces `%{name}`.
+ *
+ * @param text the stub
+ * @param values by name; a name that the stub uses and that is not here is a mistake in the stub, and throws
+ * @returns the text of the file to write
+ */
+export function fillStub(text: string, values: StubValues): string {
+  const lines: string[] = [];
+  const kept: boolean[] = [];
+  for (const line of text.split("\n")) {
+    const [, directive, name = ""] = DIRECTIVE.exec(line) ?? [];
+    if (directive === "if") kept.push(valueOf(values, name) === true);
+    else if (directive === "else") kept.push(!kept.pop());
+    else if (directive === "endif") kept.pop();
+    else if (kept.every(Boolean)) lines.push(line);
+  }
+  return lines.join("\n").replaceAll(/%\{(\w+)\}/g, (_, name: string) => String(valueOf(values, name)));
+}
+
+function valueOf(values: StubValues, name: string): string | boolean {
+  const value = values[name];
+  if (value === undefined) throw new Error(`The stub uses "${name}", which has no value.`);
+  return value;
+}
+
+/**
+ * Reads a stub of the package and fills it.
+ *
+ * @param path below `stubs/`, without the `.stub` ending: `make/model.ts`
+ * @param values what the stub is filled with
+ */
+export async function readStub(path: string, values: StubValues): Promise<string> {
+  return fillStub(await readFile(join(STUBS, `${path}.stub`), "utf8"), values);
+}

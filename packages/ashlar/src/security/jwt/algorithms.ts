@@ -1,0 +1,84 @@
+import { AshlarError, suggestion } from "../../support/index.ts";
+
+/** The signature algorithms of RFC 7518 §3.1 and RFC 8037 §3.1. `none` is not one of them. */
+export type JwtAlgorithm =
+  | "HS256"
+  | "HS384"
+  | "HS512"
+  | "RS256"
+  | "RS384"
+  | "RS512"
+  | "PS256"
+  | "PS384"
+  | "PS512"
+  | "ES256"
+  | "ES384"
+  | "ES512"
+  | "EdDSA";
+
+/** HMAC with SHA-2 (RFC 7518 §3.2). */
+export interface HmacAlgorithm {
+  readonly family: "hmac";
+  readonly hash: HashName;
+  /** Length of the hash in bytes, which is also the shortest secret allowed. */
+  readonly hashBytes: number;
+  /** Length of the block that the hash works on, in bytes (RFC 2104 §2). */
+  readonly blockBytes: number;
+}
+
+/** RSASSA-PKCS1-v1_5 and RSASSA-PSS (RFC 7518 §3.3, §3.5). */
+export interface RsaAlgorithm {
+  readonly family: "rsa";
+  readonly hash: HashName;
+  readonly hashBytes: number;
+  readonly scheme: "pkcs1" | "pss";
+}
+
+/** ECDSA on the curve that belongs to the hash (RFC 7518 §3.4). */
+export interface EcdsaAlgorithm {
+  readonly family: "ecdsa";
+  readonly hash: HashName;
+  /** The curve by OpenSSL's name. */
+  readonly curve: string;
+}
+
+/** EdDSA with Ed25519 or Ed448, whichever the key is of (RFC 8037 §3.1). */
+export interface EddsaAlgorithm {
+  readonly family: "eddsa";
+}
+
+/** What an algorithm's name stands for. */
+export type AlgorithmDetails = HmacAlgorithm | RsaAlgorithm | EcdsaAlgorithm | EddsaAlgorithm;
+
+/** A hash by OpenSSL's name. */
+export type HashName = "sha256" | "sha384" | "sha512";
+
+const ALGORITHMS: ReadonlyMap<string, AlgorithmDetails> = new Map<JwtAlgorithm, AlgorithmDetails>([
+  ["HS256", { family: "hmac", hash: "sha256", hashBytes: 32, blockBytes: 64 }],
+  ["HS384", { family: "hmac", hash: "sha384", hashBytes: 48, blockBytes: 128 }],
+  ["HS512", { family: "hmac", hash: "sha512", hashBytes: 64, blockBytes: 128 }],
+  ["RS256", { family: "rsa", hash: "sha256", hashBytes: 32, scheme: "pkcs1" }],
+  ["RS384", { family: "rsa", hash: "sha384", hashBytes: 48, scheme: "pkcs1" }],
+  ["RS512", { family: "rsa", hash: "sha512", hashBytes: 64, scheme: "pkcs1" }],
+  ["PS256", { family: "rsa", hash: "sha256", hashBytes: 32, scheme: "pss" }],
+  ["PS384", { family: "rsa", hash: "sha384", hashBytes: 48, scheme: "pss" }],
+  ["PS512", { family: "rsa", hash: "sha512", hashBytes: 64, scheme: "pss" }],
+  ["ES256", { family: "ecdsa", hash: "sha256", curve: "prime256v1" }],
+  ["ES384", { family: "ecdsa", hash: "sha384", curve: "secp384r1" }],
+  ["ES512", { family: "ecdsa", hash: "sha512", curve: "secp521r1" }],
+  ["EdDSA", { family: "eddsa" }],
+]);
+
+/**
+ * What the name of an algorithm stands for.
+ *
+ * @throws `E_JWT_ALGORITHM` for every other name, `none` in any case among them
+ */
+export function algorithmDetails(name: string): AlgorithmDetails {
+  const details = ALGORITHMS.get(name);
+  if (details !== undefined) return details;
+  throw new AshlarError(
+    "E_JWT_ALGORITHM",
+    `The algorithm ${JSON.stringify(name)} is not supported. ${suggestion(String(name), ALGORITHMS.keys())}`,
+  );
+}

@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decodeBase64url, decodeTransient, encodeBase64url } from "./base64url.ts";
+
+/** Base64url by its definition: the alphabet, no length of one over, no bit beyond the last byte. */
+function isCanonical(segment: string): boolean {
+  return (
+    /^[A-Za-z0-9_-]*$/.test(segment) && Buffer.from(Buffer.from(segment, "base64url")).toString("base64url") === segment
+  );
+}
+
+describe("decoding base64url", () => {
+  test("what was encoded is decoded", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        const segment = encodeBase64url(bytes);
+        expect(segment).toBe(Buffer.from(bytes).toString("base64url"));
+        expect(decodeBase64url(segment)).toEqual(Buffer.from(bytes));
+      }),
+    );
+  });
+
+  test("any text is decoded exactly when it is canonical", () => {
+    const nearly = fc.string({ unit: fc.constantFrom(..."ABCDgQwxyz019-_+/= \n\t.\u0141\u{1f600}"), maxLength: 24 });
+    fc.assert(
+      fc.property(fc.oneof(nearly, fc.string(), fc.string({ unit: "binary" })), (segment) => {
+        const expected = isCanonical(segment) ? Buffer.from(segment, "base64url") : null;
+        expect(decodeBase64url(segment)).toEqual(expected);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  test("S6 of the four last characters that give one byte, only the one without stray bits is taken", () => {
+    const accepted = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"].filter(
+      (last) => decodeBase64url(`Z${last}`) !== null,
+    );
+    expect(accepted).toEqual(["A", "Q", "g", "w"]);
+  });
+
+  test.each([
+    ["padding", "Zm8="],
+    ["a space before", " Zm9v"],
+    ["a line break inside", "Zm\n9v"],
+    ["a plus", "Zm+v"],
+    ["a slash", "Zm/v"],
+    ["a character whose low byte is in the alphabet", "Zm9\u0176"],
+    ["a length of one over", "Zm9vA"],
+    ["a lone surrogate", "Zm9\ud800"],
+    ["a null character", "Zm9v\0"],
+  ])("S6 %s is refused", (_, segment) => {
+    expect(decodeBase64url(segment)).toBeNull();
+  });
+
+  test("nothing decodes to no bytes", () => {
+    expect(decodeBase64url("")).toEqual(Buffer.alloc(0));
+  });
+
+  test("a segment longer than the shared buffer is decoded as well", () => {
+    const bytes = Buffer.alloc(20_000, 7);
+    expect(decodeBase64url(bytes.toString("base64url"))).toEqual(bytes);
+    expect(decodeBase64url(`${bytes.toString("base64url")}=`)).toBeNull();
+  });
+
+  test("decoded bytes stay as they are when another segment is decoded", () => {
+    const first = decodeBase64url("Zm9v");
+    decodeBase64url("YmFy");
+    expect(first).toEqual(Buffer.from("foo"));
+  });
+
+  test("the transient form says how many bytes of its buffer count", () => {
+    const result = decodeTransient("Zm9v");
+    expect(result?.buffer.toString("utf8", 0, result.length)).toBe("foo");
+  });
+});
+
+describe("encoding base64url", () => {
+  test("a text is encoded by its UTF-8, a view by its own bytes only", () => {
+    expect(encodeBase64url("é")).toBe("w6k");
+    expect(encodeBase64url(new Uint8Array([0, 102, 111, 111, 0]).subarray(1, 4))).toBe("Zm9v");
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { brokenRule, hasClaimTypes, type JwtClaims } from "./claims.ts";
+
+describe("the types of claims", () => {
+  test.each(["exp", "nbf", "iat"])("S7 %s is a finite number when it is present", (name) => {
+    for (const value of [0, -0, -1, 1.5, 1e15, Number.MAX_VALUE]) expect(hasClaimTypes({ [name]: value })).toBe(true);
+    for (const value of [
+      Number.POSITIVE_INFINITY,
+      Number.NEGATIVE_INFINITY,
+      Number.NaN,
+      null,
+      "1",
+      "",
+      true,
+      [],
+      [1],
+      {},
+    ]) {
+      expect(hasClaimTypes({ [name]: value })).toBe(false);
+    }
+  });
+
+  test.each(["sub", "iss", "jti"])("S7 %s is a text when it is present", (name) => {
+    for (const value of ["", "1", "__proto__"]) expect(hasClaimTypes({ [name]: value })).toBe(true);
+    for (const value of [null, 0, 1, false, [], ["1"], {}]) expect(hasClaimTypes({ [name]: value })).toBe(false);
+  });
+
+  test("aud is a text or a list of texts when it is present", () => {
+    for (const value of ["", "a", [], ["a"], ["a", "b"]]) expect(hasClaimTypes({ aud: value })).toBe(true);
+    for (const value of [null, 1, {}, [1], ["a", null], [["a"]]]) expect(hasClaimTypes({ aud: value })).toBe(false);
+  });
+
+  test("other claims may be anything, and none needs to be there", () => {
+    expect(hasClaimTypes({})).toBe(true);
+    expect(hasClaimTypes({ ver: null, roles: [1, {}], name: 5 })).toBe(true);
+  });
+});
+
+describe("the rules", () => {
+  const NOW = 1_000;
+  const broken = (claims: JwtClaims, rules = {}, now = NOW) => brokenRule(claims, rules, now);
+
+  test("S7 a token is expired from exp on, and exp 0 is a time", () => {
+    expect(broken({ exp: NOW + 1 })).toBeNull();
+    expect(broken({ exp: NOW + 0.5 })).toBeNull();
+    expect(broken({ exp: NOW })).toBe("expired");
+    expect(broken({ exp: NOW - 1 })).toBe("expired");
+    expect(broken({ exp: 0 })).toBe("expired");
+    expect(broken({ exp: -1 })).toBe("expired");
+    expect(broken({})).toBeNull();
+  });
+
+  test("S7 the skew does not lengthen a token's life", () => {
+    expect(broken({ exp: NOW }, { clockSkewSeconds: 60 })).toBe("expired");
+  });
+
+  test.each(["iat", "nbf"])("S7 %s may lie in the future by the skew and no further", (name) => {
+    expect(broken({ [name]: NOW })).toBeNull();
+    expect(broken({ [name]: NOW + 1 })).toBe("not_yet_valid");
+    expect(broken({ [name]: NOW + 60 }, { clockSkewSeconds: 60 })).toBeNull();
+    expect(broken({ [name]: NOW + 60.5 }, { clockSkewSeconds: 60 })).toBe("not_yet_valid");
+    expect(broken({ [name]: 0 })).toBeNull();
+  });
+
+  test("expiry can be waived, and nothing else with it", () => {
+    expect(broken({ exp: 1 }, { ignoreExpiry: true })).toBeNull();
+    expect(broken({ exp: 1 }, { ignoreExpiry: "yes" })).toBe("expired");
+    expect(broken({ exp: 1, iat: NOW + 1 }, { ignoreExpiry: true })).toBe("not_yet_valid");
+    expect(broken({ exp: 1 }, { ignoreExpiry: true, requireSubject: true })).toBe("subject");
+  });
+
+  test("a clock that gives no number refuses every token that has a time", () => {
+    expect(broken({ exp: NOW }, {}, Number.NaN)).toBe("expired");
+    expect(broken({ iat: 0 }, {}, Number.NaN)).toBe("not_yet_valid");
+    expect(broken({ nbf: 0 }, {}, Number.NaN)).toBe("not_yet_valid");
+  });
+
+  test("the subject must be there and not empty where it is required", () => {
+    expect(broken({ sub: "0" }, { requireSubject: true })).toBeNull();
+    expect(broken({ sub: "" }, { requireSubject: true })).toBe("subject");
+    expect(broken({}, { requireSubject: true })).toBe("subject");
+    expect(broken({})).toBeNull();
+  });
+
+  test("the issuer is compared to the letter", () => {
+    expect(broken({ iss: "https://a" }, { issuer: "https://a" })).toBeNull();
+    expect(broken({ iss: "https://A" }, { issuer: "https://a" })).toBe("issuer");
+    expect(broken({ iss: "https://a/" }, { issuer: "https://a" })).toBe("issuer");
+    expect(broken({}, { issuer: "https://a" })).toBe("issuer");
+    expect(broken({ iss: "anybody" })).toBeNull();
+  });
+
+  test("the audience is the claim or one of its list, and no part of a text", () => {
+    expect(broken({ aud: "api" }, { audience: "api" })).toBeNull();
+    expect(broken({ aud: ["web", "api"] }, { audience: "api" })).toBeNull();
+    expect(broken({ aud: "api-admin" }, { audience: "api" })).toBe("audience");
+    expect(broken({ aud: ["web"] }, { audience: "api" })).toBe("audience");
+    expect(broken({ aud: [] }, { audience: "api" })).toBe("audience");
+    expect(broken({}, { audience: "api" })).toBe("audience");
+  });
+
+  test("of several broken rules the first in the order of the checks is named", () => {
+    const rules = { requireSubject: true, issuer: "i", audience: "a" };
+    expect(broken({ exp: 0, nbf: NOW + 1 }, rules)).toBe("subject");
+    expect(broken({ sub: "1", exp: 0, nbf: NOW + 1 }, rules)).toBe("issuer");
+    expect(broken({ sub: "1", iss: "i", exp: 0, nbf: NOW + 1 }, rules)).toBe("audience");
+    expect(broken({ sub: "1", iss: "i", aud: "a", exp: 0, nbf: NOW + 1 }, rules)).toBe("not_yet_valid");
+    expect(broken({ sub: "1", iss: "i", aud: "a", exp: 0 }, rules)).toBe("expired");
+  });
+});

@@ -1,0 +1,33 @@
+import { AshlarError } from "../../support/index.ts";
+
+/** Why a token was refused, in the order in which the checks are made. For logs and events, never for the caller. */
+export type JwtFailure =
+  | "too_large"
+  | "malformed"
+  | "critical_header"
+  | "algorithm"
+  | "signature"
+  | "type"
+  | "claims"
+  | "subject"
+  | "issuer"
+  | "audience"
+  | "not_yet_valid"
+  | "expired";
+
+/**
+ * A token was refused (`E_JWT_INVALID`, 401).
+ *
+ * Its message is the same for every reason and holds nothing of the token, so that a caller learns only that the token
+ * is not valid.
+ */
+export class JwtError extends AshlarError {
+  /** Which check refused the token. Security: belongs into logs and events, not into an answer. */
+  readonly reason: JwtFailure;
+
+  /** @param reason which check refused the token */
+  constructor(reason: JwtFailure) {
+    super("E_JWT_INVALID");
+    this.reason = reason;
+  }
+}

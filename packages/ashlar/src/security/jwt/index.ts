@@ -1,0 +1,16 @@
+export type { JwtAlgorithm } from "./algorithms.ts";
+export type { JwtClaims } from "./claims.ts";
+export { JwtError, type JwtFailure } from "./errors.ts";
+export type { JsonWebKey, KeyMaterial } from "./key-material.ts";
+export {
+  createSigningKey,
+  createVerificationKey,
+  type JwsHeader,
+  type SigningKey,
+  type VerificationKey,
+} from "./keys.ts";
+export { type JwsHeaderMembers, signJws } from "./sign-jws.ts";
+export { type JwtSignOptions, signJwt } from "./sign-jwt.ts";
+export { type JwsVerifyOptions, type VerifiedJws, verifyJws } from "./verify-jws.ts";
+export { type JwtVerification, tryVerifyJwt, verifyJwt } from "./verify-jwt.ts";
+export type { JwtVerifyOptions } from "./verify-options.ts";

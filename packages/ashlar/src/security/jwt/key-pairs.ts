@@ -1,0 +1,128 @@
+import { createPrivateKey, createPublicKey, KeyObject } from "node:crypto";
+import { AshlarError } from "../../support/index.ts";
+import type { AlgorithmDetails, JwtAlgorithm, RsaAlgorithm } from "./algorithms.ts";
+import { checkJwk, isJwk, type KeyMaterial, type KeyUse } from "./key-material.ts";
+
+/** The algorithms whose key is a pair. */
+export type PairAlgorithm = Exclude<AlgorithmDetails, { family: "hmac" }>;
+
+/** The smallest RSA modulus, in bits (RFC 7518 §3.3). */
+const SMALLEST_MODULUS = 2048;
+
+const KEY_TYPES: Readonly<Record<PairAlgorithm["family"], string>> = { rsa: "RSA", ecdsa: "EC", eddsa: "OKP" };
+
+/**
+ * The private key to sign with, checked against the algorithm.
+ *
+ * @throws `E_JWT_KEY` where it is no private key, is of another kind, or is weak
+ */
+export function privateKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyMaterial): KeyObject {
+  const read = readKey(name, details, key, "sign");
+  if (read.type !== "private") throw new AshlarError("E_JWT_KEY", `To sign, ${name} needs a private key.`);
+  checkPair(name, details, createPublicKey(read));
+  return read;
+}
+
+/**
+ * The public key to verify with, checked against the algorithm; taken out of a private key where that is given.
+ *
+ * @throws `E_JWT_KEY` where it is no key of a pair, is of another kind, or is weak
+ */
+export function publicKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyMaterial): KeyObject {
+  const read = readKey(name, details, key, "verify");
+  const result = read.type === "private" ? createPublicKey(read) : read;
+  checkPair(name, details, result);
+  return result;
+}
+
+function readKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyMaterial, use: KeyUse): KeyObject {
+  if (key instanceof KeyObject) {
+    if (key.type !== "secret") return key;
+    throw new AshlarError("E_JWT_KEY", `${name} needs a key pair, and was given a secret.`);
+  }
+  if (isJwk(key)) {
+    const jwk = checkJwk(name, key, KEY_TYPES[details.family], use);
+    return parse(name, () =>
+      jwk.d === undefined
+        ? createPublicKey({ key: jwk, format: "jwk" })
+        : createPrivateKey({ key: jwk, format: "jwk" }),
+    );
+  }
+  const pem = typeof key === "string" ? key : Buffer.from(key).toString("latin1");
+  if (!pem.includes("-----BEGIN")) {
+    throw new AshlarError("E_JWT_KEY", `${name} needs a key in PEM or JWK form, or a KeyObject.`);
+  }
+  return parse(name, () => (pem.includes("PRIVATE KEY-----") ? createPrivateKey(pem) : createPublicKey(pem)));
+}
+
+function parse(name: JwtAlgorithm, read: () => KeyObject): KeyObject {
+  try {
+    return read();
+  } catch {
+    // The cause is left out: it could quote the key.
+    throw new AshlarError("E_JWT_KEY", `The key for ${name} could not be read, or has a passphrase.`);
+  }
+}
+
+function checkPair(name: JwtAlgorithm, details: PairAlgorithm, pair: KeyObject): void {
+  const problem =
+    details.family === "rsa"
+      ? rsaProblem(details, pair)
+      : details.family === "ecdsa"
+        ? curveProblem(details.curve, pair)
+        : edwardsProblem(pair);
+  if (problem !== null) throw new AshlarError("E_JWT_KEY", `The key for ${name} does not fit: ${problem}`);
+}
+
+function curveProblem(curve: string, pair: KeyObject): string | null {
+  if (pair.asymmetricKeyType !== "ec") return "it is not an elliptic curve key.";
+  if (pair.asymmetricKeyDetails?.namedCurve !== curve) return `its curve is not ${curve}.`;
+  return null;
+}
+
+function edwardsProblem(pair: KeyObject): string | null {
+  const type = pair.asymmetricKeyType;
+  return type === "ed25519" || type === "ed448" ? null : "it is neither an Ed25519 nor an Ed448 key.";
+}
+
+function rsaProblem(details: RsaAlgorithm, pair: KeyObject): string | null {
+  const type = pair.asymmetricKeyType;
+  if (type !== "rsa" && !(type === "rsa-pss" && details.scheme === "pss"))
+    return "it is not an RSA key, or one for another scheme.";
+  const { modulusLength, publicExponent, hashAlgorithm, mgf1HashAlgorithm, saltLength } =
+    pair.asymmetricKeyDetails ?? {};
+  if (modulusLength === undefined || modulusLength < SMALLEST_MODULUS) {
+    return `its modulus has ${modulusLength ?? 0} bits, and ${SMALLEST_MODULUS} are the least.`;
+  }
+  if (publicExponent === undefined || publicExponent < 3n || publicExponent % 2n === 0n) {
+    return "its public exponent is not an odd number from 3 on.";
+  }
+  // A key of the type RSASSA-PSS can name the only parameters that it may be used with (RFC 4055 §3.1).
+  if (hashAlgorithm !== undefined && (hashAlgorithm !== details.hash || mgf1HashAlgorithm !== details.hash)) {
+    return `it is bound to the hash ${hashAlgorithm}.`;
+  }
+  if (saltLength !== undefined && saltLength > details.hashBytes) return "it asks for a longer salt.";
+  if (type === "rsa" && hasRocaFingerprint(pair)) return "it comes from a generator with known flaws (ROCA).";
+  return null;
+}
+
+/**
+ * Whether a modulus carries the fingerprint of keys that can be factored (CVE-2017-15361): modulo every small prime it
+ * is a power of 65537. Of keys made by others, one in 100 million does so by chance.
+ */
+function hasRocaFingerprint(pair: KeyObject): boolean {
+  const { n } = pair.export({ format: "jwk" });
+  const modulus = BigInt(`0x${Buffer.from(n ?? "", "base64url").toString("hex")}`);
+  return SMALL_PRIMES.every((prime) => isPowerOf65537(Number(modulus % BigInt(prime)), prime));
+}
+
+const SMALL_PRIMES: readonly number[] = [11, 13, 17, 19, 37, 53, 61, 71, 73, 79, 97, 103, 107, 109, 127, 151, 157];
+
+function isPowerOf65537(remainder: number, prime: number): boolean {
+  let power = 1;
+  do {
+    if (power === remainder) return true;
+    power = (power * 65537) % prime;
+  } while (power !== 1);
+  return false;
+}

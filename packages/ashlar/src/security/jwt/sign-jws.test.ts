@@ -1,0 +1,67 @@
+import { createHmac, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { JwtAlgorithm } from "./algorithms.ts";
+import { createSigningKey, createVerificationKey } from "./keys.ts";
+import { signJws } from "./sign-jws.ts";
+import { verifyJws } from "./verify-jws.ts";
+
+const SECRET = randomBytes(64);
+const KEY = createSigningKey("HS256", SECRET);
+
+function segment(text: string): string {
+  return Buffer.from(text).toString("base64url");
+}
+
+describe("signing a JWS", () => {
+  test("the three parts are header, payload and the signature of both", () => {
+    const input = `${segment('{"alg":"HS256","typ":"note","kid":"k1"}')}.${segment("dämon")}`;
+    const expected = `${input}.${createHmac("sha256", SECRET).update(input).digest("base64url")}`;
+    expect(signJws("dämon", KEY, { typ: "note", kid: "k1" })).toBe(expected);
+    expect(signJws(Buffer.from("dämon"), KEY, { typ: "note", kid: "k1" })).toBe(expected);
+  });
+
+  test("the header is the algorithm alone where nothing is added, and the payload may be empty", () => {
+    expect(signJws("", KEY).startsWith(`${segment('{"alg":"HS256"}')}..`)).toBe(true);
+  });
+
+  test("S5 what would change the algorithm or how a token is read cannot be put into the header", () => {
+    const polluting = JSON.parse('{"__proto__":{"a":1}}') as Record<string, unknown>;
+    for (const header of [
+      { alg: "none" },
+      { alg: "HS256" },
+      { crit: ["exp"] },
+      { crit: null },
+      { b64: false },
+      polluting,
+    ]) {
+      expect(() => signJws("x", KEY, header)).toThrow(expect.objectContaining({ code: "E_JWT_CLAIMS" }));
+    }
+  });
+
+  test("a header that is no plain object, or cannot be written, is refused", () => {
+    const circular: Record<string, unknown> = {};
+    circular.self = circular;
+    for (const header of [null, [], new Map(), "kid", circular, { size: 1n }]) {
+      expect(() => signJws("x", KEY, header as Record<string, unknown>)).toThrow(
+        expect.objectContaining({ code: "E_JWT_CLAIMS" }),
+      );
+    }
+  });
+
+  test.each<[JwtAlgorithm, () => { privateKey: KeyObject; publicKey: KeyObject }, number]>([
+    ["RS256", () => generateKeyPairSync("rsa", { modulusLength: 2048 }), 256],
+    ["PS384", () => generateKeyPairSync("rsa", { modulusLength: 2048 }), 256],
+    ["ES256", () => generateKeyPairSync("ec", { namedCurve: "P-256" }), 64],
+    ["ES384", () => generateKeyPairSync("ec", { namedCurve: "P-384" }), 96],
+    ["ES512", () => generateKeyPairSync("ec", { namedCurve: "P-521" }), 132],
+    ["EdDSA", () => generateKeyPairSync("ed25519"), 64],
+    ["EdDSA", () => generateKeyPairSync("ed448"), 114],
+  ])("%s makes a signature of its own length, which verifies", (algorithm, generate, bytes) => {
+    const { privateKey, publicKey } = generate();
+    const token = signJws("payload", createSigningKey(algorithm, privateKey));
+    expect(Buffer.from(token.split(".")[2] ?? "", "base64url")).toHaveLength(bytes);
+    const verified = verifyJws(token, createVerificationKey(algorithm, publicKey));
+    expect(verified.header).toEqual({ alg: algorithm });
+    expect(Buffer.from(verified.payload).toString()).toBe("payload");
+  });
+});

@@ -1,0 +1,164 @@
+import { createHmac, randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import { setClock } from "../../support/index.ts";
+import { JwtError } from "./errors.ts";
+import { createSigningKey, createVerificationKey } from "./keys.ts";
+import { signJwt } from "./sign-jwt.ts";
+import { tryVerifyJwt, verifyJwt } from "./verify-jwt.ts";
+import type { JwtVerifyOptions } from "./verify-options.ts";
+
+const SECRET = randomBytes(64);
+const SIGNING = createSigningKey("HS512", SECRET);
+const KEY = createVerificationKey("HS512", SECRET);
+const NOW = 1_700_000_000;
+const AT = { clock: () => NOW };
+
+function segment(text: string | Uint8Array): string {
+  return Buffer.from(text as string).toString("base64url");
+}
+
+/** Signs a header and claims as they are written, however wrong. */
+function forge(claims: string | Uint8Array, header = '{"alg":"HS512","typ":"JWT"}'): string {
+  const input = `${segment(header)}.${segment(claims)}`;
+  return `${input}.${createHmac("sha512", SECRET).update(input).digest("base64url")}`;
+}
+
+afterEach(() => setClock(null));
+
+describe("verifying a JWT", () => {
+  test("the claims of a valid token are handed out, by both functions alike", () => {
+    const claims = { sub: "1", iat: NOW, exp: NOW + 60, jti: "x", aud: ["a"], deep: { list: [1, "é😀", null] } };
+    const token = signJwt(claims, SIGNING);
+    expect(tryVerifyJwt(token, KEY, AT)).toEqual({ claims });
+    expect(verifyJwt(token, KEY, AT)).toEqual(claims);
+    expect(verifyJwt(token, [KEY], AT)).toEqual(claims);
+  });
+
+  test("a refused token gives the reason in one and an error with the reason in the other", () => {
+    const token = signJwt({ sub: "1", exp: NOW }, SIGNING, { now: NOW - 5 });
+    expect(tryVerifyJwt(token, KEY, AT)).toEqual({ failure: "expired" });
+    expect(() => verifyJwt(token, KEY, AT)).toThrow(
+      expect.objectContaining({ code: "E_JWT_INVALID", reason: "expired" }),
+    );
+  });
+
+  test("without options the framework's clock counts, and the type is JWT", () => {
+    const token = signJwt({ exp: NOW + 10 }, SIGNING, { now: NOW });
+    setClock(() => (NOW + 9.999) * 1000);
+    expect(tryVerifyJwt(token, KEY)).toEqual({ claims: { exp: NOW + 10, iat: NOW } });
+    setClock(() => (NOW + 10) * 1000);
+    expect(tryVerifyJwt(token, KEY)).toEqual({ failure: "expired" });
+  });
+
+  test("the type must be the expected one to the letter, in the usual header and in any other", () => {
+    const typed = (typ?: unknown) => forge("{}", JSON.stringify({ typ, alg: "HS512" }));
+    expect(tryVerifyJwt(typed("JWT"), KEY)).toEqual({ claims: {} });
+    for (const typ of ["jwt", "JOSE", "at+jwt", "application/jwt", "", null, 1, ["JWT"], undefined]) {
+      expect(tryVerifyJwt(typed(typ), KEY)).toEqual({ failure: "type" });
+      expect(tryVerifyJwt(typed(typ), KEY, { typ: null })).toEqual({ claims: {} });
+    }
+    expect(tryVerifyJwt(typed("at+jwt"), KEY, { typ: "at+jwt" })).toEqual({ claims: {} });
+    expect(tryVerifyJwt(forge("{}"), KEY, { typ: "at+jwt" })).toEqual({ failure: "type" });
+  });
+
+  test("the size limit reaches both ways", () => {
+    const token = signJwt({ text: "x".repeat(20_000) }, SIGNING, { now: NOW });
+    expect(tryVerifyJwt(token, KEY, AT)).toEqual({ failure: "too_large" });
+    expect(tryVerifyJwt(token, KEY, { ...AT, maxBytes: 40_000 })).toEqual({
+      claims: { text: "x".repeat(20_000), iat: NOW },
+    });
+  });
+
+  test("U+FFFD that was meant is taken, and what is no UTF-8 is not", () => {
+    expect(tryVerifyJwt(forge('{"sub":"\uFFFD"}'), KEY)).toEqual({ claims: { sub: "\uFFFD" } });
+    for (const bytes of [[0x80], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82]]) {
+      const text = Buffer.concat([Buffer.from('{"sub":"'), Buffer.from(bytes), Buffer.from('"}')]);
+      expect(tryVerifyJwt(forge(text), KEY)).toEqual({ failure: "malformed" });
+    }
+  });
+
+  test("JSON nested as deep as the size allows breaks nothing", () => {
+    const deep = `{"a":${"[".repeat(2500)}${"]".repeat(2500)},"\\u0062":1}`;
+    expect(tryVerifyJwt(forge(deep), KEY)).toHaveProperty("claims.b", 1);
+    const nested = `{"__proto":${'{"a":'.repeat(900)}{"__proto__":1}${"}".repeat(900)}}`;
+    expect(tryVerifyJwt(forge(nested), KEY)).toEqual({ failure: "malformed" });
+  });
+});
+
+describe("S9 options that cannot be meant", () => {
+  const token = signJwt({}, SIGNING);
+  const wrong: Record<keyof JwtVerifyOptions & string, unknown[]> | Record<string, unknown[]> = {
+    clockSkewSeconds: [-1, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, "5", null],
+    maxBytes: [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "8192", null],
+    issuer: ["", null, 5, ["a"]],
+    audience: ["", null, 5, ["a"]],
+    typ: ["", 5, ["JWT"]],
+  };
+
+  test.each(Object.entries(wrong))("S9 %s", (name, values) => {
+    for (const value of values) {
+      for (const verify of [verifyJwt, tryVerifyJwt]) {
+        expect(() => verify(token, KEY, { [name]: value })).toThrow(
+          expect.objectContaining({ code: "E_INVALID_CONFIGURATION", message: expect.stringContaining(name) }),
+        );
+      }
+    }
+  });
+});
+
+describe("any input", () => {
+  const valid = signJwt({ sub: "1", exp: NOW + 60 }, SIGNING, { now: NOW });
+  const part = fc.oneof(
+    fc.string({ unit: fc.constantFrom(..."ABCDEFabcdef0123456789-_"), maxLength: 60 }),
+    fc.json().map(segment),
+    fc.uint8Array({ maxLength: 60 }).map(segment),
+    fc.constantFrom(...valid.split("."), segment('{"alg":"HS512"}'), segment('{"alg":"none"}'), ""),
+    fc.string({ unit: "binary", maxLength: 20 }),
+  );
+  const shaped = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join("."));
+  const edited = fc
+    .tuple(
+      fc.nat(valid.length),
+      fc.nat(3),
+      fc.oneof(fc.string({ maxLength: 3 }), fc.string({ unit: "binary", maxLength: 3 })),
+    )
+    .map(([at, cut, text]) => valid.slice(0, at) + text + valid.slice(at + cut));
+  const claims = fc
+    .oneof(
+      fc.json(),
+      fc
+        .dictionary(fc.constantFrom("exp", "nbf", "iat", "sub", "aud", "__proto__"), fc.jsonValue())
+        .map((value) => JSON.stringify(value)),
+    )
+    .map((json) => forge(json));
+
+  test("is verified or refused: one function throws nothing, the other nothing but a JwtError, and they agree", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.string({ unit: "binary" }), shaped, edited, claims), (token) => {
+        const outcome = tryVerifyJwt(token, KEY, AT);
+        if ("claims" in outcome) {
+          expect(verifyJwt(token, KEY, AT)).toEqual(outcome.claims);
+          return;
+        }
+        try {
+          verifyJwt(token, KEY, AT);
+          expect.unreachable("one function refused what the other accepted");
+        } catch (error) {
+          expect(error).toBeInstanceOf(JwtError);
+          expect((error as JwtError).reason).toBe(outcome.failure);
+        }
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  test("S6 no text but the token itself is accepted in its place", () => {
+    fc.assert(
+      fc.property(edited, (token) => {
+        expect("claims" in tryVerifyJwt(token, KEY, AT)).toBe(token === valid);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});

@@ -1,0 +1,59 @@
+import { nowInSeconds } from "../../support/index.ts";
+import { brokenRule, hasClaimTypes, type JwtClaims } from "./claims.ts";
+import { openJws } from "./compact.ts";
+import { JwtError, type JwtFailure } from "./errors.ts";
+import { parseObjectSegment } from "./json.ts";
+import type { VerificationKey } from "./keys.ts";
+import { checkVerifyOptions, type JwtVerifyOptions, maxBytesOf } from "./verify-options.ts";
+
+/** The claims of a valid token, or why it was refused. */
+export type JwtVerification = { readonly claims: JwtClaims } | { readonly failure: JwtFailure };
+
+const NO_OPTIONS: JwtVerifyOptions = Object.freeze({});
+
+/**
+ * Verifies a JWT (RFC 7519 §7.2) and hands the outcome out instead of throwing; what the path of a request uses.
+ *
+ * Size, shape, header and algorithm come first, then the signature, and only then are the claims read: their types, then
+ * subject, issuer, audience, and at last the times.
+ *
+ * @param token what the caller presented, whatever it is
+ * @param keys one key, or several while keys are exchanged: any of them may have signed
+ * @throws `E_JWT_KEY`, `E_INVALID_CONFIGURATION` where the keys or options cannot be used; nothing for any token
+ */
+export function tryVerifyJwt(
+  token: string,
+  keys: VerificationKey | readonly VerificationKey[],
+  options: JwtVerifyOptions = NO_OPTIONS,
+): JwtVerification {
+  checkVerifyOptions(options);
+  const opened = openJws(token, keys, maxBytesOf(options));
+  if (typeof opened === "string") return { failure: opened };
+  const typ = options.typ === undefined ? "JWT" : options.typ;
+  if (typ !== null && opened.header.typ !== typ) return { failure: "type" };
+  const claims = parseObjectSegment(opened.payload);
+  if (claims === null) return { failure: "malformed" };
+  if (!hasClaimTypes(claims)) return { failure: "claims" };
+  const failure = brokenRule(claims, options, options.clock === undefined ? nowInSeconds() : options.clock());
+  return failure === null ? { claims } : { failure };
+}
+
+/**
+ * Verifies a JWT (RFC 7519 §7.2) as {@link tryVerifyJwt} does.
+ *
+ * ```ts
+ * const claims = verifyJwt(token, createVerificationKey("HS512", secret), { issuer: "https://shop.example" });
+ * ```
+ *
+ * @throws {@link JwtError} (`E_JWT_INVALID`) where the token is not valid; `E_JWT_KEY`, `E_INVALID_CONFIGURATION` where
+ *   the keys or options cannot be used
+ */
+export function verifyJwt(
+  token: string,
+  keys: VerificationKey | readonly VerificationKey[],
+  options: JwtVerifyOptions = NO_OPTIONS,
+): JwtClaims {
+  const outcome = tryVerifyJwt(token, keys, options);
+  if ("failure" in outcome) throw new JwtError(outcome.failure);
+  return outcome.claims;
+}

@@ -1,0 +1,101 @@
+import { createHmac } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { createSigningKey, createVerificationKey, signJwt, tryVerifyJwt } from "./jwt/index.ts";
+import { deriveKey, deriveKeys, type KeyPurpose } from "./keys.ts";
+import { Sealer } from "./sealer.ts";
+import { Signer } from "./signer.ts";
+
+const SECRET = "yH3tq0pWm5cR8vK1uZ6xJ9bN4dF7gA2s-LeQoTiXwBkM";
+const PURPOSES: readonly KeyPurpose[] = [
+  "api-token",
+  "email-verification",
+  "password-reset",
+  "session",
+  "csrf",
+  "signed-url",
+  "route-parameter",
+  "cookie",
+];
+
+/** HKDF-SHA256 with an empty salt, as RFC 5869 §2 has it, for one block. */
+function hkdf(secret: string, info: string): Buffer {
+  const extracted = createHmac("sha256", Buffer.alloc(32)).update(secret).digest();
+  return createHmac("sha256", extracted).update(`${info}\x01`).digest();
+}
+
+describe("deriveKey", () => {
+  test("it is HKDF-SHA256 with the purpose as the label", () => {
+    expect(deriveKey(SECRET, "cookie").export()).toEqual(hkdf(SECRET, "ashlar/1/cookie"));
+  });
+
+  test("S8 each purpose has a key of its own, and none is the secret", () => {
+    const keys = new Set(PURPOSES.map((purpose) => deriveKey(SECRET, purpose).export().toString("hex")));
+    keys.add(Buffer.from(SECRET).toString("hex"));
+    expect(keys.size).toBe(PURPOSES.length + 1);
+  });
+
+  test("the same secret and purpose give the same key in every process", () => {
+    expect(deriveKey(SECRET, "session").equals(deriveKey(SECRET, "session"))).toBe(true);
+  });
+
+  test("a key does not show itself when it is logged", () => {
+    expect(JSON.stringify(deriveKey(SECRET, "session"))).toBe("{}");
+  });
+
+  test("S12 a weak secret gives no key, and is not shown", () => {
+    expect(() => deriveKey("hunter2", "session")).toThrow(
+      expect.objectContaining({ code: "E_WEAK_SECRET", message: expect.not.stringContaining("hunter2") }),
+    );
+  });
+
+  test("the current secret's key comes first, then those of the previous ones", () => {
+    const previous = `${SECRET}-previous`;
+    const keys = deriveKeys(SECRET, [previous], "csrf");
+    expect(keys.map((key) => key.export())).toEqual([
+      deriveKey(SECRET, "csrf").export(),
+      deriveKey(previous, "csrf").export(),
+    ]);
+  });
+});
+
+describe("purposes", () => {
+  const pairs = PURPOSES.flatMap((made) => PURPOSES.map((used) => [made, used] as const));
+
+  test("S8 a signed value of one purpose is refused by every other", () => {
+    for (const [made, used] of pairs) {
+      const token = new Signer(SECRET, made).sign("1", { expiresInSeconds: 60 });
+      expect([made, used, new Signer(SECRET, used).verify(token)]).toEqual([made, used, made === used ? "1" : null]);
+    }
+  });
+
+  test("S8 a sealed value of one purpose is refused by every other", () => {
+    for (const [made, used] of pairs) {
+      const sealed = new Sealer(SECRET, made).seal("name", "1");
+      const opened = new Sealer(SECRET, used).open("name", sealed, 60);
+      expect([made, used, opened]).toEqual([made, used, made === used ? "1" : null]);
+    }
+  });
+
+  test("S8 a signed value is no sealed one, and a sealed one is no signed one", () => {
+    for (const purpose of PURPOSES) {
+      const signer = new Signer(SECRET, purpose);
+      const sealer = new Sealer(SECRET, purpose);
+      expect(sealer.open("name", signer.sign("1"), 60)).toBeNull();
+      expect(signer.verify(sealer.seal("name", "1"))).toBeNull();
+    }
+  });
+
+  test("S8 with one secret for all, an API token is no signed value, and a signed value is no API token", () => {
+    const token = signJwt({ sub: "1" }, createSigningKey("HS256", SECRET));
+    const keys = createVerificationKey("HS256", SECRET);
+    expect(tryVerifyJwt(token, keys, {})).toMatchObject({ claims: { sub: "1" } });
+    for (const purpose of PURPOSES) {
+      const signer = new Signer(SECRET, purpose);
+      const sealer = new Sealer(SECRET, purpose);
+      expect(signer.verify(token)).toBeNull();
+      expect(sealer.open("name", token, 60)).toBeNull();
+      expect(tryVerifyJwt(signer.sign("1", { expiresInSeconds: 60 }), keys, {})).toHaveProperty("failure");
+      expect(tryVerifyJwt(sealer.seal("name", "1"), keys, {})).toHaveProperty("failure");
+    }
+  });
+});

@@ -1,0 +1,77 @@
+/** The three variants of Argon2 (RFC 9106). */
+export type Argon2Variant = "argon2d" | "argon2i" | "argon2id";
+
+/** What an Argon2 hash costs. */
+export interface Argon2Parameters {
+  readonly variant: Argon2Variant;
+  /** Memory in KiB. */
+  readonly memory: number;
+  /** Passes over the memory. */
+  readonly passes: number;
+  /** Lanes. */
+  readonly parallelism: number;
+  /** Length of the result in bytes. */
+  readonly tagBytes: number;
+}
+
+/** An Argon2 hash taken apart. */
+export interface Argon2Hash {
+  readonly parameters: Argon2Parameters;
+  readonly salt: Buffer;
+  readonly tag: Buffer;
+}
+
+/**
+ * What is verified at most. Parameters stand in the hash, so whoever can write one row of a table could otherwise make
+ * each login take all memory, or all day. The bounds leave room for all that is in use: 256 MiB, 16 passes, 16 lanes.
+ */
+const MAX_MEMORY = 262_144;
+const MAX_PASSES = 16;
+const MAX_PARALLELISM = 16;
+const MIN_SALT_BYTES = 8;
+const MAX_SALT_BYTES = 64;
+/** A planted tag of a few bytes would be met by many a password. */
+const MIN_TAG_BYTES = 16;
+const MAX_TAG_BYTES = 64;
+const MAX_LENGTH = 256;
+
+const PHC =
+  /^\$(argon2d|argon2i|argon2id)\$v=19\$m=([1-9]\d{0,5}),t=([1-9]\d?),p=([1-9]\d?)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+
+function encode(bytes: Buffer): string {
+  return bytes.toString("base64").replace(/=+$/, "");
+}
+
+function decode(text: string, min: number, max: number): Buffer | null {
+  const bytes = Buffer.from(text, "base64");
+  return encode(bytes) === text && bytes.length >= min && bytes.length <= max ? bytes : null;
+}
+
+/** Writes an Argon2 hash (version 1.3) as a PHC string: `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`. */
+export function formatPhc({ parameters, salt, tag }: Argon2Hash): string {
+  const { variant, memory, passes, parallelism } = parameters;
+  return `$${variant}$v=19$m=${memory},t=${passes},p=${parallelism}$${encode(salt)}$${encode(tag)}`;
+}
+
+/**
+ * Takes an Argon2 PHC string apart: version 1.3, parameters in the order `m`, `t`, `p`, canonical base64.
+ *
+ * @returns `null` where it is anything else, or where its parameters are beyond what is verified: 256 MiB, 16 passes, 16
+ * lanes, a salt of 8 to 64 bytes, a tag of 16 to 64 bytes
+ */
+export function parsePhc(text: string): Argon2Hash | null {
+  if (text.length > MAX_LENGTH) return null;
+  const match = PHC.exec(text);
+  if (match === null) return null;
+  const [, variant, m, t, p, encodedSalt, encodedTag] = match as unknown as [string, Argon2Variant, ...string[]];
+  const memory = Number(m);
+  const passes = Number(t);
+  const parallelism = Number(p);
+  if (memory > MAX_MEMORY || passes > MAX_PASSES || parallelism > MAX_PARALLELISM) return null;
+  // RFC 9106 §3.1: at least 8 KiB for each lane.
+  if (memory < 8 * parallelism) return null;
+  const salt = decode(encodedSalt!, MIN_SALT_BYTES, MAX_SALT_BYTES);
+  const tag = decode(encodedTag!, MIN_TAG_BYTES, MAX_TAG_BYTES);
+  if (salt === null || tag === null) return null;
+  return { parameters: { variant, memory, passes, parallelism, tagBytes: tag.length }, salt, tag };
+}

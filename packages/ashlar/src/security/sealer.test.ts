@@ -1,0 +1,137 @@
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import { setClock } from "../support/index.ts";
+import { Sealer } from "./sealer.ts";
+import { generateSecret } from "./secrets.ts";
+
+const SECRET = generateSecret();
+const sealer = new Sealer(SECRET, "cookie");
+const START = Date.UTC(2026, 0, 1);
+
+afterEach(() => setClock(null));
+
+/** Any code points, lone surrogates among them. */
+const anyText = fc.array(fc.nat(0x10ffff), { maxLength: 12 }).map((codes) => String.fromCodePoint(...codes));
+
+describe("sealing", () => {
+  test("S23 what was sealed opens to the same text", () => {
+    fc.assert(
+      fc.property(anyText, fc.string(), (value, name) => {
+        fc.pre(value.isWellFormed());
+        expect(sealer.open(name, sealer.seal(name, value), 60)).toBe(value);
+      }),
+    );
+  });
+
+  test("S23 a sealed value shows neither the value nor that two are alike", () => {
+    const sealed = Array.from({ length: 100 }, () => sealer.seal("name", "secret value"));
+    expect(new Set(sealed).size).toBe(100);
+    expect(Buffer.from(sealed[0]!, "base64url").includes("secret")).toBe(false);
+    expect(sealed[0]).toMatch(/^[A-Za-z0-9_-]+$/);
+  });
+
+  test("a value of 3000 bytes fits a cookie", () => {
+    expect(sealer.seal("name", "x".repeat(3000)).length).toBeLessThan(4096);
+  });
+
+  test("8192 bytes can be sealed, and open; one more cannot", () => {
+    const value = "é".repeat(4096);
+    expect(sealer.open("name", sealer.seal("name", value), 60)).toBe(value);
+    expect(() => sealer.seal("name", `${value}a`)).toThrow(expect.objectContaining({ code: "E_INVALID_VALUE" }));
+  });
+
+  test("text that is not well-formed is refused: it would open as another text", () => {
+    expect(() => sealer.seal("name", "\udc00")).toThrow(expect.objectContaining({ code: "E_INVALID_VALUE" }));
+  });
+
+  test("S12 a sealer with a weak secret cannot be made", () => {
+    expect(() => new Sealer("weak", "cookie")).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
+  });
+});
+
+describe("opening", () => {
+  test("S23 a value opens under its own name alone", () => {
+    const sealed = sealer.seal("cart", "1");
+    expect(sealer.open("cart", sealed, 60)).toBe("1");
+    for (const name of ["", "car", "carts", "Cart", "cart\0", "cookie\0cart"]) {
+      expect(sealer.open(name, sealed, 60)).toBeNull();
+    }
+  });
+
+  test("S23 a value opens until it is as old as the limit", () => {
+    setClock(() => START);
+    const sealed = sealer.seal("name", "1");
+    setClock(() => START + 59_999);
+    expect(sealer.open("name", sealed, 60)).toBe("1");
+    setClock(() => START + 60_000);
+    expect(sealer.open("name", sealed, 60)).toBeNull();
+    expect(sealer.open("name", sealed, 61)).toBe("1");
+  });
+
+  test("S23 a value from the future opens within a minute of skew", () => {
+    setClock(() => START);
+    const sealed = sealer.seal("name", "1");
+    setClock(() => START - 60_000);
+    expect(sealer.open("name", sealed, 60)).toBe("1");
+    setClock(() => START - 60_001);
+    expect(sealer.open("name", sealed, 60)).toBeNull();
+  });
+
+  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("S9 an age limit of %d is refused", (seconds) => {
+    expect(() => sealer.open("name", sealer.seal("name", "1"), seconds)).toThrow(
+      expect.objectContaining({ code: "E_INVALID_CONFIGURATION" }),
+    );
+  });
+
+  test("S23 no bit of a sealed value can be changed", () => {
+    const bytes = Buffer.from(sealer.seal("name", "value"), "base64url");
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const changed = Buffer.from(bytes);
+      changed[bit >> 3]! ^= 1 << (bit & 7);
+      expect(sealer.open("name", changed.toString("base64url"), 60)).toBeNull();
+    }
+  });
+
+  test("S23 a sealed value cut short or made longer does not open", () => {
+    const sealed = sealer.seal("name", "value");
+    for (let length = 0; length < sealed.length; length++) {
+      expect(sealer.open("name", sealed.slice(0, length), 60)).toBeNull();
+    }
+    for (const tail of ["A", "AAAA", "=", ".", "\n", " "]) expect(sealer.open("name", sealed + tail, 60)).toBeNull();
+  });
+
+  test("S23 what was never sealed is absent, and never raw", () => {
+    const garbage = fc.oneof(
+      anyText,
+      fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString("base64url")),
+    );
+    fc.assert(
+      fc.property(garbage, (text) => {
+        expect(sealer.open("name", text, 60)).toBeNull();
+      }),
+    );
+    expect(sealer.open("name", "A".repeat(20_000), 60)).toBeNull();
+  });
+
+  test("S23 a sealed value in another spelling does not open", () => {
+    const sealed = sealer.seal("name", "12");
+    const padded = Buffer.from(sealed, "base64url").toString("base64");
+    expect(padded).not.toBe(sealed);
+    expect(sealer.open("name", padded, 60)).toBeNull();
+  });
+});
+
+describe("rotation", () => {
+  const next = generateSecret();
+
+  test("what a previous secret sealed still opens; the first secret seals", () => {
+    const rotated = new Sealer(next, "cookie", { previousSecrets: [SECRET] });
+    expect(rotated.open("name", sealer.seal("name", "1"), 60)).toBe("1");
+    expect(new Sealer(next, "cookie").open("name", rotated.seal("name", "1"), 60)).toBe("1");
+    expect(sealer.open("name", rotated.seal("name", "1"), 60)).toBeNull();
+  });
+
+  test("what a secret sealed that is no longer listed does not open", () => {
+    expect(new Sealer(next, "cookie").open("name", sealer.seal("name", "1"), 60)).toBeNull();
+  });
+});

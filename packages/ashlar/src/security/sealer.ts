@@ -1,0 +1,111 @@
+import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from "node:crypto";
+import { AshlarError, now } from "../support/index.ts";
+import { decodeBase64Url, decodeUtf8 } from "./base64url.ts";
+import { deriveKeys, type KeyPurpose } from "./keys.ts";
+import type { RotationOptions } from "./signer.ts";
+
+const CIPHER = "aes-256-gcm";
+const SALT_BYTES = 12;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const TIME_BYTES = 6;
+const MAX_VALUE_BYTES = 8192;
+const OVERHEAD_BYTES = SALT_BYTES + IV_BYTES + TIME_BYTES + TAG_BYTES;
+const MAX_SEALED_LENGTH = Math.ceil(((MAX_VALUE_BYTES + OVERHEAD_BYTES) * 4) / 3);
+/** How far ahead another machine's clock may be. */
+const CLOCK_SKEW_MS = 60_000;
+
+/**
+ * Seals values so that a browser can keep them without reading or changing them: AES-256-GCM (NIST SP 800-38D), bound
+ * to a purpose and a name, with the time of issue inside.
+ *
+ * Each value is encrypted with a key of its own, derived from the purpose's key and 12 random bytes: with random
+ * initialisation vectors under one key, GCM would be safe for no more than 2³² values.
+ */
+export class Sealer {
+  readonly #keys: readonly [KeyObject, ...KeyObject[]];
+  readonly #purpose: KeyPurpose;
+
+  /**
+   * @param secret at least 32 bytes of randomness, as text
+   * @param purpose what the values are for; another purpose's values do not open
+   * @throws `E_WEAK_SECRET`
+   */
+  constructor(secret: string, purpose: KeyPurpose, options: RotationOptions = {}) {
+    this.#keys = deriveKeys(secret, options.previousSecrets ?? [], purpose);
+    this.#purpose = purpose;
+  }
+
+  /**
+   * Seals a value under a name; it opens under that name alone.
+   *
+   * @param name such as the name of the cookie that will carry it
+   * @param value well-formed text of at most 8192 bytes in UTF-8
+   * @returns URL-safe text, longer than the value by a third and some 60 characters
+   * @throws `E_INVALID_VALUE` where the value is larger or not well-formed
+   */
+  seal(name: string, value: string): string {
+    if (!value.isWellFormed() || Buffer.byteLength(value) > MAX_VALUE_BYTES) {
+      throw new AshlarError(
+        "E_INVALID_VALUE",
+        `A value to seal is well-formed text of at most ${MAX_VALUE_BYTES} bytes.`,
+      );
+    }
+    const salt = randomBytes(SALT_BYTES);
+    const iv = randomBytes(IV_BYTES);
+    const issued = Buffer.alloc(TIME_BYTES);
+    issued.writeUIntBE(now(), 0, TIME_BYTES);
+    const cipher = createCipheriv(CIPHER, messageKey(this.#keys[0], salt), iv, { authTagLength: TAG_BYTES });
+    cipher.setAAD(this.#boundTo(name));
+    const sealed = [salt, iv, cipher.update(issued), cipher.update(value, "utf8"), cipher.final(), cipher.getAuthTag()];
+    return Buffer.concat(sealed).toString("base64url");
+  }
+
+  /**
+   * Opens a sealed value.
+   *
+   * @param name the name it was sealed under
+   * @param sealed what came back
+   * @param maxAgeSeconds how old it may be, in seconds; finite and above 0
+   * @returns the value, or `null` where it was altered, is too old, or was not sealed here under this name
+   * @throws `E_INVALID_CONFIGURATION` where `maxAgeSeconds` is not a finite number above 0
+   */
+  open(name: string, sealed: string, maxAgeSeconds: number): string | null {
+    if (!(maxAgeSeconds > 0 && maxAgeSeconds < Number.POSITIVE_INFINITY)) {
+      throw new AshlarError("E_INVALID_CONFIGURATION", "The age limit of a sealed value is a finite number above 0.");
+    }
+    if (sealed.length > MAX_SEALED_LENGTH) return null;
+    const bytes = decodeBase64Url(sealed);
+    if (bytes === null || bytes.length < OVERHEAD_BYTES) return null;
+    const plain = this.#decrypt(bytes, this.#boundTo(name));
+    if (plain === null) return null;
+    const age = now() - plain.readUIntBE(0, TIME_BYTES);
+    if (age >= maxAgeSeconds * 1000 || age < -CLOCK_SKEW_MS) return null;
+    return decodeUtf8(plain.subarray(TIME_BYTES));
+  }
+
+  #decrypt(bytes: Buffer, boundTo: Buffer): Buffer | null {
+    const salt = bytes.subarray(0, SALT_BYTES);
+    const iv = bytes.subarray(SALT_BYTES, SALT_BYTES + IV_BYTES);
+    for (const key of this.#keys) {
+      const decipher = createDecipheriv(CIPHER, messageKey(key, salt), iv, { authTagLength: TAG_BYTES });
+      decipher.setAAD(boundTo).setAuthTag(bytes.subarray(-TAG_BYTES));
+      const plain = decipher.update(bytes.subarray(SALT_BYTES + IV_BYTES, -TAG_BYTES));
+      try {
+        // No byte of what was decrypted is looked at before the tag has been checked.
+        return Buffer.concat([plain, decipher.final()]);
+      } catch {
+        // The tag does not fit this key; an older one may have sealed it.
+      }
+    }
+    return null;
+  }
+
+  #boundTo(name: string): Buffer {
+    return Buffer.from(`${this.#purpose}\0${name}`);
+  }
+}
+
+function messageKey(key: KeyObject, salt: Buffer): Buffer {
+  return createHmac("sha256", key).update(salt).digest();
+}

@@ -1,0 +1,54 @@
+import { Edge, EdgeError, Template } from "edge.js";
+
+/** A failure inside a template, at the place where it was written. */
+export class TemplateFailure extends Error {
+  readonly file: string;
+  readonly line: number;
+
+  constructor(message: string, file: string, line: number, cause: unknown) {
+    super(message, { cause });
+    this.file = file;
+    this.line = line;
+  }
+}
+
+/** Edge's template, but what was thrown inside it stays reachable as the cause of the failure. */
+class TracedTemplate extends Template {
+  override reThrow(error: unknown, file: string, line: number): never {
+    // A partial's failure passes through those that include it: the innermost place is the right one.
+    if (error instanceof TemplateFailure || error instanceof EdgeError) throw error;
+    const message = error instanceof Error ? error.message.replace(/\bstate\./, "") : String(error);
+    throw new TemplateFailure(message, file, line, error);
+  }
+}
+
+/** The template engine, as the views need it. */
+export interface Engine {
+  mount(name: string, directory: string): void;
+  /** Renders a template; `shared` reaches its components too, `data` the template and its partials. */
+  render(template: string, data: object, shared: object): Promise<string>;
+}
+
+/**
+ * Makes the template engine.
+ *
+ * @param cache whether a template is compiled once, or whenever it is rendered
+ */
+export function createEngine(cache: boolean): Engine {
+  const edge = Edge.create({ cache });
+  return {
+    mount: (name, directory) => void edge.mount(name, directory),
+    render: async (template, data, shared) => {
+      // Looks for components, which are tags of their own. The renderer itself is not used: it merges deeply what is
+      // shared, and so hands templates copies of the objects they were given.
+      edge.createRenderer();
+      return new TracedTemplate(edge.asyncCompiler, edge.globals, shared, edge.processor).render(template, data);
+    },
+  };
+}
+
+/** Where in a template an error arose, or `null` where it does not say. */
+export function placeOf(error: unknown): { readonly file: string; readonly line: number } | null {
+  if (error instanceof TemplateFailure) return error;
+  return error instanceof EdgeError ? { file: error.filename, line: error.line } : null;
+}

@@ -1,0 +1,120 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { AshlarError, suggestion } from "../support/index.ts";
+import type { Engine } from "./engine.ts";
+
+/** How {@link Views} work. */
+export interface ViewsOptions {
+  /** The absolute path of the application's templates. */
+  readonly directory: string;
+  /** Whether a template is compiled once, or read anew whenever it is rendered. */
+  readonly cache: boolean;
+}
+
+/** The engine's name for the templates that are named without a mount. */
+const OWN = "default";
+const EXTENSION = ".edge";
+const MOUNT = /^[\w-]+$/;
+/** A mount, then a path under it: nothing absolute, and no segment that leads upward. */
+const TEMPLATE = /^(?:([\w-]+)::)?([\w-][\w.-]*(?:\/[\w-][\w.-]*)*)$/;
+
+type EngineModule = typeof import("./engine.ts");
+
+/**
+ * Renders templates (Edge): `users/show` is the application's `views/users/show.edge`, `mail::welcome` is `welcome.edge` in
+ * the directory that is mounted as `mail`.
+ *
+ * Security: `{{ }}` escapes what it prints. `{{{ }}}` and `html.safe` do not: they are for markup that no user wrote.
+ * Templates are programs: neither their names nor their text may come from a request.
+ */
+export class Views {
+  readonly #cache: boolean;
+  readonly #mounts = new Map<string, string>();
+  readonly #shared: Record<string, unknown> = {};
+  #loading: Promise<EngineModule> | null = null;
+  #engine: Engine | null = null;
+
+  constructor(options: ViewsOptions) {
+    this.#cache = options.cache;
+    this.#mounts.set(OWN, options.directory);
+  }
+
+  /**
+   * Makes the templates of a directory known under a name: `render("mail::welcome")`.
+   *
+   * @param name letters, digits, `_` and `-`; one that is mounted already is replaced
+   * @param directory the absolute path
+   * @throws `E_INVALID_CONFIGURATION` where the name holds anything else, or is `default`
+   */
+  mount(name: string, directory: string): void {
+    if (!MOUNT.test(name) || name === OWN) {
+      throw new AshlarError("E_INVALID_CONFIGURATION", `Views cannot be mounted as "${name}".`);
+    }
+    this.#mounts.set(name, directory);
+    this.#engine?.mount(name, directory);
+  }
+
+  /** Makes a value known to all templates, and to the components they use. Nothing of a request belongs here. */
+  share(name: string, value: unknown): void {
+    this.#shared[name] = value;
+  }
+
+  /**
+   * Renders a template.
+   *
+   * @param template its name, without extension
+   * @param data values for the template and its partials, by name; they go before shared ones
+   * @param local values for this rendering that reach components too; they go before those of {@link share}
+   * @throws `E_VIEW` where there is no such template, or where it fails: with its name, file and line
+   */
+  async render(template: string, data: object = {}, local: object = {}): Promise<string> {
+    const file = this.#fileOf(template);
+    this.#loading ??= this.#load();
+    const { placeOf } = await this.#loading;
+    try {
+      return await this.#engine!.render(template, data, { ...this.#shared, ...local });
+    } catch (cause) {
+      if (!existsSync(file)) throw this.#missing(template, file);
+      const place = placeOf(cause);
+      const where = place === null ? file : `${place.file}:${place.line}`;
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new AshlarError("E_VIEW", `The view "${template}" failed at ${where}: ${message}`, { cause });
+    }
+  }
+
+  /** An application that renders nothing does not wait for the engine when it starts. */
+  async #load(): Promise<EngineModule> {
+    const module = await import("./engine.ts");
+    this.#engine = module.createEngine(this.#cache);
+    for (const [name, directory] of this.#mounts) this.#engine.mount(name, directory);
+    return module;
+  }
+
+  #fileOf(template: string): string {
+    const [, mount = OWN, path] = TEMPLATE.exec(template) ?? [];
+    if (path === undefined) {
+      throw new AshlarError("E_VIEW", `"${template}" cannot be the name of a view. One looks like "users/show".`);
+    }
+    const directory = this.#mounts.get(mount);
+    if (directory === undefined) {
+      const known = [...this.#mounts.keys()].filter((name) => name !== OWN);
+      throw new AshlarError("E_VIEW", `No views are mounted as "${mount}". ${suggestion(mount, known)}`.trimEnd());
+    }
+    return join(directory, path.endsWith(EXTENSION) ? path : path + EXTENSION);
+  }
+
+  #missing(template: string, file: string): AshlarError {
+    const near = suggestion(template, this.#templates());
+    return new AshlarError("E_VIEW", `There is no view "${template}": ${file} does not exist. ${near}`.trimEnd());
+  }
+
+  #templates(): string[] {
+    return [...this.#mounts].flatMap(([mount, directory]) => {
+      if (!existsSync(directory)) return [];
+      const prefix = mount === OWN ? "" : `${mount}::`;
+      return readdirSync(directory, { recursive: true, encoding: "utf8" })
+        .filter((path) => path.endsWith(EXTENSION))
+        .map((path) => prefix + path.slice(0, -EXTENSION.length).replaceAll("\\", "/"));
+    });
+  }
+}

@@ -1,0 +1,219 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { Api, ApiProvider, AuthenticatesTokens, JWTAuthenticationMiddleware } from "../../src/api/index.ts";
+import {
+  Authenticates,
+  AuthenticationMiddleware,
+  AuthProvider,
+  GuardMiddleware,
+  LoadUserMiddleware,
+} from "../../src/auth/index.ts";
+import { compose, type Database, DatabaseProvider, Model } from "../../src/database/index.ts";
+import { type EventMap, EventProvider } from "../../src/events/index.ts";
+import {
+  type Application,
+  createApplication,
+  HttpKernel,
+  type MiddlewareEntry,
+  type RouteMiddleware,
+} from "../../src/foundation/index.ts";
+import { Route, type RouteEntry } from "../../src/routing/index.ts";
+import { hashPassword } from "../../src/security/index.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** A secret long enough for every HMAC algorithm. */
+export const SECRET: string = randomBytes(64).toString("base64url");
+
+/** The password of every user of the test. */
+export const PASSWORD = "correct horse battery staple";
+
+/** What `GET /api/me` answers for the two users. */
+export const ADA: object = { id: 1, name: "Ada", email: "ada@example.com" };
+export const BOB: object = { id: 2, name: "Bob", email: "bob@example.com" };
+
+class TestUser extends compose(Model, Authenticates, AuthenticatesTokens) {
+  static override table = "users";
+  static override hidden = ["password", "api_token"];
+  static override timestamps = false;
+  declare id: number;
+  declare name: string;
+  declare email: string;
+  declare password: string;
+  declare api_token: string | null;
+}
+
+/** How an application of a test differs from the usual one. */
+export interface TestApiOptions {
+  /** Options of `DRIVERS.jwt` besides secret and model. */
+  readonly driver?: object;
+  /** Routes on the `api` stack besides the usual ones. */
+  readonly routes?: readonly RouteEntry[];
+  /** The stack `api`, where it is not the usual one. */
+  readonly stack?: readonly MiddlewareEntry[];
+  /** Routes on the `web` stack; the token endpoints where left out. */
+  readonly web?: readonly RouteEntry[];
+  /** Another application, whose database and users this one shares. */
+  readonly sharing?: TestApi;
+  readonly environment?: Record<string, string>;
+}
+
+/** What came back for a request. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+/** What a request carries. */
+export interface Sent {
+  readonly headers?: Record<string, string>;
+  /** Sent as JSON, unless it is a form or text. */
+  readonly body?: unknown;
+  readonly token?: string;
+  /** The address of the socket. */
+  readonly ip?: string;
+}
+
+/** An application with API tokens on a SQLite file of its own, with the users Ada (1) and Bob (2). */
+export class TestApi {
+  readonly application: Application;
+  readonly User: typeof TestUser;
+  readonly databasePath: string;
+  /** The security events since the start, in order. */
+  readonly told: [name: keyof EventMap, payload: Record<string, unknown>][] = [];
+  /** The statements that the database ran since {@link TestApi.forgetQueries}. */
+  queries: string[] = [];
+
+  constructor(application: Application, User: typeof TestUser, databasePath: string) {
+    this.application = application;
+    this.User = User;
+    this.databasePath = databasePath;
+    const events = application.container.make("events");
+    for (const name of EVENTS) events.on(name, (payload) => this.told.push([name, { ...payload }]));
+    application.container.make("database").onQuery(({ sql }) => this.queries.push(sql));
+  }
+
+  forgetQueries(): void {
+    this.queries = [];
+  }
+
+  async send(method: string, path: string, { headers = {}, body, token, ip }: Sent = {}): Promise<Answer> {
+    const isRaw = typeof body === "string" || body instanceof URLSearchParams || body instanceof FormData;
+    const request = new Request(new URL(path, "http://localhost"), {
+      method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined || isRaw ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
+    });
+    if (ip !== undefined) Object.defineProperty(request, "ip", { value: ip });
+    const response = await this.application.fetch(request);
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  }
+
+  get(path: string, sent: Sent = {}): Promise<Answer> {
+    return this.send("GET", path, sent);
+  }
+
+  post(path: string, body?: unknown, sent: Sent = {}): Promise<Answer> {
+    return this.send("POST", path, { ...sent, body });
+  }
+
+  /** The token that `POST /api/auth` gives to a user. */
+  async token(username = "ada@example.com"): Promise<string> {
+    const { body } = await this.post("/api/auth", { username, password: PASSWORD });
+    return (body as { readonly data: string }).data;
+  }
+
+  /** What the table holds in place of a user's token. */
+  async storedDigest(id: number): Promise<string | null> {
+    return (await this.User.find(id))?.api_token ?? null;
+  }
+
+  /** The security events of a name, once all listeners are done. */
+  async toldOf(name: keyof EventMap): Promise<Record<string, unknown>[]> {
+    await this.application.container.make("events").settled();
+    return this.told.filter(([told]) => told === name).map(([, payload]) => payload);
+  }
+}
+
+const EVENTS = [
+  "auth.login",
+  "auth.failed",
+  "auth.logout",
+  "api.token_issued",
+  "api.token_renewed",
+  "api.token_refused",
+] as const;
+
+const ROUTES: readonly RouteEntry[] = [
+  Route.get("/open", () => ({ open: true })),
+  Route.post("/open", () => ({ open: true })),
+  Route.get("/claims", ({ apiToken }) => apiToken.claims),
+  Route.get("/me", ({ request }) => request.user()).middleware("guard:jwt"),
+  Route.get("/user", async ({ auth }) => auth.user()),
+  Route.get("/mine", ({ request }) => request.user()).middleware("auth"),
+];
+
+/**
+ * Makes an application with API tokens and a database of its own; both are gone when the test is finished.
+ *
+ * Its API has `/api/open`, `/api/claims`, `/api/me` (behind `guard:jwt`), `/api/user` and `/api/mine` (behind `auth`).
+ */
+export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const path = options.sharing?.databasePath ?? join(await temporaryFolder(), "test.sqlite");
+  const User = class User extends TestUser {};
+  class Kernel extends HttpKernel {
+    override routeMiddleware: RouteMiddleware = {
+      web: [],
+      api: options.stack ?? [JWTAuthenticationMiddleware],
+      auth: [AuthenticationMiddleware],
+      guard: [GuardMiddleware],
+      user: [LoadUserMiddleware],
+    };
+  }
+  const routes = [...ROUTES, ...(options.routes ?? [])];
+  const application = await createApplication({
+    kernel: Kernel,
+    routes: [
+      ...(options.web ?? Api.routes()),
+      Route.group({ prefix: "/api", middleware: ["api"], withoutMiddleware: ["web"] }, routes).answersJson(),
+    ],
+    providers: [EventProvider, DatabaseProvider, AuthProvider, ApiProvider],
+    config: {
+      database: { DATABASES: { default: "sqlite", sqlite: { driver: "sqlite", path } } },
+      api: { DRIVERS: { jwt: { secret: SECRET, model: User, ...options.driver } } },
+    },
+    environment: { APP_ENV: "test", ...options.environment },
+  });
+  onTestFinished(() => application.shutdown());
+  const database = application.container.make("database");
+  User.useDatabase(database);
+  if (options.sharing === undefined) await createUsers(database);
+  return new TestApi(application, User, path);
+}
+
+let passwordHash: Promise<string> | null = null;
+
+async function createUsers({ kysely }: Database): Promise<void> {
+  // One hash serves all: a hash takes as long as everything else a test does.
+  passwordHash ??= hashPassword(PASSWORD);
+  const password = await passwordHash;
+  await kysely.schema
+    .createTable("users")
+    .addColumn("id", "integer", (column) => column.primaryKey())
+    .addColumn("name", "text", (column) => column.notNull())
+    .addColumn("email", "text", (column) => column.notNull().unique())
+    .addColumn("password", "text", (column) => column.notNull())
+    .addColumn("api_token", "text", (column) => column.unique())
+    .execute();
+  await kysely
+    .insertInto("users")
+    .values([ADA, BOB].map((user) => ({ ...user, password })))
+    .execute();
+}

@@ -1,0 +1,41 @@
+import { DEFAULT_BODY_LIMITS, HttpContext, type HttpServices, type RouteInfo } from "../../src/http/index.ts";
+
+/** What a context in a test is made of; everything has a default. */
+export interface ContextOptions {
+  readonly url?: string;
+  readonly method?: string;
+  readonly headers?: Record<string, string> | [string, string][];
+  readonly body?: BodyInit;
+  /** The address of the socket. */
+  readonly ip?: string;
+  readonly appUrl?: string | null;
+  /** Parts of the route that matched; no route matched where left out. */
+  readonly route?: Partial<RouteInfo>;
+  readonly params?: Record<string, string | null>;
+}
+
+const ROUTE: RouteInfo = { name: null, pattern: "/", methods: ["GET"], middleware: [], answersJson: false };
+
+/** A context as the application would make it, around a real request. The body is not read yet. */
+export function makeContext(options: ContextOptions = {}): HttpContext {
+  const services: HttpServices = {
+    urls: { to: (name, parameters = {}) => `/${name}/${Object.values(parameters).join("/")}` },
+    limits: DEFAULT_BODY_LIMITS,
+    appUrl: options.appUrl ?? null,
+  };
+  const raw = new Request(options.url ?? "http://localhost/", {
+    method: options.method ?? (options.body === undefined ? "GET" : "POST"),
+    ...(options.headers === undefined ? {} : { headers: options.headers }),
+    ...(options.body === undefined ? {} : { body: options.body }),
+  });
+  if (options.ip !== undefined) Object.defineProperty(raw, "ip", { value: options.ip });
+  const match = options.route && { route: { ...ROUTE, ...options.route }, params: options.params ?? {} };
+  return new HttpContext(raw, services, match ?? null);
+}
+
+/** The same, with the body read. */
+export async function makeLoadedContext(options: ContextOptions = {}): Promise<HttpContext> {
+  const context = makeContext(options);
+  await context.request.loadBody();
+  return context;
+}

@@ -1,0 +1,116 @@
+import type { TokenBearer } from "../../src/api/token-model.ts";
+import type { TokenService } from "../../src/api/token-service.ts";
+import type { Authenticatable, UserId } from "../../src/auth/authenticatable.ts";
+import { Guard, type LoginOptions } from "../../src/auth/guard.ts";
+import { hashPassword } from "../../src/security/index.ts";
+
+interface PersonRow {
+  readonly id: number;
+  readonly email: string;
+  hash: string | null;
+  token?: string | null;
+}
+
+/** A user that is no model of the framework: rows in memory, and the methods that auth asks for. */
+export class Person implements Authenticatable {
+  static readonly identifierColumn: string = "email";
+  static rows: PersonRow[] = [];
+  /** Everything that was looked for, in order. */
+  static lookups: unknown[] = [];
+  readonly row: PersonRow;
+
+  constructor(row: PersonRow) {
+    this.row = row;
+  }
+
+  /** Makes the class's only users: `ada@example.com` (1), `bob@example.com` (2) and `eve@example.com` (3, no password). */
+  static async populate(password: string): Promise<void> {
+    Person.lookups = [];
+    Person.rows = [
+      { id: 1, email: "ada@example.com", hash: await hashPassword(password) },
+      { id: 2, email: "bob@example.com", hash: await hashPassword(`${password} of bob`) },
+      { id: 3, email: "eve@example.com", hash: null },
+    ];
+  }
+
+  static async findByAuthId(id: UserId): Promise<Person | null> {
+    return Person.#find(id, (row) => String(row.id) === String(id));
+  }
+
+  static async findByIdentifier(email: string): Promise<Person | null> {
+    return Person.#find(email, (row) => row.email === email);
+  }
+
+  static async #find(sought: unknown, matches: (row: PersonRow) => boolean): Promise<Person | null> {
+    Person.lookups.push(sought);
+    await new Promise((resolve) => setImmediate(resolve));
+    const row = Person.rows.find(matches);
+    return row === undefined ? null : new Person(row);
+  }
+
+  authId(): number {
+    return this.row.id;
+  }
+
+  passwordHash(): string | null {
+    return this.row.hash;
+  }
+
+  async storePasswordHash(hash: string, replaced: string): Promise<void> {
+    if (this.row.hash === replaced) this.row.hash = hash;
+  }
+
+  toJSON(): object {
+    return { id: this.row.id, email: this.row.email };
+  }
+}
+
+/** A person who can hold an API token. */
+export class Member extends Person implements TokenBearer {
+  static tokenService: TokenService | null = null;
+
+  static override async findByAuthId(id: UserId): Promise<Member | null> {
+    const person = await Person.findByAuthId(id);
+    return person === null ? null : new Member(person.row);
+  }
+
+  static async replaceTokenDigest(id: UserId, replaced: string, digest: string): Promise<boolean> {
+    const member = await Member.findByAuthId(id);
+    if (member === null || member.tokenDigest() !== replaced) return false;
+    member.row.token = digest;
+    return true;
+  }
+
+  tokenDigest(): string | null {
+    return this.row.token ?? null;
+  }
+
+  async storeTokenDigest(digest: string | null): Promise<void> {
+    this.row.token = digest;
+  }
+}
+
+/** A guard that knows its user by the header `X-Person`, and can neither log in nor out. */
+export class HeaderGuard extends Guard {
+  protected override retrieve(): Promise<Authenticatable | null> | null {
+    const id = this.context.request.header("x-person");
+    return id === null ? null : this.model.findByAuthId(id);
+  }
+}
+
+/** A guard that knows its user by the cookie `person`. */
+export class CookieGuard extends Guard {
+  protected override retrieve(): Promise<Authenticatable | null> | null {
+    const id = this.context.request.cookie("person");
+    return id === null ? null : this.model.findByAuthId(id);
+  }
+
+  protected override persist(user: Authenticatable, { remember = false }: LoginOptions): void {
+    const options = remember ? { maxAgeSeconds: 86_400 } : {};
+    this.context.response.cookie("person", String(user.authId()), options);
+  }
+
+  protected override forget(): void {
+    this.context.response.withoutCookie("person");
+  }
+}

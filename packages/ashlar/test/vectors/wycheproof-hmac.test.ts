@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { algorithmDetails, type JwtAlgorithm } from "../../src/security/jwt/algorithms.ts";
+import { Hmac } from "../../src/security/jwt/hmac.ts";
+import { createSigningKey, createVerificationKey, signJws, verifyJws } from "../../src/security/jwt/index.ts";
+import { readVectors } from "./read-vectors.ts";
+
+interface HmacFile {
+  readonly numberOfTests: number;
+  readonly testGroups: readonly {
+    /** In bits. */
+    readonly keySize: number;
+    readonly tagSize: number;
+    readonly tests: readonly {
+      readonly tcId: number;
+      readonly key: string;
+      readonly msg: string;
+      readonly tag: string;
+      readonly result: "valid" | "invalid";
+    }[];
+  }[];
+}
+
+describe.each<[JwtAlgorithm, string, number]>([
+  ["HS256", "hmac_sha256_test.json", 256],
+  ["HS384", "hmac_sha384_test.json", 384],
+  ["HS512", "hmac_sha512_test.json", 512],
+])("Wycheproof HMAC for %s", (algorithm, name, hashBits) => {
+  const file = readVectors<HmacFile>(`wycheproof/${name}`);
+  const details = algorithmDetails(algorithm);
+  if (details.family !== "hmac") throw new Error(`${algorithm} is no HMAC`);
+  const vectors = file.testGroups.flatMap(({ tagSize, tests }) =>
+    tests.map((vector) => ({
+      ...vector,
+      tagSize,
+      key: Buffer.from(vector.key, "hex"),
+      msg: Buffer.from(vector.msg, "hex"),
+      tag: Buffer.from(vector.tag, "hex"),
+    })),
+  );
+
+  test("the code of all 174 messages is right, or wrong, as labelled", () => {
+    expect([file.numberOfTests, vectors.length]).toEqual([174, 174]);
+    const found = vectors.map(({ tcId, key, msg, tag, tagSize }) => {
+      const code = Buffer.from(new Hmac(details, key).compute(msg), "base64url");
+      expect(code).toHaveLength(hashBits / 8);
+      return { tcId, result: code.subarray(0, tagSize / 8).equals(tag) ? "valid" : "invalid" };
+    });
+    expect(found).toEqual(vectors.map(({ tcId, result }) => ({ tcId, result })));
+    expect(found.filter(({ result }) => result === "valid")).toHaveLength(66);
+  });
+
+  test("S2 the keys shorter than the hash are refused, and all others sign and verify", () => {
+    const refused = vectors.filter(({ key, msg }) => {
+      if (key.length < hashBits / 8) {
+        for (const create of [createSigningKey, createVerificationKey]) {
+          expect(() => create(algorithm, key)).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
+        }
+        return true;
+      }
+      const token = signJws(msg, createSigningKey(algorithm, key));
+      expect(Buffer.from(verifyJws(token, createVerificationKey(algorithm, key)).payload)).toEqual(msg);
+      return false;
+    });
+    // Three keys of half the hash's length with a whole code, three with half a code; for HS512, 520 bits is long enough.
+    expect(refused).toHaveLength(6);
+  });
+
+  test("a code cut short, as half of the vectors have it, is never enough for a token", () => {
+    const cut = vectors.filter(({ key, tagSize }) => key.length >= hashBits / 8 && tagSize < hashBits);
+    expect(cut).toHaveLength(84);
+    for (const { key, msg, tagSize } of cut) {
+      const token = signJws(msg, createSigningKey(algorithm, key));
+      const dot = token.lastIndexOf(".") + 1;
+      const code = Buffer.from(token.slice(dot), "base64url").subarray(0, tagSize / 8);
+      expect(() =>
+        verifyJws(token.slice(0, dot) + code.toString("base64url"), createVerificationKey(algorithm, key)),
+      ).toThrow(expect.objectContaining({ reason: "signature" }));
+    }
+  });
+});

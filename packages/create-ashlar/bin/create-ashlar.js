@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+// Plain JavaScript that an old Node can read: it is the one that has to be told.
+const [major, minor] = process.versions.node.split(".").map(Number);
+
+if (major < 24 || (major === 24 && minor < 7)) {
+  console.error(
+    `Ashlar needs Node.js 24.7 or newer, and this is ${process.versions.node}: install a newer one and run this again.`,
+  );
+  process.exitCode = 1;
+} else {
+  const { main } = await import("../dist/main.js");
+  process.exitCode = await main(process.argv.slice(2));
+}
