@@ -1,5 +1,5 @@
 // What all servers of the benchmark share: the secret, the tokens, the users.
-import { createHmac, createHash, randomBytes } from "node:crypto";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -17,7 +17,11 @@ function encode(value: unknown): string {
 
 /** A token as the framework issues them (HS512), made by hand so that every server is given the same ones. */
 function makeToken(subject: number): string {
-  const claims = { sub: String(subject), iat: Math.floor(Date.now() / 1000), jti: randomBytes(16).toString("base64url") };
+  const claims = {
+    sub: String(subject),
+    iat: Math.floor(Date.now() / 1000),
+    jti: randomBytes(16).toString("base64url"),
+  };
   const input = `${encode({ alg: "HS512", typ: "JWT" })}.${encode(claims)}`;
   return `${input}.${createHmac("sha512", SECRET).update(input).digest("base64url")}`;
 }

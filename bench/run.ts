@@ -47,7 +47,13 @@ const ashlarWithDatabase: Contestant = {
 
 const SCENARIOS: readonly Scenario[] = [
   { title: "GET JSON", path: "/json", tokens: 0, contestants: [bare, fastify, ashlar], goal: 0.88 },
-  { title: "GET behind a JWT, one token", path: "/users/7", tokens: 1, contestants: [bare, fastify, ashlar], goal: 0.88 },
+  {
+    title: "GET behind a JWT, one token",
+    path: "/users/7",
+    tokens: 1,
+    contestants: [bare, fastify, ashlar],
+    goal: 0.88,
+  },
   {
     title: `GET behind a JWT, ${TOKENS.toLocaleString("en")} tokens in turn`,
     path: "/users/7",
@@ -75,7 +81,9 @@ function has(command: string): boolean {
 
 /** Pins a command to a processor where the system can, so that load and server do not take turns on one. */
 function pinned(processor: number, command: string, args: readonly string[]): [string, string[]] {
-  return cpus().length > 1 && has("taskset") ? ["taskset", ["-c", String(processor), command, ...args]] : [command, [...args]];
+  return cpus().length > 1 && has("taskset")
+    ? ["taskset", ["-c", String(processor), command, ...args]]
+    : [command, [...args]];
 }
 
 async function startServer(contestant: Contestant): Promise<ChildProcess> {
@@ -134,7 +142,9 @@ async function requireSameAnswer(scenario: Scenario, tokens: readonly string[]):
     const response = await fetch(`http://127.0.0.1:${port}${scenario.path}`, { headers });
     bodies.add(`${response.status} ${await response.text()}`);
     if (scenario.tokens > 0) {
-      const refused = await fetch(`http://127.0.0.1:${port}${scenario.path}`, { headers: { Authorization: `Bearer ${tokens[6]}x` } });
+      const refused = await fetch(`http://127.0.0.1:${port}${scenario.path}`, {
+        headers: { Authorization: `Bearer ${tokens[6]}x` },
+      });
       if (refused.status !== 401) throw new Error(`Port ${port} does not refuse a broken token on ${scenario.path}`);
     }
   }
@@ -192,7 +202,12 @@ async function run(scenario: Scenario, tokens: readonly string[]): Promise<strin
   }
 
   const reference = results.get(bare)!;
-  const lines = [`## ${scenario.title}`, "", "| server | ratio | lowest | highest | requests/s | CPU µs/request |", "|---|--:|--:|--:|--:|--:|"];
+  const lines = [
+    `## ${scenario.title}`,
+    "",
+    "| server | ratio | lowest | highest | requests/s | CPU µs/request |",
+    "|---|--:|--:|--:|--:|--:|",
+  ];
   for (const [contestant, measurements] of results) {
     const ratios = measurements.map((one, round) => one.requestsPerSecond / reference[round]!.requestsPerSecond);
     const cells = [
@@ -204,7 +219,9 @@ async function run(scenario: Scenario, tokens: readonly string[]): Promise<strin
     ];
     lines.push(`| ${contestant.name} | ${cells.join(" | ")} |`);
     if (contestant.name === "Ashlar" && median(ratios) < scenario.goal) {
-      console.error(`${scenario.title}: Ashlar is at ${median(ratios).toFixed(2)}, below its goal of ${scenario.goal}.`);
+      console.error(
+        `${scenario.title}: Ashlar is at ${median(ratios).toFixed(2)}, below its goal of ${scenario.goal}.`,
+      );
       process.exitCode = 1;
     }
   }

@@ -18,9 +18,9 @@ const folder = await mkdtemp(join(tmpdir(), "ashlar-pack-"));
 try {
   for (const name of ["ashlar", "create-ashlar"]) {
     const cwd = join(import.meta.dirname, "..", "packages", name);
-    const [packed] = JSON.parse(run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], cwd)) as [
-      { filename: string },
-    ];
+    const [packed] = JSON.parse(
+      run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], cwd),
+    ) as [{ filename: string }];
     const tarball = join(folder, packed.filename);
     run("publint", ["run", tarball, "--strict"], cwd);
     // A command has no entry point to resolve, so only the library is held to this.

@@ -4,25 +4,48 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { Application } from "ashlar";
 
 const root = join(import.meta.dirname, "..");
 const demo = join(root, ".demo");
-const account = { name: "Demo", email: "demo@example.com", password: "stone on stone" };
+const account = { name: "Demo", email: "demo@example.com" };
+const password = "stone on stone";
 
-function run(script: string, args: readonly string[], cwd: string): void {
-  const { status } = spawnSync(process.execPath, [script, ...args], { cwd, stdio: "inherit" });
+function run(command: string, args: readonly string[], cwd: string): void {
+  const { status } = spawnSync(command, args, { cwd, stdio: "inherit", shell: process.platform === "win32" });
   if (status !== 0) process.exit(status ?? 1);
 }
 
-function build(): void {
-  const { status } = spawnSync("npm", ["run", "--silent", "build"], { cwd: root, stdio: "inherit", shell: process.platform === "win32" });
-  if (status !== 0) process.exit(status ?? 1);
+run("npm", ["run", "--silent", "build"], root);
+if (existsSync(join(demo, "app.ts"))) {
+  run(process.execPath, [join(root, "packages/ashlar/bin/ashlar.js"), "migrate"], demo);
+} else {
+  run(
+    process.execPath,
+    [join(root, "packages/create-ashlar/bin/create-ashlar.js"), demo, "--yes", "--no-install"],
+    root,
+  );
 }
 
-build();
-if (existsSync(join(demo, "app.ts"))) run(join(root, "packages/ashlar/bin/ashlar.js"), ["migrate"], demo);
-else run(join(root, "packages/create-ashlar/bin/create-ashlar.js"), [demo, "--yes", "--no-install"], root);
+const { default: application } = (await import(pathToFileURL(join(demo, "app.ts")).href)) as { default: Application };
+const { User } = await import(pathToFileURL(join(demo, "app/models/user.ts")).href);
+if ((await User.findBy("email", account.email)) === null) {
+  const user = new User();
+  user.fill(account);
+  await user.setPassword(password);
+  await user.save();
+}
 
-// Relative paths in the application's configuration count from its own folder.
-process.chdir(demo);
-const { default: application } = (await import(pathToFileURL(join(demo, "app.ts")).href)) as typeof import("../.demo/app.ts");
+const { url } = await application.listen();
+console.log(`
+${application.settings.name} answers at ${url}
+
+A demo account: ${account.email}, password "${password}". Paste, in another terminal:
+
+  curl -s -d "username=${account.email}" --data-urlencode "password=${password}" ${url}api/auth
+
+  TOKEN=$(curl -s -d "username=${account.email}" --data-urlencode "password=${password}" ${url}api/auth | sed 's/.*"data":"\\([^"]*\\)".*/\\1/')
+  curl -s -H "Authorization: Bearer $TOKEN" ${url}api/me
+  curl -s -d "token=$TOKEN" ${url}api/reauth
+
+Stop it with Ctrl+C. Its files are in .demo/.`);

@@ -1,10 +1,12 @@
 import { spawn } from "node:child_process";
-import { relative } from "node:path";
-import { cancel, intro, isCancel, outro, select, text } from "@clack/prompts";
+import { createRequire } from "node:module";
+import { join, relative } from "node:path";
+import { cancel, confirm, intro, isCancel, outro, select, text } from "@clack/prompts";
 import { createProject } from "ashlar/scaffold";
 import { Command, CommanderError, Option } from "commander";
 
 interface Flags {
+  /** `false` where `--no-api` is given. */
   readonly api: boolean;
   readonly database?: "sqlite" | "postgres";
   readonly install: boolean;
@@ -47,21 +49,22 @@ async function create(folder: string | undefined, flags: Flags): Promise<void> {
   const asks = process.stdin.isTTY === true && process.stdout.isTTY === true && flags.yes === undefined;
   if (asks) intro("A new Ashlar application");
   const target = folder ?? (asks ? await askFolder() : "ashlar-application");
+  const api = flags.api && (asks ? await askApi() : true);
   const database = flags.database ?? (asks ? await askDatabase() : "sqlite");
 
-  const project = await createProject({ folder: target, api: flags.api, database });
+  const project = await createProject({ folder: target, api, database });
   const place = relative(process.cwd(), project.root) || ".";
   console.log(`Made ${project.files.length} files in ${place}, and a .env with secrets of its own.`);
 
   if (flags.install) await runIn(project.root, "npm", ["install", "--no-audit", "--no-fund"]);
   // PostgreSQL may not be there yet, or not under the address that the configuration begins with.
-  const migrates = flags.migrate && database === "sqlite";
-  if (migrates) await runIn(project.root, "npx", ["ashlar", "migrate"]);
+  const command = database === "sqlite" && flags.migrate ? ashlarCommand(project.root) : null;
+  if (command !== null) await runIn(project.root, process.execPath, [command, "migrate"]);
 
   const steps = [
     ...(place === "." ? [] : [`cd ${place}`]),
     ...(flags.install ? [] : ["npm install"]),
-    ...(migrates ? [] : ["npm run migrate"]),
+    ...(command === null ? ["npm run migrate"] : []),
     "npm run dev",
   ];
   const next = `Next:\n${steps.map((step) => `  ${step}`).join("\n")}`;
@@ -71,6 +74,12 @@ async function create(folder: string | undefined, flags: Flags): Promise<void> {
 
 async function askFolder(): Promise<string> {
   const answer = await text({ message: "Where?", placeholder: "shop", defaultValue: "shop" });
+  if (isCancel(answer)) throw new Cancelled();
+  return answer;
+}
+
+async function askApi(): Promise<boolean> {
+  const answer = await confirm({ message: "With an API, for callers that send a token?", initialValue: true });
   if (isCancel(answer)) throw new Cancelled();
   return answer;
 }
@@ -87,6 +96,16 @@ async function askDatabase(): Promise<"sqlite" | "postgres"> {
   return answer;
 }
 
+/** The `ashlar` command as the new application sees it; `null` where its packages are not installed yet. */
+function ashlarCommand(root: string): string | null {
+  try {
+    const manifest = createRequire(join(root, "package.json")).resolve("ashlar/package.json");
+    return join(manifest, "..", "bin", "ashlar.js");
+  } catch {
+    return null;
+  }
+}
+
 /** Runs a command in the new application's folder, its output shown as it comes. */
 async function runIn(folder: string, command: string, args: readonly string[]): Promise<void> {
   const child = spawn(command, args, { cwd: folder, stdio: "inherit", shell: process.platform === "win32" });
@@ -94,5 +113,8 @@ async function runIn(folder: string, command: string, args: readonly string[]): 
     child.on("error", reject);
     child.on("close", resolve);
   });
-  if (code !== 0) throw new Error(`"${command} ${args.join(" ")}" failed in ${folder}; the files are there, so you can run it again.`);
+  if (code !== 0)
+    throw new Error(
+      `"${command} ${args.join(" ")}" failed in ${folder}; the files are there, so you can run it again.`,
+    );
 }

@@ -32,7 +32,13 @@ export class ApiProvider extends Provider {
     const service = container.make("api");
     const { model } = service.configuration;
     model.tokenService = service;
-    container.make("auth").registerDriver(JWT_GUARD, ({ name }) => (context) => new JwtGuard(name, context, model), model);
+    container.make("auth").registerDriver(
+      JWT_GUARD,
+      ({ name }) =>
+        (context) =>
+          new JwtGuard(name, context, model),
+      model,
+    );
     this.application.contextProperty("apiToken", (context) => new PresentedToken(context, service));
   }
 

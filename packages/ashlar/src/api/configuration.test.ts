@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { Member, Person } from "../../test/support/people.ts";
 import { apiConfiguration } from "./configuration.ts";
 
-const SECRET = "a".repeat(10) + "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-const OTHER = "Z".repeat(10) + "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const SECRET = `${"a".repeat(10)}0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
+const OTHER = `${"Z".repeat(10)}0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
 
 /** The configuration that a driver's options give, next to a secret and a model that can be used. */
 function configured(options: object = {}) {
@@ -61,14 +61,17 @@ describe("the source's table of options", () => {
 });
 
 describe("S1 the algorithm", () => {
-  test.each(["none", "None", "NONE", "nOnE", "HS1", "hs512", "", "__proto__", 512, {}])("%j cannot be configured", (it) => {
-    expect(() => configured({ algorithm: it })).toThrow(
-      expect.objectContaining({
-        code: "E_JWT_ALGORITHM",
-        message: expect.stringMatching(/^config\/api\.ts: DRIVERS\.jwt\.algorithm: /),
-      }),
-    );
-  });
+  test.each(["none", "None", "NONE", "nOnE", "HS1", "hs512", "", "__proto__", 512, {}])(
+    "%j cannot be configured",
+    (it) => {
+      expect(() => configured({ algorithm: it })).toThrow(
+        expect.objectContaining({
+          code: "E_JWT_ALGORITHM",
+          message: expect.stringMatching(/^config\/api\.ts: DRIVERS\.jwt\.algorithm: /),
+        }),
+      );
+    },
+  );
 });
 
 describe("S2 the secret fits its family", () => {
@@ -96,7 +99,9 @@ describe("S2 the secret fits its family", () => {
 
   test("an algorithm with key pairs takes no other key", () => {
     expect(() => configured({ algorithm: "ES256" })).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
-    expect(() => configured({ algorithm: "RS256", secret: pem })).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
+    expect(() => configured({ algorithm: "RS256", secret: pem })).toThrow(
+      expect.objectContaining({ code: "E_JWT_KEY" }),
+    );
   });
 
   test("a former secret is held against the same rules, and the error says which it is", () => {
@@ -122,7 +127,9 @@ describe("S12 a missing or weak secret", () => {
 
 describe("S9 spans of time", () => {
   const wrong = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, "60", "", true, [60]];
-  const cases = ["expires", "reauthWithin", "clockSkew"].flatMap((option) => wrong.map((value) => [option, value] as const));
+  const cases = ["expires", "reauthWithin", "clockSkew"].flatMap((option) =>
+    wrong.map((value) => [option, value] as const),
+  );
 
   test.each(cases)("%s: %o is an error", (option, value) => {
     expect(() => configured({ [option]: value })).toThrow(`config/api.ts: DRIVERS.jwt.${option}: `);
@@ -153,7 +160,9 @@ describe("everything else", () => {
   test.each([[{}], [{ DRIVERS: {} }], [{ DRIVERS: { jwt: null } }], [{ DRIVERS: [] }]])(
     "a section without the driver is an error with the command that writes it: %j",
     (section) => {
-      expect(() => apiConfiguration(section)).toThrow("config/api.ts: DRIVERS.jwt: it is missing. Run npx ashlar api:install");
+      expect(() => apiConfiguration(section)).toThrow(
+        "config/api.ts: DRIVERS.jwt: it is missing. Run npx ashlar api:install",
+      );
     },
   );
 

@@ -36,7 +36,7 @@ export interface JwtConfiguration {
 const WHERE = "config/api.ts: DRIVERS.jwt";
 const DEFAULT_ALGORITHM = "HS512";
 const DEFAULT_CLOCK_SKEW = 30;
-const SECRET_REMEDY = "Run npx ashlar api:install, which makes one, and write secret: env(\"JWT_SECRET\").";
+const SECRET_REMEDY = 'Run npx ashlar api:install, which makes one, and write secret: env("JWT_SECRET").';
 const OPTIONS = [
   "algorithm",
   "secret",

@@ -11,4 +11,10 @@ export { JWTAuthenticationMiddleware } from "./jwt-authentication-middleware.ts"
 export { JwtGuard } from "./jwt-guard.ts";
 export { PresentedToken } from "./presented-token.ts";
 export type { TokenBearer, TokenModel } from "./token-model.ts";
-export { type RefusedToken, type TokenClaims, type TokenFailure, TokenService, type TokenVerification } from "./token-service.ts";
+export {
+  type RefusedToken,
+  type TokenClaims,
+  type TokenFailure,
+  TokenService,
+  type TokenVerification,
+} from "./token-service.ts";

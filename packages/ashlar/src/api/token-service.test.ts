@@ -1,10 +1,10 @@
-import fc from "fast-check";
 import { generateKeyPairSync } from "node:crypto";
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Member, Person } from "../../test/support/people.ts";
 import { createLogger } from "../foundation/index.ts";
-import { createSigningKey, type JwtClaims, signJwt } from "../security/jwt/index.ts";
 import { digest } from "../security/index.ts";
+import { createSigningKey, type JwtClaims, signJwt } from "../security/jwt/index.ts";
 import { setClock } from "../support/index.ts";
 import { apiConfiguration } from "./configuration.ts";
 import { TokenService, type TokenVerification } from "./token-service.ts";
@@ -50,7 +50,9 @@ describe("issue()", () => {
   });
 
   test("expiry, version, issuer and audience are there where they are configured", () => {
-    const token = service({ expires: 60, version: 2, issuer: "https://shop.example", audience: "shop" }).issue("user-7");
+    const token = service({ expires: 60, version: 2, issuer: "https://shop.example", audience: "shop" }).issue(
+      "user-7",
+    );
     expect(claimsOf(token)).toEqual({
       sub: "user-7",
       iat: START,
@@ -86,11 +88,7 @@ describe("verify()", () => {
     ["two parts", "e30.e30", ["malformed", null]],
     ["more than 8 KiB", "a".repeat(8193), ["too_large", null]],
     ["a foreign secret", signed({ sub: "1" }, OTHER_SECRET), ["signature", null]],
-    [
-      "another algorithm",
-      signJwt({ sub: "1" }, createSigningKey("HS256", SECRET)),
-      ["algorithm", null],
-    ],
+    ["another algorithm", signJwt({ sub: "1" }, createSigningKey("HS256", SECRET)), ["algorithm", null]],
     ["no subject", signed({ jti: "x" }), ["subject", null]],
     ["a blank subject", signed({ sub: "" }), ["subject", null]],
     ["issued in the future", signed({ sub: "1", iat: START + 31 }), ["not_yet_valid", null]],
@@ -274,7 +272,9 @@ describe("findActiveUser()", () => {
     const token = await tokens.issueTo(user, null);
     const find = async (presented: string) => {
       const verification = tokens.verify(presented);
-      return "claims" in verification ? ((await tokens.findActiveUser(presented, verification.claims))?.authId() ?? null) : null;
+      return "claims" in verification
+        ? ((await tokens.findActiveUser(presented, verification.claims))?.authId() ?? null)
+        : null;
     };
     expect(await find(token)).toBe(1);
     expect(await find(tokens.issue(1))).toBeNull();

@@ -1,8 +1,14 @@
 import type { UserId } from "../auth/index.ts";
 import type { Events } from "../events/index.ts";
 import type { Logger } from "../foundation/index.ts";
-import { type JwtClaims, type JwtFailure, type JwtVerifyOptions, signJwt, tryVerifyJwt } from "../security/jwt/index.ts";
 import { digest, digestEquals, randomToken } from "../security/index.ts";
+import {
+  type JwtClaims,
+  type JwtFailure,
+  type JwtVerifyOptions,
+  signJwt,
+  tryVerifyJwt,
+} from "../security/jwt/index.ts";
 import { currentDate, nowInSeconds } from "../support/index.ts";
 import type { JwtConfiguration } from "./configuration.ts";
 import type {} from "./events.ts";

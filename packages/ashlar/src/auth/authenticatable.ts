@@ -1,5 +1,5 @@
 /** The value of a user's primary key. */
-export type UserId = string | number;
+export type UserId = string | number | bigint;
 
 /**
  * What auth asks of a user. The mixin {@link Authenticates} gives it to a model; a class of another ORM can be a user

@@ -34,7 +34,11 @@ const DEFAULT_RESET_EXPIRATION = 1440;
 export function authConfiguration(section: Readonly<Record<string, unknown>>): AuthConfiguration {
   const { GUARDS = {} } = section;
   if (!isPlainObject(GUARDS)) {
-    throw new ConfigurationError(WHERE, "it is not an object.", 'Write GUARDS = { default: "web", web: { model: User } }.');
+    throw new ConfigurationError(
+      WHERE,
+      "it is not an object.",
+      'Write GUARDS = { default: "web", web: { model: User } }.',
+    );
   }
   const { default: defaultGuard = null, passwordResetTable, passwordResetExpiration, ...entries } = GUARDS;
   if (defaultGuard !== null && typeof defaultGuard !== "string") {

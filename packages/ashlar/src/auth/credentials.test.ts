@@ -119,7 +119,11 @@ describe("hashes of other parameters", () => {
 });
 
 test("S32 an unknown address and an account without a password cost what a wrong password costs", async () => {
-  const times = new Map<string, number[]>([["ada@example.com", []], ["nobody@example.com", []], ["eve@example.com", []]]);
+  const times = new Map<string, number[]>([
+    ["ada@example.com", []],
+    ["nobody@example.com", []],
+    ["eve@example.com", []],
+  ]);
   const measure = async (): Promise<void> => {
     for (const [address, list] of times) {
       const start = performance.now();

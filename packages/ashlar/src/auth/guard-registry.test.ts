@@ -105,7 +105,11 @@ test("a driver is called once for each guard, at boot, with the guard's own sett
     seen.push(settings);
     return (context) => new HeaderGuard(settings.name, context, settings.model);
   };
-  const guards = registry({ default: "a", a: { driver: "d", model: Person, minutes: 1 }, b: { driver: "d", model: Robot } });
+  const guards = registry({
+    default: "a",
+    a: { driver: "d", model: Person, minutes: 1 },
+    b: { driver: "d", model: Robot },
+  });
   guards.registerDriver("d", driver);
   guards.prepare();
   guards.prepare();

@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { CookieGuard, HeaderGuard, Person } from "../../test/support/people.ts";
-import { type Application, createApplication, HttpKernel, Provider, type RouteMiddleware } from "../foundation/index.ts";
 import { EventProvider } from "../events/index.ts";
+import {
+  type Application,
+  createApplication,
+  HttpKernel,
+  Provider,
+  type RouteMiddleware,
+} from "../foundation/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
@@ -18,8 +24,19 @@ class Robot extends Person {}
 class PeopleProvider extends Provider {
   override boot(): void {
     const guards = this.application.container.make("auth");
-    guards.registerDriver("cookie", ({ name, model }) => (context) => new CookieGuard(name, context, model));
-    guards.registerDriver("header", ({ name, model }) => (context) => new HeaderGuard(name, context, model), Person);
+    guards.registerDriver(
+      "cookie",
+      ({ name, model }) =>
+        (context) =>
+          new CookieGuard(name, context, model),
+    );
+    guards.registerDriver(
+      "header",
+      ({ name, model }) =>
+        (context) =>
+          new HeaderGuard(name, context, model),
+      Person,
+    );
   }
 }
 
@@ -112,9 +129,12 @@ describe("attempt()", () => {
     expect(await ask(application, { cookie: "person=2" })).toEqual([null, null, BOB, true]);
   });
 
-  test.each([[{ $ne: null }], [["ada@example.com"]], [1], [null]])("S36 gives null for the identifier %j", async (it) => {
-    expect(await ask(await attempt(it, PASSWORD))).toEqual([null, null, null, false]);
-  });
+  test.each([[{ $ne: null }], [["ada@example.com"]], [1], [null]])(
+    "S36 gives null for the identifier %j",
+    async (it) => {
+      expect(await ask(await attempt(it, PASSWORD))).toEqual([null, null, null, false]);
+    },
+  );
 
   test("persists the login only where it succeeds, and for longer where it is to be remembered", async () => {
     const application = await boot([

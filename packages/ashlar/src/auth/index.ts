@@ -18,3 +18,4 @@ export { Guard, type LoginOptions } from "./guard.ts";
 export { GuardMiddleware } from "./guard-middleware.ts";
 export { type GuardDriver, type GuardFactory, GuardRegistry, type GuardSettings } from "./guard-registry.ts";
 export { LoadUserMiddleware } from "./load-user-middleware.ts";
+export { writeColumn } from "./write-column.ts";

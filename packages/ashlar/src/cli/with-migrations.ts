@@ -1,0 +1,20 @@
+import { join } from "node:path";
+import { Database, Migrations } from "../database/index.ts";
+import { loadConfiguration, readEnvironment } from "../foundation/index.ts";
+
+/**
+ * Works on the migrations of an application's database, and closes it afterwards. The application is not booted: a
+ * table that its boot needs may be what is to be migrated.
+ *
+ * @param root the application's folder
+ * @throws `E_INVALID_CONFIGURATION`, `E_MIGRATION`
+ */
+export async function withMigrations<T>(root: string, work: (migrations: Migrations) => Promise<T>): Promise<T> {
+  const configuration = await loadConfiguration(root, readEnvironment(root));
+  const database = new Database(configuration.section("database").DATABASES, root);
+  try {
+    return await work(new Migrations(database, join(root, "database", "migrations")));
+  } finally {
+    await database.close();
+  }
+}

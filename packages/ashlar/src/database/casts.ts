@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { AshlarError } from "../support/index.ts";
 
 /** How a column's value looks in the application: as a `Date`, `true` or `false`, parsed JSON, a whole number. */
@@ -60,11 +61,16 @@ export function toDatabase(cast: Cast | undefined, column: string, value: unknow
   throw new AshlarError("E_INVALID_QUERY", `The value for the column "${column}" does not suit the cast "${cast}".`);
 }
 
-/** Tells whether two values, both as they are stored, are the same. */
-export function sameValue(a: unknown, b: unknown): boolean {
+/** Tells whether two values, both as {@link toDatabase} gives them, are the same. */
+export function sameValue(cast: Cast | undefined, a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  // PostgreSQL does not keep the order of an object's members.
+  if (cast === "json" && typeof a === "string" && typeof b === "string") {
+    return isDeepStrictEqual(JSON.parse(a), JSON.parse(b));
+  }
   if (a instanceof Date && b instanceof Date) return a.getTime() === b.getTime();
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0;
-  return Object.is(a, b);
+  return false;
 }
 
 /** JSON text of a value. */

@@ -1,4 +1,5 @@
 import { AshlarError, isPrototypeName } from "../support/index.ts";
+import type { ColumnValue } from "./dialect.ts";
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
@@ -15,6 +16,37 @@ export function isColumnName(name: unknown): name is string {
 export function columnName(name: unknown): string {
   if (isColumnName(name)) return name;
   throw new AshlarError("E_INVALID_QUERY", `${JSON.stringify(name)} cannot be the name of a column.`);
+}
+
+/**
+ * Checks a value that a column is to be compared with, whatever the compiler was told: a list or an object from a
+ * request would mean one thing to one driver and another to the next.
+ *
+ * @throws `E_INVALID_QUERY`; the message does not hold the value
+ */
+export function columnValue(column: string, value: unknown): ColumnValue {
+  switch (typeof value) {
+    case "string":
+    case "bigint":
+    case "boolean":
+      return value;
+    case "number":
+      if (Number.isFinite(value)) return value;
+      break;
+    case "object":
+      if (value === null || value instanceof Uint8Array) return value;
+      if (value instanceof Date && !Number.isNaN(value.getTime())) return value;
+      break;
+  }
+  throw new AshlarError("E_INVALID_QUERY", `The column "${column}" cannot be compared with ${kindOf(value)}.`);
+}
+
+/** What kind of value it is, for messages that must not hold the value itself. */
+export function kindOf(value: unknown): string {
+  if (value instanceof Date) return "an invalid date";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "number") return String(value);
+  return typeof value === "object" ? "an object" : typeof value;
 }
 
 /** The table a model has where it names none: `OrderLine` → `order_lines`. */

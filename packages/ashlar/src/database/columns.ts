@@ -17,7 +17,7 @@ export function primaryKey(
   database: AnyKysely,
 ): <T extends string, C extends string>(table: CreateTableBuilder<T, C>) => CreateTableBuilder<T, C | "id"> {
   const { type, define } = typesOf(database).primaryKey;
-  return (table) => table.addColumn("id", type as "integer", define);
+  return (table) => table.addColumn("id", type, define);
 }
 
 /** Adds `created_at` and `updated_at`, which models keep, and which are the current time where nobody sets them. */
@@ -29,8 +29,8 @@ export function timestamps(
   const { timestamp: type, now } = typesOf(database);
   return (table) =>
     table
-      .addColumn("created_at", type as "text", (column) => column.notNull().defaultTo(now))
-      .addColumn("updated_at", type as "text", (column) => column.notNull().defaultTo(now));
+      .addColumn("created_at", type, (column) => column.notNull().defaultTo(now))
+      .addColumn("updated_at", type, (column) => column.notNull().defaultTo(now));
 }
 
 /** The type of a column that holds a moment; its model casts it as `datetime`: `.addColumn("paid_at", timestamp(database))`. */

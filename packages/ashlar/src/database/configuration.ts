@@ -57,15 +57,25 @@ const POSTGRES_KEYS = ["driver", "url", ...POSTGRES_ADDRESS_KEYS, "poolSize", "s
  */
 export function databaseConfiguration(databases: unknown, root: string): DatabaseConfiguration {
   if (!isPlainObject(databases)) {
-    throw new ConfigurationError(FILE, "is missing or no object.", 'Write: { default: "sqlite", sqlite: { driver: "sqlite", path: "database/app.sqlite" } }.');
+    throw new ConfigurationError(
+      FILE,
+      "is missing or no object.",
+      'Write: { default: "sqlite", sqlite: { driver: "sqlite", path: "database/app.sqlite" } }.',
+    );
   }
   const { default: chosen, ...entries } = databases;
   const names = Object.keys(entries);
   if (typeof chosen !== "string" || !names.includes(chosen)) {
     const problem = typeof chosen === "string" ? `names no connection: "${chosen}".` : "is not set.";
-    throw new ConfigurationError(`${FILE}.default`, problem, suggestion(typeof chosen === "string" ? chosen : "", names) || "Add a connection.");
+    throw new ConfigurationError(
+      `${FILE}.default`,
+      problem,
+      suggestion(typeof chosen === "string" ? chosen : "", names) || "Add a connection.",
+    );
   }
-  const connections = Object.fromEntries(names.map((name) => [name, connectionConfiguration(name, entries[name], root)]));
+  const connections = Object.fromEntries(
+    names.map((name) => [name, connectionConfiguration(name, entries[name], root)]),
+  );
   return Object.freeze({ default: chosen, connections: Object.freeze(connections) });
 }
 
@@ -118,7 +128,11 @@ function postgres(where: string, read: Reader): PostgresConnectionConfiguration 
 function checkPostgresUrl(where: string, url: string): void {
   const protocol = URL.canParse(url) ? new URL(url).protocol : "";
   if (protocol === "postgres:" || protocol === "postgresql:") return;
-  throw new ConfigurationError(where, "is not the address of a PostgreSQL database.", "Write: postgres://user:password@host:5432/database.");
+  throw new ConfigurationError(
+    where,
+    "is not the address of a PostgreSQL database.",
+    "Write: postgres://user:password@host:5432/database.",
+  );
 }
 
 interface Reader {
@@ -154,8 +168,13 @@ function reader(where: string, values: Readonly<Record<string, unknown>>, known:
       const value = values[key];
       if (!has(key)) return null;
       const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
-      if (Number.isSafeInteger(number) && (number as number) >= least && (number as number) <= most) return number as number;
-      throw new ConfigurationError(`${where}.${key}`, `is not a whole number from ${least} to ${most}.`, "Correct it, or leave it out.");
+      if (Number.isSafeInteger(number) && (number as number) >= least && (number as number) <= most)
+        return number as number;
+      throw new ConfigurationError(
+        `${where}.${key}`,
+        `is not a whole number from ${least} to ${most}.`,
+        "Correct it, or leave it out.",
+      );
     },
   };
 }

@@ -46,7 +46,10 @@ export interface Reservation {
 
 /** How columns that differ from one database to the next are declared. */
 export interface ColumnTypes {
-  readonly primaryKey: { readonly type: ColumnType; readonly define: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder };
+  readonly primaryKey: {
+    readonly type: ColumnType;
+    readonly define: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder;
+  };
   /** The type of a column that refers to a primary key. */
   readonly reference: ColumnType;
   readonly timestamp: ColumnType;

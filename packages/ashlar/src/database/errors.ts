@@ -21,7 +21,11 @@ export abstract class ConstraintViolationError extends AshlarError {
   /** The constraint's or index's own name, where the database gives it. */
   readonly constraint: string | null;
 
-  constructor(code: "E_UNIQUE_VIOLATION" | "E_FOREIGN_KEY_VIOLATION" | "E_NOT_NULL_VIOLATION", sentence: string | undefined, details: ConstraintDetails) {
+  constructor(
+    code: "E_UNIQUE_VIOLATION" | "E_FOREIGN_KEY_VIOLATION" | "E_NOT_NULL_VIOLATION",
+    sentence: string | undefined,
+    details: ConstraintDetails,
+  ) {
     super(code, sentence, { cause: details.cause });
     this.table = details.table;
     this.columns = details.columns;
@@ -47,7 +51,11 @@ export abstract class ConstraintViolationError extends AshlarError {
 export class UniqueViolationError extends ConstraintViolationError {
   constructor(details: ConstraintDetails) {
     const columns = details.columns.join(", ");
-    super("E_UNIQUE_VIOLATION", columns === "" ? undefined : `A record with the same ${columns} exists already.`, details);
+    super(
+      "E_UNIQUE_VIOLATION",
+      columns === "" ? undefined : `A record with the same ${columns} exists already.`,
+      details,
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import type { Cast } from "./casts.ts";
-import { columnName, isColumnName } from "./column-names.ts";
+import { columnName, columnValue, isColumnName } from "./column-names.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
@@ -90,7 +90,11 @@ function databaseOf(modelClass: ModelClass): Database {
 /** The class, what it extends, and so on. */
 function lineage(modelClass: ModelClass): ModelClass[] {
   const classes: ModelClass[] = [];
-  for (let one: unknown = modelClass; typeof one === "function" && one !== Function.prototype; one = Object.getPrototypeOf(one)) {
+  for (
+    let one: unknown = modelClass;
+    typeof one === "function" && one !== Function.prototype;
+    one = Object.getPrototypeOf(one)
+  ) {
     classes.push(one as ModelClass);
   }
   return classes;
@@ -104,7 +108,7 @@ function lineage(modelClass: ModelClass): ModelClass[] {
 export function lookUp(plan: ModelPlan, column: string, value: ColumnValue): MaybePromise<Row | undefined> {
   const statement = plan.lookups.get(column) ?? compileLookup(plan, column);
   if (value === null) return firstWithout(plan, column);
-  return plan.connection.first(statement, value);
+  return plan.connection.first(statement, columnValue(column, value));
 }
 
 function compileLookup(plan: ModelPlan, column: string): string {

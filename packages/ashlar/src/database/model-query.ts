@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from "kysely";
 import { AshlarError, currentDate } from "../support/index.ts";
 import { toDatabase } from "./casts.ts";
-import { columnName } from "./column-names.ts";
+import { columnName, columnValue } from "./column-names.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
 import type { Attributes, Column, Model, ModelClass } from "./model.ts";
 import { type ModelPlan, planOf } from "./model-plan.ts";
@@ -62,10 +62,12 @@ export class ModelQuery<M extends Model> {
     const [operator, value] = rest.length === 1 ? (["=", rest[0]] as const) : rest;
     const name = columnName(column);
     if (!OPERATORS.includes(operator)) {
-      throw new AshlarError("E_INVALID_QUERY", `${JSON.stringify(operator)} is no operator. Known are ${OPERATORS.join(", ")}.`);
+      throw new AshlarError(
+        "E_INVALID_QUERY",
+        `${JSON.stringify(operator)} is no operator. Known are ${OPERATORS.join(", ")}.`,
+      );
     }
-    // A forgotten value must not become a condition that means something else.
-    if (value === undefined) throw new AshlarError("E_INVALID_QUERY", `The value for the column "${name}" is undefined.`);
+    columnValue(name, value);
     if (value !== null) return this.#if((builder) => builder(name, operator, value));
     if (operator === "=") return this.whereNull(column);
     if (operator === "!=" || operator === "<>") return this.whereNotNull(column);
@@ -76,6 +78,7 @@ export class ModelQuery<M extends Model> {
   whereIn(column: Column<M>, values: readonly Exclude<ColumnValue, null>[]): ModelQuery<M> {
     const name = columnName(column);
     if (values.length === 0) return this.#if(() => sql<SqlBool>`1 = 0`);
+    for (const value of values) columnValue(name, value);
     return this.#if((builder) => builder(name, "in", values));
   }
 
@@ -156,7 +159,9 @@ export class ModelQuery<M extends Model> {
     wholeNumber("page", page, 1);
     wholeNumber("perPage", perPage, 1);
     const total = await this.count();
-    const data = await this.limit(perPage).offset((page - 1) * perPage).get();
+    const data = await this.limit(perPage)
+      .offset((page - 1) * perPage)
+      .get();
     return { data, total, page, perPage, lastPage: Math.max(1, Math.ceil(total / perPage)) };
   }
 

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/complexity/noThisInStatic: a model's static methods work on the class they are called on.
 import type { SelectQueryBuilder } from "kysely";
 import { AshlarError, type Constructor, currentDate } from "../support/index.ts";
 import { type Casts, fromDatabase, jsonText, sameValue, toDatabase } from "./casts.ts";
@@ -11,7 +12,8 @@ import type { Tables } from "./tables.ts";
 /** The names of a model's columns: its declared properties that are no methods. Any name where none is declared. */
 export type Column<M extends Model> = [DeclaredColumn<M>] extends [never] ? string : DeclaredColumn<M>;
 
-type DeclaredColumn<M> = { [K in keyof M & string]: M[K] extends (...args: never) => unknown ? never : K }[keyof M & string];
+type DeclaredColumn<M> = { [K in keyof M & string]: M[K] extends (...args: never) => unknown ? never : K }[keyof M &
+  string];
 
 /** Values for some of a model's columns. */
 export type Attributes<M extends Model> = {
@@ -160,7 +162,7 @@ export class Model {
       attributeName(this, name);
       if (value === undefined) continue;
       if (fillable === null ? name === plan.primaryKey : !fillable.has(name)) continue;
-      (this as Row)[name] = value;
+      this.#attributes[name] = value;
     }
     return this;
   }
@@ -188,7 +190,7 @@ export class Model {
     const { numUpdatedRows } = await update.executeTakeFirst();
     if (numUpdatedRows === 0n) notFound();
     this.#original = { ...this.#original, ...changes };
-    if (changes.updated_at !== undefined) (this as Row).updated_at = changes.updated_at;
+    if (changes.updated_at !== undefined) this.#attributes.updated_at = changes.updated_at;
     return this;
   }
 
@@ -235,6 +237,10 @@ export class Model {
     return json;
   }
 
+  get #attributes(): Row {
+    return this as unknown as Row;
+  }
+
   get #plan(): ModelPlan {
     return planOf(this.constructor as ModelClass);
   }
@@ -253,7 +259,7 @@ export class Model {
       if (value === undefined) continue;
       const cast = plan.casts.get(attributeName(this, name));
       const stored = toDatabase(cast, name, value);
-      if (this.#original === null || !sameValue(stored, this.#stored(cast, name))) changes[name] = stored;
+      if (this.#original === null || !sameValue(cast, stored, this.#stored(cast, name))) changes[name] = stored;
     }
     return changes;
   }
@@ -272,7 +278,7 @@ export class Model {
 
   #absorb(plan: ModelPlan, row: Row): void {
     const { columns, casts } = plan;
-    const target = this as Row;
+    const target = this.#attributes;
     for (const column in row) {
       if (!columns.has(column)) columns.add(attributeName(this, column));
       target[column] = row[column];
@@ -291,7 +297,11 @@ export class Model {
   }
 }
 
-async function findModel<M extends Model>(modelClass: ModelClass<M>, column: string, value: ColumnValue): Promise<M | null> {
+async function findModel<M extends Model>(
+  modelClass: ModelClass<M>,
+  column: string,
+  value: ColumnValue,
+): Promise<M | null> {
   const found = lookUp(planOf(modelClass), column, value);
   const row = found instanceof Promise ? await found : found;
   return row === undefined ? null : modelClass.fromRow(row);

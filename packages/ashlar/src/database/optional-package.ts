@@ -15,6 +15,8 @@ export async function optionalPackage<T>(name: string, purpose: string, load: ()
     const { code, message } = error as NodeJS.ErrnoException;
     // A package that is there but lacks one of its own is broken in another way.
     if (code !== "ERR_MODULE_NOT_FOUND" || !message.includes(`'${name}'`)) throw error;
-    throw new AshlarError("E_MISSING_PACKAGE", `${purpose} needs the package "${name}". Run: npm install ${name}`, { cause: error });
+    throw new AshlarError("E_MISSING_PACKAGE", `${purpose} needs the package "${name}". Run: npm install ${name}`, {
+      cause: error,
+    });
   }
 }

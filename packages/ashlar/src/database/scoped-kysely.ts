@@ -28,7 +28,10 @@ export interface Scopes {
 
 /** Kysely on a connection: wherever a query is issued inside a transaction, it runs in that transaction. */
 export function scopedKysely(dialect: Dialect, scopes: Scopes): QueryBuilder {
-  return new ScopedKysely(scopes, propsFor(dialect, () => scopes.session));
+  return new ScopedKysely(
+    scopes,
+    propsFor(dialect, () => scopes.session),
+  );
 }
 
 /** What Kysely calls a transaction: bound to one session, wherever it is used. */
@@ -132,7 +135,10 @@ class ScopedTransactionBuilder extends TransactionBuilder<Tables> {
   }
 
   override setAccessMode(mode: AccessMode): TransactionBuilder<Tables> {
-    return new ScopedTransactionBuilder(this.#scopes, this.#props, { ...this.#options, readOnly: mode === "read only" });
+    return new ScopedTransactionBuilder(this.#scopes, this.#props, {
+      ...this.#options,
+      readOnly: mode === "read only",
+    });
   }
 
   override setIsolationLevel(isolation: IsolationLevel): TransactionBuilder<Tables> {

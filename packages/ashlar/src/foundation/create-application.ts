@@ -8,7 +8,7 @@ import { type EnvironmentVariables, readEnvironment } from "./environment.ts";
 import { HttpKernel, type KernelClass, type RouteMiddleware } from "./kernel.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 import { loadRoutes } from "./load-routes.ts";
-import { createLogger } from "./logger.ts";
+import { createLogger, type Logger } from "./logger.ts";
 import { nodeVersionProblem } from "./node-version.ts";
 import type { ProviderClass } from "./provider.ts";
 import { readSettings } from "./settings.ts";
@@ -27,6 +27,8 @@ export interface ApplicationOptions {
   readonly config?: Readonly<Record<string, ConfigurationSection>>;
   /** Environment variables, which win over those of the process and of `.env`. */
   readonly environment?: EnvironmentVariables;
+  /** The log, in place of one on standard output: `createLogger(…)`, or any pino logger. */
+  readonly logger?: Logger;
 }
 
 /** The kernel of an application that has none: two stacks, both empty. */
@@ -58,7 +60,7 @@ export async function createApplication(options: ApplicationOptions = {}): Promi
     root: root ?? process.cwd(),
     config,
     settings,
-    logger: createLogger(settings),
+    logger: options.logger ?? createLogger(settings),
   });
   try {
     await application.boot({

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { Readable } from "node:stream";
 import fc from "fast-check";
 import { type Server, serve } from "srvx";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -20,13 +21,14 @@ const post = (body: Payload | null, headers: Record<string, string> = {}) =>
   } as RequestInit);
 
 /** A body that comes in pieces, without a length. */
-const streamed = (...pieces: readonly (string | Error)[]) =>
-  ReadableStream.from(
-    pieces.values().map((piece) => {
-      if (piece instanceof Error) throw piece;
-      return Buffer.from(piece);
-    }),
-  );
+const streamed = (...pieces: readonly (string | Error)[]) => ReadableStream.from(inTurn(pieces));
+
+function* inTurn(pieces: readonly (string | Error)[]) {
+  for (const piece of pieces) {
+    if (piece instanceof Error) throw piece;
+    yield Buffer.from(piece);
+  }
+}
 
 const text = (body: RequestBody) => ("bytes" in body ? Buffer.from(body.bytes).toString() : null);
 
@@ -245,6 +247,12 @@ describe("readBody behind srvx", () => {
     expect(await send({}, "x".repeat(60), "x".repeat(60))).toEqual([413, "E_PAYLOAD_TOO_LARGE"]);
   });
 
+  test("S42 a body of exactly the limit is read", async () => {
+    const whole = [200, JSON.stringify(["unsupported", "x".repeat(100)])];
+    expect(await send({ headers: { "content-length": 100 } }, "x".repeat(100))).toEqual(whole);
+    expect(await send({}, "x".repeat(60), "x".repeat(40))).toEqual(whole);
+  });
+
   test("S42 a client that fetches sees the 413 of a body of two megabytes", async () => {
     const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: "x".repeat(2_000_000) });
     expect([response.status, await response.text()]).toEqual([413, "E_PAYLOAD_TOO_LARGE"]);
@@ -270,7 +278,19 @@ describe("readBody behind srvx", () => {
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{");
     await expect.poll(() => seen.length).toBe(1);
     socket.destroy();
-    expect(await seen[0]!.outcome).toMatchObject({ code: "E_INVALID_BODY", status: 400 });
+    expect(await seen[0]!.outcome).toMatchObject({
+      code: "E_INVALID_BODY",
+      status: 400,
+      cause: expect.objectContaining({ code: "ECONNRESET" }),
+    });
+  });
+
+  test("S42 an error of a stream that an adapter puts in the place of node's message is a 400 too", async () => {
+    const message = new Readable({ read() {} });
+    Object.assign(message, { headers: { "content-length": "5" }, httpVersionMajor: 1, complete: false });
+    const outcome = readBody(Object.assign(post(null), { runtime: { node: { req: message } } }), LIMITS);
+    message.destroy(new Error("reset"));
+    await expect(outcome).rejects.toMatchObject({ code: "E_INVALID_BODY", cause: new Error("reset") });
   });
 
   test("two requests on one connection each have their own body", async () => {

@@ -164,7 +164,7 @@ function readMessage(message: IncomingMessage, maxBytes: number): Promise<Uint8A
   });
 }
 
-/** An error of the socket is reported by `close`, which follows; unheard, it would end the process. */
+/** An error is known from `close`, which follows it; unheard, that of a stream beside `node:http` ends the process. */
 function ignore(): void {}
 
 function join(chunks: readonly Uint8Array[]): Uint8Array {

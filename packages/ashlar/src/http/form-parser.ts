@@ -116,12 +116,11 @@ function descend<T>(branch: Branch<T>, key: string, path: readonly string[], dep
   return made;
 }
 
-/** Tells whether a branch has the rest of a path already. */
+/** Tells whether a branch has the rest of a path already. No member has the empty name of `[]`, so a list never repeats. */
 function repeats<T>(branch: Branch<T>, path: readonly string[], depth: number): boolean {
   let at: T | Branch<T> | undefined = branch;
   for (let index = depth; index < path.length; index++) {
     if (!(at instanceof Branch)) return true;
-    if (path[index] === "") return false;
     at = at.children.get(path[index]!);
     if (at === undefined) return false;
   }
@@ -136,12 +135,10 @@ function toDictionary<T>(branch: Branch<T>): Dictionary {
 
 function finish<T>(child: T | Branch<T>): unknown {
   if (!(child instanceof Branch)) return child;
-  const { size } = child.children;
-  // As many members as the highest index counts, and each of them an index: there is no gap, nothing is allocated for one.
-  if (child.nextIndex !== size || size === 0) return toDictionary(child);
   const list: unknown[] = [];
-  for (let index = 0; index < size; index++) {
+  for (let index = 0; index < child.children.size; index++) {
     const member = child.children.get(String(index));
+    // A gap: `a[1000000]=x` is an object of one member, not a list of a million.
     if (member === undefined) return toDictionary(child);
     list.push(finish(member));
   }

@@ -98,9 +98,9 @@ async function split(bytes: Uint8Array, boundary: string, maxParts: number): Pro
 }
 
 /** A header of a part as UTF-8; `null` where it is absent. */
-function header(part: Part, name: string): string | null {
-  if (part.headers === null || !Object.hasOwn(part.headers, name)) return null;
-  const values = part.headers[name]!;
+function header(part: Part, name: "content-disposition" | "content-type"): string | null {
+  const values = part.headers?.[name];
+  if (values === undefined) return null;
   if (values.length > 1) throw malformed("A part repeats a header.");
   return decodeBodyText(Buffer.from(values[0]!, "latin1"));
 }

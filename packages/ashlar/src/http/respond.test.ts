@@ -217,7 +217,7 @@ describe("what no answer can be made of", () => {
   }
 
   const circular: Record<string, unknown> = {};
-  circular["self"] = circular;
+  circular.self = circular;
   const used = new Response("x");
 
   test.each([
@@ -230,7 +230,7 @@ describe("what no answer can be made of", () => {
       new (class Odd {
         toJSON() {}
       })(),
-      "is a Odd, which JSON cannot hold.",
+      "is an object of Odd whose toJSON gives nothing, which JSON cannot hold.",
     ],
     ["bytes", new Uint8Array(1), "is raw bytes or a stream: return response.stream(…) or response.download(…)."],
     ["buffer", new ArrayBuffer(1), "is raw bytes or a stream: return response.stream(…) or response.download(…)."],
@@ -247,12 +247,6 @@ describe("what no answer can be made of", () => {
   test("a Response that was read before is refused", async () => {
     await used.text();
     expect(refusal(used)[0]).toContain("is a Response that was sent or read before: make a new one each time.");
-  });
-
-  test("nesting that is too deep is refused, not a crash", () => {
-    let deep: unknown[] = [];
-    for (let level = 0; level < 100_000; level++) deep = [deep];
-    expect(refusal(deep)[0]).toContain("E_UNSERIALIZABLE_RESULT");
   });
 
   test("an error of the framework in a toJSON comes through, any other is the cause", () => {

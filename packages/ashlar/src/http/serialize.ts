@@ -18,10 +18,10 @@ export function unserializable(context: HttpContext, problem: string, cause?: un
   return new AshlarError("E_UNSERIALIZABLE_RESULT", `${routeOf(context)} ${problem}`, { cause });
 }
 
-/** What JSON makes of a value it has no notion of, and what to do instead. */
+/** What a value is that JSON makes nothing of. */
 function kindOf(value: unknown): string {
   if (typeof value !== "object" || value === null) return `a ${typeof value}`;
-  return `a ${value.constructor?.name ?? "object"}`;
+  return `an object of ${value.constructor?.name ?? "no class"} whose toJSON gives nothing`;
 }
 
 /**
@@ -36,7 +36,9 @@ export function serialize(context: HttpContext, value: unknown): string {
     text = JSON.stringify(value);
   } catch (error) {
     if (error instanceof AshlarError) throw error;
-    throw unserializable(context, `cannot be written as JSON: ${(error as Error).message}`, error);
+    // Of a circle, the message goes on to draw it.
+    const [problem] = String((error as Error).message).split("\n");
+    throw unserializable(context, `cannot be written as JSON: ${problem}`, error);
   }
   if (text === undefined) throw unserializable(context, `is ${kindOf(value)}, which JSON cannot hold.`);
   return text;

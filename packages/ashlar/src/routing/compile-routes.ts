@@ -3,7 +3,7 @@ import { type BoundRoute, notYetBuilt } from "./compiled-route.ts";
 import type { CompilerSet } from "./compilers.ts";
 import { HTTP_METHODS, type HttpMethod, problemOfAction } from "./controller-action.ts";
 import { type DomainPattern, parseDomain } from "./domain-pattern.ts";
-import { invalidMiddleware, middlewareInForce } from "./middleware-list.ts";
+import { areMiddlewareNames, middlewareInForce } from "./middleware-list.ts";
 import { parsePattern, type RoutePattern } from "./pattern.ts";
 import { flattenEntries, joinPaths } from "./route-collection.ts";
 import type { RouteDefinition } from "./route-definition.ts";
@@ -82,7 +82,7 @@ function problemsOf(
   const action = problemOfAction(attributes.action);
   if (action !== null) problems.push(`${action}.`);
   const named = [...attributes.middleware, ...attributes.withoutMiddleware];
-  if (invalidMiddleware(named) !== undefined) problems.push("middleware is named by text that is not empty.");
+  if (!areMiddlewareNames(named)) problems.push("middleware is named by text that is not empty.");
   if (attributes.name !== null && (typeof attributes.name !== "string" || attributes.name.trim() === "")) {
     problems.push("the name of the route is empty.");
   }

@@ -9,9 +9,9 @@ export function middlewareInForce(names: readonly string[], without: readonly st
   return Object.freeze([...new Set(names)].filter((text) => !removed.has(text) && !removed.has(nameOf(text))));
 }
 
-/** The first of the texts that cannot name middleware; `undefined` where all can. */
-export function invalidMiddleware(texts: readonly unknown[]): unknown {
-  return texts.find((text) => typeof text !== "string" || nameOf(text).trim() === "");
+/** Whether everything in a list can name middleware. */
+export function areMiddlewareNames(texts: readonly unknown[]): boolean {
+  return texts.every((text) => typeof text === "string" && nameOf(text).trim() !== "");
 }
 
 /** What stands before the colon. */

@@ -119,11 +119,11 @@ function problemOfResource(
   { only, except }: ResourceOptions<PageAction, PageAction>,
 ): string | null {
   if (typeof resource !== "string" || !/^\/?[\w-]+(?:[./][\w-]+)*\/?$/.test(resource)) {
-    return `"${resource}" is not the name of a resource; it is made of letters, digits, "-", "_", "." and "/"`;
+    return `"${resource}" is not the name of a resource; it is made of letters, digits, "-", "_", "." and "/".`;
   }
   for (const action of [...(only ?? []), ...(except ?? [])]) {
     if (!known.includes(action)) return `the resource has no action "${action}". ${suggestion(action, known)}`;
   }
   const left = known.filter((action) => (only?.includes(action) ?? true) && !except?.includes(action));
-  return left.length === 0 ? "the resource has no action left" : null;
+  return left.length === 0 ? "the resource has no action left." : null;
 }

@@ -1,3 +1,4 @@
+import { isPlainObject, suggestion } from "../support/index.ts";
 import { RouteDefinition } from "./route-definition.ts";
 
 /** What a routes file lists: routes, groups and resources, and lists of them. */
@@ -67,6 +68,29 @@ export class RouteCollection implements Iterable<RouteDefinition> {
   group(options: GroupOptions): RouteCollection {
     return new RouteCollection(this.routes.map((route) => inGroup(route, options)));
   }
+}
+
+const TEXT_OPTIONS: readonly string[] = ["prefix", "name", "domain"];
+const LIST_OPTIONS: readonly string[] = ["middleware", "withoutMiddleware"];
+
+/**
+ * What is wrong with a group; `null` where nothing is. A misspelt `middleware` would leave routes unguarded, and source
+ * that runs without having been compiled has been checked by nobody.
+ */
+export function problemOfGroup(options: GroupOptions, entries: readonly RouteEntry[]): string | null {
+  if (!isPlainObject(options))
+    return "the first argument of a group is an object that says what its routes have in common.";
+  for (const [name, value] of Object.entries(options)) {
+    const isList = LIST_OPTIONS.includes(name);
+    const known = [...TEXT_OPTIONS, ...LIST_OPTIONS];
+    if (!known.includes(name)) return `a group has no option "${name}". ${suggestion(name, known)}`;
+    if (value === undefined) continue;
+    if (isList ? !Array.isArray(value) : typeof value !== "string") {
+      return `the option "${name}" of a group is ${isList ? "a list" : "text"}.`;
+    }
+  }
+  if (!Array.isArray(entries)) return "the second argument of a group is the list of its routes.";
+  return entries.length === 0 ? "the group has no routes." : null;
 }
 
 function inGroup(route: RouteDefinition, options: GroupOptions): RouteDefinition {

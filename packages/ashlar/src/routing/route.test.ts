@@ -223,10 +223,10 @@ describe("groups", () => {
 
   test("a group without routes, or with something else in it, is remembered as a problem", () => {
     const problems = (collection: RouteCollection) => collection.routes.map(({ attributes }) => attributes.problem);
-    expect(problems(Route.group({}, []))).toEqual(["the group has no routes"]);
+    expect(problems(Route.group({}, []))).toEqual(["the group has no routes."]);
     expect(problems(Route.group({}, [Route.get("/", handler), "x" as never]))).toEqual([
       null,
-      "the group lists something that is no route",
+      "the group lists something that is no route.",
     ]);
   });
 });

@@ -9,7 +9,13 @@ import {
   type ResourceOptions,
   resourceRoutes,
 } from "./resource.ts";
-import { flattenEntries, type GroupOptions, RouteCollection, type RouteEntry } from "./route-collection.ts";
+import {
+  flattenEntries,
+  type GroupOptions,
+  problemOfGroup,
+  RouteCollection,
+  type RouteEntry,
+} from "./route-collection.ts";
 import { RouteDefinition } from "./route-definition.ts";
 import { SourceLocation } from "./source-location.ts";
 
@@ -149,9 +155,10 @@ export const Route: RouteBuilder = {
   },
   group: function group(options, entries) {
     const broken = (problem: string) => define(group, ["GET"], "/", () => null, problem);
+    const problem = problemOfGroup(options, entries);
+    if (problem !== null) return new RouteCollection([broken(problem)]);
     const foreign: RouteDefinition[] = [];
-    const routes = flattenEntries(entries, () => foreign.push(broken("the group lists something that is no route")));
-    if (routes.length + foreign.length === 0) return new RouteCollection([broken("the group has no routes")]);
+    const routes = flattenEntries(entries, () => foreign.push(broken("the group lists something that is no route.")));
     return new RouteCollection([...routes, ...foreign]).group(options);
   },
 };

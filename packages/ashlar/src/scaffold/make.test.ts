@@ -14,7 +14,13 @@ test("a controller is named with its suffix, given or not", async () => {
 
 test("an API controller has five methods, one with pages seven", async () => {
   const methods = (text: string) => [...text.matchAll(/^ {2}(\w+)\(/gm)].map(([, name]) => name);
-  expect(methods((await makeController("orders", "api")).text)).toEqual(["index", "show", "store", "update", "destroy"]);
+  expect(methods((await makeController("orders", "api")).text)).toEqual([
+    "index",
+    "show",
+    "store",
+    "update",
+    "destroy",
+  ]);
   expect(methods((await makeController("orders", "resource")).text)).toEqual([
     "index",
     "create",

@@ -37,7 +37,10 @@ export async function makeModel(name: string): Promise<NewFile> {
 /** A middleware: `app/middleware/measure-middleware.ts`. */
 export async function makeMiddleware(name: string): Promise<NewFile> {
   const names = spell(withoutSuffix(name, "middleware"));
-  const title = names.kebab.replaceAll(/(^|-)([a-z])/g, (_, dash: string, letter: string) => dash + letter.toUpperCase());
+  const title = names.kebab.replaceAll(
+    /(^|-)([a-z])/g,
+    (_, dash: string, letter: string) => dash + letter.toUpperCase(),
+  );
   const text = await readStub("make/middleware.ts", { class: `${names.pascal}Middleware`, title });
   return { path: `app/middleware/${names.kebab}-middleware.ts`, text };
 }

@@ -21,15 +21,15 @@ export function fillStub(text: string, values: StubValues): string {
   const kept: boolean[] = [];
   for (const line of text.split("\n")) {
     const [, directive, name = ""] = DIRECTIVE.exec(line) ?? [];
-    if (directive === "if") kept.push(valueOf(values, name) === true);
+    if (directive === "if") kept.push(lookUp(values, name) === true);
     else if (directive === "else") kept.push(!kept.pop());
     else if (directive === "endif") kept.pop();
     else if (kept.every(Boolean)) lines.push(line);
   }
-  return lines.join("\n").replaceAll(/%\{(\w+)\}/g, (_, name: string) => String(valueOf(values, name)));
+  return lines.join("\n").replaceAll(/%\{(\w+)\}/g, (_, name: string) => String(lookUp(values, name)));
 }
 
-function valueOf(values: StubValues, name: string): string | boolean {
+function lookUp(values: StubValues, name: string): string | boolean {
   const value = values[name];
   if (value === undefined) throw new Error(`The stub uses "${name}", which has no value.`);
   return value;

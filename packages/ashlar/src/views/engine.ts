@@ -1,7 +1,7 @@
 import { Edge, EdgeError, Template } from "edge.js";
 
 /** A failure inside a template, at the place where it was written. */
-export class TemplateFailure extends Error {
+class TemplateFailure extends Error {
   readonly file: string;
   readonly line: number;
 
@@ -47,8 +47,8 @@ export function createEngine(cache: boolean): Engine {
   };
 }
 
-/** Where in a template an error arose, or `null` where it does not say. */
-export function placeOf(error: unknown): { readonly file: string; readonly line: number } | null {
-  if (error instanceof TemplateFailure) return error;
-  return error instanceof EdgeError ? { file: error.filename, line: error.line } : null;
+/** Where in a template an error arose, as far as it says, and the error that was thrown there first. */
+export function trace(error: unknown): { readonly place: string | null; readonly cause: unknown } {
+  if (error instanceof TemplateFailure) return { place: `${error.file}:${error.line}`, cause: error.cause };
+  return { place: error instanceof EdgeError ? `${error.filename}:${error.line}` : null, cause: error };
 }

@@ -70,15 +70,14 @@ export class Views {
   async render(template: string, data: object = {}, local: object = {}): Promise<string> {
     const file = this.#fileOf(template);
     this.#loading ??= this.#load();
-    const { placeOf } = await this.#loading;
+    const { trace } = await this.#loading;
     try {
       return await this.#engine!.render(template, data, { ...this.#shared, ...local });
-    } catch (cause) {
+    } catch (error) {
       if (!existsSync(file)) throw this.#missing(template, file);
-      const place = placeOf(cause);
-      const where = place === null ? file : `${place.file}:${place.line}`;
-      const message = cause instanceof Error ? cause.message : String(cause);
-      throw new AshlarError("E_VIEW", `The view "${template}" failed at ${where}: ${message}`, { cause });
+      const { place, cause } = trace(error);
+      const message = error instanceof Error ? error.message : String(error);
+      throw new AshlarError("E_VIEW", `The view "${template}" failed at ${place ?? file}: ${message}`, { cause });
     }
   }
 

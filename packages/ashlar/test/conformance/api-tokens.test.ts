@@ -11,7 +11,13 @@ const REFUSED = {
   status: 401,
   challenge: 'Bearer error="invalid_token"',
   type: "application/problem+json",
-  body: { type: "about:blank", title: "Unauthorized", status: 401, detail: "The token is not valid.", code: "E_INVALID_TOKEN" },
+  body: {
+    type: "about:blank",
+    title: "Unauthorized",
+    status: 401,
+    detail: "The token is not valid.",
+    code: "E_INVALID_TOKEN",
+  },
 };
 
 /** The parts of an answer that a caller can tell refusals apart by. */
@@ -96,10 +102,16 @@ describe("Token endpoints", () => {
     expect(told(await api.post("/api/reauth", { token: first }))).toEqual(REFUSED);
   });
 
-  test.each([[{}], [{ token: "" }], [{ token: null }], [{ token: ["a"] }]])("POST /api/reauth with %j is a 422", async (body) => {
-    const api = await testApi();
-    expect(await api.post("/api/reauth", body)).toMatchObject({ status: 422, body: { errors: { token: [expect.any(String)] } } });
-  });
+  test.each([[{}], [{ token: "" }], [{ token: null }], [{ token: ["a"] }]])(
+    "POST /api/reauth with %j is a 422",
+    async (body) => {
+      const api = await testApi();
+      expect(await api.post("/api/reauth", body)).toMatchObject({
+        status: 422,
+        body: { errors: { token: [expect.any(String)] } },
+      });
+    },
+  );
 
   test("both set no cookie, and their routes have names", async () => {
     const api = await testApi();
@@ -122,7 +134,9 @@ describe("Token endpoints", () => {
   test("Api.routes({ authRoute, reauthRoute }) puts them at those paths", async () => {
     const api = await testApi({ web: Api.routes({ authRoute: "/token", reauthRoute: "/token/renew" }) });
     const { body } = await api.post("/token", { username: "ada@example.com", password: PASSWORD });
-    expect(await api.post("/token/renew", { token: (body as { readonly data: string }).data })).toMatchObject({ status: 200 });
+    expect(await api.post("/token/renew", { token: (body as { readonly data: string }).data })).toMatchObject({
+      status: 200,
+    });
     expect([(await api.post("/api/auth")).status, (await api.post("/api/reauth")).status]).toEqual([404, 404]);
   });
 
@@ -134,11 +148,14 @@ describe("Token endpoints", () => {
 });
 
 describe("Calling protected API routes", () => {
-  test.each([["Bearer"], ["bearer"], ["BEARER"]])("the header Authorization: %s <token> is the token", async (scheme) => {
-    const api = await testApi();
-    const headers = { authorization: `${scheme} ${await api.token()}` };
-    expect(await api.get("/api/open", { headers })).toMatchObject({ status: 200, body: { open: true } });
-  });
+  test.each([["Bearer"], ["bearer"], ["BEARER"]])(
+    "the header Authorization: %s <token> is the token",
+    async (scheme) => {
+      const api = await testApi();
+      const headers = { authorization: `${scheme} ${await api.token()}` };
+      expect(await api.get("/api/open", { headers })).toMatchObject({ status: 200, body: { open: true } });
+    },
+  );
 
   test("the input token is the token: JSON, form, multipart and query", async () => {
     const api = await testApi();
@@ -359,12 +376,15 @@ describe("The token-bearing model", () => {
     expect(await api.User.attemptByToken(token)).toBeNull();
   });
 
-  test.each([[null], [undefined], [1], [["a"]], [{}], [""], ["garbage"]])("attemptByToken(%j) is nobody", async (token) => {
-    const api = await testApi();
-    api.forgetQueries();
-    expect(await api.User.attemptByToken(token)).toBeNull();
-    expect(api.queries).toEqual([]);
-  });
+  test.each([[null], [undefined], [1], [["a"]], [{}], [""], ["garbage"]])(
+    "attemptByToken(%j) is nobody",
+    async (token) => {
+      const api = await testApi();
+      api.forgetQueries();
+      expect(await api.User.attemptByToken(token)).toBeNull();
+      expect(api.queries).toEqual([]);
+    },
+  );
 
   test("revokeToken() empties the column, and leaves other changes of the model unsaved", async () => {
     const api = await testApi({ driver: { authenticates: true } });
@@ -418,7 +438,9 @@ describe("Events", () => {
   });
 
   test("a refused token is told once, however many look at it", async () => {
-    const routes = [Route.get("/often", ({ apiToken }) => apiToken.claims).middleware("guard:jwt", "user", "guard:jwt")];
+    const routes = [
+      Route.get("/often", ({ apiToken }) => apiToken.claims).middleware("guard:jwt", "user", "guard:jwt"),
+    ];
     const api = await testApi({ stack: [LoadUserMiddleware], routes });
     await api.get("/api/often", { token: "garbage" });
     expect(await api.toldOf("api.token_refused")).toHaveLength(1);

@@ -1,9 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { Api, ApiProvider, AuthenticatesTokens, JWTAuthenticationMiddleware } from "../../src/api/index.ts";
+import {
+  Api,
+  ApiProvider,
+  AuthenticatesTokens,
+  type AuthenticatesTokensInstance,
+  type AuthenticatesTokensStatics,
+  JWTAuthenticationMiddleware,
+} from "../../src/api/index.ts";
 import {
   Authenticates,
+  type AuthenticatesInstance,
+  type AuthenticatesStatics,
   AuthenticationMiddleware,
   AuthProvider,
   GuardMiddleware,
@@ -20,6 +29,7 @@ import {
 } from "../../src/foundation/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import { hashPassword } from "../../src/security/index.ts";
+import type { Constructor } from "../../src/support/index.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A secret long enough for every HMAC algorithm. */
@@ -32,9 +42,17 @@ export const PASSWORD = "correct horse battery staple";
 export const ADA: object = { id: 1, name: "Ada", email: "ada@example.com" };
 export const BOB: object = { id: 2, name: "Bob", email: "bob@example.com" };
 
-class TestUser extends compose(Model, Authenticates, AuthenticatesTokens) {
-  static override table = "users";
-  static override hidden = ["password", "api_token"];
+type UserMixins = AuthenticatesStatics &
+  AuthenticatesTokensStatics &
+  Constructor<AuthenticatesInstance & AuthenticatesTokensInstance>;
+
+const UserModel: typeof Model & UserMixins = compose(Model, Authenticates, AuthenticatesTokens);
+
+class TestUser extends UserModel {
+  static override get table(): string {
+    return "users";
+  }
+  static override hidden: readonly string[] = ["password", "api_token"];
   static override timestamps = false;
   declare id: number;
   declare name: string;

@@ -5,7 +5,7 @@ export interface ContextOptions {
   readonly url?: string;
   readonly method?: string;
   readonly headers?: Record<string, string> | [string, string][];
-  readonly body?: BodyInit;
+  readonly body?: string | FormData;
   /** The address of the socket. */
   readonly ip?: string;
   readonly appUrl?: string | null;

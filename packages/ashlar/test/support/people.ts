@@ -74,6 +74,11 @@ export class Member extends Person implements TokenBearer {
     return person === null ? null : new Member(person.row);
   }
 
+  static override async findByIdentifier(email: string): Promise<Member | null> {
+    const person = await Person.findByIdentifier(email);
+    return person === null ? null : new Member(person.row);
+  }
+
   static async replaceTokenDigest(id: UserId, replaced: string, digest: string): Promise<boolean> {
     const member = await Member.findByAuthId(id);
     if (member === null || member.tokenDigest() !== replaced) return false;

@@ -1,12 +1,66 @@
-import { Command } from "commander";
-import { emphasis, table, type Terminal } from "../terminal.ts";
+import { Command, InvalidArgumentError } from "commander";
+import { readEnvironment } from "../../foundation/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { emphasis, type Terminal, table } from "../terminal.ts";
 import { withMigrations } from "../with-migrations.ts";
 
-/** The `migrate` commands. They need the database's configuration alone, so an application that cannot boot yet migrates. */
+function parseCount(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It is a whole number from 1 on.");
+}
+
+/** The `migrate` commands: they bring the tables to where `database/migrations` says, or back. */
 export function migrateCommands(terminal: Terminal): Command[] {
-  const report = (names: readonly string[], done: string, nothing: string): void => {
+  const report = (done: string, names: readonly string[], nothing: string): void => {
     if (names.length === 0) terminal.print(nothing);
     for (const name of names) terminal.print(`${emphasis(done, "green")} ${name}`);
   };
-  return [];
+
+  const up = new Command("migrate").description("Runs the migrations that have not been run.").action(async () => {
+    const names = await withMigrations(terminal.root, (migrations) => migrations.up());
+    report("Migrated", names, "Nothing to migrate.");
+  });
+
+  const rollback = new Command("migrate:rollback")
+    .description("Takes the last batch of migrations back.")
+    .option("--steps <number>", "so many migrations, instead of the last batch", parseCount)
+    .action(async ({ steps }: { steps?: number }) => {
+      const options = steps === undefined ? {} : { steps };
+      const names = await withMigrations(terminal.root, (migrations) => migrations.rollback(options));
+      report("Rolled back", names, "Nothing to roll back.");
+    });
+
+  const status = new Command("migrate:status")
+    .description("Lists the migrations and whether they were run.")
+    .action(async () => {
+      const rows = await withMigrations(terminal.root, (migrations) => migrations.status());
+      if (rows.length === 0) {
+        terminal.print("There are no migrations.");
+        return;
+      }
+      const cells = rows.map(({ name, state, batch, runAt }) => [
+        name,
+        state,
+        batch === null ? "" : String(batch),
+        runAt === null ? "" : runAt.toISOString(),
+      ]);
+      for (const line of table(["Migration", "State", "Batch", "Run at"], cells)) terminal.print(line);
+    });
+
+  const fresh = new Command("migrate:fresh")
+    .description("Drops every table, and runs all migrations.")
+    .option("--force", "also in production, where everything that is stored is lost")
+    .action(async ({ force }: { force?: true }) => {
+      const { APP_ENV, NODE_ENV } = readEnvironment(terminal.root);
+      if ((APP_ENV || NODE_ENV) === "production" && !force) {
+        throw new AshlarError(
+          "E_COMMAND",
+          "This drops every table of a database in production. Nothing was done: add --force if you mean it.",
+        );
+      }
+      const names = await withMigrations(terminal.root, (migrations) => migrations.fresh());
+      report("Migrated", names, "Every table was dropped; there are no migrations.");
+    });
+
+  return [up, rollback, status, fresh];
 }

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { describeHandler } from "../describe-handler.ts";
 import { loadApplication } from "../load-application.ts";
-import { table, type Terminal } from "../terminal.ts";
+import { type Terminal, table } from "../terminal.ts";
 
 /** `routes`: lists the routes as the application matches them. */
 export function routesCommand(terminal: Terminal): Command {
@@ -16,7 +16,7 @@ export function routesCommand(terminal: Terminal): Command {
           path: (route.domain === null ? "" : `//${route.domain}`) + route.pattern,
           name: route.name ?? "",
           stack: route.middleware.join(", "),
-          handler: describeHandler(route.handler),
+          handler: describeHandler(route),
           location: route.location,
         }));
         if (options.json) {

@@ -41,7 +41,11 @@ async function serve(terminal: Terminal, { port, host }: Options): Promise<void>
 /** Serves in a child process that Node itself starts again whenever an imported file changes. */
 async function watch(terminal: Terminal, { port, host }: Options): Promise<void> {
   const command = join(import.meta.dirname, "..", "..", "bin", "ashlar.js");
-  const args = ["serve", ...(port === undefined ? [] : ["--port", String(port)]), ...(host === undefined ? [] : ["--host", host])];
+  const args = [
+    "serve",
+    ...(port === undefined ? [] : ["--port", String(port)]),
+    ...(host === undefined ? [] : ["--host", host]),
+  ];
   const child = spawn(process.execPath, ["--watch", "--watch-preserve-output", command, ...args], {
     cwd: terminal.root,
     stdio: "inherit",

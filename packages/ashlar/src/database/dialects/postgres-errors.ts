@@ -57,7 +57,11 @@ export function translatePostgresError(error: unknown): unknown {
   if (error.code.startsWith(DATA_EXCEPTION)) {
     // These quote the value in the message itself, so the error as it stands is nothing to keep.
     const cause = new Error(`SQLSTATE ${error.code} in ${error.routine ?? "the server"}`);
-    return new DatabaseError(`PostgreSQL: a value does not fit its column or function (SQLSTATE ${error.code}).`, error.code, cause);
+    return new DatabaseError(
+      `PostgreSQL: a value does not fit its column or function (SQLSTATE ${error.code}).`,
+      error.code,
+      cause,
+    );
   }
   return new DatabaseError(`PostgreSQL: ${error.message} (SQLSTATE ${error.code}).`, error.code, error);
 }
@@ -67,7 +71,8 @@ function isServerError(error: unknown): error is ServerError {
 }
 
 function unreachable(error: NodeJS.ErrnoException): DatabaseError {
-  const reason = error instanceof AggregateError && error.message === "" ? (error.errors[0] as Error).message : error.message;
+  const reason =
+    error instanceof AggregateError && error.message === "" ? (error.errors[0] as Error).message : error.message;
   return new DatabaseError(`PostgreSQL: ${reason}.`, error.code ?? null, error);
 }
 

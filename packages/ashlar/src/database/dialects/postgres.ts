@@ -9,7 +9,7 @@ import {
   type QueryResult,
   sql,
 } from "kysely";
-import type { Pool, PoolClient, QueryResult as PgResult } from "pg";
+import type { QueryResult as PgResult, Pool, PoolClient } from "pg";
 import { AshlarError } from "../../support/index.ts";
 import type { PostgresConnectionConfiguration } from "../configuration.ts";
 import type {
@@ -92,7 +92,10 @@ export class PostgresDialect implements Dialect {
     if (rows[0]?.command !== "ROLLBACK") return;
     // The server answers a commit after a failed statement by rolling back, and calls that a success.
     const remedy = "Where a statement may fail, put it into a nested transaction.";
-    throw new DatabaseError(`The transaction was rolled back, because a statement in it had failed. ${remedy}`, "25P02");
+    throw new DatabaseError(
+      `The transaction was rolled back, because a statement in it had failed. ${remedy}`,
+      "25P02",
+    );
   }
 
   async rollback(session: Session): Promise<void> {
@@ -123,7 +126,8 @@ export class PostgresDialect implements Dialect {
       order by kind = 'type', kind = 'sequence'`;
     const { rows } = await session.execute(CompiledQuery.raw(objects));
     // Only what nothing else has taken along is left to drop.
-    for (const { kind, name } of rows) await session.execute(CompiledQuery.raw(`drop ${kind} if exists ${name} cascade`));
+    for (const { kind, name } of rows)
+      await session.execute(CompiledQuery.raw(`drop ${kind} if exists ${name} cascade`));
   }
 
   async close(): Promise<void> {
@@ -166,7 +170,9 @@ export class PostgresDialect implements Dialect {
     } catch (error) {
       if ((error as Error).message === "timeout exceeded when trying to connect") {
         const waited = `${this.#configuration.acquireTimeoutMs} ms`;
-        throw new AshlarError("E_OVERLOADED", `No connection to the database was free within ${waited}.`, { cause: error });
+        throw new AshlarError("E_OVERLOADED", `No connection to the database was free within ${waited}.`, {
+          cause: error,
+        });
       }
       throw translatePostgresError(error);
     }
@@ -214,7 +220,8 @@ class PostgresSession implements Session {
 function bind(value: unknown): unknown {
   if (value === undefined) throw new AshlarError("E_INVALID_QUERY", "A value for the database is of type undefined.");
   if (!(value instanceof Date)) return value;
-  if (Number.isNaN(value.getTime())) throw new AshlarError("E_INVALID_QUERY", "A value for the database is an invalid date.");
+  if (Number.isNaN(value.getTime()))
+    throw new AshlarError("E_INVALID_QUERY", "A value for the database is an invalid date.");
   // The driver would write the local time, which a column without time zone stores as it stands.
   return value.toISOString();
 }

@@ -34,6 +34,8 @@ function namesIn(message: string): { table: string | null; columns: string[]; co
   const names = message.slice(message.indexOf(": ") + 2);
   const index = /^index '(.*)'$/.exec(names)?.[1];
   if (index !== undefined) return { table: null, columns: [], constraint: index };
-  const pairs = names.split(", ").map((name) => [name.slice(0, name.indexOf(".")), name.slice(name.indexOf(".") + 1)] as const);
+  const pairs = names
+    .split(", ")
+    .map((name) => [name.slice(0, name.indexOf(".")), name.slice(name.indexOf(".") + 1)] as const);
   return { table: pairs[0]![0], columns: pairs.map(([, column]) => column), constraint: null };
 }

@@ -14,6 +14,7 @@ import {
 } from "kysely";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import { BoundedCache } from "../bounded-cache.ts";
+import { kindOf } from "../column-names.ts";
 import type { SqliteConnectionConfiguration } from "../configuration.ts";
 import type {
   ColumnTypes,
@@ -98,7 +99,8 @@ export class SqliteDialect implements Dialect {
   unlockMigrations(): void {}
 
   dropEverything(session: Session): void {
-    const objects = "select type, name from sqlite_schema where type in ('view', 'table') and name not like 'sqlite\\_%' escape '\\'";
+    const objects =
+      "select type, name from sqlite_schema where type in ('view', 'table') and name not like 'sqlite\\_%' escape '\\'";
     // Views first; a virtual table takes the tables behind it along.
     const order = "order by type desc, sql like 'create virtual %' desc";
     // Outside of a transaction, because inside of one this setting is ignored.
@@ -262,6 +264,6 @@ function bind(value: unknown): SQLInputValue {
       break;
   }
   // The driver itself would store null for most of these.
-  const kind = value instanceof Date ? "an invalid date" : Array.isArray(value) ? "a list" : typeof value === "number" ? String(value) : `of type ${typeof value}`;
-  throw new AshlarError("E_INVALID_QUERY", `A value for the database is ${kind}. Objects and lists are stored by the cast "json".`);
+  const problem = `A value for the database is ${kindOf(value)}.`;
+  throw new AshlarError("E_INVALID_QUERY", `${problem} Objects and lists are stored by the cast "json".`);
 }

@@ -52,5 +52,6 @@ function readHeader(segment: string): JwsHeader | JwtFailure {
   // No extension is understood here, so that any that must be understood is refused, and so is `crit` in every other
   // form (RFC 7515 §4.1.11). `b64` would change what was signed (RFC 7797 §3).
   if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64")) return "critical_header";
-  return header as unknown as JwsHeader;
+  // What a header does not say, no prototype says for it.
+  return Object.setPrototypeOf(header, null) as JwsHeader;
 }

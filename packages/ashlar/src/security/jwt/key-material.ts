@@ -3,7 +3,10 @@ import { AshlarError } from "../../support/index.ts";
 import type { JwtAlgorithm } from "./algorithms.ts";
 
 /** A JSON Web Key (RFC 7517). */
-export type JsonWebKey = webcrypto.JsonWebKey;
+export interface JsonWebKey extends webcrypto.JsonWebKey {
+  /** The key's name. It chooses no key, but no two keys that verify the same tokens may share it. */
+  readonly kid?: string;
+}
 
 /**
  * What a key is made of: a string is the secret of an HMAC, by its UTF-8, or the PEM of the other families; bytes

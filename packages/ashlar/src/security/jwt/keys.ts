@@ -53,7 +53,7 @@ export class VerificationKey {
   constructor(algorithm: JwtAlgorithm, key: KeyMaterial, verifies: (token: string, dot: number) => boolean) {
     this.algorithm = algorithm;
     this.isSecret = algorithmDetails(algorithm).family === "hmac";
-    this.kid = isJwk(key) && "kid" in key && typeof key.kid === "string" ? key.kid : null;
+    this.kid = isJwk(key) && typeof key.kid === "string" ? key.kid : null;
     this.jwtHeader = jwtHeader(algorithm);
     this.parsedJwtHeader = Object.freeze({ alg: algorithm, typ: "JWT" });
     this.#verifies = verifies;

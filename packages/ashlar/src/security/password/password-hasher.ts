@@ -28,7 +28,7 @@ export interface PasswordHasherOptions {
   readonly concurrency?: number;
   /** How many wait for that at most; the next one is answered with `E_OVERLOADED`. */
   readonly maxWaiting?: number;
-  /** Loads Argon2, when it is first needed. */
+  /** @internal Loads Argon2, when it is first needed. */
   readonly load?: () => Promise<Argon2>;
 }
 

@@ -1,0 +1,126 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Member, Person } from "../../test/support/people.ts";
+import { AuthenticationMiddleware, AuthProvider } from "../auth/index.ts";
+import { compose, Model } from "../database/index.ts";
+import {
+  type Application,
+  type ApplicationOptions,
+  createApplication,
+  HttpKernel,
+  type RouteMiddleware,
+} from "../foundation/index.ts";
+import { Route } from "../routing/index.ts";
+import { Api } from "./api.ts";
+import { ApiProvider } from "./api-provider.ts";
+import { AuthenticatesTokens } from "./authenticates-tokens.ts";
+import { JWTAuthenticationMiddleware } from "./jwt-authentication-middleware.ts";
+
+const SECRET = "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ-one";
+const PASSWORD = "correct horse battery";
+
+class Kernel extends HttpKernel {
+  override routeMiddleware: RouteMiddleware = {
+    web: [],
+    api: [JWTAuthenticationMiddleware],
+    auth: [AuthenticationMiddleware],
+  };
+}
+
+const PROTECTED = Route.get("/protected", ({ auth }) => auth.user()).middleware("api");
+
+async function boot(options: ApplicationOptions): Promise<Application> {
+  const application = await createApplication({ kernel: Kernel, environment: { APP_ENV: "test" }, ...options });
+  onTestFinished(() => application.shutdown());
+  return application;
+}
+
+const config = { api: { DRIVERS: { jwt: { secret: SECRET, model: Member } } } };
+
+describe("an application", () => {
+  test("boots without the API", async () => {
+    const application = await boot({ routes: [Route.get("/", () => "hello")], providers: [AuthProvider] });
+    const response = await application.fetch(new Request("http://localhost/"));
+    expect([response.status, await response.text()]).toEqual([200, "hello"]);
+  });
+
+  test.each([
+    ["ApiProvider alone", [ApiProvider]],
+    ["AuthProvider before it", [AuthProvider, ApiProvider]],
+    ["AuthProvider after it", [ApiProvider, AuthProvider]],
+  ])("has its tokens with %s, and needs neither events nor a model of the framework", async (_, providers) => {
+    await Person.populate(PASSWORD);
+    const application = await boot({ routes: [...Api.routes(), PROTECTED], providers, config });
+    const issued = await application.fetch(
+      new Request("http://localhost/api/auth", {
+        method: "POST",
+        body: new URLSearchParams({ username: "ada@example.com", password: PASSWORD }),
+      }),
+    );
+    const { data } = (await issued.json()) as { readonly data: string };
+    const headers = { authorization: `Bearer ${data}` };
+    const response = await application.fetch(new Request("http://localhost/protected", { headers }));
+    expect(await response.json()).toEqual({ id: 1, email: "ada@example.com" });
+  });
+
+  test("has the guard jwt as its default where no other is configured", async () => {
+    const application = await boot({ providers: [ApiProvider], config });
+    expect(application.container.make("auth").defaultName).toBe("jwt");
+  });
+
+  test("can name the guard jwt in GUARDS, with the same model or none", async () => {
+    for (const jwt of [{}, { model: Member }]) {
+      const application = await boot({
+        providers: [AuthProvider, ApiProvider],
+        config: { ...config, auth: { GUARDS: { default: "jwt", jwt } } },
+      });
+      expect(application.container.make("auth").names).toEqual(["jwt"]);
+    }
+  });
+});
+
+describe("what ends the boot", () => {
+  test.each([
+    ["the stack", [PROTECTED]],
+    ["the token endpoints", [...Api.routes()]],
+  ])("%s without ApiProvider", async (_, routes) => {
+    await expect(boot({ routes, providers: [AuthProvider] })).rejects.toMatchObject({
+      code: "E_UNKNOWN_SERVICE",
+      message: expect.stringContaining('Nothing is bound to "api"'),
+    });
+  });
+
+  test("no config/api.ts", async () => {
+    await expect(boot({ providers: [ApiProvider] })).rejects.toMatchObject({
+      message: expect.stringContaining("npx ashlar api:install"),
+    });
+  });
+
+  test("a model without Authenticates", async () => {
+    class Tag extends compose(Model, AuthenticatesTokens) {}
+    const broken = { api: { DRIVERS: { jwt: { secret: SECRET, model: Tag } } } };
+    await expect(boot({ providers: [ApiProvider], config: broken })).rejects.toMatchObject({
+      code: "E_INVALID_MODEL",
+      message:
+        "config/api.ts: DRIVERS.jwt.model: Tag lacks what the mixin Authenticates gives. " +
+        "Declare it as class Tag extends compose(Model, Authenticates, AuthenticatesTokens).",
+    });
+  });
+
+  test("S37 another model for the guard jwt in GUARDS than in DRIVERS", async () => {
+    class Stranger extends Person {}
+    const booting = boot({
+      routes: [Route.get("/", () => "").middleware("auth")],
+      providers: [AuthProvider, ApiProvider],
+      config: { ...config, auth: { GUARDS: { default: "jwt", jwt: { model: Stranger } } } },
+    });
+    await expect(booting).rejects.toMatchObject({ message: expect.stringContaining("config/auth.ts: GUARDS.jwt") });
+  });
+
+  test("generateJwt() of a model that no API is configured for is an error that says so", async () => {
+    class Loner extends compose(Model, AuthenticatesTokens) {}
+    await expect(new Loner().generateJwt()).rejects.toMatchObject({
+      code: "E_UNKNOWN_SERVICE",
+      message: expect.stringContaining("DRIVERS.jwt.model"),
+    });
+  });
+});

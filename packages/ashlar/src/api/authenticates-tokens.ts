@@ -1,0 +1,107 @@
+import { type UserId, writeColumn } from "../auth/index.ts";
+import type { Model, ModelClass, ModelConstructor } from "../database/index.ts";
+import { AshlarError, type Constructor } from "../support/index.ts";
+import type { TokenBearer } from "./token-model.ts";
+import type { TokenService } from "./token-service.ts";
+
+/** What {@link AuthenticatesTokens} adds to a model. */
+export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "tokenDigest" | "storeTokenDigest"> {
+  /**
+   * Makes the user's new active API token, in the place of the one before. The table holds its digest, never the token.
+   *
+   * @returns the JWT
+   * @throws `E_ROW_NOT_FOUND` where the user is gone; `E_UNKNOWN_SERVICE` where the application has no API
+   */
+  generateJwt(): Promise<string>;
+  /**
+   * Leaves the user without an active API token.
+   *
+   * Security: with `authenticates` off no request looks into the database, so the token is accepted until it expires.
+   */
+  revokeToken(): Promise<void>;
+}
+
+/** What {@link AuthenticatesTokens} adds to a model's class. */
+export interface AuthenticatesTokensStatics {
+  /** The column of the digest of the active token. It is left out of JSON, hidden or not. */
+  tokenColumn: string;
+  /** What issues and verifies the tokens; put there when the application boots. */
+  tokenService: TokenService | null;
+  /**
+   * The user whose active token this is, or `null`.
+   *
+   * @param token whatever a caller presents
+   */
+  attemptByToken<M extends Model>(this: ModelClass<M> & AuthenticatesTokensStatics, token: unknown): Promise<M | null>;
+  /** Replaces the stored digest of a user's active token, provided that `replaced` still is the stored one. */
+  replaceTokenDigest(id: UserId, replaced: string, digest: string): Promise<boolean>;
+}
+
+/**
+ * Makes a user model bear API tokens: one active token per user, in a nullable text column.
+ *
+ * ```ts
+ * class User extends compose(Model, Authenticates, AuthenticatesTokens) {}
+ * const token = await user.generateJwt();
+ * ```
+ */
+export function AuthenticatesTokens<B extends ModelConstructor>(
+  base: B,
+): B & Constructor<AuthenticatesTokensInstance> & AuthenticatesTokensStatics {
+  class BearingTokens extends base {
+    static tokenColumn = "api_token";
+    static tokenService: TokenService | null = null;
+
+    static async attemptByToken<M extends Model>(
+      this: ModelClass<M> & AuthenticatesTokensStatics,
+      token: unknown,
+    ): Promise<M | null> {
+      if (typeof token !== "string") return null;
+      const service = serviceOf(this);
+      const verification = service.verify(token);
+      if ("failure" in verification) return null;
+      return (await service.findActiveUser(token, verification.claims)) as M | null;
+    }
+
+    static async replaceTokenDigest(id: UserId, replaced: string, digest: string): Promise<boolean> {
+      const row = this.where(this.primaryKey, id).where(this.tokenColumn, replaced);
+      return (await row.update({ [this.tokenColumn]: digest })) === 1;
+    }
+
+    get #class(): AuthenticatesTokensStatics & ModelClass {
+      return this.constructor as unknown as AuthenticatesTokensStatics & ModelClass;
+    }
+
+    async generateJwt(): Promise<string> {
+      return await serviceOf(this.#class).issueTo(this as unknown as TokenBearer, null);
+    }
+
+    revokeToken(): Promise<void> {
+      return this.storeTokenDigest(null);
+    }
+
+    tokenDigest(): string | null {
+      const digest = (this as unknown as Record<string, unknown>)[this.#class.tokenColumn];
+      return typeof digest === "string" ? digest : null;
+    }
+
+    async storeTokenDigest(digest: string | null): Promise<void> {
+      const isWritten = await writeColumn(this, this.#class.tokenColumn, digest);
+      // A token is never handed out that nothing stands for; without a row there is none to take away.
+      if (!isWritten && digest !== null) throw new AshlarError("E_ROW_NOT_FOUND");
+    }
+
+    override toJSON(): ReturnType<Model["toJSON"]> {
+      const json = super.toJSON();
+      if (this.#class.tokenColumn in json) delete json[this.#class.tokenColumn];
+      return json;
+    }
+  }
+  return BearingTokens as unknown as B & Constructor<AuthenticatesTokensInstance> & AuthenticatesTokensStatics;
+}
+
+function serviceOf({ tokenService, name }: AuthenticatesTokensStatics & ModelClass): TokenService {
+  if (tokenService !== null) return tokenService;
+  const remedy = "List ApiProvider in PROVIDERS, and name the class in config/api.ts: DRIVERS.jwt.model.";
+  throw new AshlarError("E_UNKNOWN_SERVICE", `The model ${name} has no API to issue tokens. ${remedy}`);
+}

@@ -1,0 +1,202 @@
+import { hashSync } from "bcryptjs";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { compose, Database, Model } from "../database/index.ts";
+import { hashPassword } from "../security/index.ts";
+import { isAuthenticatableClass } from "./authenticatable.ts";
+import { Authenticates } from "./authenticates.ts";
+import { verifyCredentials } from "./credentials.ts";
+import { writeColumn } from "./write-column.ts";
+
+const PASSWORD = "correct horse battery staple";
+
+class User extends compose(Model, Authenticates) {
+  static override timestamps = false;
+  declare id: number;
+  declare name: string;
+  declare email: string;
+  declare password: string | null;
+}
+
+let database: Database;
+
+beforeEach(async () => {
+  database = new Database({ default: "memory", memory: { driver: "sqlite", path: ":memory:" } }, "/");
+  onTestFinished(() => database.close());
+  User.useDatabase(database);
+  await database.kysely.schema
+    .createTable("users")
+    .addColumn("id", "integer", (column) => column.primaryKey())
+    .addColumn("name", "text")
+    .addColumn("email", "text", (column) => column.unique())
+    .addColumn("password", "text")
+    .execute();
+});
+
+async function ada(): Promise<User> {
+  const user = new User().fill({ name: "Ada", email: "ada@example.com" });
+  await user.setPassword(PASSWORD);
+  return await user.save();
+}
+
+/** The stored row, read past the model. */
+async function stored(id = 1): Promise<Record<string, unknown>> {
+  return database.kysely.selectFrom("users").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+}
+
+test("a model with the mixin is what auth asks of a user's class", () => {
+  expect(isAuthenticatableClass(User)).toBe(true);
+  expect([isAuthenticatableClass(Model), isAuthenticatableClass(class {}), isAuthenticatableClass({})]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+});
+
+describe("setPassword()", () => {
+  test("hashes, and the hash is stored when the model is saved", async () => {
+    const user = new User().fill({ name: "Ada", email: "ada@example.com" });
+    await user.setPassword(PASSWORD);
+    expect(user.password).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    await user.save();
+    expect(await stored()).toMatchObject({ password: user.password });
+  });
+
+  test.each([
+    ["too short", "seven77", "too short"],
+    ["too long", "é".repeat(513), "too long"],
+    ["one of the commonest", "password", "most used"],
+    ["blank", "", "too short"],
+    ["no text", ["correct horse battery staple"], "must be text"],
+    ["nothing", undefined, "must be text"],
+  ])("refuses one that is %s", async (_, plain, problem) => {
+    const user = await ada();
+    const before = user.password;
+    await expect(user.setPassword(plain)).rejects.toMatchObject({
+      code: "E_INVALID_INPUT",
+      errors: { password: [expect.stringContaining(problem)] },
+    });
+    expect(user.password).toBe(before);
+  });
+
+  test("refuses the one in use", async () => {
+    const user = await ada();
+    await expect(user.setPassword(PASSWORD)).rejects.toMatchObject({
+      errors: { password: ["This is the password in use; choose another."] },
+    });
+  });
+
+  test("takes any Unicode, untrimmed and unfolded", async () => {
+    const user = await ada();
+    await user.setPassword("  Пароль 密码 🔑  ");
+    expect(await user.verifyPassword("  Пароль 密码 🔑  ")).toBe(true);
+    expect(await user.verifyPassword("Пароль 密码 🔑")).toBe(false);
+  });
+});
+
+describe("verifyPassword()", () => {
+  test("is true for the password and for nothing else", async () => {
+    const user = await ada();
+    expect(await user.verifyPassword(PASSWORD)).toBe(true);
+    for (const other of ["wrong", "", `${PASSWORD} `, null, undefined, 1, [PASSWORD], user.password]) {
+      expect(await user.verifyPassword(other)).toBe(false);
+    }
+  });
+
+  test("is false for a user without a password", async () => {
+    const user = await User.create({ name: "Eve", email: "eve@example.com" });
+    expect(await user.verifyPassword("")).toBe(false);
+    expect(user.passwordHash()).toBeNull();
+  });
+});
+
+describe("finding users", () => {
+  test("by primary key, as a number or as text", async () => {
+    await ada();
+    expect(await User.findByAuthId(1)).toMatchObject({ email: "ada@example.com" });
+    expect(await User.findByAuthId("1")).toMatchObject({ email: "ada@example.com" });
+  });
+
+  test.each(["1 ", " 1", "01", "1.0", "1e0", "1 or 1=1", "", "ada@example.com"])("not by %j", async (id) => {
+    await ada();
+    expect(await User.findByAuthId(id)).toBeNull();
+  });
+
+  test("by the identifier's column", async () => {
+    class Named extends User {
+      static override table = "users";
+      static override identifierColumn = "name";
+    }
+    await ada();
+    expect(await User.findByIdentifier("ada@example.com")).toMatchObject({ id: 1 });
+    expect(await User.findByIdentifier("Ada")).toBeNull();
+    expect(await Named.findByIdentifier("Ada")).toMatchObject({ id: 1 });
+  });
+
+  test("credentials of a model are verified, and a hash of other parameters is replaced in the table", async () => {
+    const user = await ada();
+    await database.kysely
+      .updateTable("users")
+      .set({ password: hashSync(PASSWORD, 4) })
+      .execute();
+    expect(await verifyCredentials(User, "ADA@example.com", PASSWORD)).toMatchObject({ valid: true });
+    const { password } = await stored();
+    expect(password).toMatch(/^\$argon2id\$/);
+    expect(password).not.toBe(user.password);
+    expect(await verifyCredentials(User, "ada@example.com", PASSWORD)).toMatchObject({ valid: true });
+  });
+});
+
+describe("the column of the hash", () => {
+  test("is never in JSON, hidden or not", async () => {
+    expect(JSON.parse(JSON.stringify(await ada()))).toEqual({ id: 1, name: "Ada", email: "ada@example.com" });
+  });
+
+  test("can have another name, and is in no JSON then either", async () => {
+    class Keyed extends User {
+      static override table = "users";
+      static override passwordColumn = "name";
+    }
+    await ada();
+    const user = (await Keyed.findByAuthId(1))!;
+    await user.setPassword("another horse, another battery");
+    expect([user.name, user.passwordHash()]).toEqual([expect.stringMatching(/^\$argon2id\$/), user.name]);
+    expect(Object.keys(user.toJSON())).not.toContain("name");
+  });
+
+  test("is replaced by storePasswordHash() only while it is what the caller verified", async () => {
+    const user = await ada();
+    const [old, next] = [user.password!, await hashPassword("another horse, another battery")];
+    await user.storePasswordHash("$never", "$something else");
+    expect(await stored()).toMatchObject({ password: old });
+    await user.storePasswordHash(next, old);
+    expect([await stored(), user.password]).toMatchObject([{ password: next }, next]);
+  });
+});
+
+describe("writeColumn()", () => {
+  test("writes one column, and leaves what else was changed unsaved", async () => {
+    const user = await ada();
+    user.name = "Augusta";
+    expect(await writeColumn(user, "email", "augusta@example.com")).toBe(true);
+    expect(await stored()).toMatchObject({ name: "Ada", email: "augusta@example.com" });
+    expect([user.name, user.email, user.isDirty("name"), user.isDirty("email")]).toEqual([
+      "Augusta",
+      "augusta@example.com",
+      true,
+      false,
+    ]);
+  });
+
+  test("writes though the model believes the value to be stored already", async () => {
+    const [stale, fresh] = [await ada(), (await User.find(1))!];
+    await writeColumn(fresh, "name", "Augusta");
+    expect(await writeColumn(stale, "name", "Ada")).toBe(true);
+    expect(await stored()).toMatchObject({ name: "Ada" });
+  });
+
+  test("tells where the row is gone", async () => {
+    const user = await ada();
+    await (await User.find(1))!.delete();
+    expect(await writeColumn(user, "name", "Augusta")).toBe(false);
+  });
+});

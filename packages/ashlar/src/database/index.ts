@@ -1,0 +1,27 @@
+export { type Kysely, sql, type Transaction } from "kysely";
+export type { Cast, Casts } from "./casts.ts";
+export { json, primaryKey, reference, timestamp, timestamps } from "./columns.ts";
+export { compose, type Mixin } from "./compose.ts";
+export type {
+  ConnectionConfiguration,
+  DatabaseConfiguration,
+  PostgresConnectionConfiguration,
+  SqliteConnectionConfiguration,
+} from "./configuration.ts";
+export type { Connection, QueryEvent } from "./connection.ts";
+export { Database } from "./database.ts";
+export type { ColumnType, ColumnValue, DialectName, Row, TransactionOptions } from "./dialect.ts";
+export {
+  type ConstraintDetails,
+  ConstraintViolationError,
+  DatabaseError,
+  ForeignKeyViolationError,
+  NotNullViolationError,
+  UniqueViolationError,
+} from "./errors.ts";
+export type { Migration } from "./migration-files.ts";
+export { type MigrationStatus, Migrations, type RollbackOptions } from "./migrations.ts";
+export { type Attributes, type Column, Model, type ModelClass, type ModelConstructor, type ModelKey } from "./model.ts";
+export { type ComparisonOperator, ModelQuery, type Page } from "./model-query.ts";
+export { DatabaseProvider } from "./provider.ts";
+export type { QueryBuilder, Tables } from "./tables.ts";

@@ -1,0 +1,204 @@
+import type { Kysely } from "kysely";
+import { AshlarError, currentDate } from "../support/index.ts";
+import { fromDatabase } from "./casts.ts";
+import { timestamp } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+import type { Database } from "./database.ts";
+import { loadMigration, type Migration, type MigrationFile, migrationFiles } from "./migration-files.ts";
+
+/** How a migration stands: `missing` has been run, and its file is gone or has another name now. */
+export interface MigrationStatus {
+  readonly name: string;
+  readonly state: "run" | "pending" | "missing";
+  /** Which run of `up` it was part of; `null` where it is pending. */
+  readonly batch: number | null;
+  /** When it was run; `null` where it is pending. */
+  readonly runAt: Date | null;
+}
+
+/** How far to roll back: the last batch where neither is given. */
+export interface RollbackOptions {
+  /** So many migrations, the last one first. */
+  readonly steps?: number;
+  /** The migrations of a batch. */
+  readonly batch?: number;
+}
+
+interface RunMigration {
+  readonly name: string;
+  readonly batch: number;
+  readonly run_at: unknown;
+}
+
+interface MigrationTables {
+  migrations: RunMigration;
+}
+
+/**
+ * Brings a database's tables to where the application's migrations say.
+ *
+ * Each migration runs in a transaction of its own together with the note that it was run: one that fails leaves nothing
+ * behind. Of two processes that migrate at once, each migration is run by one.
+ */
+export class Migrations {
+  readonly #connection: Connection;
+  readonly #kysely: Kysely<MigrationTables>;
+  readonly #folder: string;
+
+  /**
+   * @param database whose default connection is migrated
+   * @param folder the migrations' folder, an absolute path
+   */
+  constructor(database: Database, folder: string) {
+    this.#connection = database.connection();
+    this.#kysely = this.#connection.kysely as Kysely<MigrationTables>;
+    this.#folder = folder;
+  }
+
+  /**
+   * Runs the migrations that have not been run, the oldest first.
+   *
+   * @returns their names
+   * @throws `E_MIGRATION` naming the file that failed, or those that were run and are missing
+   */
+  async up(): Promise<string[]> {
+    return await this.#connection.withMigrationLock(async () => {
+      const files = await migrationFiles(this.#folder);
+      const run = await this.#run();
+      const known = new Set(files.map(({ name }) => name));
+      const missing = run.filter(({ name }) => !known.has(name)).map(({ name }) => name);
+      if (missing.length > 0) {
+        const remedy = "Put the files back under these names, or roll the database back where they still are.";
+        throw new AshlarError(
+          "E_MIGRATION",
+          `Migrations were run and are missing in ${this.#folder}: ${missing.join(", ")}. ${remedy}`,
+        );
+      }
+      const done = new Set(run.map(({ name }) => name));
+      const batch = Math.max(0, ...run.map((one) => one.batch)) + 1;
+      const names: string[] = [];
+      for (const file of files.filter(({ name }) => !done.has(name))) {
+        if (await this.#apply(file, batch)) names.push(file.name);
+      }
+      return names;
+    });
+  }
+
+  /**
+   * Takes migrations back, the last one first.
+   *
+   * @returns their names
+   * @throws `E_MIGRATION` naming the file that failed, is missing or has no `down`
+   */
+  async rollback(options: RollbackOptions = {}): Promise<string[]> {
+    return await this.#connection.withMigrationLock(async () => {
+      const files = new Map((await migrationFiles(this.#folder)).map((file) => [file.name, file]));
+      const names: string[] = [];
+      for (const { name } of chosen((await this.#run()).reverse(), options)) {
+        const file = files.get(name);
+        if (file === undefined) {
+          throw new AshlarError(
+            "E_MIGRATION",
+            `The migration ${name} cannot be rolled back: its file is missing in ${this.#folder}.`,
+          );
+        }
+        await this.#revert(file);
+        names.push(name);
+      }
+      return names;
+    });
+  }
+
+  /** How each migration stands, the oldest first. */
+  async status(): Promise<MigrationStatus[]> {
+    const files = await migrationFiles(this.#folder);
+    const run = new Map((await this.#run()).map((one) => [one.name, one]));
+    const names = new Set([...files.map(({ name }) => name), ...run.keys()]);
+    const present = new Set(files.map(({ name }) => name));
+    return [...names].sort().map((name) => {
+      const record = run.get(name);
+      if (record === undefined) return { name, state: "pending", batch: null, runAt: null };
+      const runAt = fromDatabase("datetime", "run_at", record.run_at) as Date;
+      return { name, state: present.has(name) ? "run" : "missing", batch: record.batch, runAt };
+    });
+  }
+
+  /**
+   * Drops every table, view and type, whoever made it, and runs all migrations.
+   *
+   * @returns the migrations' names
+   * @throws `E_MIGRATION` as `up`
+   */
+  async fresh(): Promise<string[]> {
+    return await this.#connection.withMigrationLock(async () => {
+      await this.#connection.dropEverything();
+      return await this.up();
+    });
+  }
+
+  async #apply(file: MigrationFile, batch: number): Promise<boolean> {
+    const migration = await loadMigration(file);
+    return await this.#attempt(file, "up", async () => {
+      // Asked again inside the transaction: another process may have run it since. The note comes last, for databases
+      // that commit at each change of a table.
+      if (await this.#isRun(file)) return false;
+      await migration.up(this.#kysely);
+      const record = { name: file.name, batch, run_at: currentDate() };
+      await this.#kysely.insertInto("migrations").values(record).execute();
+      return true;
+    });
+  }
+
+  async #revert(file: MigrationFile): Promise<void> {
+    const migration = await loadMigration(file);
+    const { down } = migration as Required<Migration>;
+    if (typeof down !== "function") {
+      throw new AshlarError(
+        "E_MIGRATION",
+        `${file.path}: it cannot be rolled back, because it exports no function "down".`,
+      );
+    }
+    await this.#attempt(file, "down", async () => {
+      if (!(await this.#isRun(file))) return;
+      await down(this.#kysely);
+      await this.#kysely.deleteFrom("migrations").where("name", "=", file.name).execute();
+    });
+  }
+
+  async #attempt<T>(file: MigrationFile, direction: "up" | "down", task: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#connection.transaction(task);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new AshlarError(
+        "E_MIGRATION",
+        `${file.path}: ${direction}() failed, and nothing of it remains. ${reason}`,
+        { cause: error },
+      );
+    }
+  }
+
+  async #isRun({ name }: MigrationFile): Promise<boolean> {
+    const query = this.#kysely.selectFrom("migrations").select("name").where("name", "=", name);
+    return (await query.executeTakeFirst()) !== undefined;
+  }
+
+  /** What was run, the oldest first. The table is made where it is not there. */
+  async #run(): Promise<RunMigration[]> {
+    await this.#kysely.schema
+      .createTable("migrations")
+      .ifNotExists()
+      .addColumn("name", "varchar(255)", (column) => column.primaryKey())
+      .addColumn("batch", "integer", (column) => column.notNull())
+      .addColumn("run_at", timestamp(this.#kysely), (column) => column.notNull())
+      .execute();
+    return await this.#kysely.selectFrom("migrations").selectAll().orderBy("batch").orderBy("name").execute();
+  }
+}
+
+function chosen(latestFirst: readonly RunMigration[], { steps, batch }: RollbackOptions): readonly RunMigration[] {
+  if (batch !== undefined) return latestFirst.filter((one) => one.batch === batch);
+  if (steps === undefined) return latestFirst.filter((one) => one.batch === latestFirst[0]?.batch);
+  if (Number.isSafeInteger(steps) && steps > 0) return latestFirst.slice(0, steps);
+  throw new AshlarError("E_MIGRATION", "The number of steps to roll back is no whole number from 1 on.");
+}

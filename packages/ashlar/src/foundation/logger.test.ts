@@ -1,0 +1,86 @@
+import { Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { prettyLines } from "./log-lines.ts";
+import { createLogger } from "./logger.ts";
+import { REDACTED } from "./redaction.ts";
+
+function memory(): { lines: Record<string, unknown>[]; write(line: string): void } {
+  const lines: Record<string, unknown>[] = [];
+  return { lines, write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) };
+}
+
+const SETTINGS = { name: "Shop", environment: "production", log: { level: "info", requests: true } } as const;
+
+describe("createLogger", () => {
+  test("a line is JSON with the time, the level by name, the application and the data", () => {
+    const output = memory();
+    createLogger(SETTINGS, output).info({ order: 7 }, "An order came in.");
+    expect(output.lines).toEqual([
+      { level: "info", time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/), app: "Shop", order: 7, msg: "An order came in." },
+    ]);
+  });
+
+  test("lines below the level are left out", () => {
+    const output = memory();
+    const logger = createLogger({ ...SETTINGS, log: { level: "warn", requests: true } }, output);
+    logger.info("no");
+    logger.warn("yes");
+    expect(output.lines.map((line) => line.msg)).toEqual(["yes"]);
+  });
+
+  test("silent writes nothing", () => {
+    const output = memory();
+    createLogger({ ...SETTINGS, log: { level: "silent", requests: false } }, output).fatal("no");
+    expect(output.lines).toEqual([]);
+  });
+
+  test("S15 secrets are blacked out in what is logged, children included", () => {
+    const output = memory();
+    const logger = createLogger(SETTINGS, output);
+    logger.info({ body: { email: "a@b.c", password: "s3cret" }, headers: { Authorization: "Bearer s3cret" } });
+    logger.child({ part: "auth" }).info({ user: { api_token: "s3cret" } });
+    expect(output.lines).toMatchObject([
+      { body: { email: "a@b.c", password: REDACTED }, headers: { Authorization: REDACTED } },
+      { part: "auth", user: { api_token: REDACTED } },
+    ]);
+  });
+
+  test("an error keeps its stack and its cause", () => {
+    const output = memory();
+    createLogger(SETTINGS, output).error({ err: new Error("outer", { cause: new TypeError("inner") }) }, "Failed.");
+    const [line] = output.lines as [{ err: { type: string; message: string; stack: string } }];
+    expect(line.err.type).toBe("Error");
+    expect(line.err.message).toBe("outer: inner");
+    expect(line.err.stack).toContain("caused by: TypeError: inner");
+  });
+});
+
+describe("prettyLines", () => {
+  function pretty(entry: Record<string, unknown>): string {
+    let text = "";
+    const output = new Writable({
+      write: (part, _encoding, done) => {
+        text += String(part);
+        done();
+      },
+    });
+    prettyLines(output).write(JSON.stringify({ level: "info", time: "2026-11-20T12:34:56.789Z", app: "Shop", ...entry }));
+    return text;
+  }
+
+  test("shows time, level, sentence and data", () => {
+    expect(pretty({ msg: "request", method: "GET", path: "/", status: 200, list: [1] })).toBe(
+      "12:34:56 info request method=GET path=/ status=200 list=[1]\n",
+    );
+  });
+
+  test("shows an error's stack below", () => {
+    expect(pretty({ level: "error", msg: "It failed.", err: { stack: "Error: boom\n    at here" } })).toBe(
+      "12:34:56 error It failed.\n  Error: boom\n      at here\n",
+    );
+  });
+
+  test("a level it does not know, and no sentence, are no problem", () => {
+    expect(pretty({ level: "notice", a: "b" })).toBe("12:34:56 notice a=b\n");
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, test } from "vitest";
+import { HttpContext, type HttpServices, type Middleware, type Next } from "../http/index.ts";
+import { Container } from "./container.ts";
+import { compose, MiddlewareInstances } from "./pipeline.ts";
+
+const SERVICES = { urls: { to: () => "/" }, limits: {}, appUrl: null } as unknown as HttpServices;
+const ROUTE = { name: null, pattern: "/@id", methods: ["GET"], middleware: [], answersJson: false };
+
+function context(params: Record<string, string | null> = {}): HttpContext {
+  return new HttpContext(new Request("http://localhost/"), SERVICES, { route: ROUTE, params });
+}
+
+function recorder(name: string, seen: string[]): Middleware {
+  return {
+    handle(_context: HttpContext, next: Next, ...args: string[]): unknown {
+      seen.push(`${name}(${args.join(",")})`);
+      const result = next();
+      seen.push(`/${name}`);
+      return result;
+    },
+  };
+}
+
+describe("compose", () => {
+  test("the first step is outermost, and each is given its arguments", () => {
+    const seen: string[] = [];
+    const run = compose(
+      [
+        { middleware: recorder("a", seen), args: [] },
+        { middleware: recorder("b", seen), args: ["1"] },
+        { middleware: recorder("c", seen), args: ["1", "2", "3"] },
+      ],
+      () => {
+        seen.push("handler");
+        return "answer";
+      },
+    );
+    expect(run(context())).toBe("answer");
+    expect(seen).toEqual(["a()", "b(1)", "c(1,2,3)", "handler", "/c", "/b", "/a"]);
+  });
+
+  test("without steps it is the handler itself", () => {
+    const handler = () => 1;
+    expect(compose([], handler)).toBe(handler);
+  });
+
+  test("what a step returns instead of going on is the answer", () => {
+    const stop: Middleware = { handle: () => "stopped" };
+    const run = compose([{ middleware: stop, args: [] }], () => expect.unreachable());
+    expect(run(context())).toBe("stopped");
+  });
+
+  test("a step can replace the result, wait for it, and catch what was thrown below", async () => {
+    const exclaim: Middleware = { handle: async (_, next) => `${await next()}!` };
+    const rescue: Middleware = {
+      handle: async (_, next) => {
+        try {
+          return await next();
+        } catch (error) {
+          return (error as Error).message;
+        }
+      },
+    };
+    const run = compose(
+      [
+        { middleware: exclaim, args: [] },
+        { middleware: rescue, args: [] },
+      ],
+      () => Promise.reject(new Error("boom")),
+    );
+    expect(await run(context())).toBe("boom!");
+  });
+
+  test("where all is synchronous there is no promise", () => {
+    const run = compose([{ middleware: { handle: (_, next) => next() }, args: [] }], () => 7);
+    expect(run(context())).toBe(7);
+  });
+
+  test("an argument @name is the route's parameter, another for each request", () => {
+    const seen: string[] = [];
+    const run = compose([{ middleware: recorder("a", seen), args: ["x", "@id", "@absent"] }], () => null);
+    run(context({ id: "1", absent: null }));
+    run(context({ id: "2" }));
+    expect(seen).toEqual(["a(x,1,)", "/a", "a(x,2,)", "/a"]);
+  });
+
+  test("a method of a middleware has its instance as this", () => {
+    class Counting implements Middleware {
+      count = 0;
+      handle(): unknown {
+        return ++this.count;
+      }
+    }
+    const run = compose([{ middleware: new Counting(), args: ["a"] }], () => null);
+    run(context());
+    expect(run(context())).toBe(2);
+  });
+});
+
+describe("MiddlewareInstances", () => {
+  test("a class is made once, with the container", () => {
+    class Takes implements Middleware {
+      readonly services: Container;
+      constructor(services: Container) {
+        this.services = services;
+      }
+      handle(): unknown {
+        return null;
+      }
+    }
+    const container = new Container();
+    const instances = new MiddlewareInstances(container);
+    const instance = instances.of(Takes) as Takes;
+    expect(instance.services).toBe(container);
+    expect(instances.of(Takes)).toBe(instance);
+  });
+
+  test("a function is called as it is, also one written with the word", () => {
+    const instances = new MiddlewareInstances(new Container());
+    const arrow = () => "arrow";
+    function written(): string {
+      return "written";
+    }
+    expect(instances.of(arrow).handle(context(), () => null)).toBe("arrow");
+    expect(instances.of(written).handle(context(), () => null)).toBe("written");
+    expect(instances.of(arrow)).toBe(instances.of(arrow));
+  });
+
+  test("a class whose handle is a field is a class", () => {
+    class Field {
+      handle = (): string => "field";
+    }
+    expect(new MiddlewareInstances(new Container()).of(Field).handle(context(), () => null)).toBe("field");
+  });
+});

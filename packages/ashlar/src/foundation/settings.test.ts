@@ -1,0 +1,206 @@
+import { describe, expect, test } from "vitest";
+import { AshlarError, ConfigurationError } from "../support/index.ts";
+import { Configuration } from "./configuration.ts";
+import { type ApplicationSettings, readSettings } from "./settings.ts";
+
+const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
+const PRODUCTION = { APP_ENV: "production", APP_URL: "https://shop.example", APP_KEY: KEY };
+
+function read(app: unknown, environment: Record<string, string> = {}, hasRoot = false): ApplicationSettings {
+  return readSettings(new Configuration(app === undefined ? {} : { app: { APP: app } }), environment, hasRoot);
+}
+
+function problem(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof AshlarError) return `${error.code} ${error.message}`;
+    throw error;
+  }
+  throw new Error("it did not throw");
+}
+
+describe("defaults", () => {
+  test("an application without configuration and environment is one in development, on port 3000", () => {
+    const { key, ...settings } = read(undefined);
+    expect(key).toMatch(/^[\w-]{43}$/);
+    expect(settings).toEqual({
+      name: "Ashlar",
+      environment: "development",
+      url: null,
+      log: { level: "info", requests: true },
+      server: {
+        port: 3000,
+        hostname: null,
+        keepAliveTimeoutSeconds: 65,
+        headersTimeoutSeconds: 15,
+        requestTimeoutSeconds: 120,
+        maxConnections: null,
+        maxHeaderBytes: 16_384,
+        shutdownTimeoutSeconds: 10,
+        trustProxy: false,
+      },
+      limits: { maxBodyBytes: 1_048_576, maxMultipartBytes: 10_485_760, maxFields: 1000, maxFiles: 20, maxDepth: 64 },
+    });
+  });
+
+  test("what the configuration leaves out comes from the environment", () => {
+    const environment = { ...PRODUCTION, PORT: "8080", HOST: "127.0.0.1" };
+    const { name, environment: of, url, key, server } = read({ name: "Shop" }, environment, true);
+    expect({ name, of, url, key, port: server.port, hostname: server.hostname }).toEqual({
+      name: "Shop",
+      of: "production",
+      url: "https://shop.example",
+      key: KEY,
+      port: 8080,
+      hostname: "127.0.0.1",
+    });
+  });
+
+  test("the configuration wins over the environment", () => {
+    const app = { environment: "test", url: "http://localhost:8080/", server: { port: 1, hostname: "::1" } };
+    const { environment, url, server } = read(app, { ...PRODUCTION, PORT: "9", HOST: "0.0.0.0" });
+    expect([environment, url, server.port, server.hostname]).toEqual(["test", "http://localhost:8080", 1, "::1"]);
+  });
+
+  test("the settings are frozen, all the way", () => {
+    const settings = read({ server: { trustProxy: ["10.0.0.1"] } });
+    for (const part of [settings, settings.server, settings.log, settings.limits, settings.server.trustProxy]) {
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+});
+
+describe("the environment's name", () => {
+  test("NODE_ENV counts where APP_ENV is not set", () => {
+    expect(read(undefined, { NODE_ENV: "test" }).environment).toBe("test");
+    expect(read(undefined, { NODE_ENV: "test", APP_ENV: "development" }).environment).toBe("development");
+    expect(read(undefined, { NODE_ENV: "staging" }).environment).toBe("development");
+  });
+
+  test("anything else is an error", () => {
+    expect(problem(() => read(undefined, { APP_ENV: "prod" }))).toBe(
+      'E_INVALID_CONFIGURATION Environment variable APP_ENV: is "prod". It can be production, development, test.',
+    );
+    expect(problem(() => read({ environment: "live" }))).toBe(
+      'E_INVALID_CONFIGURATION config/app.ts: APP.environment: is "live". It can be "production", "development", "test".',
+    );
+  });
+
+  test("a test logs nothing unless it is told to", () => {
+    expect(read(undefined, { APP_ENV: "test" }).log).toEqual({ level: "silent", requests: false });
+    expect(read({ log: { level: "debug", requests: true } }, { APP_ENV: "test" }).log).toEqual({
+      level: "debug",
+      requests: true,
+    });
+  });
+});
+
+describe("APP_URL", () => {
+  test("S40 a missing APP_URL ends the boot in production, and in production alone", () => {
+    const { APP_URL: _, ...rest } = PRODUCTION;
+    const expected =
+      "E_MISSING_ENVIRONMENT Environment variable APP_URL: is not set, and production needs it for every link that " +
+      "leaves the application. Set it to the public address, like APP_URL=https://shop.example";
+    expect(problem(() => read(undefined, rest))).toBe(expected);
+    expect(problem(() => read(undefined, { ...rest, APP_URL: "" }))).toBe(expected);
+    expect(read(undefined, { ...rest, APP_ENV: "development" }).url).toBeNull();
+    expect(read(undefined, { ...rest, APP_ENV: "test" }).url).toBeNull();
+  });
+
+  test.each([
+    ["https://shop.example/", "https://shop.example"],
+    ["HTTPS://Shop.Example:443", "https://shop.example"],
+    ["http://127.0.0.1:3000", "http://127.0.0.1:3000"],
+  ])("%s is the origin %s", (given, origin) => {
+    expect(read({ url: given }).url).toBe(origin);
+  });
+
+  test.each([
+    "shop.example",
+    "ftp://shop.example",
+    "https://shop.example/path",
+    "https://shop.example/?a=1",
+    "https://shop.example/#a",
+    "https://user@shop.example",
+    "javascript:alert(1)",
+    "//shop.example",
+  ])("%s is no address of a site", (given) => {
+    expect(problem(() => read({ url: given }))).toBe(
+      `E_INVALID_CONFIGURATION Environment variable APP_URL: is "${given}", which is not the address of a site. Set it ` +
+        "to scheme, host and port alone, like APP_URL=https://shop.example",
+    );
+  });
+});
+
+describe("APP_KEY", () => {
+  const MISSING =
+    "E_WEAK_SECRET Environment variable APP_KEY: is not set, and the keys of signed URLs and cookies are made of it. " +
+    "Run: npx ashlar key:generate";
+
+  test("S48 production does not boot without a key, with a folder or without", () => {
+    const { APP_KEY: _, ...rest } = PRODUCTION;
+    expect(problem(() => read(undefined, rest, true))).toBe(MISSING);
+    expect(problem(() => read(undefined, rest, false))).toBe(MISSING);
+  });
+
+  test("an application with a folder needs one in development as well", () => {
+    expect(problem(() => read(undefined, {}, true))).toBe(MISSING);
+    expect(problem(() => read(undefined, { APP_KEY: "" }, true))).toBe(MISSING);
+  });
+
+  test("a one-file application and a test get a random one, another each time", () => {
+    expect(read(undefined, {}).key).not.toBe(read(undefined, {}).key);
+    expect(read(undefined, { APP_ENV: "test" }, true).key).toMatch(/^[\w-]{43}$/);
+  });
+
+  test.each(["tiny-key", "a".repeat(64), "abcdefgh".repeat(8)])("S48 a weak key ends the boot, and is not shown: %s", (key) => {
+    const shown = problem(() => read({ key }, {}));
+    expect(shown).toMatch(/^E_WEAK_SECRET Environment variable APP_KEY: .* Run: npx ashlar key:generate$/);
+    expect(shown).not.toContain(key);
+  });
+});
+
+describe("unknown and mistyped settings", () => {
+  test.each([
+    [{ nme: "Shop" }, 'config/app.ts: APP.nme: is not a known setting. Did you mean "name"?'],
+    [{ name: 5 }, 'config/app.ts: APP.name: is not text. Write it in quotes: "…".'],
+    [[], "config/app.ts: APP: is not an object. Write it as { name: value }."],
+    [{ log: { level: "loud" } }, 'config/app.ts: APP.log.level: is "loud". It can be "trace", "debug", "info", "warn", "error", "fatal", "silent".'],
+    [{ log: { requests: "yes" } }, "config/app.ts: APP.log.requests: is neither true nor false. Set it to true or to false."],
+    [{ limits: { maxBodyByte: 1 } }, 'config/app.ts: APP.limits.maxBodyByte: is not a known setting. Did you mean "maxBodyBytes"?'],
+    [{ limits: { maxDepth: 0 } }, "config/app.ts: APP.limits.maxDepth: is not a number from 1 to 1099511627776. Leave it out for 64."],
+    [{ limits: { maxFields: 1.5 } }, "config/app.ts: APP.limits.maxFields: is not a whole number. Leave it out for 1000."],
+    [{ server: { prot: 1 } }, 'config/app.ts: APP.server.prot: is not a known setting. Did you mean "port"?'],
+    [{ server: { port: 65_536 } }, "config/app.ts: APP.server.port: is not a number from 0 to 65535. Leave it out for 3000."],
+    [{ server: { port: "3000" } }, "config/app.ts: APP.server.port: is not a number from 0 to 65535. Leave it out for 3000."],
+    [{ server: { requestTimeoutSeconds: 0 } }, "config/app.ts: APP.server.requestTimeoutSeconds: is not a number from 0.1 to 86400. Leave it out for 120."],
+    [{ server: { requestTimeoutSeconds: Number.NaN } }, "config/app.ts: APP.server.requestTimeoutSeconds: is not a number from 0.1 to 86400. Leave it out for 120."],
+    [{ server: { headersTimeoutSeconds: 130 } }, "config/app.ts: APP.server.headersTimeoutSeconds: is longer than the whole request may take. Lower it."],
+    [{ server: { trustProxy: true } }, 'config/app.ts: APP.server.trustProxy: names no proxy. Set it to ["10.0.0.1"], a list of addresses, or "loopback".'],
+    [{ server: { trustProxy: ["proxy.local"] } }, 'config/app.ts: APP.server.trustProxy: names no proxy. Set it to ["10.0.0.1"], a list of addresses, or "loopback".'],
+  ])("%j", (app, message) => {
+    expect(problem(() => read(app))).toBe(`E_INVALID_CONFIGURATION ${message}`);
+  });
+
+  test.each(["abc", "-1", "65536", "80.5", "3000x", " "])("PORT=%s is an error", (port) => {
+    expect(() => read(undefined, { PORT: port })).toThrow(
+      new ConfigurationError(
+        "Environment variable PORT",
+        `is ${JSON.stringify(port)}.`,
+        "Set it to a number from 0 to 65535.",
+      ),
+    );
+  });
+
+  test("limits and proxies can be set", () => {
+    const settings = read({
+      limits: { maxBodyBytes: 10 },
+      server: { maxConnections: 5, trustProxy: ["10.0.0.1", "::1"], port: 0 },
+    });
+    expect(settings.limits.maxBodyBytes).toBe(10);
+    expect(settings.limits.maxFields).toBe(1000);
+    expect(settings.server).toMatchObject({ maxConnections: 5, trustProxy: ["10.0.0.1", "::1"], port: 0 });
+    expect(read({ server: { trustProxy: "loopback" } }).server.trustProxy).toBe("loopback");
+  });
+});

@@ -1,0 +1,230 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { createServer, request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { toNodeHandler } from "srvx/node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type StaticFiles, staticFiles } from "./static-files.ts";
+
+const root = mkdtempSync(join(tmpdir(), "ashlar-public-"));
+const folder = join(root, "public");
+const MODIFIED = new Date("2026-01-02T03:04:05Z");
+let files: StaticFiles;
+
+beforeAll(() => {
+  const contents: Record<string, string> = {
+    "public/app.css": "body{}",
+    "public/deep/page.html": "<p>page</p>",
+    "public/letters.txt": "abcdefghij",
+    "public/with space.txt": "space",
+    "public/ünïcode.txt": "unicode",
+    "public/no-extension": "plain",
+    "public/unknown.xyz": "bytes",
+    "public/.env": "SECRET",
+    "public/.git/config": "SECRET",
+    "public/deep/.hidden": "SECRET",
+    "public/.well-known/security.txt": "Contact: mailto:a@b.c",
+    "secret.txt": "SECRET",
+    "public-secrets/secret.txt": "SECRET",
+  };
+  for (const [name, text] of Object.entries(contents)) {
+    mkdirSync(join(root, name, ".."), { recursive: true });
+    writeFileSync(join(root, name), text);
+    utimesSync(join(root, name), MODIFIED, MODIFIED);
+  }
+  symlinkSync(join(root, "secret.txt"), join(folder, "link.txt"));
+  symlinkSync(root, join(folder, "linked-folder"));
+  symlinkSync(join(folder, ".env"), join(folder, "innocent.txt"));
+  symlinkSync(join(folder, "app.css"), join(folder, "inside.css"));
+  files = staticFiles(folder)!;
+});
+
+afterAll(() => rmSync(root, { recursive: true }));
+
+async function get(path: string, headers: Record<string, string> = {}, method = "GET") {
+  const response = await files(new Request(`http://localhost${path}`, { headers, method }));
+  return response === null ? null : { status: response.status, headers: response.headers, body: await response.text() };
+}
+
+describe("serving", () => {
+  test("a file comes with its type, its length and its validators", async () => {
+    const answer = await get("/app.css");
+    expect([answer!.status, answer!.body, Object.fromEntries(answer!.headers)]).toEqual([
+      200,
+      "body{}",
+      {
+        "accept-ranges": "bytes",
+        "cache-control": "max-age=0",
+        "content-length": "6",
+        "content-type": "text/css; charset=utf-8",
+        etag: `W/"6-${MODIFIED.getTime().toString(16)}"`,
+        "last-modified": MODIFIED.toUTCString(),
+        "x-content-type-options": "nosniff",
+      },
+    ]);
+  });
+
+  test.each([
+    ["/deep/page.html", "<p>page</p>", "text/html; charset=utf-8"],
+    ["/deep/page", "<p>page</p>", "text/html; charset=utf-8"],
+    ["/with%20space.txt", "space", "text/plain; charset=utf-8"],
+    ["/%C3%BCn%C3%AFcode.txt", "unicode", "text/plain; charset=utf-8"],
+    ["/no-extension", "plain", "application/octet-stream"],
+    ["/unknown.xyz", "bytes", "application/octet-stream"],
+    ["/inside.css", "body{}", "text/css; charset=utf-8"],
+    ["/.well-known/security.txt", "Contact: mailto:a@b.c", "text/plain; charset=utf-8"],
+  ])("%s", async (path, body, type) => {
+    const answer = await get(path);
+    expect([answer!.status, answer!.body, answer!.headers.get("content-type")]).toEqual([200, body, type]);
+  });
+
+  test("HEAD has the headers and no body", async () => {
+    const answer = await get("/letters.txt", {}, "HEAD");
+    expect([answer!.status, answer!.body, answer!.headers.get("content-length")]).toEqual([200, "", "10"]);
+  });
+
+  test("a path that leads to no file gives nothing", async () => {
+    for (const path of ["/", "/nowhere.txt", "/deep", "/deep/", "/app.css/", "/app.css/x"]) expect(await get(path)).toBeNull();
+  });
+
+  test("a folder that is not there gives nothing at all", () => {
+    expect(staticFiles(join(root, "nowhere"))).toBeNull();
+    expect(staticFiles(join(folder, "app.css"))).toBeNull();
+  });
+
+  test("an empty file is served", async () => {
+    writeFileSync(join(folder, "empty.txt"), "");
+    const answer = await get("/empty.txt");
+    expect([answer!.status, answer!.body]).toEqual([200, ""]);
+    expect((await get("/empty.txt", { range: "bytes=0-1" }))!.status).toBe(416);
+  });
+});
+
+describe("what has not changed is not sent again", () => {
+  test("by its tag", async () => {
+    const etag = (await get("/app.css"))!.headers.get("etag")!;
+    for (const tags of [etag, `"other", ${etag}`, "*"]) {
+      const answer = await get("/app.css", { "if-none-match": tags });
+      expect([answer!.status, answer!.body, answer!.headers.get("etag")]).toEqual([304, "", etag]);
+    }
+    expect((await get("/app.css", { "if-none-match": '"other"' }))!.status).toBe(200);
+  });
+
+  test("by its date, to which the tag is preferred", async () => {
+    const since = (date: Date) => ({ "if-modified-since": date.toUTCString() });
+    expect((await get("/app.css", since(MODIFIED)))!.status).toBe(304);
+    expect((await get("/app.css", since(new Date(MODIFIED.getTime() - 1000))))!.status).toBe(200);
+    expect((await get("/app.css", { "if-modified-since": "yesterday" }))!.status).toBe(200);
+    expect((await get("/app.css", { ...since(MODIFIED), "if-none-match": '"other"' }))!.status).toBe(200);
+  });
+
+  test("a changed file has another tag", async () => {
+    writeFileSync(join(folder, "changing.txt"), "one");
+    const before = (await get("/changing.txt"))!.headers.get("etag")!;
+    writeFileSync(join(folder, "changing.txt"), "three");
+    const after = await get("/changing.txt", { "if-none-match": before });
+    expect([after!.status, after!.body]).toEqual([200, "three"]);
+  });
+});
+
+describe("ranges", () => {
+  test.each([
+    ["bytes=0-2", 206, "abc", "bytes 0-2/10"],
+    ["bytes=7-", 206, "hij", "bytes 7-9/10"],
+    ["bytes=-3", 206, "hij", "bytes 7-9/10"],
+    ["bytes=5-100", 206, "fghij", "bytes 5-9/10"],
+    ["bytes=-100", 206, "abcdefghij", "bytes 0-9/10"],
+    ["bytes=10-", 416, "", "bytes */10"],
+    ["bytes=-0", 416, "", "bytes */10"],
+    ["bytes=5-2", 200, "abcdefghij", null],
+    ["bytes=0-1,3-4", 200, "abcdefghij", null],
+    ["letters=0-1", 200, "abcdefghij", null],
+    ["bytes=a-b", 200, "abcdefghij", null],
+    ["bytes=-", 200, "abcdefghij", null],
+  ])("%s is %i", async (range, status, body, contentRange) => {
+    const answer = await get("/letters.txt", { range });
+    expect([answer!.status, answer!.body, answer!.headers.get("content-range")]).toEqual([status, body, contentRange]);
+  });
+
+  test("a range of another version is the whole file (If-Range)", async () => {
+    const range = "bytes=0-2";
+    expect((await get("/letters.txt", { range, "if-range": MODIFIED.toUTCString() }))!.body).toBe("abc");
+    expect((await get("/letters.txt", { range, "if-range": new Date(0).toUTCString() }))!.body).toBe("abcdefghij");
+    expect((await get("/letters.txt", { range, "if-range": '"some-tag"' }))!.body).toBe("abcdefghij");
+  });
+});
+
+describe("nothing else is served", () => {
+  test.each([
+    "/.env",
+    "/.git/config",
+    "/deep/.hidden",
+    "/%2eenv",
+    "/.well-known/../.env",
+    "/../secret.txt",
+    "/%2e%2e/secret.txt",
+    "/..%2fsecret.txt",
+    "/%2e%2e%2fsecret.txt",
+    "/deep/..%2f..%2fsecret.txt",
+    "/..%5csecret.txt",
+    "/..\\secret.txt",
+    "/%252e%252e/secret.txt",
+    "/..%00/secret.txt",
+    "/app.css%00.txt",
+    "/app%0a.css",
+    "//etc/passwd",
+    "/%2fetc/passwd",
+    "/../public-secrets/secret.txt",
+    "/link.txt",
+    "/linked-folder/secret.txt",
+    "/linked-folder/public/app.css",
+    "/innocent.txt",
+    "/%",
+    "/%zz",
+    "/%ff",
+    "/%c0%ae%c0%ae/secret.txt",
+  ])("%s", async (path) => {
+    const answer = await get(path);
+    expect(answer?.body ?? null).toBeNull();
+  });
+
+  test("whatever the path, no secret and no crash", async () => {
+    const piece = fc.constantFrom("..", ".", "/", "%2e", "%2f", "%5c", "\\", "secret.txt", "public", "deep", ".env", "link.txt", "%00", "%", "linked-folder", "-secrets");
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 8 }), async (pieces) => {
+        const raw = new Request("http://localhost/");
+        // As a server might hand it on, unnormalised.
+        Object.defineProperty(raw, "_url", { value: { pathname: `/${pieces.join("")}`, search: "" } });
+        expect(await (await files(raw))?.text()).not.toBe("SECRET");
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("a raw socket gets no further than a URL does", async () => {
+    const server = createServer(
+      toNodeHandler(async (raw) => (await files(raw)) ?? new Response("none", { status: 404 })),
+    ).listen(0);
+    const { port } = server.address() as { port: number };
+    const raw = (path: string) =>
+      new Promise<string>((resolve, reject) => {
+        request({ port, path }, (response) => response.on("data", (data) => resolve(String(data)))).on("error", reject).end();
+      });
+    for (const path of ["/../secret.txt", "/..%2fsecret.txt", "/deep/../../secret.txt", "/.env", "//../secret.txt"]) {
+      expect([path, await raw(path)]).toEqual([path, "none"]);
+    }
+    server.close();
+  });
+});
+
+test("a large file is streamed, not held", async () => {
+  const path = join(folder, "large.bin");
+  writeFileSync(path, Buffer.alloc(8 * 1024 * 1024, 1));
+  const response = (await files(new Request("http://localhost/large.bin")))!;
+  const reader = response.body!.getReader();
+  const { value } = await reader.read();
+  expect(value!.byteLength).toBeLessThan(1024 * 1024);
+  await reader.cancel();
+  expect(statSync(path).size).toBe(8 * 1024 * 1024);
+});

@@ -1,0 +1,141 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Application, createApplication } from "../foundation/index.ts";
+import type { HttpContext } from "../http/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
+import { generateSecret } from "../security/index.ts";
+import { ViewProvider, Views } from "./index.ts";
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "app-"));
+  mkdirSync(join(root, "views/components"), { recursive: true });
+});
+
+afterEach(() => {
+  rmSync(root, { recursive: true });
+});
+
+function write(name: string, text: string): void {
+  writeFileSync(join(root, "views", `${name}.edge`), text);
+}
+
+function create(routes: readonly RouteEntry[], environment = "test"): Promise<Application> {
+  return createApplication({
+    root,
+    providers: [ViewProvider],
+    environment: { APP_ENV: environment, APP_KEY: generateSecret(), APP_URL: "http://localhost" },
+    config: { app: { APP: { log: { level: "silent" } } } },
+    routes,
+  });
+}
+
+async function get(
+  application: Application,
+  path: string,
+): Promise<[status: number, type: string | null, body: string]> {
+  const response = await application.fetch(new Request(`http://localhost${path}`));
+  return [response.status, response.headers.get("content-type"), await response.text()];
+}
+
+describe("context.view", () => {
+  test("a handler renders a template of views/ as its page", async () => {
+    write("welcome", "<h1>Hello {{ name }}</h1>");
+    const application = await create([Route.get("/", ({ view }) => view.render("welcome", { name: "<you>" }))]);
+    expect(await get(application, "/")).toEqual([200, "text/html; charset=utf-8", "<h1>Hello &lt;you&gt;</h1>"]);
+  });
+
+  test("Route.view renders a template without a handler", async () => {
+    write("about", "<p>{{ text }}</p>");
+    const application = await create([Route.view("/about", "about", { text: "us & them" })]);
+    expect(await get(application, "/about")).toEqual([200, "text/html; charset=utf-8", "<p>us &amp; them</p>"]);
+  });
+
+  test("templates and their components make URLs by route name", async () => {
+    write("page", "{{ route('orders.show', { id: 7 }, { page: 2, q: 'a&b' }) }}\n@!component('components/link')\n");
+    write("components/link", "<a href=\"{{ route('home') }}\">home</a>");
+    const application = await create([
+      Route.get("/", ({ view }) => view.render("page")).name("home"),
+      Route.get("/orders/@id:int", () => "").name("orders.show"),
+    ]);
+    const [, , body] = await get(application, "/");
+    expect(body).toBe('/orders/7?page=2&amp;q=a%26b<a href="/">home</a>');
+  });
+
+  test("a route that no route's name is fails the page, and names template and line", async () => {
+    write("page", "\n{{ route('nope') }}");
+    let message = "";
+    const handler = async ({ view }: HttpContext) => {
+      await view.render("page").catch((error: Error) => {
+        message = error.message;
+      });
+      return "caught";
+    };
+    const application = await create([Route.get("/", handler)]);
+    await get(application, "/");
+    expect(message).toMatch(`The view "page" failed at ${join(root, "views/page.edge")}:2: `);
+    expect(message).toContain('"nope"');
+  });
+
+  test("a failing template is a 500 that shows nothing of it in production", async () => {
+    write("page", "{{ user.password }}");
+    const application = await create([Route.get("/", ({ view }) => view.render("page"))], "production");
+    const [status, , body] = await get(application, "/");
+    expect(status).toBe(500);
+    expect(body).not.toContain("page.edge");
+    expect(body).not.toContain("password");
+  });
+
+  test("S24 what is shared for one request is known to its templates and components, and to no other request", async () => {
+    write("page", "{{ name }}\n@!component('components/name')");
+    write("components/name", "/{{ name }}");
+    const application = await create([
+      Route.get("/@name", async ({ view, request }) => {
+        const name = request.param("name");
+        view.share("name", name);
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
+        return view.render("page");
+      }),
+    ]);
+    const names = Array.from({ length: 200 }, (_, number) => `n${number}`);
+    const pages = await Promise.all(names.map((name) => get(application, `/${name}`)));
+    expect(pages.map(([, , body]) => body)).toEqual(names.map((name) => `${name}/${name}`));
+  });
+
+  test("there is one view for each request, and it shares in a chain", async () => {
+    write("page", "{{ a }}{{ b }}");
+    const application = await create([
+      Route.get("/", (context) => {
+        expect(context.view).toBe(context.view);
+        return context.view.share("a", 1).share("b", 2).render("page");
+      }),
+    ]);
+    expect((await get(application, "/"))[2]).toBe("12");
+  });
+});
+
+describe("the service", () => {
+  test("it renders outside of a request, with what was shared for all", async () => {
+    write("mail", "{{ app }}: {{ text }}");
+    const application = await create([]);
+    const views = application.container.make("views");
+    expect(views).toBeInstanceOf(Views);
+    views.share("app", "Shop");
+    expect(await views.render("mail", { text: "paid" })).toBe("Shop: paid");
+  });
+
+  test.each([
+    ["production", "first"],
+    ["development", "second"],
+    ["test", "second"],
+  ])("in %s, a template that changed after it was rendered renders as the %s", async (environment, expected) => {
+    write("page", "first");
+    const application = await create([Route.get("/", ({ view }) => view.render("page"))], environment);
+    expect((await get(application, "/"))[2]).toBe("first");
+    write("page", "second");
+    expect((await get(application, "/"))[2]).toBe(expected);
+  });
+});

@@ -1,0 +1,322 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { AshlarError } from "../support/index.ts";
+import { Views } from "./index.ts";
+
+let directory: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "views-"));
+});
+
+afterEach(() => {
+  rmSync(directory, { recursive: true });
+});
+
+function write(name: string, text: string, under = directory): string {
+  const file = join(under, `${name}.edge`);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+function create(cache = false): Views {
+  return new Views({ directory, cache });
+}
+
+/** The error that rendering ends with. */
+async function failure(rendering: Promise<string>): Promise<AshlarError> {
+  const outcome = await rendering.catch((error: unknown) => error);
+  if (outcome instanceof AshlarError) return outcome;
+  throw new Error(`Expected a failure, got ${String(outcome)}`);
+}
+
+describe("rendering", () => {
+  test("a template is named by its path, without extension, and given values by name", async () => {
+    write("users/show", "<h1>{{ user.name }}</h1>\n@each(role in user.roles)\n<i>{{ role }}</i>\n@end\n");
+    const html = await create().render("users/show", { user: { name: "Jane", roles: ["admin", "owner"] } });
+    expect(html).toBe("<h1>Jane</h1>\n<i>admin</i>\n<i>owner</i>");
+  });
+
+  test("the extension may stand there", async () => {
+    write("welcome", "hello");
+    expect(await create().render("welcome.edge")).toBe("hello");
+  });
+
+  test("a name may hold dots: the extension comes after them", async () => {
+    write("mail/welcome.text", "hello");
+    expect(await create().render("mail/welcome.text")).toBe("hello");
+  });
+
+  test("a model with accessors, a list and a date reach the template as they are", async () => {
+    class User {
+      readonly #name = "Jane";
+      get name(): string {
+        return this.#name;
+      }
+    }
+    write("show", "{{ user.name }} {{ list.length }} {{ date.getUTCFullYear() }} {{ user === same }}");
+    const user = new User();
+    const data = { user, same: user, list: [1, 2], date: new Date(0) };
+    expect(await create().render("show", data)).toBe("Jane 2 1970 true");
+  });
+
+  test("a template can wait", async () => {
+    write("wait", "{{ await load() }}");
+    expect(await create().render("wait", { load: async () => "loaded" })).toBe("loaded");
+  });
+
+  test("partials see the template's values; components see their own and the shared ones", async () => {
+    write("page", "@include('partials/name')\n@!component('components/box', { title: 'T' })\n");
+    write("partials/name", "[{{ name }}]");
+    write("components/box", "({{ title }} {{ typeof name }} {{ app }} {{ once }})");
+    const views = create();
+    views.share("app", "Shop");
+    expect(await views.render("page", { name: "Jane" }, { once: "now" })).toBe("[Jane]\n(T undefined Shop now)");
+  });
+
+  test("components in components/ are tags of their own", async () => {
+    write("page", "@box({ title: 'T' })\ninside\n@end\n");
+    write("components/box", "<b>{{ title }}</b>{{{ await $slots.main() }}}");
+    expect(await create().render("page")).toBe("<b>T</b>inside");
+  });
+
+  test("a hundred at once do not mix", async () => {
+    write("wait", "{{ name }}{{ await pause() }}{{ name }}");
+    const views = create(true);
+    const pause = () => new Promise<string>((resolve) => setTimeout(() => resolve(" "), Math.random() * 5));
+    const pages = await Promise.all(Array.from({ length: 100 }, (_, name) => views.render("wait", { name, pause })));
+    expect(pages).toEqual(Array.from({ length: 100 }, (_, name) => `${name} ${name}`));
+  });
+});
+
+describe("escaping", () => {
+  test("S41 what is printed is escaped, in text and in attributes", async () => {
+    write("show", `<p title="{{ text }}" data-x='{{ text }}'>{{ text }}</p>`);
+    const escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#x27;&#x60;";
+    expect(await create().render("show", { text: `<script>alert("1")</script> & '\`` })).toBe(
+      `<p title="${escaped}" data-x='${escaped}'>${escaped}</p>`,
+    );
+  });
+
+  test("S41 no text can leave the place where it is printed", async () => {
+    write("show", "{{ text }}");
+    const views = create(true);
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: fc.constantFrom(..."<>\"'`&;x/= ") }), async (text) => {
+        const html = await views.render("show", { text: `x${text}x` });
+        expect(html).not.toMatch(/[<>"'`]/);
+        expect(html.replace(/&(?:lt|gt|quot|amp|#x27|#x60);/g, "")).not.toContain("&");
+      }),
+    );
+  });
+
+  test("S41 what an object gives as its text is escaped too", async () => {
+    write("show", "{{ value }} {{ list }}");
+    const value = { value: "<b>", toString: () => "<i>" };
+    expect(await create().render("show", { value, list: ["<u>"] })).toBe("&lt;i&gt; &lt;u&gt;");
+  });
+
+  test("S41 a template's expression inside a value is text", async () => {
+    write("show", "{{ text }}");
+    expect(await create().render("show", { text: "{{ 1 + 1 }} @if(true) {{{ 2 }}}" })).toBe(
+      "{{ 1 + 1 }} @if(true) {{{ 2 }}}",
+    );
+  });
+
+  test("three braces print markup as it is", async () => {
+    write("show", "{{{ html }}}");
+    expect(await create().render("show", { html: "<b>bold</b>" })).toBe("<b>bold</b>");
+  });
+});
+
+describe("sharing", () => {
+  test("a shared value is known to every template; data goes before what is local, that before what is shared", async () => {
+    write("show", "{{ value }}");
+    const views = create(true);
+    views.share("value", "shared");
+    expect(await views.render("show")).toBe("shared");
+    expect(await views.render("show", {}, { value: "local" })).toBe("local");
+    expect(await views.render("show", { value: "data" }, { value: "local" })).toBe("data");
+    expect(await views.render("show")).toBe("shared");
+  });
+
+  test("a value can be shared after the first template was rendered, and anew", async () => {
+    write("show", "{{ typeof later === 'undefined' ? 'none' : later }}");
+    const views = create(true);
+    expect(await views.render("show")).toBe("none");
+    views.share("later", 1);
+    expect(await views.render("show")).toBe("1");
+    views.share("later", 2);
+    expect(await views.render("show")).toBe("2");
+  });
+
+  test("two applications share nothing", async () => {
+    write("show", "{{ typeof name === 'undefined' ? 'none' : name }}");
+    const [first, second] = [create(true), create(true)];
+    first.share("name", "first");
+    expect(await first.render("show")).toBe("first");
+    expect(await second.render("show")).toBe("none");
+  });
+});
+
+describe("mounts", () => {
+  test("a directory's templates are reached under its name, before and after the first rendering", async () => {
+    write("welcome", "own");
+    write("welcome", "mounted", join(directory, "a"));
+    write("welcome", "mounted later", join(directory, "b"));
+    const views = create(true);
+    views.mount("mail", join(directory, "a"));
+    expect(await views.render("welcome")).toBe("own");
+    expect(await views.render("mail::welcome")).toBe("mounted");
+    views.mount("later", join(directory, "b"));
+    expect(await views.render("later::welcome")).toBe("mounted later");
+  });
+
+  test.each(["default", "", "a b", "a/b", "a::b", "../x"])("nothing can be mounted as %j", (name) => {
+    expect(() => create().mount(name, directory)).toThrow(expect.objectContaining({ code: "E_INVALID_CONFIGURATION" }));
+  });
+});
+
+describe("caching", () => {
+  test("with a cache, a template is read once", async () => {
+    write("welcome", "first");
+    const views = create(true);
+    expect(await views.render("welcome")).toBe("first");
+    write("welcome", "second");
+    expect(await views.render("welcome")).toBe("first");
+  });
+
+  test("without, it is read anew whenever it is rendered, and its partials and components too", async () => {
+    write("welcome", "first\n@include('part')\n@!component('components/box')");
+    write("part", "p1");
+    write("components/box", "c1");
+    const views = create(false);
+    expect(await views.render("welcome")).toBe("firstp1\nc1");
+    write("welcome", "second\n@include('part')\n@!component('components/box')");
+    write("part", "p2");
+    write("components/box", "c2");
+    expect(await views.render("welcome")).toBe("secondp2\nc2");
+  });
+});
+
+describe("failures", () => {
+  test("a template that is not there is named, with its file and those that come near", async () => {
+    write("users/show", "");
+    write("users/index", "");
+    const error = await failure(create().render("users/shwo"));
+    expect(error).toMatchObject({
+      code: "E_VIEW",
+      status: 500,
+      message: `There is no view "users/shwo": ${join(directory, "users/shwo.edge")} does not exist. Did you mean "users/show"?`,
+    });
+  });
+
+  test("a mount that is not there is named, with those that come near", async () => {
+    const views = create();
+    views.mount("mail", directory);
+    expect(await failure(views.render("mial::welcome"))).toMatchObject({
+      code: "E_VIEW",
+      message: 'No views are mounted as "mial". Did you mean "mail"?',
+    });
+  });
+
+  test("an application without templates says so too", async () => {
+    const views = new Views({ directory: join(directory, "none"), cache: true });
+    expect(await failure(views.render("welcome"))).toMatchObject({
+      code: "E_VIEW",
+      message: `There is no view "welcome": ${join(directory, "none/welcome.edge")} does not exist.`,
+    });
+  });
+
+  test.each([
+    ["an absolute path", "/etc/passwd"],
+    ["a path upward", "../secrets"],
+    ["a path upward in the middle", "users/../../secrets"],
+    ["a path upward under a mount", "mail::../secrets"],
+    ["another separator", "..\\secrets"],
+    ["a NUL", "welcome\0"],
+    ["a line feed", "welcome\n"],
+    ["a hidden file", ".env"],
+    ["a hidden directory", ".git/config"],
+    ["an empty segment", "users//show"],
+    ["an empty name", ""],
+    ["a URL", "file:///etc/passwd"],
+  ])("%s is no template's name", async (_, name) => {
+    write("secrets", "secret", dirname(directory));
+    const views = create();
+    views.mount("mail", directory);
+    expect(await failure(views.render(name))).toMatchObject({
+      code: "E_VIEW",
+      message: `"${name}" cannot be the name of a view. One looks like "users/show".`,
+    });
+    rmSync(join(dirname(directory), "secrets.edge"));
+  });
+
+  test("a value that is missing is reported with the template's file and line, and the cause", async () => {
+    const file = write("show", "<p>\n\n{{ user.name }}\n</p>");
+    const error = await failure(create().render("show"));
+    expect(error).toMatchObject({
+      code: "E_VIEW",
+      message: `The view "show" failed at ${file}:3: Cannot read properties of undefined (reading 'name')`,
+    });
+    expect(error.cause).toBeInstanceOf(TypeError);
+  });
+
+  test("a failure in a partial or a component is reported where it is", async () => {
+    write("page", "@include('part')");
+    const part = write("part", "\n@!component('components/box')");
+    const box = write("components/box", "\n\n\n{{ fail() }}");
+    const views = create(true);
+    const fail = () => {
+      throw new AshlarError("E_UNKNOWN_ROUTE", "No route has this name.");
+    };
+    views.share("fail", fail);
+    const error = await failure(views.render("page"));
+    expect(error.message).toBe(`The view "page" failed at ${box}:4: No route has this name.`);
+    expect(error.cause).toMatchObject({ code: "E_UNKNOWN_ROUTE" });
+    write("components/box", "");
+    rmSync(box);
+    expect((await failure(create().render("page"))).message).toMatch(`The view "page" failed at ${part}:2: `);
+  });
+
+  test("a partial that is not there is reported where it is included", async () => {
+    const file = write("page", "<p>\n@include('nope')\n</p>");
+    const error = await failure(create().render("page"));
+    expect(error.message).toBe(
+      `The view "page" failed at ${file}:2: Cannot resolve "${join(directory, "nope.edge")}". Make sure the file exists`,
+    );
+  });
+
+  test.each([
+    ["an expression that is none", "\n{{ user. }}", 2],
+    ["a tag that is not closed", "<p>\n@if(true)\n</p>", 2],
+    ["braces that are not closed", "\n\n{{ user", 3],
+    ["a tag's argument that is none", "\n@each(x of)\n@end", 2],
+  ])("%s is reported with file and line", async (_, text, line) => {
+    const file = write("broken", text);
+    const error = await failure(create().render("broken"));
+    expect(error.code).toBe("E_VIEW");
+    expect(error.message).toMatch(`The view "broken" failed at ${file}:${line}: `);
+  });
+
+  test("what is thrown without being an error is reported too", async () => {
+    const file = write("show", "\n{{ fail() }}");
+    const fail = () => {
+      throw "no paper";
+    };
+    expect((await failure(create().render("show", { fail }))).message).toBe(
+      `The view "show" failed at ${file}:2: no paper`,
+    );
+  });
+
+  test("a template that failed renders again once it is mended", async () => {
+    write("show", "{{ user.name }}");
+    const views = create(true);
+    await failure(views.render("show"));
+    expect(await views.render("show", { user: { name: "Jane" } })).toBe("Jane");
+  });
+});

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { Model, primaryKey, timestamp, timestamps } from "../../src/database/index.ts";
+import { setClock } from "../../src/support/index.ts";
+import { onEachDatabase, type TestDatabase } from "../support/services.ts";
+
+class Book extends Model {
+  declare id: number;
+  declare title: string;
+  declare pages: number;
+  declare lent_at: Date | null;
+  declare created_at: Date;
+  declare updated_at: Date;
+}
+
+await onEachDatabase("queries", (engine) => {
+  let own: TestDatabase;
+
+  beforeAll(async () => {
+    own = await engine.open();
+    const { kysely } = own.database;
+    await kysely.schema
+      .createTable("books")
+      .$call(primaryKey(kysely))
+      .addColumn("title", "varchar(255)", (column) => column.notNull())
+      .addColumn("pages", "integer", (column) => column.notNull())
+      .addColumn("lent_at", timestamp(kysely))
+      .$call(timestamps(kysely))
+      .execute();
+    Book.useDatabase(own.database);
+  });
+  beforeEach(async () => {
+    await own.database.kysely.deleteFrom("books").execute();
+    for (const [title, pages] of [
+      ["Emma", 474],
+      ["Dune", 412],
+      ["Ulysses", 730],
+      ["Emil", 160],
+    ] as const) {
+      await Book.create({ title, pages, lent_at: title === "Dune" ? new Date(0) : null });
+    }
+  });
+  afterAll(() => own.drop());
+
+  const titles = (books: readonly Book[]): string[] => books.map(({ title }) => title).sort();
+
+  test("conditions are joined by and", async () => {
+    const books = await Book.where("pages", ">", 400).where("title", "like", "E%").get();
+    expect(titles(books)).toEqual(["Emma"]);
+  });
+
+  test.each([
+    ["=", 412, ["Dune"]],
+    ["!=", 412, ["Emil", "Emma", "Ulysses"]],
+    ["<>", 412, ["Emil", "Emma", "Ulysses"]],
+    ["<", 412, ["Emil"]],
+    ["<=", 412, ["Dune", "Emil"]],
+    [">", 474, ["Ulysses"]],
+    [">=", 474, ["Emma", "Ulysses"]],
+  ] as const)("pages %s %i", async (operator, value, expected) => {
+    expect(titles(await Book.where("pages", operator, value).get())).toEqual(expected);
+  });
+
+  test("like and not like", async () => {
+    expect(titles(await Book.where("title", "like", "Em%").get())).toEqual(["Emil", "Emma"]);
+    expect(titles(await Book.where("title", "not like", "Em%").get())).toEqual(["Dune", "Ulysses"]);
+  });
+
+  test("null is found by = and by whereNull, and left out by != and whereNotNull", async () => {
+    const empty = ["Emil", "Emma", "Ulysses"];
+    expect(titles(await Book.where("lent_at", null).get())).toEqual(empty);
+    expect(titles(await Book.where("lent_at", "=", null).get())).toEqual(empty);
+    expect(titles(await Book.rows().whereNull("lent_at").get())).toEqual(empty);
+    expect(titles(await Book.where("lent_at", "!=", null).get())).toEqual(["Dune"]);
+    expect(titles(await Book.where("lent_at", "<>", null).get())).toEqual(["Dune"]);
+    expect(titles(await Book.rows().whereNotNull("lent_at").get())).toEqual(["Dune"]);
+    expect(() => Book.where("lent_at", "<", null)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
+  });
+
+  test("whereIn with values, with one and with none", async () => {
+    expect(titles(await Book.rows().whereIn("pages", [160, 730, 1]).get())).toEqual(["Emil", "Ulysses"]);
+    expect(titles(await Book.rows().whereIn("title", ["Dune"]).get())).toEqual(["Dune"]);
+    expect(await Book.rows().whereIn("title", []).count()).toBe(0);
+    expect(await Book.rows().whereIn("title", []).delete()).toBe(0);
+  });
+
+  test("what is no operator is refused", () => {
+    expect(() => Book.where("pages", "or 1=1 --" as "=", 1)).toThrow(
+      expect.objectContaining({ code: "E_INVALID_QUERY" }),
+    );
+    expect(() => Book.rows().orderBy("pages", "asc; --" as "asc")).toThrow(
+      expect.objectContaining({ code: "E_INVALID_QUERY" }),
+    );
+  });
+
+  test("order, limit and offset", async () => {
+    const ordered = Book.rows().orderBy("pages", "desc");
+    const pages = async (query: typeof ordered): Promise<number[]> => (await query.get()).map((book) => book.pages);
+    expect(await pages(ordered)).toEqual([730, 474, 412, 160]);
+    expect(await pages(ordered.limit(2))).toEqual([730, 474]);
+    expect(await pages(ordered.limit(2).offset(1))).toEqual([474, 412]);
+    expect(await pages(ordered.offset(3))).toEqual([160]);
+    expect(await pages(ordered.limit(0))).toEqual([]);
+    for (const number of [-1, 1.5, Number.NaN, "1" as never]) {
+      expect(() => ordered.limit(number)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
+      expect(() => ordered.offset(number)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
+    }
+  });
+
+  test("a query is left as it is by what is built on it", async () => {
+    const thick = Book.where("pages", ">", 400);
+    expect(await thick.where("title", "Dune").limit(1).count()).toBe(1);
+    expect(await thick.count()).toBe(3);
+  });
+
+  test("first, count and exists", async () => {
+    expect((await Book.rows().orderBy("pages").first())?.title).toBe("Emil");
+    expect((await Book.rows().orderBy("pages").offset(1).first())?.title).toBe("Dune");
+    expect(await Book.where("pages", 1).first()).toBe(null);
+    expect(await Book.rows().count()).toBe(4);
+    expect([await Book.where("pages", 160).exists(), await Book.where("pages", 161).exists()]).toEqual([true, false]);
+  });
+
+  test("update changes all rows at once, their time too, and says how many", async () => {
+    setClock(() => Date.parse("2030-01-01T00:00:00Z"));
+    expect(await Book.where("pages", "<", 450).update({ lent_at: new Date(5) })).toBe(2);
+    setClock(null);
+    const changed = await Book.where("lent_at", new Date(5)).get();
+    expect(titles(changed)).toEqual(["Dune", "Emil"]);
+    expect(changed.map((book) => book.updated_at.toISOString())).toEqual(Array(2).fill("2030-01-01T00:00:00.000Z"));
+    expect(await Book.where("pages", 1).update({ pages: 2 })).toBe(0);
+  });
+
+  test("update counts the rows it found, also where they held the value already", async () => {
+    expect(await Book.where("title", "Dune").update({ pages: 412 })).toBe(1);
+  });
+
+  test("delete says how many", async () => {
+    expect(await Book.where("pages", "<", 450).delete()).toBe(2);
+    expect(titles(await Book.all())).toEqual(["Emma", "Ulysses"]);
+  });
+
+  test("update and delete refuse what databases read differently", async () => {
+    for (const query of [Book.rows().limit(1), Book.rows().offset(1), Book.rows().orderBy("id")]) {
+      await expect(query.update({ pages: 1 })).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+      await expect(query.delete()).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+    }
+    await expect(Book.rows().update({})).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+    await expect(Book.rows().update({ pages: undefined })).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+    expect(await Book.rows().count()).toBe(4);
+  });
+
+  test("paginate", async () => {
+    const { data, ...numbers } = await Book.rows().orderBy("pages").paginate(2, 3);
+    expect(titles(data)).toEqual(["Ulysses"]);
+    expect(numbers).toEqual({ total: 4, page: 2, perPage: 3, lastPage: 2 });
+    expect(await Book.where("pages", 1).paginate()).toEqual({ data: [], total: 0, page: 1, perPage: 20, lastPage: 1 });
+    expect((await Book.rows().paginate(9, 3)).data).toEqual([]);
+    for (const [page, perPage] of [
+      [0, 1],
+      [1, 0],
+      [Number.NaN, 1],
+      ["1" as never, 1],
+    ] as const) {
+      await expect(Book.rows().paginate(page, perPage)).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+    }
+  });
+});

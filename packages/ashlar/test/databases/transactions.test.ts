@@ -1,0 +1,350 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Database, Model, primaryKey, sql, UniqueViolationError } from "../../src/database/index.ts";
+import { onEachDatabase, type TestDatabase } from "../support/services.ts";
+
+class Account extends Model {
+  static override timestamps = false;
+  declare id: number;
+  declare name: string;
+  declare balance: number;
+}
+
+await onEachDatabase("transactions", (engine) => {
+  let own: TestDatabase;
+  let database: Database;
+
+  beforeAll(async () => {
+    own = await engine.open();
+    database = own.database;
+    await database.kysely.schema
+      .createTable("accounts")
+      .$call(primaryKey(database.kysely))
+      .addColumn("name", "varchar(255)", (column) => column.notNull().unique())
+      .addColumn("balance", "integer", (column) => column.notNull().defaultTo(0))
+      .execute();
+    Model.useDatabase(database);
+  });
+  beforeEach(async () => {
+    await database.kysely.deleteFrom("accounts").execute();
+  });
+  afterAll(() => own.drop());
+
+  const names = async (): Promise<string[]> => (await Account.rows().orderBy("name").get()).map(({ name }) => name);
+
+  test("what returns is committed, and its value is given", async () => {
+    const id = await database.transaction(async () => (await Account.create({ name: "a" })).id);
+    expect((await Account.findOrFail(id)).name).toBe("a");
+  });
+
+  test("what throws is rolled back, and the error is given as it is", async () => {
+    const error = new Error("no");
+    const attempt = database.transaction(async () => {
+      await Account.create({ name: "a" });
+      await database.kysely.insertInto("accounts").values({ name: "b" }).execute();
+      expect(await names()).toEqual(["a", "b"]);
+      throw error;
+    });
+    await expect(attempt).rejects.toBe(error);
+    expect(await names()).toEqual([]);
+  });
+
+  test("a function that throws at once is rolled back too, and the connection is free again", async () => {
+    const attempt = database.transaction(() => {
+      throw new Error("at once");
+    });
+    await expect(attempt).rejects.toThrow("at once");
+    expect(await names()).toEqual([]);
+  });
+
+  test("every query in it belongs to it: models, Kysely, SQL, and whatever is called", async () => {
+    const deep = async (): Promise<void> => {
+      await nextTurn();
+      await Account.create({ name: "deep" });
+    };
+    const attempt = database.transaction(async (trx) => {
+      await Promise.all([deep(), Account.create({ name: "model" })]);
+      await database.kysely.insertInto("accounts").values({ name: "kysely" }).execute();
+      await database.connection().kysely.insertInto("accounts").values({ name: "connection" }).execute();
+      await trx.insertInto("accounts").values({ name: "trx" }).execute();
+      await sql`insert into accounts (name) values (${"sql"})`.execute(database.kysely);
+      expect(await names()).toEqual(["connection", "deep", "kysely", "model", "sql", "trx"]);
+      throw new Error("all of it");
+    });
+    await expect(attempt).rejects.toThrow("all of it");
+    expect(await names()).toEqual([]);
+  });
+
+  test("nobody outside sees it before it is committed", async () => {
+    let seen: Promise<number> | null = null;
+    const outside = async (): Promise<number> => await Account.rows().count();
+    const gate = Promise.withResolvers<void>();
+    const asked = gate.promise.then(() => {
+      seen = outside();
+    });
+    await database.transaction(async () => {
+      await Account.create({ name: "a" });
+      gate.resolve();
+      await nextTurn();
+      await Account.create({ name: "b" });
+    });
+    await asked;
+    // SQLite lets it wait, and it sees both; PostgreSQL answers at once, and it sees neither.
+    expect(await seen!).toBe(engine.name === "sqlite" ? 2 : 0);
+  });
+
+  test("inTransaction tells", async () => {
+    const connection = database.connection();
+    expect(connection.inTransaction).toBe(false);
+    expect(await database.transaction(async () => connection.inTransaction)).toBe(true);
+    expect(await connection.reserved(async () => connection.inTransaction)).toBe(false);
+    expect(connection.inTransaction).toBe(false);
+  });
+
+  test("Kysely's own transactions are the same ones", async () => {
+    const { kysely } = database;
+    const attempt = kysely.transaction().execute(async (trx) => {
+      expect(trx.isTransaction).toBe(true);
+      await trx.insertInto("accounts").values({ name: "a" }).execute();
+      await Account.create({ name: "b" });
+      expect(await names()).toEqual(["a", "b"]);
+      throw new Error("no");
+    });
+    await expect(attempt).rejects.toThrow("no");
+    await kysely
+      .withSchema(engine.name === "sqlite" ? "main" : "public")
+      .transaction()
+      .setIsolationLevel("serializable")
+      .setAccessMode("read write")
+      .execute(async (trx) => {
+        await trx.insertInto("accounts").values({ name: "c" }).execute();
+      });
+    expect(await names()).toEqual(["c"]);
+    expect(() => kysely.startTransaction()).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
+  });
+
+  test("Kysely's connection() keeps to one connection, models included", async () => {
+    await database.kysely.connection().execute(async (one) => {
+      await sql`create temporary table mine (n integer)`.execute(one);
+      await one.insertInto("mine").values({ n: 1 }).execute();
+      await Account.create({ name: "a" });
+      expect(await database.kysely.selectFrom("mine").select("n").execute()).toEqual([{ n: 1 }]);
+      await sql`drop table mine`.execute(one);
+    });
+    expect(await names()).toEqual(["a"]);
+  });
+
+  describe("nested", () => {
+    test("the inner one fails alone", async () => {
+      await database.transaction(async () => {
+        await Account.create({ name: "outer" });
+        const inner = database.transaction(async () => {
+          await Account.create({ name: "inner" });
+          await Account.create({ name: "outer" });
+        });
+        await expect(inner).rejects.toBeInstanceOf(UniqueViolationError);
+        await Account.create({ name: "after" });
+      });
+      expect(await names()).toEqual(["after", "outer"]);
+    });
+
+    test("the outer one takes the inner one along", async () => {
+      const attempt = database.transaction(async () => {
+        await database.transaction(async () => {
+          await database.transaction(() => Account.create({ name: "innermost" }));
+          await Account.create({ name: "inner" });
+        });
+        expect(await names()).toEqual(["inner", "innermost"]);
+        throw new Error("no");
+      });
+      await expect(attempt).rejects.toThrow("no");
+      expect(await names()).toEqual([]);
+    });
+
+    test("siblings at the same time do not undo each other", async () => {
+      await database.transaction(async () => {
+        const outcomes = await Promise.allSettled(
+          Array.from({ length: 10 }, (_, n) =>
+            database.transaction(async () => {
+              await Account.create({ name: `nested-${n}` });
+              await nextTurn();
+              if (n % 2 === 1) throw new Error("odd");
+            }),
+          ),
+        );
+        expect(outcomes.filter(({ status }) => status === "rejected")).toHaveLength(5);
+      });
+      expect(await names()).toEqual(["nested-0", "nested-2", "nested-4", "nested-6", "nested-8"]);
+    });
+
+    test("a query of the outer one meanwhile is not rolled back with the inner one", async () => {
+      await database.transaction(async () => {
+        const inner = database.transaction(async () => {
+          await Account.create({ name: "inner" });
+          await nextTurn();
+          throw new Error("inner");
+        });
+        await Promise.all([expect(inner).rejects.toThrow("inner"), Account.create({ name: "outer" })]);
+      });
+      expect(await names()).toEqual(["outer"]);
+    });
+
+    test("an isolation of its own is refused", async () => {
+      const attempt = database.transaction(() => database.transaction(async () => 1, { isolation: "serializable" }));
+      await expect(attempt).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+    });
+  });
+
+  test("the isolation and access asked for are in force", async () => {
+    const level = await database.transaction(
+      async (trx) => {
+        if (engine.name === "sqlite") return "serializable";
+        const { rows } = await sql<{ transaction_isolation: string }>`show transaction_isolation`.execute(trx);
+        return rows[0]!.transaction_isolation;
+      },
+      { isolation: "serializable", readOnly: true },
+    );
+    expect(level).toBe("serializable");
+  });
+
+  test("what a transaction left running without awaiting it does not run in the next one", async () => {
+    const gate = Promise.withResolvers<void>();
+    let left: Promise<unknown> | null = null;
+    await database.transaction(async () => {
+      left = gate.promise.then(() => Account.create({ name: "left" }));
+    });
+    const attempt = database.transaction(async () => {
+      gate.resolve();
+      await nextTurn();
+      throw new Error("no");
+    });
+    await expect(attempt).rejects.toThrow("no");
+    await left;
+    expect(await names()).toEqual(["left"]);
+  });
+
+  test("what is under way when the function returns is part of it", async () => {
+    await database.transaction(async () => {
+      for (const name of ["a", "b", "c"]) void Account.create({ name });
+    });
+    expect((await names()).length).toBeLessThanOrEqual(3);
+    const attempt = database.transaction(async () => {
+      const started = ["d", "e"].map((name) => database.kysely.insertInto("accounts").values({ name }).execute());
+      await started[0];
+      throw new Error("no");
+    });
+    await expect(attempt).rejects.toThrow("no");
+    expect(await names()).not.toContain("d");
+    expect(await names()).not.toContain("e");
+  });
+
+  test("50 interleaved transactions and plain queries: each is whole or not there", async () => {
+    const bank = await Account.create({ name: "bank", balance: 0 });
+    const add = sql<number>`balance + 1`;
+    const addOne = () =>
+      database.kysely.updateTable("accounts").set({ balance: add }).where("id", "=", bank.id).execute();
+    const tasks = Array.from({ length: 50 }, async (_, n) => {
+      const plain = addOne();
+      const transaction = database
+        .transaction(async () => {
+          await addOne();
+          await nextTurn();
+          await Account.create({ name: `t${n}` });
+          await database.transaction(addOne);
+          if (n % 5 === 0) throw new Error("every fifth");
+          await addOne();
+        })
+        .catch((error: Error) => expect(error.message).toBe("every fifth"));
+      const other = Account.create({ name: `p${n}` });
+      await Promise.all([plain, transaction, other, Account.where("name", "bank").count()]);
+    });
+    await Promise.all(tasks);
+    await bank.refresh();
+    expect(bank.balance).toBe(50 + 40 * 3);
+    expect(await Account.where("name", "like", "p%").count()).toBe(50);
+    expect(await Account.where("name", "like", "t%").count()).toBe(40);
+  });
+
+  test("of 40 parallel conditional updates exactly one wins", async () => {
+    const { id } = await Account.create({ name: "digest-0" });
+    const won = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        Account.where("id", id)
+          .where("name", "digest-0")
+          .update({ name: `digest-${n + 1}` }),
+      ),
+    );
+    expect(won.filter((rows) => rows === 1)).toHaveLength(1);
+    expect(won.filter((rows) => rows === 0)).toHaveLength(39);
+    expect((await Account.findOrFail(id)).name).toBe(`digest-${won.indexOf(1) + 1}`);
+  });
+
+  test("of 20 parallel creations with one unique value exactly one wins", async () => {
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => Account.create({ name: "only" })));
+    const errors = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+    expect(errors).toHaveLength(19);
+    for (const error of errors) expect(error).toMatchObject({ code: "E_UNIQUE_VIOLATION", column: "name" });
+    expect(await names()).toEqual(["only"]);
+  });
+
+  test("two applications on one database do not lose each other's writes", async () => {
+    const second = await import("../../src/database/index.ts").then(
+      ({ Database: Another }) => new Another({ default: "main", main: own.configuration }, "/"),
+    );
+    const { id } = await Account.create({ name: "shared" });
+    const addOne = (to: Database) =>
+      to.transaction(async (trx) => {
+        const row = trx.selectFrom("accounts").select("balance").where("id", "=", id);
+        const { balance } = await (engine.name === "sqlite" ? row : row.forUpdate()).executeTakeFirstOrThrow();
+        await trx
+          .updateTable("accounts")
+          .set({ balance: balance + 1 })
+          .where("id", "=", id)
+          .execute();
+      });
+    // One after the other on SQLite: the two are in one thread here, and the second would wait for the first asleep.
+    for (let n = 0; n < 10; n++) {
+      if (engine.name === "sqlite") for (const one of [database, second]) await addOne(one);
+      else await Promise.all([addOne(database), addOne(second)]);
+    }
+    await second.close();
+    expect((await Account.findOrFail(id)).balance).toBe(20);
+  });
+
+  test("waiting for a connection has an end, so that a wait in a circle is an error and no standstill", async () => {
+    const impatient = await engine.open({
+      acquireTimeoutMs: 100,
+      ...(engine.name === "postgres" && { poolSize: 1 }),
+    });
+    const outside = Promise.withResolvers<void>();
+    // Begun outside of the transaction, awaited inside of it.
+    const query = outside.promise.then(() => sql`select 1`.execute(impatient.database.kysely));
+    query.catch(() => undefined);
+    const attempt = impatient.database.transaction(async () => {
+      outside.resolve();
+      await query;
+    });
+    await expect(attempt).rejects.toMatchObject({ code: "E_OVERLOADED", status: 503 });
+    expect((await sql`select 1 as one`.execute(impatient.database.kysely)).rows).toEqual([{ one: 1 }]);
+    await impatient.drop();
+  });
+
+  test("close waits for the transaction under way, and then nothing runs", async () => {
+    const closing = await engine.open();
+    await sql`create table things (n integer)`.execute(closing.database.kysely);
+    const gate = Promise.withResolvers<void>();
+    const transaction = closing.database.transaction(async () => {
+      await sql`insert into things values (1)`.execute(closing.database.kysely);
+      await gate.promise;
+      await sql`insert into things values (2)`.execute(closing.database.kysely);
+      return "committed";
+    });
+    await nextTurn();
+    const closed = closing.database.close();
+    gate.resolve();
+    expect(await transaction).toBe("committed");
+    await closed;
+    await expect(sql`select 1`.execute(closing.database.kysely)).rejects.toMatchObject({ code: "E_DATABASE" });
+    await closing.drop();
+  });
+});

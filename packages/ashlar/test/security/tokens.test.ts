@@ -1,0 +1,415 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { JWTAuthenticationMiddleware } from "../../src/api/index.ts";
+import { LoadUserMiddleware } from "../../src/auth/index.ts";
+import { Route } from "../../src/routing/index.ts";
+import { deriveKey, digest, type KeyPurpose, Sealer, Signer } from "../../src/security/index.ts";
+import { createSigningKey, signJwt } from "../../src/security/jwt/index.ts";
+import { ADA, type Answer, BOB, PASSWORD, SECRET, type TestApi, testApi } from "../support/api-application.ts";
+
+const OTHER_SECRET = SECRET.split("").reverse().join("");
+const PURPOSES: readonly KeyPurpose[] = [
+  "api-token",
+  "email-verification",
+  "password-reset",
+  "session",
+  "csrf",
+  "signed-url",
+  "route-parameter",
+  "cookie",
+];
+
+const TOKEN_REFUSED = { status: 401, body: { code: "E_INVALID_TOKEN" } };
+const NO_TOKEN = { status: 401, body: { code: "E_UNAUTHENTICATED" } };
+const OPEN = { status: 200, body: { open: true } };
+
+function renewedOf({ status, body }: Answer): string {
+  expect(status).toBe(200);
+  return (body as { readonly data: string }).data;
+}
+
+describe("S8 purposes do not mix, not even where one secret serves for all", () => {
+  test("an API token is no signed value and no sealed one, of whatever purpose", async () => {
+    const token = await (await testApi()).token();
+    for (const purpose of PURPOSES) {
+      expect([purpose, new Signer(SECRET, purpose).verify(token)]).toEqual([purpose, null]);
+      expect([purpose, new Sealer(SECRET, purpose).open("token", token, 3600)]).toEqual([purpose, null]);
+    }
+  });
+
+  test("no signed value and no sealed one, of whatever purpose, is an API token", async () => {
+    const api = await testApi({ environment: { APP_KEY: SECRET } });
+    const payload = JSON.stringify({ sub: "1" });
+    for (const purpose of PURPOSES) {
+      const signed = new Signer(SECRET, purpose).sign(payload, { expiresInSeconds: 60 });
+      const sealed = new Sealer(SECRET, purpose).seal("token", payload);
+      for (const value of [signed, sealed]) {
+        expect(await api.get(`/api/open?token=${encodeURIComponent(value)}`)).toMatchObject(TOKEN_REFUSED);
+        expect(await api.post("/api/reauth", { token: value })).toMatchObject(TOKEN_REFUSED);
+      }
+    }
+  });
+
+  test("a JWT that is signed with a key derived of the secret is no API token", async () => {
+    const api = await testApi({ driver: { algorithm: "HS256" } });
+    for (const purpose of PURPOSES) {
+      const key = createSigningKey("HS256", deriveKey(SECRET, purpose));
+      expect(await api.get("/api/open", { token: signJwt({ sub: "1" }, key) })).toMatchObject(TOKEN_REFUSED);
+    }
+  });
+
+  test("a JWT that is signed with the secret itself and of another type is no API token", async () => {
+    const api = await testApi();
+    for (const typ of ["password-reset", "at+jwt", "jwt", ""]) {
+      const token = signJwt({ sub: "1" }, createSigningKey("HS512", SECRET), { typ });
+      expect(await api.get("/api/open", { token })).toMatchObject(TOKEN_REFUSED);
+    }
+  });
+});
+
+describe("S9 spans of time that cannot be end the boot", () => {
+  const wrong = [0, -1, Number.NaN, Number.POSITIVE_INFINITY, "60"];
+  const cases = ["expires", "clockSkew", "reauthWithin"].flatMap((option) =>
+    wrong.map((value) => [option, value] as const),
+  );
+
+  test.each(cases)("%s: %o", async (option, value) => {
+    const booting = testApi({ driver: { [option]: value } });
+    await expect(booting).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining(`config/api.ts: DRIVERS.jwt.${option}: `),
+    });
+  });
+});
+
+describe.each([
+  ["on", true],
+  ["off", false],
+])("S10 which tokens die, with authenticates %s", (_, authenticates) => {
+  const dies = (api: TestApi, token: string) =>
+    Promise.all([
+      expect(api.get("/api/open", { token })).resolves.toMatchObject(TOKEN_REFUSED),
+      expect(api.post("/api/reauth", { token })).resolves.toMatchObject(TOKEN_REFUSED),
+    ]);
+  const lives = (api: TestApi, token: string) => expect(api.get("/api/open", { token })).resolves.toMatchObject(OPEN);
+
+  test("a new secret: all, unless the old one is kept among the previous ones", async () => {
+    const before = await testApi({ driver: { authenticates } });
+    const token = await before.token();
+    await lives(before, token);
+    const rotated = { authenticates, secret: OTHER_SECRET };
+    await dies(await testApi({ sharing: before, driver: rotated }), token);
+    const kept = await testApi({ sharing: before, driver: { ...rotated, previousSecrets: [SECRET] } });
+    await lives(kept, token);
+    const renewed = renewedOf(await kept.post("/api/reauth", { token }));
+    await lives(kept, renewed);
+    await expect(before.get("/api/open", { token: renewed })).resolves.toMatchObject(TOKEN_REFUSED);
+  });
+
+  test("a new version: all", async () => {
+    const before = await testApi({ driver: { authenticates, version: 1 } });
+    const token = await before.token();
+    await dies(await testApi({ sharing: before, driver: { authenticates, version: 2 } }), token);
+    await dies(await testApi({ sharing: before, driver: { authenticates } }), token);
+    await lives(before, token);
+  });
+
+  test("a revoked token: it cannot be renewed, and is refused at once where authenticates is on", async () => {
+    const api = await testApi({ driver: { authenticates } });
+    const token = await api.token();
+    await (await api.User.find(1))!.revokeToken();
+    await expect(api.post("/api/reauth", { token })).resolves.toMatchObject(TOKEN_REFUSED);
+    if (authenticates) await dies(api, token);
+    else await lives(api, token);
+  });
+
+  test("a deleted user: as with a revoked token, and nobody is found for it", async () => {
+    const api = await testApi({ driver: { authenticates } });
+    const token = await api.token();
+    await (await api.User.find(1))!.delete();
+    await expect(api.post("/api/reauth", { token })).resolves.toMatchObject(TOKEN_REFUSED);
+    if (authenticates) await dies(api, token);
+    else {
+      await lives(api, token);
+      expect(await api.get("/api/me", { token })).toMatchObject({ status: 200, body: null });
+      expect(await api.get("/api/mine", { token })).toMatchObject({ status: 401 });
+    }
+  });
+
+  test("a new password: no token by itself, so revoke it; the old password gets no new one", async () => {
+    const api = await testApi({ driver: { authenticates } });
+    const token = await api.token();
+    const user = (await api.User.find(1))!;
+    await user.setPassword("another horse, another battery");
+    await user.save();
+    await lives(api, token);
+    const sent = { username: "ada@example.com", password: PASSWORD };
+    expect(await api.post("/api/auth", sent)).toMatchObject({ status: 401 });
+  });
+});
+
+describe("S11 renewal", () => {
+  test.each([[true], [false]])(
+    "of parallel renewals of one token exactly one succeeds (authenticates: %s)",
+    async (it) => {
+      const api = await testApi({ driver: { authenticates: it } });
+      const token = await api.token();
+      const answers = await Promise.all(Array.from({ length: 40 }, () => api.post("/api/reauth", { token })));
+      const winners = answers.filter(({ status }) => status === 200);
+      expect([winners.length, answers.filter(({ status }) => status === 401).length]).toEqual([1, 39]);
+      expect(await api.storedDigest(1)).toBe(digest(renewedOf(winners[0]!)));
+    },
+  );
+
+  test("two processes on one database do not both renew", async () => {
+    const one = await testApi();
+    const other = await testApi({ sharing: one });
+    for (let round = 0; round < 20; round++) {
+      const token = await one.User.find(1).then((user) => user!.generateJwt());
+      const answers = await Promise.all([one.post("/api/reauth", { token }), other.post("/api/reauth", { token })]);
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 401]);
+    }
+  });
+
+  test("the old token is refused from then on where authenticates is on", async () => {
+    const api = await testApi({ driver: { authenticates: true } });
+    const token = await api.token();
+    const renewed = renewedOf(await api.post("/api/reauth", { token }));
+    expect(await api.get("/api/open", { token })).toMatchObject(TOKEN_REFUSED);
+    expect(await api.get("/api/open", { token: renewed })).toMatchObject(OPEN);
+  });
+
+  test.each([[["a"]], [{ $ne: null }], [1], [true], [null]])("a token that is %j never reaches SQL", async (token) => {
+    const api = await testApi({ driver: { authenticates: true } });
+    api.forgetQueries();
+    expect(await api.post("/api/reauth", { token })).toMatchObject({ status: 422 });
+    expect(await api.post("/api/open", { token })).toMatchObject(NO_TOKEN);
+    expect(api.queries).toEqual([]);
+  });
+
+  test("a token whose signature is wrong never reaches SQL", async () => {
+    const api = await testApi({ driver: { authenticates: true } });
+    const token = `${(await api.token()).slice(0, -4)}AAAA`;
+    api.forgetQueries();
+    expect(await api.post("/api/reauth", { token })).toMatchObject(TOKEN_REFUSED);
+    expect(await api.get("/api/open", { token })).toMatchObject(TOKEN_REFUSED);
+    expect(api.queries).toEqual([]);
+  });
+});
+
+describe("S12 a missing or weak JWT_SECRET ends the boot", () => {
+  test.each([
+    ["missing", undefined],
+    ["blank", ""],
+    ["short", "a-secret-that-is-short"],
+  ])("%s: with the command that mends it", async (_, secret) => {
+    await expect(testApi({ driver: { secret } })).rejects.toMatchObject({
+      code: "E_WEAK_SECRET",
+      message: expect.stringContaining("npx ashlar api:install"),
+    });
+  });
+});
+
+test("S13 in production endless tokens without a look into the database log a warning at boot", async () => {
+  const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
+  const script = `
+    import { createApplication } from ${source("foundation/index.ts")};
+    import { DatabaseProvider, Model, compose } from ${source("database/index.ts")};
+    import { Authenticates } from ${source("auth/index.ts")};
+    import { ApiProvider, AuthenticatesTokens } from ${source("api/index.ts")};
+    class User extends compose(Model, Authenticates, AuthenticatesTokens) {}
+    const [APP_ENV, driver] = JSON.parse(process.argv[1]);
+    const application = await createApplication({
+      providers: [DatabaseProvider, ApiProvider],
+      config: {
+        database: { DATABASES: { default: "memory", memory: { driver: "sqlite", path: ":memory:" } } },
+        api: { DRIVERS: { jwt: { secret: ${JSON.stringify(SECRET)}, model: User, ...driver } } },
+      },
+      environment: { APP_ENV, APP_URL: "https://shop.example", APP_KEY: ${JSON.stringify(OTHER_SECRET)} },
+    });
+    await application.shutdown();
+  `;
+  const warnings = async (environment: string, driver: object): Promise<unknown[]> => {
+    const args = ["--input-type=module", "--eval", script, "--", JSON.stringify([environment, driver])];
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
+      cwd: fileURLToPath(new URL(".", import.meta.url)),
+    });
+    return stdout.split("\n").filter((line) => line.includes("API tokens"));
+  };
+  const [warned, ...quiet] = await Promise.all([
+    warnings("production", {}),
+    warnings("production", { expires: 60 }),
+    warnings("production", { authenticates: true }),
+    warnings("development", {}),
+  ]);
+  expect(warned).toEqual([
+    expect.stringMatching(/"level":"warn".*Set DRIVERS\.jwt\.expires .* or authenticates to true/),
+  ]);
+  expect(quiet).toEqual([[], [], []]);
+});
+
+describe("S14 the header", () => {
+  test("its scheme counts in any case, and no other scheme is a token", async () => {
+    const api = await testApi();
+    const token = await api.token();
+    for (const scheme of ["Bearer", "bearer", "BEARER", "bEaReR"]) {
+      expect(await api.get("/api/open", { headers: { authorization: `${scheme} ${token}` } })).toMatchObject(OPEN);
+    }
+    const basic = Buffer.from(`ada@example.com:${PASSWORD}`).toString("base64");
+    const none = [`Basic ${basic}`, `Token ${token}`, `Bearer`, `Bearer `, token, `Bearer ${token}, Bearer ${token}`];
+    for (const authorization of [...none, `Bearer ${token} ${token}`, `Bearer "${token}"`, `Bearer token=${token}`]) {
+      const answer = await api.get("/api/open", { headers: { authorization } });
+      expect([authorization, answer]).toMatchObject([authorization, NO_TOKEN]);
+      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    }
+  });
+
+  test("a token in header and input that differ is a 400; the same in both is the token", async () => {
+    const api = await testApi();
+    const [ada, bob] = [await api.token(), await api.token("bob@example.com")];
+    const conflict = { status: 400, body: { code: "E_CONFLICTING_TOKENS" } };
+    expect(await api.get(`/api/open?token=${bob}`, { token: ada })).toMatchObject(conflict);
+    expect(await api.post("/api/open", { token: bob }, { token: ada })).toMatchObject(conflict);
+    expect(await api.get(`/api/open?token=${ada}`, { token: ada })).toMatchObject(OPEN);
+    expect(await api.post("/api/open", { token: ada }, { token: ada })).toMatchObject(OPEN);
+    const { body } = await api.get(`/api/open?token=${bob}`, { token: ada });
+    expect(JSON.stringify(body)).not.toMatch(/eyJ/);
+  });
+
+  test("an input that is blank, or no text, is no token, and the header counts", async () => {
+    const api = await testApi();
+    const token = await api.token();
+    for (const input of ["", null, 1, ["a"], { a: 1 }]) {
+      expect(await api.post("/api/open", { token: input }, { token })).toMatchObject(OPEN);
+      expect(await api.post("/api/open", { token: input })).toMatchObject(NO_TOKEN);
+    }
+    expect(await api.get("/api/open?token=&token[]=a", { token })).toMatchObject(OPEN);
+  });
+});
+
+describe("S15 the input", () => {
+  test("tokenInQuery: false leaves the body and the header", async () => {
+    const api = await testApi({ driver: { tokenInQuery: false } });
+    const token = await api.token();
+    expect(await api.get(`/api/open?token=${token}`)).toMatchObject(NO_TOKEN);
+    expect(await api.post("/api/open", { token })).toMatchObject(OPEN);
+    expect(await api.post("/api/open?token=other", { token })).toMatchObject(OPEN);
+    expect(await api.get("/api/open?token=other", { token })).toMatchObject(OPEN);
+  });
+
+  test("the body wins over the query", async () => {
+    const api = await testApi();
+    const token = await api.token();
+    expect(await api.post("/api/open?token=garbage", { token })).toMatchObject(OPEN);
+    expect(await api.post(`/api/open?token=${token}`, { token: "garbage" })).toMatchObject(TOKEN_REFUSED);
+  });
+});
+
+describe("S16 every answer of a token endpoint carries Cache-Control: no-store", () => {
+  test("success, refusal and every kind of mistake", async () => {
+    const api = await testApi();
+    const json = { headers: { "content-type": "application/json" } };
+    const token = await api.token();
+    const answers = [
+      await api.post("/api/auth", { username: "ada@example.com", password: PASSWORD }),
+      await api.post("/api/reauth", { token: await api.token() }),
+      await api.post("/api/auth", { username: "ada@example.com", password: "wrong horse" }),
+      await api.post("/api/reauth", { token }),
+      await api.post("/api/auth", {}),
+      await api.post("/api/auth", "{", json),
+      await api.post("/api/auth", "a".repeat(1024 * 1024 + 1), json),
+      await api.get("/api/auth"),
+    ];
+    expect(answers.map(({ status, headers }) => [status, headers.get("cache-control")])).toEqual(
+      [200, 200, 401, 401, 422, 400, 413, 405].map((status) => [status, "no-store"]),
+    );
+  });
+});
+
+describe("S24 interleaved requests", () => {
+  test.each([[true], [false]])("each see their own user and token (authenticates: %s)", async (authenticates) => {
+    const pause = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
+    const routes = [
+      Route.get("/slowly", async ({ apiToken, auth, request }) => {
+        await pause();
+        const before = [request.user(), apiToken.claims?.sub];
+        await pause();
+        const user = await auth.user();
+        await pause();
+        return [...before, user, request.user(), auth.guardName, request.input("n")];
+      }),
+    ];
+    const stack = [LoadUserMiddleware, JWTAuthenticationMiddleware];
+    const api = await testApi({ driver: { authenticates }, routes, stack });
+    const [ada, bob] = [await api.token(), await api.token("bob@example.com")];
+    const one = async (n: number): Promise<void> => {
+      if (n % 3 === 2) {
+        expect(await api.get(`/api/slowly?n=${n}`, { token: `${ada}x` })).toMatchObject(TOKEN_REFUSED);
+        return;
+      }
+      const [token, user, id] = n % 3 === 0 ? [ada, ADA, "1"] : [bob, BOB, "2"];
+      const { body } = await api.get(`/api/slowly?n=${n}`, { token });
+      expect(body).toEqual([user, id, user, user, "jwt", String(n)]);
+    };
+    await Promise.all(Array.from({ length: 2000 }, (_, n) => one(n)));
+  });
+});
+
+describe("S36 a field that should be text and is none is a 422", () => {
+  test.each([[["ada@example.com"]], [{ $gt: "" }], [1], [true]])("%j as JSON", async (value) => {
+    const api = await testApi();
+    api.forgetQueries();
+    const answers = [
+      await api.post("/api/auth", { username: value, password: PASSWORD }),
+      await api.post("/api/auth", { username: "ada@example.com", password: value }),
+      await api.post("/api/reauth", { token: value }),
+    ];
+    expect(answers.map(({ status, body }) => [status, (body as { readonly errors: unknown }).errors])).toEqual([
+      [422, { username: ["The username must be text."] }],
+      [422, { password: ["The password must be text."] }],
+      [422, { token: ["The token must be text."] }],
+    ]);
+    expect(api.queries).toEqual([]);
+  });
+
+  test.each(["username[]=ada@example.com", "username[a]=b", "username[0][a]=b"])("%s as a form", async (form) => {
+    const api = await testApi();
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    expect(await api.post("/api/auth", `${form}&password=${PASSWORD}`, { headers })).toMatchObject({ status: 422 });
+  });
+});
+
+describe("S37 identity comes from the guard", () => {
+  test("an id in an input, a header or the path changes nothing", async () => {
+    const routes = [Route.post("/who/@id", ({ request }) => request.user()).middleware("guard:jwt")];
+    const api = await testApi({ routes });
+    const token = await api.token();
+    const claims = { id: 2, user_id: 2, user: { id: 2 }, sub: "2", api_token: digest(token) };
+    const headers = { "x-user-id": "2", "x-forwarded-user": "bob@example.com", cookie: "user_id=2; person=2; token=2" };
+    const query = "user_id=2&id=2&sub=2&guard=web";
+    expect(await api.post(`/api/who/2?${query}`, claims, { headers, token })).toMatchObject({ status: 200, body: ADA });
+  });
+
+  test("credentials of the one and an id of the other give a token of the one", async () => {
+    const api = await testApi();
+    const sent = {
+      username: "ada@example.com",
+      password: PASSWORD,
+      user_id: 2,
+      id: 2,
+      sub: "2",
+      email: "bob@example.com",
+    };
+    const token = renewedOf(await api.post("/api/auth", sent));
+    expect(await api.get("/api/me", { token })).toMatchObject({ body: ADA });
+    expect([await api.storedDigest(1), await api.storedDigest(2)]).toEqual([digest(token), null]);
+  });
+});
+
+test("a valid token on a synchronous route is answered without a promise", async () => {
+  const api = await testApi();
+  const headers = { authorization: `Bearer ${await api.token()}` };
+  expect(api.application.fetch(new Request("http://localhost/api/open", { headers }))).not.toBeInstanceOf(Promise);
+});
