@@ -58,6 +58,9 @@ const OPTIONS = [
  * With an HMAC algorithm `secret` is text of at least the hash's length; with any other it is the private key in PEM.
  * `previousSecrets` still verify and no longer sign.
  *
+ * Tokens are signed with the secret itself, so that another service that knows it can verify them. Whatever else the
+ * framework signs or seals has a key derived for its own purpose; neither is accepted in the place of the other.
+ *
  * @param section what `config/api.ts` exports
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
  */

@@ -28,9 +28,12 @@ export interface AuthenticatesStatics {
   /** The column of the hash of the password. It is left out of JSON, hidden or not. */
   passwordColumn: string;
   /** The user with this primary key, or `null`. */
-  findByAuthId<M extends Model>(this: ModelClass<M>, id: UserId): Promise<M | null>;
+  findByAuthId<M extends Model & AuthenticatesInstance>(this: ModelClass<M>, id: UserId): Promise<M | null>;
   /** The user with this identifier, in its normal form, or `null`. */
-  findByIdentifier<M extends Model>(this: ModelClass<M> & AuthenticatesStatics, identifier: string): Promise<M | null>;
+  findByIdentifier<M extends Model & AuthenticatesInstance>(
+    this: ModelClass<M> & AuthenticatesStatics,
+    identifier: string,
+  ): Promise<M | null>;
 }
 
 /**
@@ -50,13 +53,16 @@ export function Authenticates<B extends ModelConstructor>(
     static identifierColumn = "email";
     static passwordColumn = "password";
 
-    static async findByAuthId<M extends Model>(this: ModelClass<M>, id: UserId): Promise<M | null> {
+    static async findByAuthId<M extends Model & AuthenticatesInstance>(
+      this: ModelClass<M>,
+      id: UserId,
+    ): Promise<M | null> {
       const user = await this.find(id);
       // Some databases take "1 or more" for 1 where a number is looked for.
       return user !== null && String(keyOf(user)) === String(id) ? user : null;
     }
 
-    static findByIdentifier<M extends Model>(
+    static findByIdentifier<M extends Model & AuthenticatesInstance>(
       this: ModelClass<M> & AuthenticatesStatics,
       identifier: string,
     ): Promise<M | null> {

@@ -93,7 +93,10 @@ export class Application {
    */
   get router(): Router {
     if (this.#router !== null) return this.#router;
-    throw new AshlarError("E_UNKNOWN_SERVICE", "The router is not there yet: use it in a provider's boot(), not in register().");
+    throw new AshlarError(
+      "E_UNKNOWN_SERVICE",
+      "The router is not there yet: use it in a provider's boot(), not in register().",
+    );
   }
 
   /**

@@ -6,7 +6,9 @@ import { Configuration, frozenCopy } from "./configuration.ts";
 describe("Configuration", () => {
   test("a section gives the exports of its file, frozen to any depth", () => {
     const configuration = new Configuration({ api: { DRIVERS: { jwt: { expires: 5, previousSecrets: ["a"] } } } });
-    const section = configuration.section("api") as { DRIVERS: { jwt: { expires: number; previousSecrets: string[] } } };
+    const section = configuration.section("api") as {
+      DRIVERS: { jwt: { expires: number; previousSecrets: string[] } };
+    };
     expect(section).toEqual({ DRIVERS: { jwt: { expires: 5, previousSecrets: ["a"] } } });
     expect(() => Object.assign(section.DRIVERS.jwt, { expires: 6 })).toThrow(TypeError);
     expect(() => section.DRIVERS.jwt.previousSecrets.push("b")).toThrow(TypeError);
@@ -46,7 +48,14 @@ describe("frozenCopy", () => {
     class User {
       static table = "users";
     }
-    const values = { model: User, make: () => 1, date: new Date(0), set: new Set([1]), pattern: /a/, instance: new User() };
+    const values = {
+      model: User,
+      make: () => 1,
+      date: new Date(0),
+      set: new Set([1]),
+      pattern: /a/,
+      instance: new User(),
+    };
     const copy = frozenCopy(values);
     for (const [name, value] of Object.entries(values)) {
       expect(copy[name as keyof typeof values]).toBe(value);

@@ -55,7 +55,12 @@ function copy(value: unknown, seen: Map<unknown, unknown>): unknown {
   seen.set(value, made);
   for (const [key, member] of Object.entries(value)) {
     // Defined, not assigned: an assignment to "__proto__" would change the copy's prototype instead.
-    Object.defineProperty(made, key, { value: copy(member, seen), enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(made, key, {
+      value: copy(member, seen),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   }
   return Object.freeze(made);
 }

@@ -15,7 +15,10 @@ export function createContextClass(): ContextClass {
 export function addContextProperty(context: ContextClass, name: string, make: (context: HttpContext) => unknown): void {
   const { prototype } = context;
   if (name in prototype || name === "request" || name === "services" || name === "currentUser") {
-    throw new AshlarError("E_INVALID_CONFIGURATION", `The context has a property "${name}" already: choose another name.`);
+    throw new AshlarError(
+      "E_INVALID_CONFIGURATION",
+      `The context has a property "${name}" already: choose another name.`,
+    );
   }
   // A symbol of its own: an assignment that is alike for every context, which defining the property anew is not.
   const held = Symbol(name);

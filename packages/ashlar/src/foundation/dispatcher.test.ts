@@ -90,7 +90,10 @@ describe("answers", () => {
         return `${this.name} ${request.param("id")}`;
       }
     }
-    const application = await make([Route.get("/orders", [Orders, "index"]), Route.get("/orders/@id", [Orders, "show"])]);
+    const application = await make([
+      Route.get("/orders", [Orders, "index"]),
+      Route.get("/orders/@id", [Orders, "show"]),
+    ]);
     expect((await ask(application, "/orders")).body).toBe("Ashlar");
     expect((await ask(application, "/orders/7")).body).toBe("Ashlar 7");
     expect(made).toBe(1);
@@ -123,7 +126,10 @@ describe("HEAD, OPTIONS, 405, 404", () => {
 
   test("HEAD cancels a stream that nobody reads", async () => {
     let cancelled = false;
-    const stream = () => new ReadableStream({ cancel: () => void (cancelled = true) });
+    const cancel = () => {
+      cancelled = true;
+    };
+    const stream = () => new ReadableStream({ cancel });
     const application = await make([
       Route.get("/", () => new Response(stream())),
       Route.get("/own", ({ response }) => response.stream(stream())),
@@ -149,7 +155,11 @@ describe("HEAD, OPTIONS, 405, 404", () => {
     expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
     expect(post.body).toContain("<h1>Method Not Allowed</h1>");
     const options = await ask(application, "/form", { method: "OPTIONS" });
-    expect([options.status, options.headers.get("allow"), options.body]).toEqual([204, "POST, PUT, DELETE, OPTIONS", ""]);
+    expect([options.status, options.headers.get("allow"), options.body]).toEqual([
+      204,
+      "POST, PUT, DELETE, OPTIONS",
+      "",
+    ]);
   });
 
   test("a route for OPTIONS answers it itself", async () => {
@@ -182,7 +192,10 @@ describe("HEAD, OPTIONS, 405, 404", () => {
 describe("the body and its method", () => {
   const routes = [
     Route.post("/orders", () => "POST"),
-    Route.put("/orders/@id", ({ request }) => `${request.getRequestMethod()} ${request.param("id")} ${request.input("a")}`),
+    Route.put(
+      "/orders/@id",
+      ({ request }) => `${request.getRequestMethod()} ${request.param("id")} ${request.input("a")}`,
+    ),
     Route.delete("/orders", ({ request }) => `DELETE ${request.route()?.methods.join()}`),
   ];
 
@@ -241,7 +254,7 @@ describe("S42 any malformed body is a 4xx", () => {
     Route.put("/read", ({ request }) => request.all()),
   ];
 
-  test.each<[string, BodyInit, string, number]>([
+  test.each<[string, string | Uint8Array<ArrayBuffer>, string, number]>([
     ["JSON syntax", "{", "application/json", 400],
     ["JSON cut short", '{"a":', "application/json", 400],
     ["a scalar", "1", "application/json", 400],
@@ -272,13 +285,32 @@ describe("S42 any malformed body is a 4xx", () => {
       "",
       "garbage",
     );
-    const piece = fc.constantFrom("__method", "=", "&", "PUT", "{", "}", '"', "--x", "\r\n", "[", "]", "%", "\0", "é", ":");
+    const piece = fc.constantFrom(
+      "__method",
+      "=",
+      "&",
+      "PUT",
+      "{",
+      "}",
+      '"',
+      "--x",
+      "\r\n",
+      "[",
+      "]",
+      "%",
+      "\0",
+      "é",
+      ":",
+    );
     await fc.assert(
       fc.asyncProperty(
         type,
-        fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.array(piece, { maxLength: 40 }).map((all) => all.join(""))),
+        fc.oneof(
+          fc.uint8Array({ maxLength: 200 }),
+          fc.array(piece, { maxLength: 40 }).map((all) => all.join("")),
+        ),
         async (contentType, body) => {
-          const init = { method: "POST", body: body as BodyInit, headers: { "content-type": contentType } };
+          const init = { method: "POST", body, headers: { "content-type": contentType } };
           expect((await ask(application, "/read", init)).status).toBeLessThan(500);
         },
       ),
@@ -287,7 +319,9 @@ describe("S42 any malformed body is a 4xx", () => {
   });
 
   test("S42 a malformed path is a 400, a malformed query too once it is read", async () => {
-    const application = await make([Route.get("/@name", ({ request }) => `${request.param("name")} ${request.input("a")}`)]);
+    const application = await make([
+      Route.get("/@name", ({ request }) => `${request.param("name")} ${request.input("a")}`),
+    ]);
     for (const path of ["/%", "/%zz", "/%ff", "/%c3%28", "/%00", "/a%"]) {
       expect([path, (await ask(application, path)).status]).toEqual([path, 400]);
     }
@@ -297,7 +331,25 @@ describe("S42 any malformed body is a 4xx", () => {
 
   test("S42 any path whatever is answered below 500", async () => {
     const application = await make([Route.get("/a/@id", () => "a"), Route.get("/@rest:any", () => "rest")]);
-    const piece = fc.constantFrom("/", "%", "2", "f", "..", ".", "a", "\\", "%00", "%2f", "@", "?", "#", "é", "%c3", ";", ":");
+    const piece = fc.constantFrom(
+      "/",
+      "%",
+      "2",
+      "f",
+      "..",
+      ".",
+      "a",
+      "\\",
+      "%00",
+      "%2f",
+      "@",
+      "?",
+      "#",
+      "é",
+      "%c3",
+      ";",
+      ":",
+    );
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
         const url = URL.parse(`http://localhost/${pieces.join("")}`);
@@ -320,9 +372,21 @@ describe("S30 a spelling of the path gains nothing", () => {
     const application = await createApplication({
       kernel: Kernel,
       environment: ENVIRONMENT,
-      routes: [Route.post("/login", () => "in").middleware("closed"), Route.get("/login", () => "in").middleware("closed")],
+      routes: [
+        Route.post("/login", () => "in").middleware("closed"),
+        Route.get("/login", () => "in").middleware("closed"),
+      ],
     });
-    const spellings = ["/login/", "//login", "/LOGIN", "/%6cogin", "/login%2f", "/login;a=b", "/./login", "/a/../login"];
+    const spellings = [
+      "/login/",
+      "//login",
+      "/LOGIN",
+      "/%6cogin",
+      "/login%2f",
+      "/login;a=b",
+      "/./login",
+      "/a/../login",
+    ];
     for (const path of [...spellings, "/login?x", "/login/?x", "/login%20", "/login\\", "/%2flogin", "/login//"]) {
       for (const method of ["GET", "HEAD", "POST"]) {
         const { status, body } = await ask(application, path, { method });
@@ -373,7 +437,12 @@ describe("HTTP middleware", () => {
     ];
     for (const [path, init, status] of requests) {
       const answer = await ask(application, path, init);
-      expect([path, init.method, answer.status, answer.headers.get("x-stamp")]).toEqual([path, init.method, status, "yes"]);
+      expect([path, init.method, answer.status, answer.headers.get("x-stamp")]).toEqual([
+        path,
+        init.method,
+        status,
+        "yes",
+      ]);
     }
     expect(seen).toHaveLength(requests.length);
   });
@@ -381,7 +450,8 @@ describe("HTTP middleware", () => {
   test("what it throws itself is answered, before and after the rest", async () => {
     const failing = (when: "before" | "after"): MiddlewareEntry => {
       return async (_, next) => {
-        if (when === "before") throw new AshlarError("E_TOO_MANY_REQUESTS", undefined, { headers: { "retry-after": "9" } });
+        if (when === "before")
+          throw new AshlarError("E_TOO_MANY_REQUESTS", undefined, { headers: { "retry-after": "9" } });
         await next();
         throw new TypeError("after");
       };
@@ -444,7 +514,11 @@ describe("JSON or page", () => {
     const headers = { accept: "text/html" };
     for (const path of ["/api", "/api/nowhere"]) {
       const answer = await ask(application, path, { headers });
-      expect([path, answer.status, answer.headers.get("content-type")]).toEqual([path, 404, "application/problem+json"]);
+      expect([path, answer.status, answer.headers.get("content-type")]).toEqual([
+        path,
+        404,
+        "application/problem+json",
+      ]);
     }
     expect((await ask(application, "/apinowhere", { headers })).headers.get("content-type")).toContain("text/html");
   });
@@ -458,8 +532,12 @@ describe("JSON or page", () => {
       "GET, HEAD, OPTIONS",
       "application/problem+json",
     ]);
-    expect((await ask(application, "/broken", { headers })).headers.get("content-type")).toBe("application/problem+json");
-    expect((await ask(application, "/page", { method: "DELETE", headers })).headers.get("content-type")).toContain("text/html");
+    expect((await ask(application, "/broken", { headers })).headers.get("content-type")).toBe(
+      "application/problem+json",
+    );
+    expect((await ask(application, "/page", { method: "DELETE", headers })).headers.get("content-type")).toContain(
+      "text/html",
+    );
   });
 
   test("a page's caller that prefers JSON is answered in JSON", async () => {

@@ -1,8 +1,8 @@
 import { FastResponse } from "srvx";
 import {
-  hasBody,
   type HttpContext,
   type HttpServices,
+  hasBody,
   type RouteMatch,
   requestAuthority,
   requestPath,

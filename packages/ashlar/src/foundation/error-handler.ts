@@ -98,7 +98,13 @@ export class ErrorHandler {
 
   #log(error: AshlarError, thrown: unknown, context: HttpContext): void {
     const { request } = context;
-    const data = { err: thrown, code: error.code, requestId: request.id, method: request.raw.method, path: loggablePath(context) };
+    const data = {
+      err: thrown,
+      code: error.code,
+      requestId: request.id,
+      method: request.raw.method,
+      path: loggablePath(context),
+    };
     if (error.status === 503) this.#logger.warn(data, "The request was turned away.");
     else this.#logger.error(data, "The request failed.");
   }

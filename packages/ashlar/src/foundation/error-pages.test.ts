@@ -20,7 +20,10 @@ describe("errorPage", () => {
   });
 
   test("lists the problems by field, and has a reference where it is given one", () => {
-    const page = errorPage(problemOf(new ValidationError({ email: ["Required.", "No address."], "": ["Nothing fits."] })), "42");
+    const page = errorPage(
+      problemOf(new ValidationError({ email: ["Required.", "No address."], "": ["Nothing fits."] })),
+      "42",
+    );
     expect(page).toContain(
       "<ul>\n<li>email: Required.</li>\n<li>email: No address.</li>\n<li>Nothing fits.</li>\n</ul>\n" +
         '<p class="reference">Reference: 42</p>\n',
@@ -46,7 +49,7 @@ describe("errorPage", () => {
 });
 
 test("escaped text never opens a tag or ends an attribute, and reads the same", () => {
-  const unescape = (text: string) =>
+  const read = (text: string) =>
     text
       .replaceAll("&lt;", "<")
       .replaceAll("&gt;", ">")
@@ -57,7 +60,7 @@ test("escaped text never opens a tag or ends an attribute, and reads the same", 
     fc.property(fc.string({ unit: fc.constantFrom("<", ">", "&", '"', "'", "a", ";", "l", "t") }), (text) => {
       const escaped = escapeHtml(text);
       expect(escaped).not.toMatch(/[<>"']/);
-      expect(unescape(escaped)).toBe(text);
+      expect(read(escaped)).toBe(text);
     }),
   );
 });

@@ -46,7 +46,9 @@ async function readFolder(root: string): Promise<Record<string, ConfigurationSec
 function sectionNames(root: string): string[] {
   const entries = existsSync(join(root, "config")) ? readdirSync(join(root, "config"), { withFileTypes: true }) : [];
   const modules = entries.filter((entry) => {
-    return entry.isFile() && MODULE_EXTENSIONS.includes(parse(entry.name).ext) && !/\.(d|test)\.[jt]s$/.test(entry.name);
+    return (
+      entry.isFile() && MODULE_EXTENSIONS.includes(parse(entry.name).ext) && !/\.(d|test)\.[jt]s$/.test(entry.name)
+    );
   });
   return [...new Set(modules.map((entry) => parse(entry.name).name))].sort();
 }

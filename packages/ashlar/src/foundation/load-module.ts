@@ -30,7 +30,11 @@ export function findModule(root: string, name: string): string | null {
  * @param version makes the module run anew where it differs from the one before
  * @throws `E_INVALID_CONFIGURATION` naming the file, or what the module itself threw where that is the framework's
  */
-export async function importModule(root: string, file: string, version = ""): Promise<Readonly<Record<string, unknown>>> {
+export async function importModule(
+  root: string,
+  file: string,
+  version = "",
+): Promise<Readonly<Record<string, unknown>>> {
   try {
     return await import(/* @vite-ignore */ pathToFileURL(join(root, file)).href + version);
   } catch (error) {

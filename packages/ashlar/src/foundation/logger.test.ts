@@ -16,7 +16,13 @@ describe("createLogger", () => {
     const output = memory();
     createLogger(SETTINGS, output).info({ order: 7 }, "An order came in.");
     expect(output.lines).toEqual([
-      { level: "info", time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/), app: "Shop", order: 7, msg: "An order came in." },
+      {
+        level: "info",
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        app: "Shop",
+        order: 7,
+        msg: "An order came in.",
+      },
     ]);
   });
 
@@ -64,7 +70,9 @@ describe("prettyLines", () => {
         done();
       },
     });
-    prettyLines(output).write(JSON.stringify({ level: "info", time: "2026-11-20T12:34:56.789Z", app: "Shop", ...entry }));
+    prettyLines(output).write(
+      JSON.stringify({ level: "info", time: "2026-11-20T12:34:56.789Z", app: "Shop", ...entry }),
+    );
     return text;
   }
 

@@ -8,7 +8,12 @@ import { HttpKernel } from "./kernel.ts";
 
 async function echo(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
-  return Response.json({ method: request.method, path: pathname + search, a: request.headers.get("x-a"), body: await request.text() });
+  return Response.json({
+    method: request.method,
+    path: pathname + search,
+    a: request.headers.get("x-a"),
+    body: await request.text(),
+  });
 }
 
 const ENVIRONMENT = { APP_ENV: "test" };
@@ -35,7 +40,10 @@ describe("mount", () => {
       body: "",
     });
     expect(await ask(application, "/trpc", { method: "DELETE" })).toMatchObject({ method: "DELETE", path: "/" });
-    expect(await ask(application, "/trpc/", { method: "POST", body: "text" })).toMatchObject({ path: "/", body: "text" });
+    expect(await ask(application, "/trpc/", { method: "POST", body: "text" })).toMatchObject({
+      path: "/",
+      body: "text",
+    });
     expect(await ask(application, "/trpc//x%2fy")).toMatchObject({ path: "//x%2fy" });
   });
 
@@ -43,7 +51,10 @@ describe("mount", () => {
     const application = await make();
     application.mount("/trpc", echo);
     const body = new URLSearchParams({ __method: "PUT" });
-    expect(await ask(application, "/trpc/x", { method: "POST", body })).toMatchObject({ method: "POST", body: "__method=PUT" });
+    expect(await ask(application, "/trpc/x", { method: "POST", body })).toMatchObject({
+      method: "POST",
+      body: "__method=PUT",
+    });
   });
 
   test("what only begins with the same letters is not under the prefix", async () => {
@@ -79,7 +90,12 @@ describe("mount", () => {
     });
     const ok = await application.fetch(new Request("http://localhost/ok"));
     const boom = await application.fetch(new Request("http://localhost/boom/x"));
-    expect([ok.status, ok.headers.get("x-stamp"), boom.status, boom.headers.get("x-stamp")]).toEqual([200, "yes", 500, "yes"]);
+    expect([ok.status, ok.headers.get("x-stamp"), boom.status, boom.headers.get("x-stamp")]).toEqual([
+      200,
+      "yes",
+      500,
+      "yes",
+    ]);
   });
 
   test("through a socket, with a body", async () => {
@@ -92,12 +108,18 @@ describe("mount", () => {
     await application.shutdown();
   });
 
-  test.each(["", "/", "trpc", "/trpc/", "/a//b", "/@id", "/a b", "/%61"])("the prefix %j is malformed", async (prefix) => {
-    const application = await make();
-    expect(() => application.mount(prefix, echo)).toThrow(
-      new AshlarError("E_INVALID_ROUTE", `mount("${prefix}"): a prefix looks like /trpc, without a slash at the end.`),
-    );
-  });
+  test.each(["", "/", "trpc", "/trpc/", "/a//b", "/@id", "/a b", "/%61"])(
+    "the prefix %j is malformed",
+    async (prefix) => {
+      const application = await make();
+      expect(() => application.mount(prefix, echo)).toThrow(
+        new AshlarError(
+          "E_INVALID_ROUTE",
+          `mount("${prefix}"): a prefix looks like /trpc, without a slash at the end.`,
+        ),
+      );
+    },
+  );
 
   test("a prefix that is taken, or would hide a route, is refused", async () => {
     const application = await make();

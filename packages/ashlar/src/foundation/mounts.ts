@@ -27,7 +27,10 @@ export class Mounts {
   /** @throws `E_INVALID_ROUTE` where the prefix is malformed, taken, or would hide a route */
   add(prefix: string, fetch: FetchFunction): void {
     if (!/^(\/[A-Za-z0-9._~-]+)+$/.test(prefix)) {
-      throw new AshlarError("E_INVALID_ROUTE", `mount("${prefix}"): a prefix looks like /trpc, without a slash at the end.`);
+      throw new AshlarError(
+        "E_INVALID_ROUTE",
+        `mount("${prefix}"): a prefix looks like /trpc, without a slash at the end.`,
+      );
     }
     if (this.#mounts.some((mount) => mount.prefix === prefix)) {
       throw new AshlarError("E_INVALID_ROUTE", `mount("${prefix}"): something is mounted there already.`);
@@ -56,7 +59,9 @@ export function forward(raw: Request, { prefix, fetch }: Mount): MaybePromise<Re
   url.pathname = requestPath(raw).slice(prefix.length) || "/";
   url.search = requestSearch(raw);
   const { method, headers, body, signal } = raw;
-  return fetch(new Request(url, { method, headers, body, signal, redirect: "manual", ...(body && { duplex: "half" }) }));
+  return fetch(
+    new Request(url, { method, headers, body, signal, redirect: "manual", ...(body && { duplex: "half" }) }),
+  );
 }
 
 function isUnder(path: string, prefix: string): boolean {

@@ -62,4 +62,3 @@ export class MiddlewareInstances {
 function isClass(entry: MiddlewareEntry): entry is new (container: Container) => Middleware {
   return Function.prototype.toString.call(entry).startsWith("class");
 }
-

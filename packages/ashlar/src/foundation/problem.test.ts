@@ -14,7 +14,9 @@ describe("problemOf", () => {
   });
 
   test("extensions become members, and cannot replace the others", () => {
-    const error = new AshlarError("E_FORBIDDEN", "No.", { extensions: { plan: "free", status: 200, code: "OK", type: "x" } });
+    const error = new AshlarError("E_FORBIDDEN", "No.", {
+      extensions: { plan: "free", status: 200, code: "OK", type: "x" },
+    });
     expect(problemOf(error)).toEqual({
       type: "about:blank",
       title: "Forbidden",

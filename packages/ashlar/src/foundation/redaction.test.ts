@@ -46,7 +46,12 @@ test("a circle ends", () => {
 test("S15 no secret survives anywhere in any data", () => {
   const names = fc.constantFrom("password", "token", "authorization", "name", "data", "list");
   const data = fc.letrec((tie) => ({
-    value: fc.oneof({ depthSize: "small" }, fc.constant("s3cret"), fc.array(tie("value"), { maxLength: 3 }), tie("object")),
+    value: fc.oneof(
+      { depthSize: "small" },
+      fc.constant("s3cret"),
+      fc.array(tie("value"), { maxLength: 3 }),
+      tie("object"),
+    ),
     object: fc.dictionary(names, tie("value"), { maxKeys: 4 }),
   })).object as fc.Arbitrary<Record<string, unknown>>;
   const underSecretName = (value: unknown): boolean =>

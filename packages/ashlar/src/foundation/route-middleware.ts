@@ -28,7 +28,13 @@ export class NamedMiddleware {
   #steps(use: string, route: CompiledRoute): PipelineStep[] {
     const colon = use.indexOf(":");
     const name = colon === -1 ? use : use.slice(0, colon);
-    const args = colon === -1 ? [] : use.slice(colon + 1).split(",").map((arg) => arg.trim());
+    const args =
+      colon === -1
+        ? []
+        : use
+            .slice(colon + 1)
+            .split(",")
+            .map((arg) => arg.trim());
     checkParameters(use, args, route);
     return this.#list(name).map((entry) => {
       const middleware = this.#instances.of(entry);

@@ -26,7 +26,11 @@ export function buildRoutes(
     } catch (error) {
       if (!(error instanceof AshlarError)) throw error;
       const { code, message } = error;
-      problems.push({ code, text: `${route.location}: ${route.methods.join(", ")} ${route.pattern}: ${message}`, cause: error });
+      problems.push({
+        code,
+        text: `${route.location}: ${route.methods.join(", ")} ${route.pattern}: ${message}`,
+        cause: error,
+      });
     }
   }
   const [first] = problems;

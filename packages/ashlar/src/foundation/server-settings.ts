@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { ConfigurationError } from "../support/index.ts";
-import { SettingsReader } from "./settings-reader.ts";
 import type { EnvironmentVariables } from "./environment.ts";
+import { SettingsReader } from "./settings-reader.ts";
 
 /** How the server listens, and how long it waits for whom. */
 export interface ServerSettings {

@@ -1,4 +1,4 @@
-import type { Server as NodeServer } from "node:http";
+import type { Server as NodeServer, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { serve } from "srvx";
 import { ConfigurationError } from "../support/index.ts";
@@ -64,6 +64,11 @@ export async function startServer(
   return { url: urlOf(settings.hostname, port), port, close: (timeoutSeconds) => close(node, sockets, timeoutSeconds) };
 }
 
+/** What `node:http` keeps at a socket while it answers there. */
+interface BusySocket extends Socket {
+  readonly _httpMessage?: ServerResponse | null;
+}
+
 function urlOf(hostname: string | null, port: number): string {
   const isEverywhere = hostname === null || hostname === "0.0.0.0" || hostname === "::";
   const host = isEverywhere ? "localhost" : hostname;
@@ -95,8 +100,12 @@ function close(server: NodeServer, sockets: ReadonlySet<Socket>, timeoutSeconds 
     server.prependListener("request", (_request, response) => {
       response.shouldKeepAlive = false;
     });
-    // One that has not said a word yet does not count as idle.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of sockets as ReadonlySet<BusySocket>) {
+      // One that has not said a word yet does not count as idle.
+      if (socket.bytesRead === 0) socket.destroy();
+      // The caller is told with the answer under way that the next request needs another connection.
+      else if (socket._httpMessage) socket._httpMessage.shouldKeepAlive = false;
+    }
     server.close(() => {
       clearInterval(idle);
       clearTimeout(late);

@@ -62,7 +62,11 @@ export class SettingsReader {
     const value = this.raw(name) ?? fallback;
     const chosen = choices.find((choice) => choice === value);
     if (chosen !== undefined) return chosen;
-    throw this.problem(name, `is ${JSON.stringify(value)}.`, `It can be ${choices.map((one) => `"${one}"`).join(", ")}.`);
+    throw this.problem(
+      name,
+      `is ${JSON.stringify(value)}.`,
+      `It can be ${choices.map((one) => `"${one}"`).join(", ")}.`,
+    );
   }
 
   /** The error that says what is wrong with a member. */

@@ -154,11 +154,14 @@ describe("APP_KEY", () => {
     expect(read(undefined, { APP_ENV: "test" }, true).key).toMatch(/^[\w-]{43}$/);
   });
 
-  test.each(["tiny-key", "a".repeat(64), "abcdefgh".repeat(8)])("S48 a weak key ends the boot, and is not shown: %s", (key) => {
-    const shown = problem(() => read({ key }, {}));
-    expect(shown).toMatch(/^E_WEAK_SECRET Environment variable APP_KEY: .* Run: npx ashlar key:generate$/);
-    expect(shown).not.toContain(key);
-  });
+  test.each(["tiny-key", "a".repeat(64), "abcdefgh".repeat(8)])(
+    "S48 a weak key ends the boot, and is not shown: %s",
+    (key) => {
+      const shown = problem(() => read({ key }, {}));
+      expect(shown).toMatch(/^E_WEAK_SECRET Environment variable APP_KEY: .* Run: npx ashlar key:generate$/);
+      expect(shown).not.toContain(key);
+    },
+  );
 });
 
 describe("unknown and mistyped settings", () => {
@@ -166,19 +169,55 @@ describe("unknown and mistyped settings", () => {
     [{ nme: "Shop" }, 'config/app.ts: APP.nme: is not a known setting. Did you mean "name"?'],
     [{ name: 5 }, 'config/app.ts: APP.name: is not text. Write it in quotes: "…".'],
     [[], "config/app.ts: APP: is not an object. Write it as { name: value }."],
-    [{ log: { level: "loud" } }, 'config/app.ts: APP.log.level: is "loud". It can be "trace", "debug", "info", "warn", "error", "fatal", "silent".'],
-    [{ log: { requests: "yes" } }, "config/app.ts: APP.log.requests: is neither true nor false. Set it to true or to false."],
-    [{ limits: { maxBodyByte: 1 } }, 'config/app.ts: APP.limits.maxBodyByte: is not a known setting. Did you mean "maxBodyBytes"?'],
-    [{ limits: { maxDepth: 0 } }, "config/app.ts: APP.limits.maxDepth: is not a number from 1 to 1099511627776. Leave it out for 64."],
-    [{ limits: { maxFields: 1.5 } }, "config/app.ts: APP.limits.maxFields: is not a whole number. Leave it out for 1000."],
+    [
+      { log: { level: "loud" } },
+      'config/app.ts: APP.log.level: is "loud". It can be "trace", "debug", "info", "warn", "error", "fatal", "silent".',
+    ],
+    [
+      { log: { requests: "yes" } },
+      "config/app.ts: APP.log.requests: is neither true nor false. Set it to true or to false.",
+    ],
+    [
+      { limits: { maxBodyByte: 1 } },
+      'config/app.ts: APP.limits.maxBodyByte: is not a known setting. Did you mean "maxBodyBytes"?',
+    ],
+    [
+      { limits: { maxDepth: 0 } },
+      "config/app.ts: APP.limits.maxDepth: is not a number from 1 to 1099511627776. Leave it out for 64.",
+    ],
+    [
+      { limits: { maxFields: 1.5 } },
+      "config/app.ts: APP.limits.maxFields: is not a whole number. Leave it out for 1000.",
+    ],
     [{ server: { prot: 1 } }, 'config/app.ts: APP.server.prot: is not a known setting. Did you mean "port"?'],
-    [{ server: { port: 65_536 } }, "config/app.ts: APP.server.port: is not a number from 0 to 65535. Leave it out for 3000."],
-    [{ server: { port: "3000" } }, "config/app.ts: APP.server.port: is not a number from 0 to 65535. Leave it out for 3000."],
-    [{ server: { requestTimeoutSeconds: 0 } }, "config/app.ts: APP.server.requestTimeoutSeconds: is not a number from 0.1 to 86400. Leave it out for 120."],
-    [{ server: { requestTimeoutSeconds: Number.NaN } }, "config/app.ts: APP.server.requestTimeoutSeconds: is not a number from 0.1 to 86400. Leave it out for 120."],
-    [{ server: { headersTimeoutSeconds: 130 } }, "config/app.ts: APP.server.headersTimeoutSeconds: is longer than the whole request may take. Lower it."],
-    [{ server: { trustProxy: true } }, 'config/app.ts: APP.server.trustProxy: names no proxy. Set it to ["10.0.0.1"], a list of addresses, or "loopback".'],
-    [{ server: { trustProxy: ["proxy.local"] } }, 'config/app.ts: APP.server.trustProxy: names no proxy. Set it to ["10.0.0.1"], a list of addresses, or "loopback".'],
+    [
+      { server: { port: 65_536 } },
+      "config/app.ts: APP.server.port: is not a number from 0 to 65535. Leave it out for 3000.",
+    ],
+    [
+      { server: { port: "3000" } },
+      "config/app.ts: APP.server.port: is not a number from 0 to 65535. Leave it out for 3000.",
+    ],
+    [
+      { server: { requestTimeoutSeconds: 0 } },
+      "config/app.ts: APP.server.requestTimeoutSeconds: is not a number from 0.1 to 86400. Leave it out for 120.",
+    ],
+    [
+      { server: { requestTimeoutSeconds: Number.NaN } },
+      "config/app.ts: APP.server.requestTimeoutSeconds: is not a number from 0.1 to 86400. Leave it out for 120.",
+    ],
+    [
+      { server: { headersTimeoutSeconds: 130 } },
+      "config/app.ts: APP.server.headersTimeoutSeconds: is longer than the whole request may take. Lower it.",
+    ],
+    [
+      { server: { trustProxy: true } },
+      'config/app.ts: APP.server.trustProxy: names no proxy. Set it to ["10.0.0.1"], a list of addresses, or "loopback".',
+    ],
+    [
+      { server: { trustProxy: ["proxy.local"] } },
+      'config/app.ts: APP.server.trustProxy: names no proxy. Set it to ["10.0.0.1"], a list of addresses, or "loopback".',
+    ],
   ])("%j", (app, message) => {
     expect(problem(() => read(app))).toBe(`E_INVALID_CONFIGURATION ${message}`);
   });

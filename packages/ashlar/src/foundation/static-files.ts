@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { type ServerMiddleware } from "srvx";
+import type { ServerMiddleware } from "srvx";
 import { staticMiddleware } from "srvx/static";
 import { requestPath } from "../http/index.ts";
 

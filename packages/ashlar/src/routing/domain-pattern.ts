@@ -13,7 +13,7 @@ export interface DomainPattern {
 }
 
 /** Literal text, or the name of the parameter that captures the label. */
-export type DomainLabel = { readonly text: string } | { readonly parameter: string };
+type DomainLabel = { readonly text: string } | { readonly parameter: string };
 
 /** A request's host, as patterns are held against it. */
 export interface HostName {

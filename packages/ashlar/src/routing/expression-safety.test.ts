@@ -29,9 +29,9 @@ describe("what an application's own compiler may be", () => {
     /a{,3}/,
     /\x41\cA\0/,
     /(a)?b/,
-    /[^/]+?(?:;[^/;]+?)*/,
+    /[^;]+?(?:;[^;]+)*?/,
   ])("%s", (expression) => {
-    expect(problemOfExpression(expression)).toEqual(String(expression) === String(/[^/]+?(?:;[^/;]+?)*/) ? null : null);
+    expect(problemOfExpression(expression)).toBeNull();
   });
 });
 

@@ -113,8 +113,7 @@ describe("Route.api", () => {
     ["branches", "branch_id"],
     ["statuses", "status_id"],
     ["houses", "house_id"],
-    ["movies", "movy_id"],
-    ["news", "new_id"],
+    ["keys", "key_id"],
     ["staff", "staff_id"],
     ["glass", "glass_id"],
   ])("the parameter of a member of %s is %s", (outer, parameter) => {

@@ -95,7 +95,7 @@ export function resourceRoutes(
 }
 
 /** The path of a resource's collection: each part before a dot is followed by the parameter of its member. */
-export function resourcePath(resource: string): string {
+function resourcePath(resource: string): string {
   const parts = resource.split(".");
   const owners = parts.slice(0, -1).map((part) => `/${part}/@${memberParameter(part)}`);
   return `${owners.join("")}/${parts.at(-1)}`;

@@ -16,7 +16,13 @@ import type { ValueSigner } from "./value-signer.ts";
 
 /** What a router needs beyond its routes. */
 export interface RouterOptions {
-  /** The application's own compilers: what a whole segment has to match, by name. Anchors are added. */
+  /**
+   * The application's own compilers by name: what a decoded segment of at most 256 characters has to match from end to
+   * end.
+   *
+   * Security: expressions that take forever on some text are refused where that can be told from their form; several
+   * repetitions in a row that share characters (`.*.*.*`) cannot, and slow down with each one.
+   */
   readonly compilers?: Readonly<Record<string, RegExp>>;
   /** Signs the parameters of the compiler `signed`, and URLs. Without it there are neither. */
   readonly signer?: ValueSigner;

@@ -55,7 +55,7 @@ export function hasValidSignature(url: string, signer: ValueSigner): boolean {
 
 function endOf(minutes: number): number {
   const end = Math.floor(now() / 1000 + minutes * 60);
-  if (minutes > 0 && Number.isSafeInteger(end)) return end;
+  if (Number.isFinite(minutes) && minutes > 0 && Number.isSafeInteger(end)) return end;
   throw new AshlarError("E_INVALID_ROUTE_PARAMETER", "A signed URL expires after a finite number of minutes above 0.");
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { generateSecret } from "../security/index.ts";
 import { setMissingVariable } from "./env-file.ts";
 import { writeNewFile } from "./files.ts";
-import { filesIn, migrationPath } from "./make.ts";
+import { filesIn, MIGRATIONS, migrationPath } from "./make.ts";
 import { readStub } from "./stub.ts";
 
 /** What `api:install` did, and what is left to do by hand. */
@@ -79,9 +79,8 @@ async function codeOf(root: string, file: string): Promise<string> {
 }
 
 async function hasTokenColumn(root: string): Promise<boolean> {
-  const folder = "database/migrations";
-  for (const file of await filesIn(root, folder)) {
-    if ((await codeOf(root, `${folder}/${file}`)).includes("api_token")) return true;
+  for (const file of await filesIn(root, MIGRATIONS)) {
+    if ((await codeOf(root, `${MIGRATIONS}/${file}`)).includes("api_token")) return true;
   }
   return false;
 }
@@ -100,7 +99,8 @@ export async function installApi(root: string): Promise<ApiInstallation> {
   };
   await write("config/api.ts", "api/config.ts");
   await write("routes/api.ts", "api/routes.ts");
-  if (!(await hasTokenColumn(root))) await write(migrationPath("add_api_token_to_users"), "api/migration.ts");
+  if (!(await hasTokenColumn(root)))
+    await write(await migrationPath(root, "add_api_token_to_users"), "api/migration.ts");
   const secretMade = await setMissingVariable(join(root, ".env"), "JWT_SECRET", generateSecret());
 
   const remaining: RemainingStep[] = [];

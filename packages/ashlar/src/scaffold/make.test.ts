@@ -1,5 +1,9 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { setClock } from "../support/index.ts";
+import { writeNewFile } from "./files.ts";
 import { makeController, makeMiddleware, makeMigration, makeModel, makeProvider } from "./make.ts";
 
 afterEach(() => setClock(null));
@@ -46,13 +50,27 @@ test("a middleware and a provider are named with their suffixes", async () => {
 });
 
 test("a migration is named by the time it is made at, in UTC", async () => {
-  setClock(() => Date.UTC(2026, 0, 31, 23, 59, 58));
-  expect((await makeMigration("create_orders")).path).toBe("database/migrations/2026_01_31_235958_create_orders.ts");
+  setClock(() => Date.UTC(2026, 0, 31, 23, 59, 58, 700));
+  const { path } = await makeMigration("create_orders", await temporaryFolder());
+  expect(path).toBe("database/migrations/2026_01_31_235958_create_orders.ts");
+});
+
+test("migrations made within one second keep the order they were made in", async () => {
+  setClock(() => Date.UTC(2026, 0, 31, 23, 59, 59));
+  const root = await temporaryFolder();
+  for (const name of ["create_users", "create_orders", "add_total_to_orders"]) {
+    expect(await writeNewFile(root, await makeMigration(name, root))).toBe(true);
+  }
+  expect(await readdir(join(root, "database/migrations"))).toEqual([
+    "2026_01_31_235959_create_users.ts",
+    "2026_02_01_000000_create_orders.ts",
+    "2026_02_01_000001_add_total_to_orders.ts",
+  ]);
 });
 
 test("a migration's name says what it begins with", async () => {
-  expect((await makeMigration("create_orders")).text).toContain('.createTable("orders")');
-  expect((await makeMigration("CreateOrdersTable")).text).toContain('.createTable("orders")');
-  expect((await makeMigration("add_total_to_orders")).text).toContain('.alterTable("orders")');
-  expect((await makeMigration("remove_total_from_order_lines")).text).toContain('.alterTable("order_lines")');
+  expect((await makeMigration("create_orders", ".")).text).toContain('.createTable("orders")');
+  expect((await makeMigration("CreateOrdersTable", ".")).text).toContain('.createTable("orders")');
+  expect((await makeMigration("add_total_to_orders", ".")).text).toContain('.alterTable("orders")');
+  expect((await makeMigration("remove_total_from_order_lines", ".")).text).toContain('.alterTable("order_lines")');
 });

@@ -5,6 +5,9 @@ import type { NewFile } from "./files.ts";
 import { pluralise, spell } from "./names.ts";
 import { readStub } from "./stub.ts";
 
+/** Where an application keeps its migrations. */
+export const MIGRATIONS = "database/migrations";
+
 /** Which methods a new controller has: one, those of an API resource, or those of a resource with pages. */
 export type ControllerKind = "plain" | "api" | "resource";
 
@@ -56,27 +59,39 @@ export async function makeProvider(name: string): Promise<NewFile> {
  * A migration: `database/migrations/2026_01_31_120000_create_orders.ts`.
  *
  * @param name `create_orders` begins a table; `add_total_to_orders` and the like change one
+ * @param root the application's folder, whose migrations the new one comes after
  */
-export async function makeMigration(name: string): Promise<NewFile> {
+export async function makeMigration(name: string, root: string): Promise<NewFile> {
   const { snake } = spell(name);
   const created = /^create_(.+?)(?:_table)?$/.exec(snake);
   const changed = /_(?:to|from|in|on)_(.+?)(?:_table)?$/.exec(snake);
   const text = created
     ? await readStub("make/migration-create.ts", { table: created[1]! })
     : await readStub("make/migration.ts", { table: changed?.[1] ?? snake });
-  return { path: migrationPath(snake), text };
+  return { path: await migrationPath(root, snake), text };
 }
 
 /**
- * Where a migration made now is put: the time in its name keeps migrations in the order they were made in.
+ * Where a new migration is put. The time in its name keeps migrations in the order they were made in; where the last one
+ * was made in this very second, or bears a later time, the new one is a second later than that.
  *
+ * @param root the application's folder
  * @param name in snake case
- * @param secondsLater sets several migrations made in one go apart
  */
-export function migrationPath(name: string, secondsLater = 0): string {
-  const time = new Date(currentDate().getTime() + secondsLater * 1000);
-  const [date = "", clock = ""] = time.toISOString().split("T");
-  return `database/migrations/${date.replaceAll("-", "_")}_${clock.slice(0, 8).replaceAll(":", "")}_${name}.ts`;
+export async function migrationPath(root: string, name: string): Promise<string> {
+  const last = (await filesIn(root, MIGRATIONS)).map(timeOf).findLast((time) => time !== null) ?? null;
+  const now = Math.floor(currentDate().getTime() / 1000) * 1000;
+  const time = last === null ? now : Math.max(now, last + 1000);
+  const [date = "", clock = ""] = new Date(time).toISOString().split("T");
+  return `${MIGRATIONS}/${date.replaceAll("-", "_")}_${clock.slice(0, 8).replaceAll(":", "")}_${name}.ts`;
+}
+
+/** The time in a migration's name, in milliseconds since the epoch; `null` where it bears none. */
+function timeOf(file: string): number | null {
+  const parts = /^(\d{4})_(\d\d)_(\d\d)_(\d\d)(\d\d)(\d\d)_/.exec(file)?.slice(1).map(Number);
+  if (parts === undefined) return null;
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
 /** The files of a folder of the application, by name; none where there is no such folder. */

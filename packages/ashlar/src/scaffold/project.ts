@@ -68,7 +68,7 @@ async function projectFiles(root: string, { api, database }: ProjectOptions): Pr
     await stub(".env", "application/env"),
     await stub("README.md", "application/README.md"),
     ...(await Promise.all(ALWAYS.map((path) => stub(path, `application/${path}`)))),
-    await stub(migrationPath("create_users"), "application/database/migrations/create_users.ts"),
+    await stub(await migrationPath(root, "create_users"), "application/database/migrations/create_users.ts"),
   ];
   if (api) files.push(await stub("config/api.ts", "api/config.ts"), await stub("routes/api.ts", "api/routes.ts"));
   return files;

@@ -39,7 +39,7 @@ await onEachDatabase("errors", (engine) => {
   beforeEach(async () => {
     await own.database.kysely.deleteFrom("players").execute();
     await own.database.kysely.deleteFrom("teams").execute();
-    await own.database.kysely.insertInto("teams").values({ id: 1, name: SECRET, tenant: 1, code: SECRET }).execute();
+    await own.database.kysely.insertInto("teams").values({ id: 1000, name: SECRET, tenant: 1, code: SECRET }).execute();
   });
   afterAll(() => own.drop());
 
@@ -99,7 +99,7 @@ await onEachDatabase("errors", (engine) => {
   });
 
   test("a primary key that is taken is one too", async () => {
-    expect(await insert({ id: 1, name: "b" })).toMatchObject({ code: "E_UNIQUE_VIOLATION", column: "id" });
+    expect(await insert({ id: 1000, name: "b" })).toMatchObject({ code: "E_UNIQUE_VIOLATION", column: "id" });
   });
 
   test("a missing value names table and column, and not the rest of the row", async () => {
@@ -118,8 +118,8 @@ await onEachDatabase("errors", (engine) => {
     const { kysely } = own.database;
     const dangling = kysely.insertInto("players").values({ team_id: 99 }).execute();
     await expect(dangling).rejects.toBeInstanceOf(ForeignKeyViolationError);
-    await kysely.insertInto("players").values({ team_id: 1 }).execute();
-    const referred = kysely.deleteFrom("teams").where("id", "=", 1).execute();
+    await kysely.insertInto("players").values({ team_id: 1000 }).execute();
+    const referred = kysely.deleteFrom("teams").where("id", "=", 1000).execute();
     await expect(referred).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION", status: 409 });
   });
 

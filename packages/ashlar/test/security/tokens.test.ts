@@ -357,6 +357,15 @@ describe("S24 interleaved requests", () => {
   });
 });
 
+test("S32 an unknown username and a wrong password are answered byte for byte alike", async () => {
+  const api = await testApi();
+  const answer = async (username: string) => {
+    const { status, headers, body } = await api.post("/api/auth", { username, password: "wrong horse battery" });
+    return JSON.stringify([status, [...headers], body]);
+  };
+  expect(await answer("nobody@example.com")).toBe(await answer("ada@example.com"));
+});
+
 describe("S36 a field that should be text and is none is a 422", () => {
   test.each([[["ada@example.com"]], [{ $gt: "" }], [1], [true]])("%j as JSON", async (value) => {
     const api = await testApi();

@@ -49,9 +49,7 @@ type UserMixins = AuthenticatesStatics &
 const UserModel: typeof Model & UserMixins = compose(Model, Authenticates, AuthenticatesTokens);
 
 class TestUser extends UserModel {
-  static override get table(): string {
-    return "users";
-  }
+  static override table = "users";
   static override hidden: readonly string[] = ["password", "api_token"];
   static override timestamps = false;
   declare id: number;

@@ -21,7 +21,11 @@ export async function generatedApplication(options: Partial<ProjectOptions> = {}
 }
 
 /** Runs a program in a folder, and gives what it printed. */
-export async function execute(root: string, command: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
+export async function execute(
+  root: string,
+  command: string,
+  args: readonly string[],
+): Promise<{ code: number | null; output: string }> {
   const { APP_ENV: _, ...environment } = process.env;
   const child = spawn(command, args, { cwd: root, env: environment, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";

@@ -20,11 +20,11 @@ async function write(terminal: Terminal, file: NewFile): Promise<void> {
 
 /** The `make:…` commands: each writes one new file, and never over an old one. */
 export function makeCommands(terminal: Terminal): Command[] {
-  const make = (what: string, description: string, build: (name: string) => Promise<NewFile>): Command =>
+  const make = (what: string, description: string, build: (name: string, root: string) => Promise<NewFile>): Command =>
     new Command(`make:${what}`)
       .description(description)
       .argument("<name>", "such as OrderLine or order-line")
-      .action(async (name: string) => await write(terminal, await build(name)));
+      .action(async (name: string) => await write(terminal, await build(name, terminal.root)));
 
   const controller = new Command("make:controller")
     .description("Makes a controller in app/controllers.")

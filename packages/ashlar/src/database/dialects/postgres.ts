@@ -116,14 +116,15 @@ export class PostgresDialect implements Dialect {
       `not exists (select from pg_depend d where d.classid = '${catalog}'::regclass and d.objid = o.oid and d.deptype = 'e')`;
     const objects = `
       select case o.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence' else 'table' end as kind,
-        format('%I.%I', n.nspname, o.relname) as name
+        format('%I.%I', n.nspname, o.relname) as name,
+        case o.relkind when 'S' then 2 else 1 end as turn
       from pg_class o join pg_namespace n on n.oid = o.relnamespace
       where n.nspname = current_schema() and o.relkind in ('r', 'p', 'v', 'm', 'S') and ${mine("pg_class")}
       union all
-      select 'type', format('%I.%I', n.nspname, o.typname)
+      select 'type', format('%I.%I', n.nspname, o.typname), 3
       from pg_type o join pg_namespace n on n.oid = o.typnamespace
       where n.nspname = current_schema() and o.typtype in ('e', 'd') and ${mine("pg_type")}
-      order by kind = 'type', kind = 'sequence'`;
+      order by turn`;
     const { rows } = await session.execute(CompiledQuery.raw(objects));
     // Only what nothing else has taken along is left to drop.
     for (const { kind, name } of rows)

@@ -27,7 +27,7 @@ export function openJws(
   if (token.length > maxBytes) return "too_large";
   const first = token.indexOf(".");
   const second = token.indexOf(".", first + 1);
-  if (first <= 0 || second === -1 || token.indexOf(".", second + 1) !== -1) return "malformed";
+  if (second === -1 || token.indexOf(".", second + 1) !== -1) return "malformed";
   const list = keyList(keys);
   // The header that signJwt writes is known by its text and need not be parsed.
   const usual = list[0];

@@ -1,6 +1,6 @@
 import { AshlarError } from "../../support/index.ts";
 
-/** Why a token was refused, in the order in which the checks are made. For logs and events, never for the caller. */
+/** Why a token was refused. For logs and events, never for the caller. */
 export type JwtFailure =
   | "too_large"
   | "malformed"

@@ -8,7 +8,7 @@ const PREPARED_BYTES = 8192;
  * HMAC (RFC 2104) over one key, prepared for many short messages.
  *
  * It is built from Node's one-shot hash because `createHmac` makes a stream object and looks the hash up for every
- * message, which takes twice the time of the hashing itself.
+ * message, which costs a third to four fifths on top of hashing something as short as a token.
  */
 export class Hmac {
   readonly #hash: HmacAlgorithm["hash"];

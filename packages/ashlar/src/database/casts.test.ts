@@ -1,0 +1,114 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Cast, fromDatabase, sameValue, toDatabase } from "./casts.ts";
+
+const date = fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
+
+test("what is stored comes back the same, and counts as the same", () => {
+  const kinds: [Cast | undefined, fc.Arbitrary<unknown>][] = [
+    ["datetime", date],
+    ["boolean", fc.boolean()],
+    ["integer", fc.maxSafeInteger()],
+    ["json", fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown)],
+    [undefined, fc.oneof(fc.string(), fc.integer())],
+  ];
+  for (const [cast, values] of kinds) {
+    fc.assert(
+      fc.property(values, (value) => {
+        const stored = toDatabase(cast, "column", value);
+        const back = fromDatabase(cast, "column", stored);
+        if (value !== null) expect(back).toEqual(value);
+        expect(sameValue(cast, toDatabase(cast, "column", back), stored)).toBe(true);
+      }),
+    );
+  }
+});
+
+test("texts of times order as the times do", () => {
+  fc.assert(
+    fc.property(date, date, (a, b) => {
+      expect(a.toISOString() < b.toISOString()).toBe(a.getTime() < b.getTime());
+    }),
+  );
+});
+
+test("null and undefined pass every cast", () => {
+  for (const cast of ["datetime", "boolean", "json", "integer", undefined] as const) {
+    expect([fromDatabase(cast, "c", null), toDatabase(cast, "c", null), toDatabase(cast, "c", undefined)]).toEqual([
+      null,
+      null,
+      undefined,
+    ]);
+  }
+});
+
+describe("times from the database", () => {
+  test.each([
+    ["2026-01-31T12:00:00.000Z", "2026-01-31T12:00:00.000Z"],
+    ["2026-01-31 12:00:00", "2026-01-31T12:00:00.000Z"],
+    ["2026-01-31T12:00:00.25", "2026-01-31T12:00:00.250Z"],
+    ["2026-01-31T12:00:00+02:00", "2026-01-31T10:00:00.000Z"],
+    [new Date(0), "1970-01-01T00:00:00.000Z"],
+  ])("%s is %s", (value, expected) => {
+    expect((fromDatabase("datetime", "c", value) as Date).toISOString()).toBe(expected);
+  });
+
+  test("a time handed out is nobody else's", () => {
+    const original = new Date(0);
+    expect(fromDatabase("datetime", "c", original)).not.toBe(original);
+    expect(toDatabase("datetime", "c", original)).not.toBe(original);
+  });
+});
+
+test.each([
+  ["boolean", 1, true],
+  ["boolean", 0, false],
+  ["boolean", 0n, false],
+  ["integer", "42", 42],
+  ["integer", 9007199254740993n, 9007199254740993n],
+  ["json", { parsed: true }, { parsed: true }],
+] as const)("%s reads %s", (cast, value, expected) => {
+  expect(fromDatabase(cast, "c", value)).toEqual(expected);
+});
+
+test.each([
+  ["datetime", "not a time"],
+  ["datetime", 5],
+  ["datetime", {}],
+  ["boolean", "yes"],
+  ["json", "{broken"],
+  ["integer", "1.5"],
+  ["integer", ""],
+] as const)("%s cannot read %j, and does not repeat it", (cast, value) => {
+  const read = (): unknown => fromDatabase(cast, "the_column", value);
+  expect(read).toThrow(
+    expect.objectContaining({
+      code: "E_DATABASE",
+      message: `The column "the_column" holds a value that the cast "${cast}" cannot read.`,
+    }),
+  );
+});
+
+test.each([
+  ["datetime", "not a time"],
+  ["datetime", new Date(Number.NaN)],
+  ["datetime", 5],
+  ["boolean", 1],
+  ["boolean", "true"],
+  ["integer", 1.5],
+  ["integer", "1"],
+  ["integer", Number.NaN],
+  ["json", () => 1],
+] as const)("%s does not store %s", (cast, value) => {
+  expect(() => toDatabase(cast, "c", value)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
+});
+
+test("sameness", () => {
+  expect(sameValue("json", '{"a":1,"b":2}', '{"b":2,"a":1}')).toBe(true);
+  expect(sameValue("json", "[1,2]", "[2,1]")).toBe(false);
+  expect(sameValue(undefined, '{"a":1,"b":2}', '{"b":2,"a":1}')).toBe(false);
+  expect(sameValue(undefined, new Uint8Array([1]), new Uint8Array([1]))).toBe(true);
+  expect(sameValue(undefined, new Uint8Array([1]), new Uint8Array([2]))).toBe(false);
+  expect(sameValue(undefined, 1, "1")).toBe(false);
+  expect(sameValue(undefined, null, undefined)).toBe(false);
+});

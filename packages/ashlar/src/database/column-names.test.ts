@@ -1,0 +1,79 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { AshlarError } from "../support/index.ts";
+import { columnName, columnValue, isColumnName, kindOf, tableName } from "./column-names.ts";
+
+test.each(["id", "api_token", "_x", "A1", "a".repeat(63)])("%s is a column's name", (name) => {
+  expect(columnName(name)).toBe(name);
+});
+
+test.each([
+  "",
+  "1a",
+  "a b",
+  "a.b",
+  'a"',
+  "a'",
+  "a`",
+  "a;",
+  "a-b",
+  "a\0",
+  "a\n",
+  "ä",
+  "a".repeat(64),
+  "__proto__",
+  "constructor",
+  "prototype",
+  undefined,
+  null,
+  7,
+  ["id"],
+  { toString: () => "id" },
+])("%j is none", (name) => {
+  expect(() => columnName(name)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
+});
+
+test("S43 whatever is taken for a column's name needs no quotes and reaches no prototype", () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ maxLength: 70 }), fc.string({ unit: "binary" })), (name) => {
+      if (!isColumnName(name)) return;
+      expect(name).toMatch(/^[A-Za-z_]\w*$/);
+      expect(["__proto__", "constructor", "prototype"]).not.toContain(name);
+    }),
+  );
+});
+
+test("S36 what is compared with a column is one value, whatever the compiler was told", () => {
+  fc.assert(
+    fc.property(fc.anything({ withDate: true, withBigInt: true }), (value) => {
+      try {
+        const taken: unknown = columnValue("email", value);
+        expect(
+          taken === null || ["string", "number", "bigint", "boolean"].includes(typeof taken) || taken instanceof Date,
+        ).toBe(true);
+      } catch (error) {
+        expect(error).toBeInstanceOf(AshlarError);
+        expect((error as AshlarError).code).toBe("E_INVALID_QUERY");
+      }
+    }),
+  );
+});
+
+test("a kind is named without the value", () => {
+  const values = [new Date(Number.NaN), ["secret"], { a: "secret" }, Number.NaN, undefined, () => "secret"];
+  expect(values.map(kindOf)).toEqual(["an invalid date", "a list", "an object", "NaN", "undefined", "function"]);
+});
+
+test.each([
+  ["User", "users"],
+  ["OrderLine", "order_lines"],
+  ["Category", "categories"],
+  ["Day", "days"],
+  ["Address", "addresses"],
+  ["Box", "boxes"],
+  ["Match", "matches"],
+  ["HTTPRequest", "http_requests"],
+  ["OAuth2Client", "o_auth2_clients"],
+])("the table of %s is %s", (className, table) => {
+  expect(tableName(className)).toBe(table);
+});

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { Mutex } from "./mutex.ts";
+
+test("a synchronous task in a free mutex runs at once, without a promise", () => {
+  const mutex = new Mutex(100);
+  expect(mutex.run(() => 7)).toBe(7);
+  expect(mutex.free).toBe(true);
+});
+
+test("one at a time, in the order of coming", async () => {
+  const mutex = new Mutex(1000);
+  const events: string[] = [];
+  await Promise.all(
+    [3, 1, 2].map((ms, index) =>
+      mutex.run(async () => {
+        events.push(`in ${index}`);
+        await sleep(ms);
+        events.push(`out ${index}`);
+      }),
+    ),
+  );
+  expect(events).toEqual(["in 0", "out 0", "in 1", "out 1", "in 2", "out 2"]);
+  expect(mutex.free).toBe(true);
+});
+
+test("nobody slips in between the one who leaves and the one who waits", async () => {
+  const mutex = new Mutex(1000);
+  const events: string[] = [];
+  await mutex.acquire();
+  const waiting = Promise.resolve(mutex.run(() => events.push("waiter")));
+  mutex.release();
+  expect(mutex.free).toBe(false);
+  const late = Promise.resolve(mutex.run(() => events.push("late")));
+  await Promise.all([waiting, late]);
+  expect(events).toEqual(["waiter", "late"]);
+});
+
+test("a task that throws, at once or later, lets the next one in", async () => {
+  const mutex = new Mutex(1000);
+  expect(() =>
+    mutex.run(() => {
+      throw new Error("at once");
+    }),
+  ).toThrow("at once");
+  await expect(mutex.run(() => Promise.reject(new Error("later")))).rejects.toThrow("later");
+  expect(mutex.run(() => 1)).toBe(1);
+});
+
+test("waiting ends with an error, and the turn goes to the next", async () => {
+  const mutex = new Mutex(20);
+  await mutex.acquire();
+  const impatient = Promise.resolve(mutex.run(() => "never"));
+  await expect(impatient).rejects.toMatchObject({ code: "E_OVERLOADED" });
+  const patient = mutex.acquire(true);
+  await sleep(40);
+  mutex.release();
+  await patient;
+  expect(mutex.free).toBe(false);
+  mutex.release();
+  expect(mutex.free).toBe(true);
+});
+
+test("a thousand waiters all come in, once each", async () => {
+  const mutex = new Mutex(5000);
+  let inside = 0;
+  let most = 0;
+  let count = 0;
+  await Promise.all(
+    Array.from({ length: 1000 }, () =>
+      mutex.run(async () => {
+        most = Math.max(most, ++inside);
+        await Promise.resolve();
+        inside--;
+        count++;
+      }),
+    ),
+  );
+  expect([most, count, mutex.free]).toEqual([1, 1000, true]);
+});

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { optionalPackage } from "./optional-package.ts";
+
+test("a package that is there is given", async () => {
+  expect(await optionalPackage("pg", "This", () => import("pg"))).toHaveProperty("default.Pool");
+});
+
+test("a missing one is named, with the command that installs it", async () => {
+  const name = "no-such-package-anywhere";
+  const loading = optionalPackage(name, "A connection to PostgreSQL", () => import(/* @vite-ignore */ name));
+  await expect(loading).rejects.toMatchObject({
+    code: "E_MISSING_PACKAGE",
+    message: `A connection to PostgreSQL needs the package "${name}". Run: npm install ${name}`,
+  });
+});
+
+test("one that is there and broken is an error of its own", async () => {
+  const broken = new Error("Cannot find package 'pg-protocol' imported from pg");
+  Object.assign(broken, { code: "ERR_MODULE_NOT_FOUND" });
+  await expect(optionalPackage("pg", "This", () => Promise.reject(broken))).rejects.toBe(broken);
+});

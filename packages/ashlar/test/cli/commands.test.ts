@@ -1,0 +1,193 @@
+import { execFile } from "node:child_process";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseEnv, promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { ashlar } from "../support/command-line.ts";
+import { generatedApplication } from "../support/generated-application.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** Every file below a folder, by path, with its text. */
+async function snapshot(root: string): Promise<Record<string, string>> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(
+    await Promise.all(files.map(async (file) => [file, await readFile(file, "latin1")] as const)),
+  );
+}
+
+describe("help", () => {
+  test("every command is listed and has a help of its own", async () => {
+    const { output } = await ashlar(".", "--help");
+    const commands = [
+      "serve",
+      "migrate",
+      "migrate:rollback",
+      "migrate:status",
+      "migrate:fresh",
+      "routes",
+      "key:generate",
+      "api:install",
+      "make:controller",
+      "make:model",
+      "make:migration",
+      "make:middleware",
+      "make:provider",
+    ];
+    for (const command of commands) {
+      expect(output).toMatch(new RegExp(`^ {2}${command} `, "m"));
+      const help = await ashlar(".", command, "--help");
+      expect(help).toMatchObject({ code: 0, errors: "" });
+      expect(help.output).toContain(`Usage: ashlar ${command}`);
+    }
+  });
+
+  test("an unknown command fails and says what was meant", async () => {
+    const { code, errors } = await ashlar(".", "migrat");
+    expect(code).toBe(1);
+    expect(errors).toContain("unknown command 'migrat'");
+    expect(errors).toContain("Did you mean migrate?");
+  });
+
+  test("the version is the package's", async () => {
+    const { version } = JSON.parse(await readFile(join(import.meta.dirname, "../../package.json"), "utf8"));
+    expect(await ashlar(".", "--version")).toEqual({ code: 0, output: version, errors: "" });
+  });
+});
+
+describe("make", () => {
+  test("each command writes the file it names", async () => {
+    const root = await temporaryFolder();
+    expect(await ashlar(root, "make:controller", "Orders", "-a")).toEqual({
+      code: 0,
+      output: "Made app/controllers/orders-controller.ts",
+      errors: "",
+    });
+    expect((await ashlar(root, "make:model", "Order")).output).toBe("Made app/models/order.ts");
+    expect((await ashlar(root, "make:middleware", "Measure")).output).toBe("Made app/middleware/measure-middleware.ts");
+    expect((await ashlar(root, "make:provider", "Search")).output).toBe("Made app/providers/search-provider.ts");
+    expect((await ashlar(root, "make:migration", "create_orders")).output).toMatch(
+      /^Made database\/migrations\/\d{4}_\d\d_\d\d_\d{6}_create_orders\.ts$/,
+    );
+    expect(await readFile(join(root, "app/controllers/orders-controller.ts"), "utf8")).toContain(
+      "class OrdersController",
+    );
+  });
+
+  test("a file that is there is never written over", async () => {
+    const root = await temporaryFolder();
+    await ashlar(root, "make:model", "Order");
+    await writeFile(join(root, "app/models/order.ts"), "mine");
+    const { code, errors } = await ashlar(root, "make:model", "Order");
+    expect(code).toBe(1);
+    expect(errors).toBe("app/models/order.ts exists already and was left as it is. Choose another name.");
+    expect(await readFile(join(root, "app/models/order.ts"), "utf8")).toBe("mine");
+  });
+
+  test("a name that leads out of the folder is refused, and nothing is written", async () => {
+    const root = await temporaryFolder();
+    expect((await ashlar(root, "make:model", "../../evil")).code).toBe(1);
+    expect(await readdir(root)).toEqual([]);
+  });
+
+  test("-a and -r together are refused", async () => {
+    expect((await ashlar(await temporaryFolder(), "make:controller", "A", "-a", "-r")).code).toBe(1);
+  });
+});
+
+describe("key:generate", () => {
+  test("S12 a key of 64 random bytes is written for its owner alone, and never printed", async () => {
+    const root = await temporaryFolder();
+    const { output, errors } = await ashlar(root, "key:generate");
+    const { APP_KEY: key } = parseEnv(await readFile(join(root, ".env"), "utf8"));
+    expect(Buffer.from(key!, "base64url")).toHaveLength(64);
+    expect(output + errors).not.toContain(key);
+    expect((await stat(join(root, ".env"))).mode & 0o777).toBe(0o600);
+  });
+
+  test("S12 a key that is there is left as it is", async () => {
+    const root = await temporaryFolder();
+    await ashlar(root, "key:generate");
+    const before = await snapshot(root);
+    expect((await ashlar(root, "key:generate")).code).toBe(0);
+    expect(await snapshot(root)).toEqual(before);
+  });
+});
+
+describe("api:install", () => {
+  test("S12 it makes 64 random bytes, writes them to .env, and never prints them", async () => {
+    const root = await generatedApplication({ api: false });
+    const { output, errors } = await ashlar(root, "api:install");
+    const { JWT_SECRET: secret } = parseEnv(await readFile(join(root, ".env"), "utf8"));
+    expect(Buffer.from(secret!, "base64url")).toHaveLength(64);
+    expect(output + errors).not.toContain(secret);
+  });
+
+  test("run twice, it changes nothing the second time", async () => {
+    const root = await generatedApplication({ api: false });
+    await ashlar(root, "api:install");
+    const before = await snapshot(root);
+    const second = await ashlar(root, "api:install");
+    expect(second.code).toBe(0);
+    expect(second.output).toContain("Everything is there; nothing was changed.");
+    expect(await snapshot(root)).toEqual(before);
+  });
+
+  test("it prints the lines that remain, file by file, and none that is there", async () => {
+    const root = await generatedApplication({ api: false });
+    const { output } = await ashlar(root, "api:install");
+    for (const line of [
+      "config/providers.ts",
+      'import { ApiProvider } from "ashlar/api";',
+      "app/kernel.ts",
+      'this.container.bind("routes.api.location", "routes/api");',
+      "api: [JWTAuthenticationMiddleware],",
+      "app/models/user.ts",
+      "export class User extends compose(Model, Authenticates, AuthenticatesTokens) {",
+      "routes/web.ts",
+      "...Api.routes(),",
+    ]) {
+      expect(output).toContain(line);
+    }
+    const complete = await ashlar(await generatedApplication({ api: true }), "api:install");
+    expect(complete.output).toBe("Everything is there; nothing was changed.");
+  });
+
+  test("a step that is only written about in a comment is not done", async () => {
+    const root = await generatedApplication({ api: false });
+    const file = join(root, "routes/web.ts");
+    await writeFile(file, `// one day: ...Api.routes()\n${await readFile(file, "utf8")}`);
+    expect((await ashlar(root, "api:install")).output).toContain("...Api.routes(),");
+  });
+
+  test("configuration and routes of the author's own are left alone", async () => {
+    const root = await generatedApplication({ api: false });
+    await writeFile(join(root, "config/api.ts"), "mine");
+    await ashlar(root, "api:install");
+    expect(await readFile(join(root, "config/api.ts"), "utf8")).toBe("mine");
+    expect(await readFile(join(root, "routes/api.ts"), "utf8")).toContain("ROUTES");
+  });
+
+  test("no second migration of the token column is made", async () => {
+    const root = await generatedApplication({ api: false });
+    await writeFile(
+      join(root, "database/migrations/2026_01_01_000000_tokens.ts"),
+      'addColumn("api_token", "varchar(255)")',
+    );
+    const { output } = await ashlar(root, "api:install");
+    expect(output).not.toContain("database/migrations");
+  });
+});
+
+describe("an old Node", () => {
+  test.for(["ashlar", "create-ashlar"])("%s says in one sentence what to do", async (name) => {
+    const script = join(import.meta.dirname, "../../..", name, `bin/${name}.js`);
+    const old = `data:text/javascript,${encodeURIComponent('Object.defineProperty(process.versions, "node", { value: "20.20.2" });')}`;
+    const failure = await promisify(execFile)(process.execPath, ["--import", old, script]).then(
+      () => null,
+      (error: { code: number; stderr: string }) => error,
+    );
+    expect(failure?.code).toBe(1);
+    expect(failure?.stderr).toMatch(/^Ashlar needs Node\.js 24\.7 or newer, and this is 20\.20\.2: .+\.\n$/);
+  });
+});

@@ -1,0 +1,314 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createProject } from "../../src/scaffold/index.ts";
+import { ashlar } from "../support/command-line.ts";
+import { execute, generatedApplication } from "../support/generated-application.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const COMMAND = join(import.meta.dirname, "../../bin/ashlar.js");
+const TYPESCRIPT = join(import.meta.dirname, "../../../../node_modules/typescript/bin/tsc");
+
+/** Serves an application in a process of its own, on a free port, and stops it when the test has finished. */
+async function serve(
+  root: string,
+  environment: Record<string, string> = {},
+): Promise<{ url: string; line: string; child: ChildProcess }> {
+  const child = spawn(process.execPath, [COMMAND, "serve", "--port", "0"], {
+    cwd: root,
+    env: { ...process.env, APP_ENV: "development", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  return await new Promise((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const [line, url] = /^.+ answers at (http:\S+)$/m.exec(output) ?? [];
+      if (line !== undefined && url !== undefined) resolve({ url, line, child });
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.on("close", () => reject(new Error(`The application ended:\n${output}`)));
+  });
+}
+
+/** Adds a user through the application's own code. */
+async function addUser(root: string): Promise<void> {
+  const script = `
+    const { default: application } = await import("./app.ts");
+    const { User } = await import("./app/models/user.ts");
+    const user = new User().fill({ name: "Ada", email: "ada@example.com" });
+    await user.setPassword("a password of hers");
+    await user.save();
+    await application.shutdown();`;
+  const { code, output } = await execute(root, process.execPath, ["--input-type=module", "--eval", script]);
+  expect(output).toBe("");
+  expect(code).toBe(0);
+}
+
+async function authenticate(url: string): Promise<string> {
+  const body = new URLSearchParams({ username: "ada@example.com", password: "a password of hers" });
+  const response = await fetch(`${url}api/auth`, { method: "POST", body });
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { data: string }).data;
+}
+
+async function edit(
+  root: string,
+  path: string,
+  ...changes: readonly (readonly [from: string, to: string])[]
+): Promise<void> {
+  const file = join(root, path);
+  let text = await readFile(file, "utf8");
+  for (const [from, to] of changes) {
+    expect(text).toContain(from);
+    text = text.replace(from, () => to);
+  }
+  await writeFile(file, text);
+}
+
+describe("a new application", () => {
+  test.for([
+    { api: true, database: "sqlite" },
+    { api: false, database: "sqlite" },
+    { api: true, database: "postgres" },
+  ] as const)("passes its own types and tests as it is made: %j", { timeout: 60_000 }, async (options) => {
+    const root = await generatedApplication(options);
+    expect(await execute(root, process.execPath, [TYPESCRIPT])).toEqual({ code: 0, output: "" });
+    const { code, output } = await execute(root, process.execPath, ["--test", "tests/application.test.ts"]);
+    expect(output).toContain("ℹ fail 0");
+    expect(output).toContain(`ℹ pass ${options.api ? 3 : 1}`);
+    expect(code).toBe(0);
+  });
+
+  test("has secrets of its own, which only its owner can read", async () => {
+    const root = await generatedApplication();
+    const other = await generatedApplication();
+    const [secrets, others] = await Promise.all(
+      [root, other].map(async (folder) => parseEnv(await readFile(join(folder, ".env"), "utf8"))),
+    );
+    for (const name of ["APP_KEY", "JWT_SECRET"]) {
+      expect(Buffer.from(secrets![name]!, "base64url")).toHaveLength(64);
+      expect(secrets![name]).not.toBe(others![name]);
+    }
+    expect((await stat(join(root, ".env"))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(root, ".env.example"), "utf8")).toMatch(/^APP_KEY=$/m);
+    expect(await readFile(join(root, ".gitignore"), "utf8")).toMatch(/^\.env$/m);
+  });
+
+  test("is not made in a folder that has something in it", async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, "mine.txt"), "mine");
+    await expect(createProject({ folder, api: true, database: "sqlite" })).rejects.toMatchObject({ code: "E_COMMAND" });
+    expect(await readdir(folder)).toEqual(["mine.txt"]);
+  });
+
+  test("request.user() has the type of its own User", { timeout: 60_000 }, async () => {
+    const root = await generatedApplication();
+    await writeFile(
+      join(root, "routes/types.ts"),
+      `import { Route } from "ashlar";
+       import { User } from "../app/models/user.ts";
+       export const ROUTES = [
+         Route.get("/a", ({ request }) => {
+           const user = request.user();
+           const same: User | null = user;
+           // @ts-expect-error a user can be absent
+           user.email;
+           // @ts-expect-error there is no such column
+           user?.nonsense;
+           return same?.email.toUpperCase();
+         }),
+         Route.get("/b", async ({ auth }) => ((await auth.user()) satisfies User | null)?.id),
+       ];`,
+    );
+    expect(await execute(root, process.execPath, [TYPESCRIPT])).toEqual({ code: 0, output: "" });
+  });
+
+  test("serves a token for credentials, and the user for the token without hidden columns", {
+    timeout: 60_000,
+  }, async () => {
+    const root = await generatedApplication();
+    expect((await ashlar(root, "migrate")).output).toContain("create_users");
+    await addUser(root);
+    const { url, child } = await serve(root);
+
+    expect((await fetch(`${url}api/me`)).status).toBe(401);
+    const token = await authenticate(url);
+    const response = await fetch(`${url}api/me`, { headers: { Authorization: `Bearer ${token}` } });
+    expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect(await response.json()).toEqual({
+      id: 1,
+      name: "Ada",
+      email: "ada@example.com",
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    });
+
+    const exit = new Promise((resolve) => child.on("close", resolve));
+    child.kill("SIGTERM");
+    expect(await exit).toBe(0);
+  });
+
+  test("takes a real environment variable over .env", { timeout: 60_000 }, async () => {
+    const root = await generatedApplication();
+    const { line } = await serve(root, { APP_NAME: "Another name" });
+    expect(line).toMatch(/^Another name answers at http:\/\/localhost:\d+\/$/);
+    await expect(serve(root, { JWT_SECRET: "weak" })).rejects.toThrow(
+      /The application ended:[^]+npx ashlar api:install/,
+    );
+  });
+});
+
+describe("the migrate commands", () => {
+  test("run, list, take back and run afresh", async () => {
+    const root = await generatedApplication();
+    await ashlar(root, "make:migration", "create_orders");
+    expect((await ashlar(root, "migrate:status")).output.match(/pending/g)).toHaveLength(2);
+    expect((await ashlar(root, "migrate")).output).toMatch(/Migrated \S+_create_users\nMigrated \S+_create_orders/);
+    expect((await ashlar(root, "migrate")).output).toBe("Nothing to migrate.");
+    expect((await ashlar(root, "migrate:rollback", "--steps", "1")).output).toMatch(/^Rolled back \S+_create_orders$/);
+    expect((await ashlar(root, "migrate:status")).output).toMatch(
+      /_create_users +run +1 +\S+\n\S+_create_orders +pending/,
+    );
+    expect((await ashlar(root, "migrate:fresh")).output).toMatch(
+      /Migrated \S+_create_users\nMigrated \S+_create_orders/,
+    );
+    expect((await ashlar(root, "migrate:rollback")).output).toMatch(/_create_orders\n.*_create_users/);
+  });
+
+  test("a failing migration fails the command, names the file, and leaves nothing half done", async () => {
+    const root = await generatedApplication();
+    await writeFile(
+      join(root, "database/migrations/2999_01_01_000000_broken.ts"),
+      `export async function up(database) {
+         await database.schema.createTable("half").addColumn("id", "integer").execute();
+         await database.schema.alterTable("nowhere").addColumn("x", "integer").execute();
+       }`,
+    );
+    const { code, errors } = await ashlar(root, "migrate");
+    expect(code).toBe(1);
+    expect(errors).toContain("2999_01_01_000000_broken.ts");
+    expect((await ashlar(root, "migrate:status")).output).toMatch(/_create_users +run[\s\S]+_broken +pending/);
+  });
+
+  test("migrate:fresh does nothing in production unless it is forced", async () => {
+    const root = await generatedApplication();
+    await edit(root, ".env", ["APP_ENV=development", "APP_ENV=production"]);
+    const { code, errors } = await ashlar(root, "migrate:fresh");
+    expect(code).toBe(1);
+    expect(errors).toContain("--force");
+    expect((await ashlar(root, "migrate:fresh", "--force")).code).toBe(0);
+  });
+});
+
+describe("routes", () => {
+  test("lists method, path, name, stack and handler", { timeout: 60_000 }, async () => {
+    const root = await generatedApplication();
+    const { code, output } = await execute(root, process.execPath, [COMMAND, "routes"]);
+    expect(code).toBe(0);
+    const lines = output
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split(/ {2,}/));
+    expect(lines[0]).toEqual(["Method", "Path", "Name", "Stack", "Handler"]);
+    expect(lines).toContainEqual(["GET", "/", "welcome", "web", "view welcome"]);
+    expect(lines).toContainEqual(["GET", "/api/me", "api.me", "api, guard:jwt", "function"]);
+    expect(lines.map(([method, path]) => `${method} ${path}`)).toEqual(
+      expect.arrayContaining(["POST /api/auth", "POST /api/reauth"]),
+    );
+  });
+
+  test("outside of an application it says where to run it", async () => {
+    const root = await temporaryFolder();
+    expect(await ashlar(root, "routes")).toEqual({
+      code: 1,
+      output: "",
+      errors: `There is no app.ts in ${root}. Run the command in the application's folder.`,
+    });
+  });
+});
+
+describe("the API setup steps, done by hand on an application made without the API", () => {
+  test("work as they are written", { timeout: 60_000 }, async () => {
+    const root = await generatedApplication({ api: false });
+    await ashlar(root, "migrate");
+
+    // 1. ApiProvider in PROVIDERS
+    await edit(
+      root,
+      "config/providers.ts",
+      ["import { AuthProvider }", 'import { ApiProvider } from "ashlar/api";\nimport { AuthProvider }'],
+      ["  AuthProvider,\n", "  AuthProvider,\n  ApiProvider,\n"],
+    );
+    // 2. routes/api with a ROUTES list
+    await mkdir(join(root, "routes"), { recursive: true });
+    await writeFile(
+      join(root, "routes/api.ts"),
+      `import { Route } from "ashlar";
+       export const ROUTES = [Route.get("/me", ({ request }) => request.user()).middleware("guard:jwt")];`,
+    );
+    // 3. the container key in registerRoutes, 8. the stack in routeMiddleware
+    await edit(
+      root,
+      "app/kernel.ts",
+      [
+        'this.container.bind("routes.location", "routes/web");',
+        'this.container.bind("routes.location", "routes/web");\n    this.container.bind("routes.api.location", "routes/api");',
+      ],
+      [
+        "import { AuthenticationMiddleware",
+        'import { JWTAuthenticationMiddleware } from "ashlar/api";\nimport { AuthenticationMiddleware',
+      ],
+      ["    web: [],\n", "    web: [],\n    api: [JWTAuthenticationMiddleware],\n"],
+    );
+    // 4. the model inherits AuthenticatesTokens
+    await edit(
+      root,
+      "app/models/user.ts",
+      ["import { Authenticates }", 'import { AuthenticatesTokens } from "ashlar/api";\nimport { Authenticates }'],
+      ["compose(Model, Authenticates)", "compose(Model, Authenticates, AuthenticatesTokens)"],
+    );
+    // 5. a nullable column, and the migration command
+    await writeFile(
+      join(root, "database/migrations/2999_01_01_000000_add_api_token_to_users.ts"),
+      `import type { Kysely } from "ashlar/database";
+       export async function up(database: Kysely<unknown>): Promise<void> {
+         await database.schema.alterTable("users").addColumn("api_token", "varchar(255)").execute();
+       }`,
+    );
+    expect(await ashlar(root, "migrate")).toMatchObject({ code: 0, output: expect.stringContaining("add_api_token") });
+    // 6. api:install
+    const installed = await ashlar(root, "api:install");
+    expect(installed.output).toContain("Made config/api.ts");
+    expect(installed.output).not.toContain("database/migrations");
+    // 7. Api.routes() among the web routes
+    await edit(
+      root,
+      "routes/web.ts",
+      [
+        'import { Route, type RouteEntry } from "ashlar";',
+        'import { Route, type RouteEntry } from "ashlar";\nimport { Api } from "ashlar/api";',
+      ],
+      [
+        "export const ROUTES: RouteEntry[] = [",
+        'export const ROUTES: RouteEntry[] = [\n  ...Api.routes({ authRoute: "/api/auth", reauthRoute: "/api/reauth" }),',
+      ],
+    );
+
+    expect((await ashlar(root, "api:install")).output).toBe("Everything is there; nothing was changed.");
+    expect(await execute(root, process.execPath, [TYPESCRIPT])).toEqual({ code: 0, output: "" });
+    await addUser(root);
+    const { url } = await serve(root);
+    const token = await authenticate(url);
+    // Without routes.api.prefix the API's paths stand as they are written.
+    const me = await fetch(`${url}me`, { headers: { Authorization: `Bearer ${token}` } });
+    expect(await me.json()).toMatchObject({ email: "ada@example.com" });
+    expect((await fetch(`${url}me`)).status).toBe(401);
+    const renewed = await fetch(`${url}api/reauth`, { method: "POST", body: new URLSearchParams({ token }) });
+    expect(await renewed.json()).toEqual({ data: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) });
+  });
+});

@@ -1,0 +1,249 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Migrations, sql } from "../../src/database/index.ts";
+import { onEachDatabase, type TestDatabase } from "../support/services.ts";
+
+const DATABASE_MODULE = fileURLToPath(new URL("../../src/database", import.meta.url));
+const FIRST = "2026_01_01_000000_create_users";
+const SECOND = "2026_01_02_000000_create_posts";
+const THIRD = "2026_01_03_000000_add_name";
+
+const USERS = `
+import type { Kysely } from "${DATABASE_MODULE}/index.ts";
+import { primaryKey, timestamps } from "${DATABASE_MODULE}/columns.ts";
+
+export async function up(database: Kysely<unknown>): Promise<void> {
+  await database.schema
+    .createTable("users")
+    .$call(primaryKey(database))
+    .addColumn("email", "varchar(255)", (column) => column.notNull().unique())
+    .$call(timestamps(database))
+    .execute();
+}
+
+export async function down(database: Kysely<unknown>): Promise<void> {
+  await database.schema.dropTable("users").execute();
+}
+`;
+
+const POSTS = `
+import { primaryKey, reference } from "${DATABASE_MODULE}/columns.ts";
+import type { Kysely } from "${DATABASE_MODULE}/index.ts";
+
+export async function up(database: Kysely<any>): Promise<void> {
+  await database.schema
+    .createTable("posts")
+    .$call(primaryKey(database))
+    .addColumn("user_id", reference(database), (column) => column.notNull().references("users.id").onDelete("cascade"))
+    .execute();
+  await database.insertInto("users").values({ email: "first@example.com" }).execute();
+}
+
+export async function down(database: Kysely<any>): Promise<void> {
+  await database.schema.dropTable("posts").execute();
+  await database.deleteFrom("users").execute();
+}
+`;
+
+const NAME = `
+export async function up(database: any): Promise<void> {
+  await database.schema.alterTable("users").addColumn("name", "varchar(255)").execute();
+}
+export async function down(database: any): Promise<void> {
+  await database.schema.alterTable("users").dropColumn("name").execute();
+}
+`;
+
+await onEachDatabase("migrations", (engine) => {
+  let own: TestDatabase;
+  let folder: string;
+  let migrations: Migrations;
+
+  beforeEach(async () => {
+    own = await engine.open();
+    folder = await mkdtemp(join(tmpdir(), "ashlar-migrations-"));
+    migrations = new Migrations(own.database, folder);
+  });
+  afterEach(async () => {
+    await own.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const write = (name: string, text: string): Promise<void> => writeFile(join(folder, `${name}.ts`), text);
+  const tables = async (): Promise<string[]> => {
+    const found = await own.database.kysely.introspection.getTables();
+    return found.map(({ name }) => name).sort();
+  };
+  const states = async () => (await migrations.status()).map(({ name, state, batch }) => [name, state, batch]);
+
+  test("up runs what is new, in order, each run a batch", async () => {
+    await write(SECOND, POSTS);
+    await write(FIRST, USERS);
+    expect(await states()).toEqual([
+      [FIRST, "pending", null],
+      [SECOND, "pending", null],
+    ]);
+    expect(await migrations.up()).toEqual([FIRST, SECOND]);
+    expect(await tables()).toEqual(["migrations", "posts", "users"]);
+    expect(await migrations.up()).toEqual([]);
+    await write(THIRD, NAME);
+    expect(await migrations.up()).toEqual([THIRD]);
+    expect(await states()).toEqual([
+      [FIRST, "run", 1],
+      [SECOND, "run", 1],
+      [THIRD, "run", 2],
+    ]);
+    const runAt = (await migrations.status())[0]!.runAt!;
+    expect(Math.abs(runAt.getTime() - Date.now())).toBeLessThan(60_000);
+  });
+
+  test("no folder, no migrations", async () => {
+    const nowhere = new Migrations(own.database, join(folder, "none"));
+    expect([await nowhere.up(), await nowhere.status(), await nowhere.rollback()]).toEqual([[], [], []]);
+  });
+
+  test("rollback takes back the last batch, a number of steps, or a batch", async () => {
+    await write(FIRST, USERS);
+    await migrations.up();
+    await write(SECOND, POSTS);
+    await write(THIRD, NAME);
+    await migrations.up();
+    expect(await migrations.rollback()).toEqual([THIRD, SECOND]);
+    expect(await tables()).toEqual(["migrations", "users"]);
+    await migrations.up();
+    expect(await migrations.rollback({ steps: 1 })).toEqual([THIRD]);
+    expect(await migrations.rollback({ batch: 2 })).toEqual([SECOND]);
+    expect(await migrations.rollback({ batch: 7 })).toEqual([]);
+    expect(await migrations.rollback({ steps: 9 })).toEqual([FIRST]);
+    expect(await migrations.rollback()).toEqual([]);
+    expect(await tables()).toEqual(["migrations"]);
+    await expect(migrations.rollback({ steps: 0 })).rejects.toMatchObject({ code: "E_MIGRATION" });
+  });
+
+  test("fresh drops everything, whoever made it, and runs all", async () => {
+    await write(FIRST, USERS);
+    await write(SECOND, POSTS);
+    await migrations.up();
+    const { kysely } = own.database;
+    await sql`create table foreign_to_us (user_id integer references users (id))`.execute(kysely);
+    if (engine.name === "postgres") await sql`alter table foreign_to_us alter user_id type bigint`.execute(kysely);
+    await sql`create view seen as select email from users`.execute(kysely);
+    if (engine.name === "postgres") {
+      await sql`create type mood as enum ('good')`.execute(kysely);
+      await sql`create sequence counter`.execute(kysely);
+      await sql`create materialized view kept as select email from users`.execute(kysely);
+    } else {
+      await sql`create virtual table search using fts5(body)`.execute(kysely);
+    }
+    await kysely.insertInto("posts").values({ user_id: 1 }).execute();
+    expect(await migrations.fresh()).toEqual([FIRST, SECOND]);
+    expect(await tables()).toEqual(["migrations", "posts", "users"]);
+    expect(await kysely.selectFrom("posts").selectAll().execute()).toEqual([]);
+    if (engine.name === "postgres") await sql`create type mood as enum ('good')`.execute(kysely);
+    const dangling = kysely.insertInto("posts").values({ user_id: 99 }).execute();
+    await expect(dangling).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
+  });
+
+  test("a migration that fails leaves nothing half done, and the message names its file", async () => {
+    await write(FIRST, USERS);
+    await write(
+      SECOND,
+      `export async function up(database: any): Promise<void> {
+        await database.schema.createTable("half").addColumn("n", "integer").execute();
+        await database.insertInto("users").values({ email: "half@example.com" }).execute();
+        await database.insertInto("nowhere").values({ n: 1 }).execute();
+      }`,
+    );
+    await write(THIRD, NAME);
+    const error = await migrations.up().catch((caught: unknown) => caught as Error);
+    expect(error).toMatchObject({
+      code: "E_MIGRATION",
+      message: expect.stringContaining(join(folder, `${SECOND}.ts`)),
+    });
+    expect((error as Error).message).toContain("nowhere");
+    expect(await tables()).toEqual(["migrations", "users"]);
+    expect(await own.database.kysely.selectFrom("users").selectAll().execute()).toEqual([]);
+    expect(await states()).toEqual([
+      [FIRST, "run", 1],
+      [SECOND, "pending", null],
+      [THIRD, "pending", null],
+    ]);
+  });
+
+  test("a way back that fails leaves the migration as run", async () => {
+    await write(FIRST, `${USERS}`.replace('dropTable("users")', 'dropTable("users2")'));
+    await migrations.up();
+    await expect(migrations.rollback()).rejects.toMatchObject({ code: "E_MIGRATION" });
+    expect(await states()).toEqual([[FIRST, "run", 1]]);
+  });
+
+  test("a file that is gone or renamed is reported, and nothing runs", async () => {
+    await write(FIRST, USERS);
+    await write(SECOND, POSTS);
+    await migrations.up();
+    await rename(join(folder, `${FIRST}.ts`), join(folder, "2026_01_01_000001_create_users.ts"));
+    await write(THIRD, NAME);
+    await expect(migrations.up()).rejects.toMatchObject({
+      code: "E_MIGRATION",
+      message: expect.stringContaining(FIRST),
+    });
+    expect(await states()).toEqual([
+      [FIRST, "missing", 1],
+      ["2026_01_01_000001_create_users", "pending", null],
+      [SECOND, "run", 1],
+      [THIRD, "pending", null],
+    ]);
+    await migrations.rollback({ steps: 1 });
+    await expect(migrations.rollback({ steps: 1 })).rejects.toMatchObject({ message: expect.stringContaining(FIRST) });
+  });
+
+  test.each([
+    ["2026_01_04_000000_no_up", "export const down = 1;", 'does not export a function "up"'],
+    ["2026_01_04_000000_broken", "export const up = (;", "could not be loaded"],
+    ["create_things", "export function up() {}", "is not named like"],
+  ])("%s is reported", async (name, text, message) => {
+    await write(name, text);
+    await expect(migrations.up()).rejects.toMatchObject({
+      code: "E_MIGRATION",
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test("one without a way back is reported when that is asked for", async () => {
+    await write(FIRST, "export async function up(): Promise<void> {}");
+    await migrations.up();
+    await expect(migrations.rollback()).rejects.toMatchObject({ message: expect.stringContaining("down") });
+    expect(await states()).toEqual([[FIRST, "run", 1]]);
+  });
+
+  test("of three processes that migrate at once, each migration is run by one", async () => {
+    await write(FIRST, USERS);
+    await write(SECOND, POSTS);
+    await write(THIRD, NAME);
+    const elsewhere = await mkdtemp(join(tmpdir(), "ashlar-run-"));
+    const script = join(elsewhere, "run.ts");
+    await writeFile(
+      script,
+      `import { Database } from "${DATABASE_MODULE}/database.ts";
+       import { Migrations } from "${DATABASE_MODULE}/migrations.ts";
+       const database = new Database({ default: "main", main: ${JSON.stringify(own.configuration)} }, "/");
+       console.log(JSON.stringify(await new Migrations(database, ${JSON.stringify(folder)}).up()));
+       await database.close();`,
+    );
+    const run = promisify(execFile);
+    const runs = await Promise.all(Array.from({ length: 3 }, () => run(process.execPath, [script])));
+    await rm(elsewhere, { recursive: true });
+    const names = runs.flatMap(({ stdout }) => JSON.parse(stdout) as string[]);
+    expect(names.sort()).toEqual([FIRST, SECOND, THIRD]);
+    expect((await states()).map(([name, state]) => [name, state])).toEqual([
+      [FIRST, "run"],
+      [SECOND, "run"],
+      [THIRD, "run"],
+    ]);
+  });
+});
