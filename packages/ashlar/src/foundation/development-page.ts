@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { HttpContext } from "../http/index.ts";
 import { redact } from "./redaction.ts";
 
@@ -31,9 +31,27 @@ export async function developmentPage(error: unknown, context: HttpContext, titl
     html,
     headers: {
       "content-type": "text/html; charset=utf-8",
-      "content-security-policy": `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}' 'unsafe-hashes'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      "content-security-policy": policy(nonce),
     },
   };
+}
+
+/** What runs at a click on the page's one button, and the digest that lets it. */
+const COPY_BUTTON = createHash("sha256").update("copyErrorMessage(this)").digest("base64");
+
+function policy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `script-src-attr 'unsafe-hashes' 'sha256-${COPY_BUTTON}'`,
+    `style-src 'nonce-${nonce}'`,
+    // The lines of source have their numbers in style attributes.
+    "style-src-attr 'unsafe-inline'",
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
 }
 
 /** The lines of an error's stack, its causes' below it, for a problem document in development. */

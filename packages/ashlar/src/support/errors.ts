@@ -66,6 +66,9 @@ export const ERRORS = {
   E_FILE_EXISTS: [500, "A file is there already."],
   // Views
   E_VIEW: [500, "The view could not be rendered."],
+  // Mail
+  E_INVALID_MAIL: [500, "The mail cannot be composed: its addresses, its subject or its content are not valid."],
+  E_MAIL_NOT_SENT: [503, "The mail could not be sent; try again in a moment."],
   // Commands
   E_COMMAND: [500, "The command could not be carried out."],
 } as const;

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { AshlarError } from "../../support/index.ts";
+import { isInvalidValue, isStatementError, translatePostgresError } from "./postgres-errors.ts";
+
+const serverError = (code: string, members: object = {}): Error =>
+  Object.assign(new Error("duplicate key value violates unique constraint"), { code, severity: "ERROR", ...members });
+
+test.each([
+  ["Key (email)=(ada@example.com) already exists.", ["email"]],
+  ["Key (tenant, email)=(1, a)=(b) already exists.", ["tenant", "email"]],
+  ['Key ("Mixed Case", email)=(1, 2) already exists.', []],
+  ['Key ("Email")=(1) already exists.', ["Email"]],
+  ["Key (lower(email::text))=(ada@example.com) already exists.", []],
+  ["Schlüssel »(email)=(ada@example.com)« existiert bereits.", ["email"]],
+  ["", []],
+  [undefined, []],
+])("columns in %j", (detail, columns) => {
+  const cause = serverError("23505", { detail, table: "users", constraint: "users_email_key" });
+  const error = translatePostgresError(cause);
+  expect(error).toMatchObject({
+    code: "E_UNIQUE_VIOLATION",
+    table: "users",
+    constraint: "users_email_key",
+    columns,
+    cause,
+  });
+  expect(cause).not.toHaveProperty("detail");
+});
+
+test("a value in the message of the server is not kept anywhere", () => {
+  const error = translatePostgresError(
+    Object.assign(serverError("22P02"), { message: 'invalid input: "hunter2"' }),
+  ) as Error;
+  expect(error).toMatchObject({ code: "E_DATABASE", databaseCode: "22P02" });
+  expect(`${error.stack}${(error.cause as Error).stack}`).not.toContain("hunter2");
+  expect(isInvalidValue(error)).toBe(true);
+});
+
+test("a server that is not there is E_DATABASE with the system's code", () => {
+  const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" });
+  expect(translatePostgresError(refused)).toMatchObject({
+    code: "E_DATABASE",
+    databaseCode: "ECONNREFUSED",
+    cause: refused,
+  });
+  const both = new AggregateError([refused, refused], "");
+  expect(translatePostgresError(both)).toMatchObject({ message: "PostgreSQL: connect ECONNREFUSED 127.0.0.1:1." });
+});
+
+test("only an error of a statement leaves the connection as it was", () => {
+  expect([
+    isStatementError(serverError("23505")),
+    isStatementError(serverError("57P01", { severity: "FATAL" })),
+    isStatementError(new Error("Connection terminated unexpectedly")),
+  ]).toEqual([true, false, false]);
+});
+
+test("an error of the framework stays what it is", () => {
+  const error = new AshlarError("E_OVERLOADED");
+  expect(translatePostgresError(error)).toBe(error);
+});

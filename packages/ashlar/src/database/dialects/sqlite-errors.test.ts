@@ -1,0 +1,53 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { AshlarError } from "../../support/index.ts";
+import { translateSqliteError } from "./sqlite-errors.ts";
+
+const database = new DatabaseSync(":memory:");
+database.exec(`
+  create table t (id integer primary key, tenant integer not null, "odd, name" text, email text, unique (tenant, email));
+  create unique index t_lower on t (lower(email));
+  create table c (t_id integer references t (id) on delete restrict, n integer check (n > 0));
+  insert into t values (1, 1, 'x', 'a@example.com');
+  insert into c values (1, 1);
+`);
+
+const errorOf = (statement: string): unknown => {
+  try {
+    database.exec(statement);
+  } catch (error) {
+    return translateSqliteError(error);
+  }
+  throw new Error("No error came.");
+};
+
+test.each([
+  ["insert into t values (1, 2, '', 'b')", "E_UNIQUE_VIOLATION", "t", ["id"], null],
+  ["insert into t values (2, 1, '', 'a@example.com')", "E_UNIQUE_VIOLATION", null, [], "t_lower"],
+  ["insert into t (id) values (2)", "E_NOT_NULL_VIOLATION", "t", ["tenant"], null],
+  ["insert into c values (99, 1)", "E_FOREIGN_KEY_VIOLATION", null, [], null],
+  ["delete from t", "E_FOREIGN_KEY_VIOLATION", null, [], null],
+] as const)("%s", (statement, code, table, columns, constraint) => {
+  expect(errorOf(statement)).toMatchObject({ code, table, columns, constraint });
+});
+
+test("several columns come in their order", () => {
+  database.exec("drop index t_lower");
+  expect(errorOf("insert into t values (2, 1, '', 'a@example.com')")).toMatchObject({
+    code: "E_UNIQUE_VIOLATION",
+    columns: ["tenant", "email"],
+  });
+});
+
+test.each([
+  ["insert into c values (1, -5)", "275"],
+  ["select * from nowhere", "1"],
+  ["selec", "1"],
+] as const)("%s is E_DATABASE", (statement, databaseCode) => {
+  expect(errorOf(statement)).toMatchObject({ code: "E_DATABASE", databaseCode });
+});
+
+test("an error of the framework stays what it is", () => {
+  const error = new AshlarError("E_INVALID_QUERY");
+  expect(translateSqliteError(error)).toBe(error);
+});

@@ -1,0 +1,184 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { sql } from "kysely";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Database } from "../database.ts";
+
+let folder: string;
+let database: Database;
+
+const open = (settings: object = {}): Database =>
+  new Database({ default: "main", main: { driver: "sqlite", path: "data/app.sqlite", ...settings } }, folder);
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ashlar-sqlite-"));
+  database = open();
+});
+afterEach(async () => {
+  await database.close();
+  await rm(folder, { recursive: true });
+});
+
+const rows = async (text: string, on = database): Promise<unknown[]> => (await sql.raw(text).execute(on.kysely)).rows;
+
+test("the file and its folder are made when the database is first used", async () => {
+  expect(existsSync(join(folder, "data"))).toBe(false);
+  await database.connect();
+  expect(existsSync(join(folder, "data/app.sqlite"))).toBe(true);
+});
+
+test("a file that cannot be opened is named", async () => {
+  const blocked = open({ path: "/dev/null/app.sqlite" });
+  await expect(blocked.connect()).rejects.toMatchObject({
+    code: "E_DATABASE",
+    message: expect.stringContaining("/dev/null/app.sqlite"),
+  });
+});
+
+test("a write-ahead log, foreign keys, a busy timeout, and NORMAL", async () => {
+  const values = [];
+  for (const name of ["journal_mode", "foreign_keys", "busy_timeout", "synchronous"]) {
+    values.push(Object.values((await rows(`pragma ${name}`))[0] as object)[0]);
+  }
+  expect(values).toEqual(["wal", 1, 5000, 1]);
+});
+
+test("in memory it works too, transactions included", async () => {
+  const memory = open({ path: ":memory:" });
+  await rows("create table t (n integer)", memory);
+  await memory.transaction(() => rows("insert into t values (1)", memory));
+  const attempt = memory.transaction(async () => {
+    await rows("insert into t values (2)", memory);
+    throw new Error("no");
+  });
+  await expect(attempt).rejects.toThrow("no");
+  expect(await rows("select n from t", memory)).toEqual([{ n: 1 }]);
+  await memory.close();
+});
+
+test("integers are stored as integers, also in a column of text", async () => {
+  await rows("create table t (a text, b, c real)");
+  await database.kysely.insertInto("t").values({ a: 1, b: 2, c: 3 }).execute();
+  expect(await rows("select a, typeof(b) as b, typeof(c) as c from t")).toEqual([{ a: "1", b: "integer", c: "real" }]);
+});
+
+test("booleans, times, bytes, fractions and large numbers are bound as what they are", async () => {
+  const time = new Date("2026-01-31T12:00:00.123Z");
+  const { rows: bound } =
+    await sql`select ${true} as yes, ${false} as no, ${time} as time, ${new Uint8Array([1, 2])} as bytes,
+    ${1.5} as fraction, ${9007199254740993n} as large, ${-0} as zero, ${1e300} as huge, ${null} as nothing`.execute(
+      database.kysely,
+    );
+  expect(bound).toEqual([
+    {
+      yes: 1,
+      no: 0,
+      time: "2026-01-31T12:00:00.123Z",
+      bytes: new Uint8Array([1, 2]),
+      fraction: 1.5,
+      large: 9007199254740993n,
+      zero: 0,
+      huge: 1e300,
+      nothing: null,
+    },
+  ]);
+});
+
+test.each([
+  [{}],
+  [[]],
+  [[1]],
+  [undefined],
+  [Number.NaN],
+  [Number.POSITIVE_INFINITY],
+  [new Date(Number.NaN)],
+  [() => 1],
+])("%s is refused, where the driver would store null", async (value) => {
+  await expect(sql`select ${value}`.execute(database.kysely)).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+});
+
+test("a statement that writes and returns large integers runs once", async () => {
+  await rows("create table t (id integer primary key, n integer)");
+  const insert = database.kysely.insertInto("t").values({ n: 9007199254740993n }).returningAll();
+  expect(await insert.execute()).toEqual([{ id: 1, n: 9007199254740993n }]);
+  expect(await insert.execute()).toEqual([{ id: 2, n: 9007199254740993n }]);
+  expect(await rows("select count(*) as n from t")).toEqual([{ n: 2 }]);
+});
+
+test("a second statement in one text is refused instead of being left out", async () => {
+  await expect(rows("create table a (n); create table b (n)")).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+  await rows("create table a (n); ");
+  expect(await rows("select name from sqlite_schema")).toEqual([{ name: "a" }]);
+});
+
+test("insertId and the number of rows are told", async () => {
+  await rows("create table t (id integer primary key, n integer)");
+  const inserted = await database.kysely
+    .insertInto("t")
+    .values([{ n: 1 }, { n: 2 }])
+    .executeTakeFirst();
+  const updated = await database.kysely.updateTable("t").set({ n: 3 }).executeTakeFirst();
+  const deleted = await database.kysely.deleteFrom("t").where("id", "=", 1).executeTakeFirst();
+  expect([
+    inserted.insertId,
+    inserted.numInsertedOrUpdatedRows,
+    updated.numUpdatedRows,
+    deleted.numDeletedRows,
+  ]).toEqual([2n, 2n, 2n, 1n]);
+});
+
+test("a transaction takes the write lock at its beginning; one that only reads does not", async () => {
+  await rows("create table t (n integer)");
+  const impatient = open({ busyTimeoutMs: 0 });
+  await database.transaction(async () => {
+    await expect(impatient.transaction(async () => 1)).rejects.toMatchObject({ code: "E_DATABASE", databaseCode: "5" });
+    expect(await impatient.transaction(() => rows("select n from t", impatient), { readOnly: true })).toEqual([]);
+    // Nobody who reads waits for one who writes.
+    expect(await rows("select n from t", impatient)).toEqual([]);
+  });
+  expect(await impatient.transaction(async () => 1)).toBe(1);
+  await impatient.close();
+});
+
+test("where another process has committed nothing is lost: the busy timeout lets a statement wait", async () => {
+  await rows("create table t (n integer)");
+  const other = new DatabaseSync(join(folder, "data/app.sqlite"));
+  other.exec("insert into t values (1)");
+  await rows("insert into t values (2)");
+  expect(other.prepare("select count(*) as n from t").get()).toEqual({ n: 2 });
+  other.close();
+});
+
+test("a commit that fails rolls back, and the connection goes on", async () => {
+  await rows("create table parents (id integer primary key)");
+  await rows("create table children (parent_id integer references parents (id) deferrable initially deferred)");
+  const attempt = database.transaction(() => rows("insert into children values (7)"));
+  await expect(attempt).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
+  expect(await rows("select * from children")).toEqual([]);
+  await database.transaction(() => rows("insert into parents values (1)"));
+  expect(await rows("select * from parents")).toEqual([{ id: 1 }]);
+});
+
+test("a transaction that SQLite itself has rolled back ends with the error that led there", async () => {
+  await rows("create table t (n integer unique)");
+  await rows("insert into t values (1)");
+  const attempt = database.transaction(async () => {
+    await rows("insert into t values (2)");
+    await rows("insert or rollback into t values (1)");
+  });
+  await expect(attempt).rejects.toMatchObject({ code: "E_UNIQUE_VIOLATION" });
+  expect(await rows("select n from t")).toEqual([{ n: 1 }]);
+});
+
+test("a closed database stays closed, and closing it twice is no error", async () => {
+  await database.connect();
+  await database.close();
+  await database.close();
+  await expect(rows("select 1")).rejects.toMatchObject({
+    code: "E_DATABASE",
+    message: "The connection to the database is closed.",
+  });
+});

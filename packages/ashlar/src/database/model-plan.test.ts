@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Database } from "./database.ts";
+import { Model } from "./model.ts";
+import { boundDatabase, planOf } from "./model-plan.ts";
+
+const memory = { driver: "sqlite", path: ":memory:" };
+let first: Database;
+let second: Database;
+
+beforeEach(async () => {
+  first = new Database({ default: "a", a: memory, b: memory }, "/");
+  second = new Database({ default: "a", a: memory }, "/");
+  for (const [database, name] of [
+    [first.connection("a"), "first"],
+    [first.connection("b"), "other"],
+    [second.connection("a"), "second"],
+  ] as const) {
+    await database.kysely.schema.createTable("things").addColumn("id", "integer").addColumn("name", "text").execute();
+    await database.kysely.insertInto("things").values({ id: 1, name }).execute();
+  }
+});
+afterEach(async () => {
+  Model.leaveDatabase(first);
+  Model.leaveDatabase(second);
+  await Promise.all([first.close(), second.close()]);
+});
+
+class Thing extends Model {
+  static override timestamps = false;
+  declare id: number;
+  declare name: string;
+}
+class Special extends Thing {
+  static override table = "things";
+}
+
+const name = async (model: typeof Thing): Promise<string | undefined> => (await model.find(1))?.name;
+
+test("a model without a database says what to do", async () => {
+  await expect(Thing.find(1)).rejects.toMatchObject({
+    code: "E_DATABASE",
+    message:
+      "The model Thing has no database. List DatabaseProvider in PROVIDERS, or call Model.useDatabase(database).",
+  });
+});
+
+test("the database of the nearest class counts, also when it changes later", async () => {
+  Model.useDatabase(first);
+  expect([await name(Thing), await name(Special)]).toEqual(["first", "first"]);
+  Special.useDatabase(second);
+  expect([await name(Thing), await name(Special)]).toEqual(["first", "second"]);
+  Special.leaveDatabase(second);
+  expect(await name(Special)).toBe("first");
+  Model.useDatabase(second);
+  expect(await name(Special)).toBe("second");
+});
+
+test("leaving a database that is not the one in use changes nothing", async () => {
+  Model.useDatabase(second);
+  Model.leaveDatabase(first);
+  expect(boundDatabase(Model)).toBe(second);
+  expect(await name(Thing)).toBe("second");
+});
+
+test("a model can live on another connection", async () => {
+  class Elsewhere extends Thing {
+    static override table = "things";
+    static override connection = "b";
+  }
+  class Nowhere extends Thing {
+    static override connection = "c";
+  }
+  Model.useDatabase(first);
+  expect(await name(Elsewhere)).toBe("other");
+  await expect(name(Nowhere)).rejects.toMatchObject({ code: "E_DATABASE", message: expect.stringContaining('"c"') });
+});
+
+test("a plan is made once for a class", () => {
+  Model.useDatabase(first);
+  expect(planOf(Thing)).toBe(planOf(Thing));
+  expect(planOf(Thing)).not.toBe(planOf(Special));
+});
+
+test("a table or key that is no identifier is refused", async () => {
+  class Odd extends Thing {
+    static override table = 'things" --';
+  }
+  Model.useDatabase(first);
+  await expect(Odd.find(1)).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+});
+
+test("a column named like a method of the model is refused when it is read", async () => {
+  Model.useDatabase(first);
+  const { kysely } = first.connection("a");
+  await kysely.schema.alterTable("things").addColumn("save", "text").execute();
+  await expect(Thing.find(1)).rejects.toMatchObject({
+    code: "E_INVALID_QUERY",
+    message: expect.stringContaining('"save"'),
+  });
+});
+
+test("a table that changed meanwhile is read as it is now", async () => {
+  Model.useDatabase(first);
+  const { kysely } = first.connection("a");
+  expect({ ...(await Thing.find(1)) }).toEqual({ id: 1, name: "first" });
+  await kysely.schema
+    .alterTable("things")
+    .addColumn("extra", "integer", (column) => column.defaultTo(5))
+    .execute();
+  expect({ ...(await Thing.find(1)) }).toEqual({ id: 1, name: "first", extra: 5 });
+  await kysely.schema.alterTable("things").dropColumn("name").execute();
+  expect({ ...(await Thing.find(1)) }).toEqual({ id: 1, extra: 5 });
+});

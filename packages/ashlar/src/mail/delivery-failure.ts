@@ -1,0 +1,39 @@
+import { AshlarError } from "../support/index.ts";
+
+/** Why a mail could not be sent. */
+export interface DeliveryFailure {
+  /** In a sentence, for the log. */
+  readonly reason: string;
+  /** Whether another try would end the same way. */
+  readonly isPermanent: boolean;
+}
+
+/** What an error of the SMTP client tells beyond its message. */
+interface SmtpError extends Error {
+  readonly code?: string;
+  readonly responseCode?: number;
+  /** Whether the server refused for good (RFC 5321 §4.2.1: a reply of 5yz). */
+  readonly permanent?: boolean;
+}
+
+/**
+ * What an error that arose while a mail was composed or delivered means for it.
+ *
+ * Security: nothing of the error but what is named here reaches the log. A server's answer to a login may repeat what it
+ * was sent.
+ */
+export function deliveryFailure(error: unknown): DeliveryFailure {
+  if (!(error instanceof Error)) return { reason: "Something was thrown that is no error.", isPermanent: true };
+  if (error instanceof AshlarError) return { reason: error.message, isPermanent: true };
+  const { code, responseCode, permanent = false, message } = error as SmtpError;
+  if (code === "EAUTH" || code === "ENOAUTH") {
+    const status = responseCode === undefined ? "" : ` (${responseCode})`;
+    return { reason: `The SMTP server refused the login${status}: check user and password.`, isPermanent: permanent };
+  }
+  // Without a code it is no failure of the network but a defect, of a mailable's own code for instance.
+  return { reason: oneLine(message), isPermanent: permanent || code === undefined };
+}
+
+function oneLine(message: string): string {
+  return message.replaceAll(/\s+/g, " ").trim().slice(0, 500);
+}

@@ -1,0 +1,39 @@
+import type { MailAddress } from "./mail-address.ts";
+
+/** A file that goes along with a mail. */
+export interface MailAttachment {
+  /** The name under which the reader sees it. */
+  readonly filename: string;
+  readonly content: string | Uint8Array;
+  /** The media type, such as `application/pdf`; by the file's name where left out. */
+  readonly contentType?: string;
+}
+
+/** A mail as it is sent: composed, checked and frozen. Each attempt to send it sends the same. */
+export interface MailMessage {
+  /** Its `Message-ID`, without the angle brackets (RFC 5322 §3.6.4). */
+  readonly id: string;
+  readonly date: Date;
+  /** The name of the class it was composed from. */
+  readonly mailable: string;
+  readonly from: MailAddress;
+  readonly to: readonly MailAddress[];
+  readonly cc: readonly MailAddress[];
+  readonly bcc: readonly MailAddress[];
+  readonly replyTo: readonly MailAddress[];
+  readonly subject: string;
+  readonly text: string;
+  /** `null` where the mail is text alone. */
+  readonly html: string | null;
+  readonly attachments: readonly MailAttachment[];
+}
+
+/** The addresses as one reads them, without names: `jane@shop.example, joe@shop.example`. */
+export function addressLine(addresses: readonly MailAddress[]): string {
+  return addresses.map(({ address }) => address).join(", ");
+}
+
+/** The addresses of all who are to get the mail. */
+export function recipientsOf({ to, cc, bcc }: Pick<MailMessage, "to" | "cc" | "bcc">): string[] {
+  return [...to, ...cc, ...bcc].map(({ address }) => address);
+}

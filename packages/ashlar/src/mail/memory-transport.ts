@@ -1,0 +1,80 @@
+import { AssertionError } from "node:assert";
+import { addressLine, type MailAttachment, type MailMessage } from "./mail-message.ts";
+import type { MailTransport } from "./mail-transport.ts";
+import { Mailable, type MailableClass } from "./mailable.ts";
+
+/** A mail that a test can look at. Addresses stand without names, several of them as `a@shop.example, b@shop.example`. */
+export interface CapturedMail {
+  readonly to: string;
+  readonly from: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string | null;
+  readonly attachments: readonly MailAttachment[];
+}
+
+/** What {@link MemoryTransport.find} looks for: mails of a class, or those for which the function says so. */
+export type MailMatch = MailableClass | ((mail: CapturedMail) => boolean);
+
+interface Capture {
+  readonly mail: CapturedMail;
+  readonly mailable: Mailable;
+}
+
+/** Keeps mails instead of sending them, for tests. */
+export class MemoryTransport implements MailTransport {
+  #captures: Capture[] = [];
+
+  deliver(message: MailMessage, mailable: Mailable): Promise<readonly string[]> {
+    const { subject, text, html, attachments } = message;
+    const mail = { to: addressLine(message.to), from: message.from.address, subject, text, html, attachments };
+    this.#captures.push({ mail: Object.freeze(mail), mailable });
+    return Promise.resolve([]);
+  }
+
+  close(): void {}
+
+  /** The mails so far, the oldest first. */
+  get captured(): readonly CapturedMail[] {
+    return this.#captures.map(({ mail }) => mail);
+  }
+
+  clear(): void {
+    this.#captures = [];
+  }
+
+  /** @throws `AssertionError` where there is no such mail */
+  assertSent(match: MailMatch): CapturedMail {
+    const found = this.#captures.find((capture) => matches(match, capture));
+    if (found !== undefined) return found.mail;
+    const wanted = isMailableClass(match) ? `No ${match.name} was sent.` : "No mail was sent that fits.";
+    throw failure(`${wanted} ${this.#account()}`, this.assertSent);
+  }
+
+  /** @throws `AssertionError` where there is a mail */
+  assertNothingSent(): void {
+    if (this.#captures.length === 0) return;
+    throw failure(this.#account(), this.assertNothingSent);
+  }
+
+  #account(): string {
+    if (this.#captures.length === 0) return "Nothing was sent at all.";
+    const lines = this.#captures.map(({ mail, mailable }) => {
+      return `  ${mailable.constructor.name} to ${mail.to}: ${mail.subject}`;
+    });
+    return `Sent were:\n${lines.join("\n")}`;
+  }
+}
+
+/** The error of an assertion, with the stack of the test. */
+export function failure(message: string, stackStartFn: (...args: never[]) => unknown): AssertionError {
+  return new AssertionError({ message, stackStartFn });
+}
+
+function matches(match: MailMatch, { mail, mailable }: Capture): boolean {
+  return isMailableClass(match) ? mailable instanceof match : match(mail);
+}
+
+function isMailableClass(match: MailMatch): match is MailableClass {
+  return match === Mailable || match.prototype instanceof Mailable;
+}
