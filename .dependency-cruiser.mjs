@@ -6,10 +6,10 @@ const floors = [
   ["http"],
   ["routing"],
   ["foundation"],
-  ["events", "database", "views"],
+  ["events", "database", "views", "session", "throttle", "mail"],
   ["auth"],
   ["api"],
-  ["scaffold"],
+  ["scaffold", "testing"],
   ["cli"],
 ];
 
@@ -31,7 +31,8 @@ export default {
     ...noImportUpward,
     {
       name: "only-faces",
-      comment: "Another folder is imported through its index.ts. The one exception is foundation/, whose types features augment.",
+      comment:
+        "Another folder is imported through its index.ts. The one exception is foundation/, whose types features augment.",
       severity: "error",
       from: { path: `${source}([^/]+)/`, pathNot: tests },
       to: { path: `${source}(?!$1/)[^/]+/`, pathNot: `${source}[^/]+/index\\.ts$|${source}security/[^/]+/index\\.ts$` },
@@ -48,7 +49,11 @@ export default {
       comment: "What is published imports only what is installed with it.",
       severity: "error",
       from: { path: "^packages/[^/]+/src/", pathNot: tests },
-      to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["type-only"], pathNot: "node_modules/(pg|mysql2)/" },
+      to: {
+        dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"],
+        dependencyTypesNot: ["type-only"],
+        pathNot: "node_modules/(pg|mysql2)/",
+      },
     },
     {
       name: "resolvable",

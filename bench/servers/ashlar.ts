@@ -23,7 +23,8 @@ const application = await createApplication({
   providers: [EventProvider, DatabaseProvider, AuthProvider, ApiProvider],
   environment: { APP_ENV: "production", APP_URL: "http://127.0.0.1", APP_KEY: SECRET },
   config: {
-    app: { APP: { name: "bench", url: "http://127.0.0.1", key: SECRET } },
+    // The peers write no line per request either.
+    app: { APP: { name: "bench", url: "http://127.0.0.1", key: SECRET, log: { requests: false } } },
     database: { DATABASES: { default: "sqlite", sqlite: { driver: "sqlite", path: DATABASE } } },
     api: {
       DRIVERS: {
@@ -40,7 +41,7 @@ const application = await createApplication({
   },
   routes: [
     Route.get("/json", () => ({ hello: "world" })),
-    Route.get("/users/@id", ({ request, token }) => ({ id: request.param("id"), user: token?.sub })).middleware("api"),
+    Route.get("/users/@id", ({ request, apiToken }) => ({ id: request.param("id"), user: apiToken.claims?.sub })).middleware("api"),
     Route.get("/accounts/@id", ({ request }) => {
       const user = request.user() as User;
       return { id: request.param("id"), name: user.name, email: user.email };

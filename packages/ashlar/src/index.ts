@@ -6,6 +6,7 @@ export {
   type ConfigurationSection,
   Container,
   createApplication,
+  createLogger,
   type EnvironmentName,
   type EnvironmentVariables,
   type ErrorListener,
@@ -37,10 +38,19 @@ export {
   type MiddlewareClass,
   type MiddlewareFunction,
   type Next,
+  type QueryParameters,
   type RouteInfo,
+  type RouteParameters,
   UploadedFile,
 } from "./http/index.ts";
-export { Route, type RouteEntry } from "./routing/index.ts";
+export {
+  Route,
+  type RouteCollection,
+  type RouteDefinition,
+  type RouteEntry,
+  type Router,
+  SignedMiddleware,
+} from "./routing/index.ts";
 export {
   AshlarError,
   type AshlarErrorOptions,

@@ -2,6 +2,7 @@ import { type Application, Provider } from "../foundation/index.ts";
 import { Auth } from "./auth.ts";
 import { authConfiguration } from "./configuration.ts";
 import { GuardRegistry } from "./guard-registry.ts";
+import { WebSessions } from "./web/web-sessions.ts";
 
 declare module "../foundation/container.ts" {
   interface Services {
@@ -25,9 +26,19 @@ export function installAuth(application: Application): void {
   });
 }
 
-/** Brings guards into the application: `context.auth`, `request.user()`, and the middleware that know a request's user. */
+/**
+ * Brings guards into the application: `context.auth`, `request.user()`, the middleware that know a request's user, and
+ * the driver `web`, which keeps logins in the table `sessions`. In `PROVIDERS` it stands after `DatabaseProvider`.
+ */
 export class AuthProvider extends Provider {
+  readonly #sessions: WebSessions = new WebSessions(this.application);
+
   override register(): void {
     installAuth(this.application);
+    this.application.container.make("auth").registerDriver("web", (settings) => this.#sessions.driver(settings));
+  }
+
+  override async shutdown(): Promise<void> {
+    await this.#sessions.shutdown();
   }
 }

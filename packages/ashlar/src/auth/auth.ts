@@ -4,6 +4,7 @@ import type { RegisteredUser } from "../support/index.ts";
 import type { UserId } from "./authenticatable.ts";
 import type { Guard, LoginOptions } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
+import type { UserSessions } from "./web/user-sessions.ts";
 
 declare module "../http/context.ts" {
   interface HttpContext {
@@ -104,6 +105,35 @@ export class Auth {
    */
   logout(): Promise<void> {
     return this.#inForce.logout();
+  }
+
+  /**
+   * The devices that the user is logged in on by the guard in force: to list them, and to end their logins.
+   *
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard keeps no sessions
+   */
+  sessions(): UserSessions {
+    return this.#inForce.sessions();
+  }
+
+  /**
+   * Ends the user's logins on all devices but this one, by the guard in force.
+   *
+   * @returns whether the password was the user's; otherwise nothing is ended
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard keeps no sessions
+   */
+  logoutOtherDevices(password: unknown): Promise<boolean> {
+    return this.#inForce.logoutOtherDevices(password);
+  }
+
+  /**
+   * Has the user prove anew who he is, as the middleware `password.confirm` asks for.
+   *
+   * @returns whether the password was the user's
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard does not remember it
+   */
+  confirmPassword(password: unknown): Promise<boolean> {
+    return this.#inForce.confirmPassword(password);
   }
 
   get #inForce(): Guard {

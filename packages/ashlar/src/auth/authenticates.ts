@@ -1,8 +1,16 @@
 import type { Model, ModelClass, ModelConstructor } from "../database/index.ts";
 import { checkPassword, hashPassword, verifyPassword } from "../security/index.ts";
 import { type Constructor, ValidationError } from "../support/index.ts";
-import type { Authenticatable, UserId } from "./authenticatable.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { keyOf, writeColumn } from "./write-column.ts";
+
+/** The lookups of users that the mixin itself brings, as opposed to those of a class that has its own way. */
+const plainLookups = new WeakSet<object>();
+
+/** Tells whether a class finds a user by primary key as the mixin does: the row with the key, and nothing else. */
+export function findsByPrimaryKey(model: AuthenticatableClass): boolean {
+  return plainLookups.has(model.findByAuthId);
+}
 
 /** What {@link Authenticates} adds to a model. */
 export interface AuthenticatesInstance extends Authenticatable {
@@ -107,5 +115,6 @@ export function Authenticates<B extends ModelConstructor>(
       return json;
     }
   }
+  plainLookups.add(Authenticating.findByAuthId);
   return Authenticating as unknown as B & Constructor<AuthenticatesInstance> & AuthenticatesStatics;
 }

@@ -2,14 +2,13 @@ import type { Container } from "../foundation/index.ts";
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
-
-/** Where a visitor without a user is sent to. */
-const LOGIN_PATH = "/login";
+import { refuseGuest } from "./refuse-guest.ts";
 
 /**
  * `auth`, `auth:<name>`: lets only requests with a user through, by the guard in force or by the one that is named.
  *
- * A caller that takes JSON is answered 401, a visitor of a page is sent to `/login`.
+ * A caller that takes JSON is answered 401; a visitor of a page is sent to `/login`, and from there to where he was
+ * heading.
  */
 export class AuthenticationMiddleware implements Middleware {
   readonly #guards: GuardRegistry;
@@ -22,12 +21,7 @@ export class AuthenticationMiddleware implements Middleware {
   /** @throws `E_UNAUTHENTICATED` where there is no user and the caller takes JSON */
   async handle(context: HttpContext, next: Next, name: string = context.auth.guardName): Promise<unknown> {
     const guard = context.auth.guard(name);
-    if (await guard.check()) return next();
-    if (!context.request.wantsJson()) return context.response.redirect(LOGIN_PATH);
-    const { challenge } = guard;
-    throw new AshlarError("E_UNAUTHENTICATED", undefined, {
-      headers: challenge === null ? {} : { "WWW-Authenticate": challenge },
-    });
+    return (await guard.check()) ? next() : refuseGuest(context, guard);
   }
 
   /** @throws `E_UNKNOWN_GUARD` unless there is no argument, or one that is the name of a guard */

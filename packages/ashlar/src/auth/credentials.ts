@@ -42,6 +42,19 @@ export async function verifyCredentials(
   return { account, valid, identifier: normalized };
 }
 
+/**
+ * Tells whether a password is a user's. That there is no user, or none with a password, costs as much time.
+ *
+ * @param password the password in plain text; what is not text is nobody's
+ */
+export async function isPasswordOf(user: Authenticatable | null, password: unknown): Promise<boolean> {
+  if (typeof password !== "string") return false;
+  const hash = user?.passwordHash() ?? null;
+  if (hash !== null) return verifyPassword(hash, password);
+  await verifyDummy(password);
+  return false;
+}
+
 function normalizeIdentifier(model: AuthenticatableClass, identifier: unknown): string | null {
   if (typeof identifier !== "string" || identifier.length > MAX_IDENTIFIER_LENGTH) return null;
   if (model.identifierColumn === "email") return normalizeEmail(identifier);

@@ -25,11 +25,21 @@ export interface FailedLoginEvent extends SecurityEvent {
   readonly identifier: string | null;
 }
 
+/** A user logged in on a device, or in a browser, that he was not seen on before. */
+export interface NewDeviceEvent extends SecurityEvent {
+  readonly user: RegisteredUser;
+  /** What to call the device: `Firefox on Windows`. */
+  readonly device: string;
+  /** What the client calls itself; `null` where it does not. */
+  readonly userAgent: string | null;
+}
+
 declare module "../events/event-map.ts" {
   interface EventMap {
     "auth.login": LoginEvent;
     "auth.failed": FailedLoginEvent;
     "auth.logout": LoginEvent;
+    "auth.new_device": NewDeviceEvent;
   }
 }
 

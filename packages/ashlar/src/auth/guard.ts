@@ -1,13 +1,16 @@
 import type { HttpContext } from "../http/index.ts";
 import { AshlarError, type Constructor, type MaybePromise, type RegisteredUser } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
-import { verifyCredentials } from "./credentials.ts";
+import { isPasswordOf, verifyCredentials } from "./credentials.ts";
 import { announce } from "./events.ts";
+import type { UserSessions } from "./web/user-sessions.ts";
 
 /** How a user is to be logged in. */
 export interface LoginOptions {
   /** Whether the login outlasts the browser, where the guard can do that. */
   readonly remember?: boolean;
+  /** Whether the account was just made, so that nobody needs to be told of a device it was never used on before. */
+  readonly firstLogin?: boolean;
 }
 
 /**
@@ -145,6 +148,57 @@ export abstract class Guard {
     await this.forget(user as Authenticatable | null);
     this.#settle(null);
     if (user !== null) announce(this.context, "auth.logout", this.name, { user });
+  }
+
+  /**
+   * The devices that the user is logged in on.
+   *
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard keeps no sessions
+   */
+  sessions(): UserSessions {
+    throw this.#unsupported("list the sessions of a user");
+  }
+
+  /**
+   * Ends the user's logins on all devices but this one.
+   *
+   * @returns whether the password was the user's; otherwise nothing is ended
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard keeps no sessions
+   */
+  logoutOtherDevices(_password: unknown): Promise<boolean> {
+    throw this.#unsupported("end the sessions of a user");
+  }
+
+  /**
+   * Has the user prove anew who he is, for what a login some hours ago is not enough.
+   *
+   * @returns whether the password was the user's
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard does not remember it
+   */
+  confirmPassword(_password: unknown): Promise<boolean> {
+    throw this.#unsupported("confirm a password");
+  }
+
+  /**
+   * When the user last gave the password, at login or since; `null` where that is not known.
+   *
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard does not remember it
+   */
+  passwordConfirmedAt(): Promise<Date | null> {
+    throw this.#unsupported("confirm a password");
+  }
+
+  /** Tells whether a password is that of the request's user. A wrong one counts, and is told, as a failed login. */
+  protected async provePassword(password: unknown): Promise<boolean> {
+    const user = await this.user();
+    if (await isPasswordOf(user as Authenticatable | null, password)) return true;
+    announce(this.context, "auth.failed", this.name, { user, identifier: null });
+    return false;
+  }
+
+  /** Takes the request for a guest's, whatever it brought. */
+  protected assumeGuest(): void {
+    this.#settle(null);
   }
 
   #owned(user: RegisteredUser): Authenticatable {

@@ -81,9 +81,13 @@ export function jsonText(column: string, value: unknown): string {
 }
 
 function readDate(column: string, value: unknown): Date {
-  // "2026-01-31 12:00:00", as CURRENT_TIMESTAMP of SQLite writes it, is in UTC without saying so.
-  const zoneless = typeof value === "string" && /^\d{4}-\d\d-\d\d[ T][\d:.]+$/.test(value);
-  const date = new Date(zoneless ? `${value.replace(" ", "T")}Z` : (value as string | Date));
-  if ((value instanceof Date || typeof value === "string") && !Number.isNaN(date.getTime())) return date;
+  const date = value instanceof Date || typeof value === "string" ? new Date(withZone(value)) : null;
+  if (date !== null && !Number.isNaN(date.getTime())) return date;
   throw new AshlarError("E_DATABASE", `The column "${column}" holds a value that the cast "datetime" cannot read.`);
+}
+
+/** "2026-01-31 12:00:00", as CURRENT_TIMESTAMP of SQLite writes it, is in UTC without saying so. */
+function withZone(value: Date | string): Date | string {
+  if (value instanceof Date || value.endsWith("Z")) return value;
+  return /^\d{4}-\d\d-\d\d[ T][\d:.]+$/.test(value) ? `${value.replace(" ", "T")}Z` : value;
 }

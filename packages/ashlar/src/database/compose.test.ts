@@ -1,3 +1,4 @@
+// biome-ignore-all lint/complexity/noThisInStatic: a mixin's static methods work on the class they end up in.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -121,9 +121,9 @@ export class Model {
   }
 
   /** Kysely's select on the model's table, for whatever goes beyond the model. */
-  static query(): SelectQueryBuilder<Tables, string, object> {
+  static query(): SelectQueryBuilder<Tables, keyof Tables, object> {
     const { connection, table } = planOf(this as ModelClass);
-    return connection.kysely.selectFrom(table) as unknown as SelectQueryBuilder<Tables, string, object>;
+    return connection.kysely.selectFrom(table) as unknown as SelectQueryBuilder<Tables, keyof Tables, object>;
   }
 
   /** Makes a model of a row that a query of one's own fetched. */
@@ -231,8 +231,11 @@ export class Model {
   toJSON(): Row {
     const { hidden } = this.#plan;
     const json: Row = {};
-    for (const [name, value] of Object.entries(this)) {
-      if (!hidden.has(name)) json[name] = typeof value === "bigint" ? String(value) : value;
+    const attributes = this.#attributes;
+    for (const name of Object.keys(this)) {
+      if (hidden.has(name)) continue;
+      const value = attributes[name];
+      json[name] = value instanceof Date || typeof value === "bigint" ? plain(value) : value;
     }
     return json;
   }
@@ -305,6 +308,12 @@ async function findModel<M extends Model>(
   const found = lookUp(planOf(modelClass), column, value);
   const row = found instanceof Promise ? await found : found;
   return row === undefined ? null : modelClass.fromRow(row);
+}
+
+/** As JSON has it. A `Date` left to JSON.stringify would cost it its fast way for the whole object. */
+function plain(value: Date | bigint): string | null {
+  if (typeof value === "bigint") return String(value);
+  return Number.isNaN(value.getTime()) ? null : value.toISOString();
 }
 
 function notFound(): never {

@@ -5,6 +5,7 @@ import type { Register } from "../support/index.ts";
  * The application's tables, as Kysely is to know them; any table and any column where the application names none:
  *
  * ```ts
+ * import type {} from "ashlar";
  * declare module "ashlar" { interface Register { tables: { orders: OrderRow } } }
  * ```
  */

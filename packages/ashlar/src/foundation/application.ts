@@ -146,7 +146,7 @@ export class Application {
   async listen(options: ListenOptions = {}): Promise<RunningServer> {
     const { server } = this.settings;
     const { port = server.port, hostname = server.hostname } = options;
-    const running = await startServer(this.fetch, { ...server, port, hostname });
+    const running = await startServer(this.fetch, { ...server, port, hostname }, this.logger);
     this.#servers.add(running);
     if (options.handleSignals ?? true) {
       const forget = onTermination((signal) => {

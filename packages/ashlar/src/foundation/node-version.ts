@@ -1,5 +1,5 @@
 /** The oldest Node.js that Ashlar runs on. */
-export const OLDEST_NODE: readonly [major: number, minor: number] = [24, 7];
+const OLDEST_NODE: readonly [major: number, minor: number] = [24, 7];
 
 /**
  * Says in one sentence what to do where this Node.js is too old; `null` where it is not.

@@ -15,9 +15,11 @@ import type { RunningServer } from "./server.ts";
 
 const open: Application[] = [];
 const sockets: Socket[] = [];
+const children: ChildProcess[] = [];
 
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
+  for (const child of children.splice(0)) child.kill("SIGKILL");
   await Promise.all(open.splice(0).map((application) => application.shutdown()));
 });
 
@@ -61,9 +63,9 @@ describe("serving", () => {
     );
     await closed;
     const [first, head, options] = received().split(/(?=HTTP\/1\.1)/);
-    expect(first).toMatch(/^HTTP\/1\.1 200 \r\n(?=.*content-length: 5\r\n).*\r\n\r\nhello$/is);
-    expect(head).toMatch(/^HTTP\/1\.1 200 \r\n(?=.*content-length: 5\r\n).*\r\n\r\n$/is);
-    expect(options).toMatch(/^HTTP\/1\.1 204 \r\n(?=.*allow: GET, HEAD, OPTIONS\r\n)/is);
+    expect(first).toMatch(/^HTTP\/1\.1 200 OK\r\n(?=.*content-length: 5\r\n).*\r\n\r\nhello$/is);
+    expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n(?=.*content-length: 5\r\n).*\r\n\r\n$/is);
+    expect(options).toMatch(/^HTTP\/1\.1 204 No Content\r\n(?=.*allow: GET, HEAD, OPTIONS\r\n)/is);
   });
 
   test("listens on all addresses unless told otherwise", async () => {
@@ -308,13 +310,15 @@ console.log("port " + server.port);
     writeFileSync(file, script);
     const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });
     let output = "";
-    const { promise: port, resolve } = Promise.withResolvers<string>();
+    children.push(child);
+    const { promise: port, resolve, reject } = Promise.withResolvers<string>();
     child.stdout!.on("data", (data) => {
       output += String(data);
       const found = /port (\d+)/.exec(output);
       if (found) resolve(found[1]!);
     });
     const ended = new Promise<unknown[]>((done) => child.on("exit", (code, signal) => done([code, signal])));
+    void ended.then((how) => reject(new Error(`The script ended by itself: ${how.join()}`)));
     return { child, port: await port, output: () => output, ended };
   }
 

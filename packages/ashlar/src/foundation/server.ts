@@ -1,7 +1,10 @@
-import type { Server as NodeServer, ServerResponse } from "node:http";
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { serve } from "srvx";
 import { ConfigurationError } from "../support/index.ts";
+import type { Logger } from "./logger.ts";
+import type { FetchFunction } from "./mounts.ts";
+import { nodeHandler } from "./node-handler.ts";
 import type { ServerSettings } from "./server-settings.ts";
 
 /** A server that takes requests. */
@@ -20,34 +23,25 @@ const IDLE_CHECK_MS = 20;
  * Starts a server on `node:http`, with limits on how long a client may take for what.
  *
  * @param fetch answers a request
+ * @param logger is told of what could not be sent
  * @throws `E_INVALID_CONFIGURATION` where it cannot listen there, with what to do about it
  */
 export async function startServer(
-  fetch: (request: Request) => Response | Promise<Response>,
+  fetch: FetchFunction,
   settings: ServerSettings,
+  logger: Logger,
 ): Promise<RunningServer> {
-  const server = serve({
-    fetch,
-    port: settings.port,
-    ...(settings.hostname !== null && { hostname: settings.hostname }),
-    ...(settings.trustProxy !== false && {
-      trustProxy: settings.trustProxy === "loopback" ? "loopback" : [...settings.trustProxy],
-    }),
-    manual: true,
-    silent: true,
-    gracefulShutdown: false,
-    node: {
-      keepAliveTimeout: settings.keepAliveTimeoutSeconds * 1000,
-      headersTimeout: settings.headersTimeoutSeconds * 1000,
-      requestTimeout: settings.requestTimeoutSeconds * 1000,
-      // The two timeouts above are only looked at this often.
-      connectionsCheckingInterval: Math.min(5000, settings.headersTimeoutSeconds * 250),
-      maxHeaderSize: settings.maxHeaderBytes,
-      // A smuggled request begins with headers that two parsers read differently.
-      insecureHTTPParser: false,
-    },
-  });
-  const node = server.node!.server as NodeServer;
+  const options = {
+    keepAliveTimeout: settings.keepAliveTimeoutSeconds * 1000,
+    headersTimeout: settings.headersTimeoutSeconds * 1000,
+    requestTimeout: settings.requestTimeoutSeconds * 1000,
+    // The two timeouts above are only looked at this often.
+    connectionsCheckingInterval: Math.min(5000, settings.headersTimeoutSeconds * 250),
+    maxHeaderSize: settings.maxHeaderBytes,
+    // A smuggled request begins with headers that two parsers read differently.
+    insecureHTTPParser: false,
+  };
+  const node = createServer(options, nodeHandler(fetch, settings.trustProxy, logger));
   if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
   const sockets = new Set<Socket>();
   node.on("connection", (socket) => {
@@ -55,10 +49,13 @@ export async function startServer(
     socket.once("close", () => sockets.delete(socket));
   });
   try {
-    await server.serve();
+    node.listen(settings.port, settings.hostname ?? undefined);
+    await once(node, "listening");
   } catch (error) {
     throw listenProblem(error, settings);
   }
+  // From here on an error is one of accepting (no file descriptor left), which ends no server.
+  node.on("error", (error) => logger.error({ err: error }, "A connection could not be accepted."));
   const address = node.address();
   const port = typeof address === "object" && address !== null ? address.port : settings.port;
   return { url: urlOf(settings.hostname, port), port, close: (timeoutSeconds) => close(node, sockets, timeoutSeconds) };
@@ -91,7 +88,7 @@ function listenProblem(error: unknown, settings: ServerSettings): unknown {
   return error;
 }
 
-function close(server: NodeServer, sockets: ReadonlySet<Socket>, timeoutSeconds = 10): Promise<void> {
+function close(server: Server, sockets: ReadonlySet<Socket>, timeoutSeconds = 10): Promise<void> {
   if (!server.listening) return Promise.resolve();
   return new Promise((resolve) => {
     // A kept-alive connection becomes idle when its answer is out, and would then be waited for in vain.

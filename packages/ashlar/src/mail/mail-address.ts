@@ -24,7 +24,8 @@ export function mailAddress(recipient: MailRecipient, role: string): MailAddress
   const { address, name = null } = typeof recipient === "string" ? { address: recipient } : recipient;
   const normal = typeof address === "string" ? normalizeEmail(address) : null;
   if (normal === null) throw new AshlarError("E_INVALID_MAIL", `${role} is not an e-mail address.`);
-  const shown = name === null ? "" : headerText(name, `The name of ${role.charAt(0).toLowerCase()}${role.slice(1)}`).trim();
+  const shown =
+    name === null ? "" : headerText(name, `The name of ${role.charAt(0).toLowerCase()}${role.slice(1)}`).trim();
   return Object.freeze({ address: normal, name: shown === "" ? null : shown });
 }
 

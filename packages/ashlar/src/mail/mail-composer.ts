@@ -100,5 +100,5 @@ const ESCAPED: Readonly<Record<string, string>> = {
 
 /** The views escape what they print for HTML. Text is no HTML: there O&#x27;Brien is called O'Brien. */
 function unescaped(text: string): string {
-  return text.replaceAll(/&(?:amp|lt|gt|quot|#x27|#x60);/g, (escape) => ESCAPED[escape]!);
+  return text.replaceAll(/&(?:amp|lt|gt|quot|#x27|#x60);/g, (entity) => ESCAPED[entity]!);
 }

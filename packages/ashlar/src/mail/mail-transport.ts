@@ -1,5 +1,5 @@
-import type { Mailable } from "./mailable.ts";
 import type { MailMessage } from "./mail-message.ts";
+import type { Mailable } from "./mailable.ts";
 
 /** Takes mails to where they go. */
 export interface MailTransport {

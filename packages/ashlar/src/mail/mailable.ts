@@ -1,6 +1,6 @@
 import type { QueryParameters, RouteParameters } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
-import { headerText, type MailAddress, type MailRecipient, mailAddress } from "./mail-address.ts";
+import { headerText, type MailAddress, mailAddress } from "./mail-address.ts";
 import type { MailLinks, SignedLinkOptions } from "./mail-links.ts";
 import type { MailAttachment } from "./mail-message.ts";
 
@@ -127,7 +127,10 @@ export abstract class Mailable {
   parts(links: MailLinks): MailParts {
     this.#links = links;
     try {
-      return { subject: headerText(this.subject(), `The subject of ${this.constructor.name}`), content: this.content() };
+      return {
+        subject: headerText(this.subject(), `The subject of ${this.constructor.name}`),
+        content: this.content(),
+      };
     } finally {
       this.#links = null;
     }

@@ -30,7 +30,9 @@ export function mimeOptions(message: MailMessage): SendMailOptions {
 /** The mail as it travels: header and body (RFC 5322), without the blind copies' addresses. */
 export async function mimeSource(message: MailMessage): Promise<string> {
   const { createTransport } = await import("nodemailer");
-  const { message: source } = await createTransport({ streamTransport: true, buffer: true }).sendMail(mimeOptions(message));
+  const { message: source } = await createTransport({ streamTransport: true, buffer: true }).sendMail(
+    mimeOptions(message),
+  );
   return String(source);
 }
 

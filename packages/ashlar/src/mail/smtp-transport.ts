@@ -1,7 +1,7 @@
 import type { SMTPPoolOptions, SMTPPoolSentMessageInfo, Transporter } from "nodemailer";
-import type { Mailable } from "./mailable.ts";
 import type { MailMessage } from "./mail-message.ts";
 import type { MailTransport } from "./mail-transport.ts";
+import type { Mailable } from "./mailable.ts";
 import { mimeOptions } from "./mime.ts";
 import type { SmtpSettings } from "./settings.ts";
 

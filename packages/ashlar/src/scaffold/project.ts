@@ -32,7 +32,6 @@ const ALWAYS = [
   "app/kernel.ts",
   "app/models/user.ts",
   "config/app.ts",
-  "config/auth.ts",
   "config/database.ts",
   "config/providers.ts",
   "routes/web.ts",
@@ -70,8 +69,13 @@ async function projectFiles(root: string, { api, database }: ProjectOptions): Pr
     ...(await Promise.all(ALWAYS.map((path) => stub(path, `application/${path}`)))),
     await stub(await migrationPath(root, "create_users"), "application/database/migrations/create_users.ts"),
   ];
-  if (api) files.push(await stub("config/api.ts", "api/config.ts"), await stub("routes/api.ts", "api/routes.ts"));
-  return files;
+  if (!api) return files;
+  return [
+    ...files,
+    await stub("config/auth.ts", "application/config/auth.ts"),
+    await stub("config/api.ts", "api/config.ts"),
+    await stub("routes/api.ts", "api/routes.ts"),
+  ];
 }
 
 /** A package name out of the folder's: lower case, words joined by hyphens, `application` where nothing is left. */

@@ -23,6 +23,7 @@ export const ERRORS = {
   E_INVALID_CREDENTIALS: [401, "The credentials are not valid."],
   E_INVALID_TOKEN: [401, "The token is not valid."],
   E_FORBIDDEN: [403, "You may not do this."],
+  E_PASSWORD_NOT_CONFIRMED: [403, "Confirm your password to go on."],
   E_INVALID_SIGNATURE: [403, "The link is not valid or has expired."],
   E_NOT_FOUND: [404, "The page or resource was not found."],
   E_ROW_NOT_FOUND: [404, "The record was not found."],
@@ -69,6 +70,8 @@ export const ERRORS = {
   // Mail
   E_INVALID_MAIL: [500, "The mail cannot be composed: its addresses, its subject or its content are not valid."],
   E_MAIL_NOT_SENT: [503, "The mail could not be sent; try again in a moment."],
+  // Session data
+  E_SESSION: [500, "The session cannot hold the value, or is not open."],
   // Commands
   E_COMMAND: [500, "The command could not be carried out."],
 } as const;

@@ -22,7 +22,14 @@ export interface TestEngine {
   open(settings?: Readonly<Record<string, unknown>>): Promise<TestDatabase>;
 }
 
-const POSTGRES = { host: "127.0.0.1", port: 5432, user: "postgres", database: "test" };
+/** The server that tests make their databases on; elsewhere than here by the variables that `psql` knows too. */
+const POSTGRES = {
+  host: process.env.PGHOST ?? "127.0.0.1",
+  port: Number(process.env.PGPORT ?? 5432),
+  user: process.env.PGUSER ?? "postgres",
+  database: process.env.PGDATABASE ?? "test",
+  ...(process.env.PGPASSWORD !== undefined && { password: process.env.PGPASSWORD }),
+};
 
 const sqlite: TestEngine = {
   name: "sqlite",
@@ -33,7 +40,8 @@ const sqlite: TestEngine = {
   },
 };
 
-const postgres: TestEngine = {
+/** PostgreSQL, for what is true of it alone. */
+export const postgres: TestEngine = {
   name: "postgres",
   async open(settings = {}) {
     const name = `ashlar_test_${randomBytes(6).toString("hex")}`;
@@ -62,25 +70,22 @@ async function administer(statement: string): Promise<void> {
   }
 }
 
-let reachable: boolean | null = null;
-
-/** Tells whether a PostgreSQL server is there for tests. */
-export async function isPostgresReachable(): Promise<boolean> {
-  reachable ??= await administer("select 1").then(
+/**
+ * Defines a suite that needs PostgreSQL. Where the server is missing it is skipped, by name; with `CI` set it runs all
+ * the same, and fails.
+ */
+export async function onPostgres(title: string, define: () => void): Promise<void> {
+  const { host, port } = POSTGRES;
+  const reachable = await administer("select 1").then(
     () => true,
     () => false,
   );
-  return reachable;
+  const missing = !reachable && process.env.CI === undefined;
+  describe.skipIf(missing)(missing ? `${title} (no server at ${host}:${port})` : title, define);
 }
 
-/**
- * Defines a suite once for each kind of database. Where the server is missing the suite is skipped, by name; with `CI`
- * set it runs all the same, and fails.
- */
+/** Defines a suite once for each kind of database, as {@link onPostgres} does for PostgreSQL. */
 export async function onEachDatabase(title: string, define: (engine: TestEngine) => void): Promise<void> {
   describe(`${title} on SQLite`, () => define(sqlite));
-  const missing = !(await isPostgresReachable()) && process.env.CI === undefined;
-  describe.skipIf(missing)(`${title} on PostgreSQL${missing ? " (no server at 127.0.0.1:5432)" : ""}`, () => {
-    define(postgres);
-  });
+  await onPostgres(`${title} on PostgreSQL`, () => define(postgres));
 }

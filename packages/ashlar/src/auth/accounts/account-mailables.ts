@@ -1,0 +1,62 @@
+import type { Mailable } from "../../mail/index.ts";
+import type { RegisteredUser } from "../../support/index.ts";
+
+/** What every mail about an account is made of. */
+export interface AccountMailData {
+  readonly user: RegisteredUser;
+}
+
+/** What the mail with a verification link is made of. */
+export interface VerifyEmailData extends AccountMailData {
+  /** The address to be verified, which the mail goes to. */
+  readonly email: string;
+  /** Whether the link puts `email` in the place of the account's present address. */
+  readonly isChange: boolean;
+  /** The link. Whoever has it can use it. */
+  readonly url: string;
+  readonly expiresInMinutes: number;
+}
+
+/** What the mail with the link to set a new password is made of. */
+export interface ResetPasswordData extends AccountMailData {
+  readonly email: string;
+  /** The link. Whoever has it can use it. */
+  readonly url: string;
+  /** `null`: for ever. */
+  readonly expiresInMinutes: number | null;
+}
+
+/** What the notice of a new password is made of. */
+export interface PasswordChangedData extends AccountMailData {
+  readonly email: string;
+  readonly changedAt: Date;
+  /** Whether it was set by a link from a mail, not by somebody who was logged in. */
+  readonly wasReset: boolean;
+}
+
+/** What the notice of a new address is made of; it goes to the old one when the change is asked for. */
+export interface EmailChangedData extends AccountMailData {
+  /** The old address, which the mail goes to. */
+  readonly email: string;
+  /** The new address, which counts once the link sent there is followed. */
+  readonly newEmail: string;
+}
+
+/** What each mail about an account is made of, by its name in `ACCOUNTS.mailables`. */
+export interface AccountMailDataByName {
+  readonly verifyEmail: VerifyEmailData;
+  readonly resetPassword: ResetPasswordData;
+  readonly passwordChanged: PasswordChangedData;
+  readonly emailChanged: EmailChangedData;
+}
+
+/** The name of a mail about an account. */
+export type AccountMailName = keyof AccountMailDataByName;
+
+/** The class of a mail about an account: made with what the mail is about. Its recipient is set from outside. */
+export type AccountMailableClass<D extends AccountMailData> = new (data: D) => Mailable;
+
+/** `ACCOUNTS.mailables` of `config/auth.ts`. A plain mail takes the place of one that is left out. */
+export type AccountMailables = {
+  readonly [Name in AccountMailName]?: AccountMailableClass<AccountMailDataByName[Name]> | null;
+};

@@ -1,0 +1,69 @@
+import { join } from "node:path";
+import type { Container, Logger } from "../../foundation/index.ts";
+import type { Mailer } from "../../mail/index.ts";
+import { ConfigurationError } from "../../support/index.ts";
+import type {
+  AccountMailableClass,
+  AccountMailDataByName,
+  AccountMailables,
+  AccountMailName,
+} from "./account-mailables.ts";
+
+/** The same place seen from `src/auth/accounts` and from `dist/auth/accounts`. */
+const VIEWS: string = join(import.meta.dirname, "..", "..", "..", "stubs", "auth", "mail");
+
+type BuiltInMails = typeof import("./built-in-mails.ts");
+
+/** Queues the mails about accounts: the application's own, or plain ones in their place. */
+export class AccountMails {
+  readonly #container: Container;
+  readonly #mailables: AccountMailables;
+  readonly #logger: Logger;
+  #builtIn: BuiltInMails | null = null;
+
+  constructor(container: Container, mailables: AccountMailables) {
+    this.#container = container;
+    this.#mailables = mailables;
+    this.#logger = container.make("logger");
+  }
+
+  /**
+   * Makes sure that mails can be queued, before anything is changed that a mail has to tell of.
+   *
+   * @returns what queues them
+   * @throws `E_INVALID_CONFIGURATION` where the application has no mail
+   */
+  async prepare(): Promise<Mailer> {
+    if (!this.#container.has("mail")) {
+      const problem = "lacks MailProvider, and this operation sends a mail.";
+      const remedy = 'Add it: import { MailProvider } from "ashlar/mail".';
+      throw new ConfigurationError("config/providers.ts: PROVIDERS", problem, remedy);
+    }
+    if (this.#builtIn === null) {
+      // Loaded here, so that an application without accounts does not load what sends mails.
+      this.#builtIn = await import("./built-in-mails.ts");
+      this.#container.make("views").mount(this.#builtIn.MAIL_VIEWS, VIEWS);
+    }
+    return this.#container.make("mail");
+  }
+
+  /** Queues a mail, after {@link prepare}. */
+  queue<N extends AccountMailName>(name: N, to: string, data: AccountMailDataByName[N], mailer?: Mailer): void {
+    const mailable = (this.#mailables[name] ?? this.#builtIn!.BUILT_IN_MAILS[name]) as AccountMailableClass<
+      AccountMailDataByName[N]
+    >;
+    (mailer ?? this.#container.make("mail")).queue(new mailable(data), to);
+  }
+
+  /**
+   * Queues a mail that must not be the end of what it is about: a password was changed, whether or not anybody can be
+   * told; and whether an address has an account must not show in a failure.
+   */
+  tryQueue<N extends AccountMailName>(name: N, to: string, data: AccountMailDataByName[N]): void {
+    try {
+      this.queue(name, to, data);
+    } catch (error) {
+      this.#logger.error({ err: error, mail: name }, "A mail about an account could not be queued.");
+    }
+  }
+}

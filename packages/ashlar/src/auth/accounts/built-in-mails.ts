@@ -1,0 +1,101 @@
+import { Mailable, type MailContent } from "../../mail/index.ts";
+import type {
+  AccountMailables,
+  EmailChangedData,
+  PasswordChangedData,
+  ResetPasswordData,
+  VerifyEmailData,
+} from "./account-mailables.ts";
+
+/** What the folder of the built-in mails' one view is mounted as. */
+export const MAIL_VIEWS = "ashlar-accounts";
+
+const NOT_YOU = "If it was not you, somebody else may know your password: set a new one now.";
+const IGNORE = "If you did not ask for this, you need not do anything.";
+
+/** A mail in plain text. It greets nobody by name: a stranger may have typed one in, with a message in it. */
+class PlainMail extends Mailable {
+  readonly #subject: string;
+  readonly #paragraphs: readonly string[];
+
+  constructor(subject: string, ...paragraphs: readonly string[]) {
+    super();
+    this.#subject = subject;
+    this.#paragraphs = paragraphs;
+  }
+
+  override subject(): string {
+    return this.#subject;
+  }
+
+  override content(): MailContent {
+    return { text: `${MAIL_VIEWS}::message`, data: { text: this.#paragraphs.join("\n\n") } };
+  }
+}
+
+class VerifyEmail extends PlainMail {
+  constructor({ isChange, url, expiresInMinutes }: VerifyEmailData) {
+    super(
+      "Verify your e-mail address",
+      isChange ? "Follow this link to make this the address of your account:" : "Follow this link to verify your address:",
+      url,
+      `It can be used for ${duration(expiresInMinutes)}. ${IGNORE}`,
+    );
+  }
+}
+
+class ResetPassword extends PlainMail {
+  constructor({ url, expiresInMinutes }: ResetPasswordData) {
+    const lifetime = expiresInMinutes === null ? "" : ` within ${duration(expiresInMinutes)}`;
+    super(
+      "Set a new password",
+      "Follow this link to set a new password for your account:",
+      url,
+      `It can be used once${lifetime}. ${IGNORE}`,
+    );
+  }
+}
+
+class PasswordChanged extends PlainMail {
+  constructor({ changedAt, wasReset }: PasswordChangedData) {
+    const end = wasReset ? "You have been logged out everywhere." : "You have been logged out on all other devices.";
+    super(
+      "Your password was changed",
+      `The password of your account was changed on ${changedAt.toUTCString()}. ${end}`,
+      "If it was you, you need not do anything.",
+      NOT_YOU,
+    );
+  }
+}
+
+class EmailChanged extends PlainMail {
+  constructor({ newEmail }: EmailChangedData) {
+    super(
+      "The address of your account is about to change",
+      `Somebody who knows your password asked to change the address of your account to ${newEmail}.`,
+      "It changes once the link that was sent there is followed. If it was you, you need not do anything here.",
+      NOT_YOU,
+    );
+  }
+}
+
+/** The mails that are sent where the application has none of its own. */
+export const BUILT_IN_MAILS: Required<AccountMailables> = Object.freeze({
+  verifyEmail: VerifyEmail,
+  resetPassword: ResetPassword,
+  passwordChanged: PasswordChanged,
+  emailChanged: EmailChanged,
+});
+
+const UNITS = [
+  ["day", 1440],
+  ["hour", 60],
+  ["minute", 1],
+] as const;
+
+/** A number of minutes in words: `2 days`, `24 hours`, `90 minutes`. */
+function duration(minutes: number): string {
+  const [unit, length] = UNITS.find(([, length]) => minutes % length === 0 && minutes > length) ?? ["minute", 1];
+  const count = minutes / length;
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,41 @@
+import type { RegisteredUser } from "../../support/index.ts";
+import type { SecurityEvent } from "../events.ts";
+
+/** Something happened to an account. */
+export interface AccountEvent extends SecurityEvent {
+  readonly user: RegisteredUser;
+}
+
+/** A verification link was sent. */
+export interface VerificationSentEvent extends AccountEvent {
+  /** The e-mail address it was sent to. */
+  readonly email: string;
+}
+
+/** An account's e-mail address is to change, or has changed. */
+export interface EmailChangeEvent extends AccountEvent {
+  readonly previousEmail: string;
+  /** The new one. */
+  readonly email: string;
+}
+
+/** Somebody asked for a link to set a new password. */
+export interface PasswordResetRequestedEvent extends SecurityEvent {
+  /** The account with the address, or `null` where there is none. */
+  readonly user: RegisteredUser | null;
+  /** The e-mail address that was typed, in its normal form. */
+  readonly email: string;
+}
+
+declare module "../../events/event-map.ts" {
+  interface EventMap {
+    "auth.registered": AccountEvent;
+    "auth.verification_sent": VerificationSentEvent;
+    "auth.email_verified": AccountEvent;
+    "auth.email_change_requested": EmailChangeEvent;
+    "auth.email_changed": EmailChangeEvent;
+    "auth.password_reset_requested": PasswordResetRequestedEvent;
+    "auth.password_reset": AccountEvent;
+    "auth.password_changed": AccountEvent;
+  }
+}

@@ -1,0 +1,81 @@
+import type { Casts, Model, ModelClass, ModelConstructor } from "../../database/index.ts";
+import type { HttpRequest } from "../../http/index.ts";
+import type { Mailer } from "../../mail/index.ts";
+import { AshlarError, type Constructor, currentDate } from "../../support/index.ts";
+import { keyOf } from "../write-column.ts";
+import type { AccountService } from "./account-service.ts";
+import { asAccountUser } from "./account-user.ts";
+
+/** What {@link MustVerifyEmail} adds to a model. */
+export interface MustVerifyEmailInstance {
+  /** When the address was verified; `null` as long as it is not. */
+  verified_at: Date | null;
+  /** Tells whether the user's address is verified. */
+  hasVerifiedEmail(): boolean;
+  /**
+   * Notes that the address is verified as of now, unless it was before. Other changes of the model stay unsaved.
+   *
+   * @returns whether it was this call that did it
+   */
+  markEmailAsVerified(): Promise<boolean>;
+  /**
+   * Mails the user a signed verification link, after the answer. Its host is that of `APP_URL`, never the request's.
+   *
+   * @param mail the container's service `mail`
+   * @param request the request at hand; the event `auth.verification_sent` tells its address
+   * @throws `E_MISSING_ENVIRONMENT` where `APP_URL` is not set; `E_UNKNOWN_ROUTE` without the route `email.verify`
+   */
+  verifyEmail(mail: Mailer, request: HttpRequest): Promise<void>;
+}
+
+/** What {@link MustVerifyEmail} adds to a model's class. */
+export interface MustVerifyEmailStatics {
+  /** What makes the links; put there when the application boots. */
+  accountService: AccountService | null;
+}
+
+/**
+ * Makes users prove that their address is theirs: by a link that is mailed to it. The table needs a column `verified_at`.
+ *
+ * ```ts
+ * class User extends compose(Model, Authenticates, MustVerifyEmail) {}
+ * ```
+ */
+export function MustVerifyEmail<B extends ModelConstructor>(
+  base: B,
+): B & Constructor<MustVerifyEmailInstance> & MustVerifyEmailStatics {
+  class Verifying extends base {
+    static override casts: Casts = { verified_at: "datetime" };
+    static accountService: AccountService | null = null;
+    declare verified_at: Date | null;
+
+    hasVerifiedEmail(): boolean {
+      return this.verified_at instanceof Date;
+    }
+
+    async markEmailAsVerified(): Promise<boolean> {
+      const modelClass = this.constructor as ModelClass;
+      const row = modelClass.where(modelClass.primaryKey, keyOf(this)).whereNull("verified_at");
+      const isDone = (await row.update({ verified_at: currentDate() })) === 1;
+      await reread(this, "verified_at");
+      return isDone;
+    }
+
+    async verifyEmail(mail: Mailer, request: HttpRequest): Promise<void> {
+      const { accountService, name } = this.constructor as unknown as MustVerifyEmailStatics & ModelClass;
+      if (accountService === null) {
+        const remedy = "List AuthProvider in PROVIDERS, and name the class in config/auth.ts: GUARDS.";
+        throw new AshlarError("E_UNKNOWN_SERVICE", `The model ${name} belongs to no guard. ${remedy}`);
+      }
+      await accountService.mailVerification(asAccountUser(this), mail, request);
+    }
+  }
+  return Verifying as unknown as B & Constructor<MustVerifyEmailInstance> & MustVerifyEmailStatics;
+}
+
+/** Reads the row again; what was changed on the model besides the column stays, and stays unsaved. */
+async function reread(model: Model, column: string): Promise<void> {
+  const unsaved = Object.entries(model).filter(([name]) => name !== column && model.isDirty(name));
+  await model.refresh();
+  Object.assign(model, Object.fromEntries(unsaved));
+}

@@ -1,0 +1,70 @@
+import { type Database, UniqueViolationError } from "../../database/index.ts";
+import { digest } from "../../security/index.ts";
+import { currentDate } from "../../support/index.ts";
+
+const TRIES = 5;
+
+/**
+ * The table of password resets: at most one row for each address, which holds the digest of the latest link's token, never
+ * the token itself.
+ */
+export class PasswordResets {
+  readonly #database: Database;
+  readonly #table: string;
+  readonly #expiresInMinutes: number | null;
+
+  /**
+   * @param table its name
+   * @param expiresInMinutes how long a reset can be used; `null`: for ever
+   */
+  constructor(database: Database, table: string, expiresInMinutes: number | null) {
+    this.#database = database;
+    this.#table = table;
+    this.#expiresInMinutes = expiresInMinutes;
+  }
+
+  /** Stores the reset of an address in the place of any older one. */
+  async replace(email: string, token: string): Promise<void> {
+    const created_at = currentDate();
+    const minutes = this.#expiresInMinutes;
+    const expires_at = minutes === null ? null : new Date(created_at.getTime() + minutes * 60_000);
+    const row = { email, token: digest(token), created_at, expires_at };
+    for (let left = TRIES - 1; ; left--) {
+      try {
+        await this.#database.transaction(async ({ deleteFrom, insertInto }) => {
+          await deleteFrom(this.#table).where("email", "=", email).execute();
+          await insertInto(this.#table).values(row).execute();
+        });
+        return;
+      } catch (error) {
+        // Somebody else asked for the same address at the same moment: the last one counts.
+        if (!(error instanceof UniqueViolationError) || left === 0) throw error;
+      }
+    }
+  }
+
+  /** The address that a token was sent to, provided that it can still be used. */
+  async addressOf(token: string): Promise<string | null> {
+    const row = await this.#database.kysely
+      .selectFrom(this.#table)
+      .select("email")
+      .where("token", "=", digest(token))
+      .where((is) => is.or([is("expires_at", "is", null), is("expires_at", ">", currentDate())]))
+      .executeTakeFirst();
+    return row === undefined ? null : String(row.email);
+  }
+
+  /**
+   * Uses a token up. One statement decides between parallel uses: a read followed by a write would let both win.
+   *
+   * @returns whether it could still be used
+   */
+  async consume(token: string): Promise<boolean> {
+    const { numDeletedRows } = await this.#database.kysely
+      .deleteFrom(this.#table)
+      .where("token", "=", digest(token))
+      .where((is) => is.or([is("expires_at", "is", null), is("expires_at", ">", currentDate())]))
+      .executeTakeFirst();
+    return numDeletedRows === 1n;
+  }
+}

@@ -1,0 +1,40 @@
+import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import { AshlarError, ConfigurationError, now } from "../support/index.ts";
+import { refuseGuest } from "./refuse-guest.ts";
+import { rememberIntended } from "./visitor-session.ts";
+
+/** Where a visitor is asked for the password. */
+const CONFIRM_PATH = "/confirm_password";
+const DEFAULT_MINUTES = "180";
+const MS_PER_MINUTE = 60_000;
+
+/**
+ * `password.confirm`, `password.confirm:<minutes>`: lets a user through who gave the password, at login or since, within
+ * so many minutes; 180 where none are named.
+ *
+ * A visitor of a page is sent to `/confirm_password`, and from there to where he was heading; a caller that takes JSON
+ * is answered 403. Guests are answered as by `auth`.
+ */
+export class ConfirmPasswordMiddleware implements Middleware {
+  /**
+   * @throws `E_UNAUTHENTICATED`, `E_PASSWORD_NOT_CONFIRMED` where the caller takes JSON;
+   * `E_UNSUPPORTED_GUARD_OPERATION` where the guard in force knows no passwords
+   */
+  async handle(context: HttpContext, next: Next, minutes: string = DEFAULT_MINUTES): Promise<unknown> {
+    const guard = context.auth.guard(context.auth.guardName);
+    if (!(await guard.check())) return refuseGuest(context, guard);
+    const confirmedAt = await guard.passwordConfirmedAt();
+    if (confirmedAt !== null && now() - confirmedAt.getTime() < Number(minutes) * MS_PER_MINUTE) return next();
+    if (context.request.wantsJson()) throw new AshlarError("E_PASSWORD_NOT_CONFIRMED");
+    rememberIntended(context);
+    return context.response.redirect(CONFIRM_PATH);
+  }
+
+  /** @throws `E_INVALID_CONFIGURATION` unless there is no argument, or one that is a whole number of minutes above 0 */
+  checkArguments(...args: string[]): void {
+    const [minutes, ...rest] = args;
+    if (rest.length === 0 && (minutes === undefined || /^[1-9]\d{0,8}$/.test(minutes))) return;
+    const problem = "it takes a whole number of minutes above 0.";
+    throw new ConfigurationError("password.confirm", problem, "Write password.confirm:30.");
+  }
+}

@@ -1,0 +1,124 @@
+import { type Connection, type Database, Model, type ModelClass, type Row } from "../../database/index.ts";
+import type { MaybePromise } from "../../support/index.ts";
+import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
+import { findsByPrimaryKey } from "../authenticates.ts";
+import { SESSION_TABLE, type SessionId, type StoredSession } from "./session-table.ts";
+
+/** Finds a session by the digest of its token, and its user. Its statements are compiled when it is made. */
+export interface SessionFinder {
+  /** The row of the session, if there is one, with whatever the user is made of. */
+  find(tokenHash: string): MaybePromise<Row | undefined>;
+  /** What a row says of the session. */
+  sessionOf(row: Row): StoredSession;
+  /** The session's user. Called at most once for a row, which it may use up. */
+  userOf(row: Row): MaybePromise<Authenticatable | null>;
+}
+
+/**
+ * Makes the finder for a guard: session and user in one query, where the user is a model whose table stands beside that
+ * of the sessions and that is found by its primary key and nothing else; in two queries otherwise.
+ */
+export function sessionFinder(database: Database, model: AuthenticatableClass): SessionFinder {
+  const connection = database.connection();
+  return isJoinable(database, model) ? new JoinedFinder(connection, model) : new SeparateFinder(connection, model);
+}
+
+type UserModelClass = ModelClass<Model & Authenticatable> & AuthenticatableClass;
+
+function isJoinable(database: Database, model: AuthenticatableClass): model is UserModelClass {
+  if (!((model as unknown as ModelClass).prototype instanceof Model)) return false;
+  const { connection, find, fromRow } = model as UserModelClass;
+  // A class that finds its users in its own way, to leave out those who are banned, say, must be asked.
+  if (!findsByPrimaryKey(model) || find !== Model.find || fromRow !== Model.fromRow) return false;
+  return connection === null || connection === database.configuration.default;
+}
+
+const COLUMNS = ["id", "guard", "authenticated_at", "last_used_at", "expires_at", "created_at"] as const;
+
+/** Begins the names under which a session's columns stand beside a user's. */
+const PREFIX = "__session_";
+
+class JoinedFinder implements SessionFinder {
+  readonly #connection: Connection;
+  readonly #model: UserModelClass;
+  readonly #statement: string;
+
+  constructor(connection: Connection, model: UserModelClass) {
+    this.#connection = connection;
+    this.#model = model;
+    const { table, primaryKey } = model;
+    this.#statement = connection.kysely
+      .selectFrom(SESSION_TABLE)
+      .innerJoin(table, `${table}.${primaryKey}`, `${SESSION_TABLE}.user_id`)
+      .selectAll(table)
+      .select(COLUMNS.map((column) => `${SESSION_TABLE}.${column} as ${PREFIX}${column}`))
+      .where(`${SESSION_TABLE}.token_hash`, "=", "")
+      .compile().sql;
+  }
+
+  find(tokenHash: string): MaybePromise<Row | undefined> {
+    return this.#connection.first(this.#statement, tokenHash);
+  }
+
+  sessionOf(row: Row): StoredSession {
+    return {
+      id: row.__session_id as SessionId,
+      guard: row.__session_guard as string,
+      authenticatedAt: milliseconds(row.__session_authenticated_at),
+      lastUsedAt: milliseconds(row.__session_last_used_at),
+      expiresAt: milliseconds(row.__session_expires_at),
+      createdAt: milliseconds(row.__session_created_at),
+    };
+  }
+
+  userOf(row: Row): Authenticatable {
+    delete row.__session_id;
+    delete row.__session_guard;
+    delete row.__session_authenticated_at;
+    delete row.__session_last_used_at;
+    delete row.__session_expires_at;
+    delete row.__session_created_at;
+    return this.#model.fromRow(row);
+  }
+}
+
+class SeparateFinder implements SessionFinder {
+  readonly #connection: Connection;
+  readonly #model: AuthenticatableClass;
+  readonly #statement: string;
+
+  constructor(connection: Connection, model: AuthenticatableClass) {
+    this.#connection = connection;
+    this.#model = model;
+    this.#statement = connection.kysely
+      .selectFrom(SESSION_TABLE)
+      .select([...COLUMNS, "user_id"])
+      .where("token_hash", "=", "")
+      .compile().sql;
+  }
+
+  find(tokenHash: string): MaybePromise<Row | undefined> {
+    return this.#connection.first(this.#statement, tokenHash);
+  }
+
+  sessionOf(row: Row): StoredSession {
+    return {
+      id: row.id as SessionId,
+      guard: row.guard as string,
+      authenticatedAt: milliseconds(row.authenticated_at),
+      lastUsedAt: milliseconds(row.last_used_at),
+      expiresAt: milliseconds(row.expires_at),
+      createdAt: milliseconds(row.created_at),
+    };
+  }
+
+  async userOf({ user_id }: Row): Promise<Authenticatable | null> {
+    const user = await this.#model.findByAuthId(user_id as SessionId);
+    // Whatever a class makes of a key, nobody gets a session that is another's.
+    return user !== null && String(user.authId()) === String(user_id) ? user : null;
+  }
+}
+
+function milliseconds(time: unknown): number {
+  return time instanceof Date ? time.getTime() : Date.parse(time as string);
+}

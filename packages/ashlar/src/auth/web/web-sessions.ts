@@ -1,0 +1,72 @@
+import type { Database } from "../../database/index.ts";
+import type { Application } from "../../foundation/index.ts";
+import { ConfigurationError } from "../../support/index.ts";
+import type { GuardFactory, GuardSettings } from "../guard-registry.ts";
+import { KnownDevices } from "./known-devices.ts";
+import { sessionFinder } from "./session-finder.ts";
+import { SessionUses } from "./session-uses.ts";
+import { WebGuard } from "./web-guard.ts";
+import { webGuardOptions } from "./web-guard-options.ts";
+
+interface Shared {
+  readonly database: Database;
+  readonly uses: SessionUses;
+  readonly devices: KnownDevices;
+}
+
+/** The driver `web` of one application, and what its guards have in common. */
+export class WebSessions {
+  readonly #application: Application;
+  /** The guards that keep their token in a cookie, by its name. */
+  readonly #cookies = new Map<string, string>();
+  #shared: Shared | null = null;
+
+  constructor(application: Application) {
+    this.#application = application;
+  }
+
+  /**
+   * Makes a guard of the configuration.
+   *
+   * @throws `E_INVALID_CONFIGURATION` where an option cannot work, another guard has the cookie, or there is no database
+   */
+  driver({ name, model, options }: GuardSettings): GuardFactory {
+    const { logger } = this.#application;
+    const checked = webGuardOptions(name, options, this.#isHttps);
+    this.#claimCookie(name, checked.cookie);
+    const shared = this.#share(name);
+    const parts = { ...shared, logger, options: checked, finder: sessionFinder(shared.database, model) };
+    return (context) => new WebGuard(name, context, model, parts);
+  }
+
+  /** Writes what is still to be written; the database must not be closed yet. */
+  async shutdown(): Promise<void> {
+    await this.#shared?.uses.flush();
+  }
+
+  get #isHttps(): boolean {
+    return this.#application.settings.url?.startsWith("https:") ?? false;
+  }
+
+  #claimCookie(guard: string, cookie: string): void {
+    const other = this.#cookies.get(cookie) ?? guard;
+    if (other !== guard) {
+      const problem = `its cookie "${cookie}" is that of the guard "${other}": a login by one would end that by the other.`;
+      throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.cookie`, problem, "Give it one of its own.");
+    }
+    this.#cookies.set(cookie, guard);
+  }
+
+  #share(guard: string): Shared {
+    if (this.#shared !== null) return this.#shared;
+    const { container, logger, settings } = this.#application;
+    if (!container.has("database")) {
+      const remedy = "List DatabaseProvider in PROVIDERS, before AuthProvider.";
+      throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}`, "its sessions need a database.", remedy);
+    }
+    const database = container.make("database");
+    const uses = new SessionUses(database.kysely, logger);
+    this.#shared = { database, uses, devices: new KnownDevices(settings.key, this.#isHttps) };
+    return this.#shared;
+  }
+}

@@ -1,0 +1,135 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { sql } from "kysely";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { setClock } from "../support/index.ts";
+import { primaryKey } from "./columns.ts";
+import { Database } from "./database.ts";
+import { Model } from "./model.ts";
+
+class Note extends Model {
+  static override timestamps = false;
+  declare id: number;
+  declare text: string;
+}
+
+let database: Database;
+
+beforeEach(async () => {
+  const memory = { driver: "sqlite", path: ":memory:" };
+  database = new Database({ default: "a", a: memory, b: memory }, "/");
+  for (const name of ["a", "b"]) {
+    const { kysely } = database.connection(name);
+    await kysely.schema.createTable("notes").$call(primaryKey(kysely)).addColumn("text", "varchar(255)").execute();
+  }
+  Note.useDatabase(database);
+});
+afterEach(async () => {
+  setClock(null);
+  await database.close();
+});
+
+test("a query outside of a transaction goes straight to the database, however many there are", async () => {
+  const notes = await Promise.all(Array.from({ length: 500 }, (_, n) => Note.create({ text: `${n}` })));
+  expect(new Set(notes.map(({ id }) => id)).size).toBe(500);
+});
+
+test("a transaction on one connection is none on the other", async () => {
+  const [a, b] = [database.connection("a"), database.connection("b")];
+  const attempt = a.transaction(async () => {
+    expect([a.inTransaction, b.inTransaction]).toEqual([true, false]);
+    await a.kysely.insertInto("notes").values({ text: "a" }).execute();
+    await b.kysely.insertInto("notes").values({ text: "b" }).execute();
+    throw new Error("no");
+  });
+  await expect(attempt).rejects.toThrow("no");
+  const texts = async (on: typeof a) =>
+    (await on.kysely.selectFrom("notes").select("text").execute()).map(({ text }) => text);
+  expect([await texts(a), await texts(b)]).toEqual([[], ["b"]]);
+});
+
+test("S24 a thousand interleaved transactions each see their own rows and nobody else's", async () => {
+  let strangers = 0;
+  await Promise.all(
+    Array.from({ length: 1000 }, async (_, n) => {
+      const attempt = database.transaction(async () => {
+        await Note.create({ text: `${n}` });
+        if (n % 3 === 0) await nextTurn();
+        else await Promise.resolve();
+        const seen = await Note.all();
+        strangers += seen.filter(({ text }) => text !== `${n}`).length;
+        throw new Error("rolled back");
+      });
+      await expect(attempt).rejects.toThrow("rolled back");
+    }),
+  );
+  expect(strangers).toBe(0);
+  expect(await Note.rows().count()).toBe(0);
+});
+
+test("each statement is told to a listener, without its values, until it is asked to stop", async () => {
+  const seen: unknown[] = [];
+  const end = database.onQuery((query) => seen.push(query));
+  await Note.findBy("text", "s3cret");
+  await database.connection("b").kysely.selectFrom("notes").select("id").where("text", "=", "s3cret").execute();
+  await database.transaction(() => Note.find(1));
+  end();
+  await Note.find(1);
+  expect(seen).toEqual([
+    { connection: "a", sql: 'select * from "notes" where "text" = ? limit 1' },
+    { connection: "b", sql: 'select "id" from "notes" where "text" = ?' },
+    { connection: "a", sql: "begin immediate" },
+    { connection: "a", sql: 'select * from "notes" where "id" = ? limit 1' },
+    { connection: "a", sql: "commit" },
+  ]);
+});
+
+test("two listeners, of whom one leaves", async () => {
+  const counts = [0, 0];
+  const ends = [0, 1].map((n) => database.onQuery(() => counts[n]!++));
+  await Note.find(1);
+  ends[0]!();
+  await Note.find(1);
+  ends[1]!();
+  await Note.find(1);
+  expect(counts).toEqual([1, 2]);
+});
+
+test("find of a row takes one statement and gives no promise more than it must", async () => {
+  const { id } = await Note.create({ text: "a" });
+  const order: string[] = [];
+  const found = Note.find(id).then(() => order.push("found"));
+  await Promise.resolve().then(() => order.push("turn 1"));
+  await found;
+  expect(order).toEqual(["found", "turn 1"]);
+});
+
+test("a transaction's own Kysely is bound to it, also where the context is lost", async () => {
+  const { promise: handed, resolve: hand } = Promise.withResolvers<() => Promise<unknown>>();
+  const outside = handed.then((use) => use());
+  const attempt = database.transaction(async (trx) => {
+    hand(() => trx.insertInto("notes").values({ text: "by trx" }).execute());
+    await outside;
+    throw new Error("no");
+  });
+  await expect(attempt).rejects.toThrow("no");
+  expect(await Note.rows().count()).toBe(0);
+});
+
+test("a transaction's own Kysely is of no use after its end", async () => {
+  let kept: (() => Promise<unknown>) | null = null;
+  await database.transaction(async (trx) => {
+    kept = () => sql`select 1`.execute(trx);
+    await kept();
+  });
+  await expect(kept!()).rejects.toMatchObject({ code: "E_DATABASE", message: expect.stringContaining("has ended") });
+});
+
+test("an unknown connection is named with those there are", () => {
+  expect(() => database.connection("c")).toThrow(expect.objectContaining({ code: "E_DATABASE" }));
+  expect(() => database.connection("__proto__")).toThrow(expect.objectContaining({ code: "E_DATABASE" }));
+});
+
+test("Kysely does not close the database", async () => {
+  await database.kysely.destroy();
+  expect(await Note.rows().count()).toBe(0);
+});

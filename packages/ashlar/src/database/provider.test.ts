@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createApplication } from "../foundation/index.ts";
+import { primaryKey } from "./columns.ts";
+import { Database } from "./database.ts";
+import { Model } from "./model.ts";
+import { DatabaseProvider } from "./provider.ts";
+
+class Note extends Model {
+  static override timestamps = false;
+  declare id: number;
+}
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "ashlar-provider-"));
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const boot = (databases: unknown) =>
+  createApplication({
+    root,
+    providers: [DatabaseProvider],
+    config: { database: { DATABASES: databases } },
+    environment: { APP_ENV: "test" },
+  });
+
+test("the database is bound, models work on it, and shutdown closes it", async () => {
+  const application = await boot({ default: "main", main: { driver: "sqlite", path: "database/app.sqlite" } });
+  const database = application.container.make("database");
+  expect(database).toBeInstanceOf(Database);
+  await database.kysely.schema.createTable("notes").$call(primaryKey(database.kysely)).execute();
+  await Note.create({});
+  expect(await Note.rows().count()).toBe(1);
+  await application.shutdown();
+  await expect(database.connect()).rejects.toMatchObject({ code: "E_DATABASE" });
+  await expect(Note.find(1)).rejects.toMatchObject({ message: expect.stringContaining("has no database") });
+});
+
+test("a mistake in the configuration, and a database that is not there, end the boot", async () => {
+  await expect(boot(undefined)).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
+  await expect(boot({ default: "a", a: { driver: "sqlite", path: "/dev/null/x" } })).rejects.toMatchObject({
+    code: "E_DATABASE",
+  });
+  await expect(boot({ default: "a", a: { driver: "postgres", port: 1 } })).rejects.toMatchObject({
+    code: "E_DATABASE",
+  });
+});
+
+test("a connection that is not the default one is not opened at boot", async () => {
+  const memory = { driver: "sqlite", path: ":memory:" };
+  const application = await boot({ default: "a", a: memory, b: { driver: "postgres", port: 1 } });
+  await application.shutdown();
+});

@@ -1,0 +1,78 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { NodeRequest, sendNodeResponse } from "srvx/node";
+import type { Logger } from "./logger.ts";
+import type { FetchFunction } from "./mounts.ts";
+import type { ServerSettings } from "./server-settings.ts";
+
+/** A response of srvx, as it gives itself to `node:http`: the headers as a flat list of names and values. */
+interface PreparedResponse {
+  readonly status: number;
+  readonly headers: string[];
+  readonly body: unknown;
+}
+
+type Preparable = Response & { _toNodeResponse?(): PreparedResponse };
+
+/**
+ * Makes a listener for `node:http` of `fetch`, with the requests and responses of srvx.
+ *
+ * An answer that is one piece is written with its headers in one call, which is what most of them are and what costs
+ * least; srvx sends all others.
+ */
+export function nodeHandler(
+  fetch: FetchFunction,
+  trustProxy: ServerSettings["trustProxy"],
+  logger: Logger,
+): RequestListener {
+  const trusted = typeof trustProxy === "object" ? [...trustProxy] : trustProxy;
+
+  function fail(response: ServerResponse, error: unknown): void {
+    logger.error({ err: error }, "The answer could not be sent.");
+    if (response.headersSent) response.destroy();
+    else response.writeHead(500, { connection: "close" }).end();
+  }
+
+  function send(response: ServerResponse, answer: Preparable): void {
+    try {
+      const prepared = answer._toNodeResponse?.();
+      if (prepared !== undefined && isOnePiece(prepared.body)) {
+        response.writeHead(prepared.status, prepared.headers).end(prepared.body);
+        return;
+      }
+      const rest = prepared === undefined ? answer : ({ _toNodeResponse: () => prepared } as unknown as Response);
+      sendNodeResponse(response, rest).catch((error) => fail(response, error));
+    } catch (error) {
+      fail(response, error);
+    }
+  }
+
+  return (message, response) => {
+    if (!isRequestTarget(message)) {
+      response.writeHead(400, { connection: "close" }).end();
+      return;
+    }
+    const request = new NodeRequest({ req: message, res: response, trustProxy: trusted });
+    try {
+      const answer = fetch(request);
+      if (answer instanceof Promise) {
+        answer.then(
+          (result) => send(response, result),
+          (error) => fail(response, error),
+        );
+      } else send(response, answer as Response);
+    } catch (error) {
+      fail(response, error);
+    }
+  };
+}
+
+function isOnePiece(body: unknown): body is string | Uint8Array | null | undefined {
+  return typeof body === "string" || body === undefined || body === null || body instanceof Uint8Array;
+}
+
+/** RFC 9112 §3.2: a path, a whole URL, or the asterisk of OPTIONS. */
+function isRequestTarget({ url = "" }: IncomingMessage): boolean {
+  if (url.charCodeAt(0) === 47 || url === "*") return true;
+  const target = URL.parse(url);
+  return target !== null && (target.protocol === "http:" || target.protocol === "https:") && target.host !== "";
+}

@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import { Provider } from "../foundation/index.ts";
+import { MailComposer } from "./mail-composer.ts";
+import { MailLinks } from "./mail-links.ts";
+import type { MailTransport } from "./mail-transport.ts";
+import { MAILBOX_PREFIX, Mailbox } from "./mailbox/mailbox.ts";
+import { mailboxJson, mailboxSite } from "./mailbox/mailbox-site.ts";
+import { Mailer } from "./mailer.ts";
+import { MemoryTransport } from "./memory-transport.ts";
+import { type MailSettings, readMailSettings } from "./settings.ts";
+import { SmtpTransport } from "./smtp-transport.ts";
+
+declare module "../foundation/container.ts" {
+  interface Services {
+    /** Sends mails. */
+    mail: Mailer;
+  }
+}
+
+/** How many mails are sent at once where no server says how many connections it takes. */
+const CONCURRENCY = 5;
+
+/**
+ * Brings mail into the application, as `MAIL` of `config/mail.ts` says: by SMTP in production, into the mailbox at
+ * `/dev/mailbox` in development, into memory in tests. It needs `ViewProvider`.
+ */
+export class MailProvider extends Provider {
+  #mailer: Mailer | null = null;
+
+  override register(): void {
+    this.application.container.singleton("mail", () => this.#start());
+  }
+
+  /** What is wrong with the settings ends the boot, also where no mail is sent. */
+  override boot(): void {
+    this.application.container.make("mail");
+  }
+
+  /** What is queued is sent first. */
+  override async shutdown(): Promise<void> {
+    const { shutdownTimeoutSeconds: seconds } = this.application.settings.server;
+    // Before the application loses its patience, so that what is lost then is in the log.
+    await this.#mailer?.close(Math.max(seconds - 1, seconds * 0.8));
+  }
+
+  #start(): Mailer {
+    const { application } = this;
+    const { container, config, settings: app, logger } = application;
+    const settings = readMailSettings(config.has("mail") ? config.section("mail").MAIL : undefined, app);
+    // Out of the configuration in any case; production has APP_URL, or does not boot.
+    const url = app.url ?? `http://localhost:${app.server.port || 3000}`;
+    const composer = new MailComposer({
+      views: container.make("views"),
+      links: new MailLinks(url, () => application.router),
+      from: settings.from,
+      app: Object.freeze({ name: app.name, url }),
+    });
+    const transport = this.#transport(settings);
+    if (application.environment === "development") this.#mountMailbox(transport, composer);
+    this.#mailer = new Mailer({
+      composer,
+      transport,
+      retry: settings.retry,
+      concurrency: settings.smtp?.poolSize ?? CONCURRENCY,
+      logger,
+      events: container.has("events") ? container.make("events") : null,
+    });
+    return this.#mailer;
+  }
+
+  #transport(settings: MailSettings): MailTransport {
+    if (settings.default === "smtp") return new SmtpTransport(settings.smtp!);
+    return settings.default === "mailbox" ? new Mailbox(this.application.logger) : new MemoryTransport();
+  }
+
+  #mountMailbox(transport: MailTransport, composer: MailComposer): void {
+    const mailbox = transport instanceof Mailbox ? transport : null;
+    const mailables = join(this.application.root, "app/mailables");
+    this.application.mount(MAILBOX_PREFIX, mailboxSite({ mailbox, composer, mailables }));
+    this.application.mount(`${MAILBOX_PREFIX}.json`, mailboxJson(mailbox));
+  }
+}

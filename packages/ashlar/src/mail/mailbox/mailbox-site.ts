@@ -1,0 +1,140 @@
+import type { FetchFunction } from "../../foundation/index.ts";
+import { type MailAddress, mailAddress } from "../mail-address.ts";
+import type { MailComposer } from "../mail-composer.ts";
+import { addressLine, type MailMessage } from "../mail-message.ts";
+import { mimeSource } from "../mime.ts";
+import type { Mailbox } from "./mailbox.ts";
+import { MAILBOX_PREFIX } from "./mailbox.ts";
+import { framed, listPage, mailPage, PAGE_POLICY, previewsPage, problemPage, SANDBOX, type Section } from "./pages.ts";
+import { findPreviews } from "./previews.ts";
+
+/** What the mailbox's pages are made of. */
+export interface MailboxSiteParts {
+  /** `null` where mails are sent elsewhere; the previews are there all the same. */
+  readonly mailbox: Mailbox | null;
+  readonly composer: MailComposer;
+  /** The absolute path of `app/mailables`. */
+  readonly mailables: string;
+}
+
+/** A mail with the place of its page. */
+interface Shown {
+  readonly message: MailMessage;
+  readonly path: string;
+  readonly section: Section;
+}
+
+const COMMON: Readonly<Record<string, string>> = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  // A mail holds links that log somebody in: no other site is to see them as the page one came from.
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/** A mail may style itself and show pictures. It runs nothing, sends nothing, and frames nothing. */
+const MAIL_POLICY = `sandbox ${SANDBOX}; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data: https:; font-src data: https:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'`;
+
+const SAMPLE_RECIPIENT: MailAddress = mailAddress("reader@example.com", "The recipient");
+
+/** Answers what comes under the mailbox's prefix: the list, each mail with its parts, and the previews. */
+export function mailboxSite(parts: MailboxSiteParts): FetchFunction {
+  return async (request) => {
+    if (request.method !== "GET" && request.method !== "HEAD") return notAllowed();
+    const [, ...segments] = new URL(request.url).pathname.split("/");
+    const [first = "", second, ...rest] = segments;
+    if (first === "") return page(200, listPage(parts.mailbox?.mails ?? [], parts.mailbox !== null));
+    if (first !== "preview") return showMail(parts.mailbox, first, segments.slice(1));
+    if (second === undefined || second === "") return page(200, previewsPage(await findPreviews(parts.mailables)));
+    return showPreview(parts, second, rest);
+  };
+}
+
+/** Answers with the mails as JSON, the newest first. */
+export function mailboxJson(mailbox: Mailbox | null): FetchFunction {
+  return (request) => {
+    if (request.method !== "GET" && request.method !== "HEAD") return notAllowed();
+    const mails = (mailbox?.mails ?? []).map(({ message }) => ({
+      to: addressLine(message.to),
+      from: message.from.address,
+      subject: message.subject,
+      text: message.text,
+      html: message.html,
+      at: message.date,
+    }));
+    return Response.json(mails, { headers: COMMON });
+  };
+}
+
+function showMail(mailbox: Mailbox | null, id: string, rest: readonly string[]): Response | Promise<Response> {
+  const mail = mailbox?.find(id) ?? null;
+  if (mail === null) return missing("mailbox");
+  return show({ message: mail.message, path: `${MAILBOX_PREFIX}/${id}`, section: "mailbox" }, rest);
+}
+
+async function showPreview(parts: MailboxSiteParts, name: string, rest: readonly string[]): Promise<Response> {
+  const { previews } = await findPreviews(parts.mailables);
+  const preview = previews.find((one) => one.name === name);
+  if (preview === undefined) return missing("preview");
+  let message: MailMessage;
+  try {
+    const mailable = await preview.make();
+    const { to } = mailable.envelope();
+    message = await parts.composer.compose(mailable, to.length === 0 ? [SAMPLE_RECIPIENT] : []);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return page(500, problemPage(`${name} cannot be shown`, problem, "preview"));
+  }
+  return show({ message, path: `${MAILBOX_PREFIX}/preview/${name}`, section: "preview" }, rest);
+}
+
+/** A mail, or the part of it that the rest of the path names. */
+async function show(
+  { message, path, section }: Shown,
+  [part = "", index, ...more]: readonly string[],
+): Promise<Response> {
+  if (part === "attachments" && index !== undefined && more.length === 0) return attachment(message, index, section);
+  if (index !== undefined) return missing(section);
+  if (part === "") return page(200, mailPage(message, path, section));
+  if (part === "text") return plain(message.text);
+  if (part === "source") return plain(await mimeSource(message));
+  if (part !== "html" || message.html === null) return missing(section);
+  return respond(200, framed(message.html), "text/html; charset=utf-8", MAIL_POLICY);
+}
+
+function attachment(message: MailMessage, index: string, section: Section): Response {
+  const file = /^\d{1,4}$/.test(index) ? message.attachments[Number(index)] : undefined;
+  if (file === undefined) return missing(section);
+  const name = encodeURIComponent(file.filename.toWellFormed()).replaceAll("'", "%27");
+  return new Response(Buffer.from(file.content), {
+    headers: {
+      ...COMMON,
+      // Always a download: a page of the sender's would run as one of the application's.
+      "content-type": "application/octet-stream",
+      "content-disposition": `attachment; filename*=UTF-8''${name}`,
+    },
+  });
+}
+
+function missing(section: Section): Response {
+  return page(404, problemPage("Not found", "There is no such mail.", section));
+}
+
+function notAllowed(): Response {
+  return new Response(null, { status: 405, headers: { ...COMMON, allow: "GET, HEAD" } });
+}
+
+function page(status: number, text: string): Response {
+  return respond(status, text, "text/html; charset=utf-8", PAGE_POLICY);
+}
+
+function plain(text: string): Response {
+  return respond(200, text, "text/plain; charset=utf-8", "default-src 'none'; frame-ancestors 'none'");
+}
+
+function respond(status: number, text: string, type: string, policy: string): Response {
+  return new Response(text, {
+    status,
+    headers: { ...COMMON, "content-type": type, "content-security-policy": policy },
+  });
+}

@@ -1,0 +1,178 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { RetryQueue, type RetryQueueOptions } from "./retry-queue.ts";
+
+const never = (): null => null;
+
+function queue(options: Partial<RetryQueueOptions<number>> = {}): RetryQueue<number> {
+  return new RetryQueue({ concurrency: 2, run: async () => {}, again: never, ...options });
+}
+
+function pause(ms = 0): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Ends when the signal does, and not before. */
+function stuck(_: number, signal: AbortSignal): Promise<void> {
+  return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+}
+
+describe("running", () => {
+  test("tasks are run in their order, after what is under way", async () => {
+    const order: (number | string)[] = [];
+    const tasks = queue({ concurrency: 1, run: async (task) => void order.push(task) });
+    for (const task of [1, 2, 3]) tasks.add(task);
+    queueMicrotask(() => order.push("microtask"));
+    process.nextTick(() => order.push("tick"));
+    await tasks.settled();
+    expect(order).toHaveLength(5);
+    expect(order.filter((one) => typeof one === "number")).toEqual([1, 2, 3]);
+    expect(order.slice(2)).toEqual([1, 2, 3]);
+  });
+
+  test("no more than the given number is run at once, and as many are", async () => {
+    let [now, most] = [0, 0];
+    const run = async () => {
+      most = Math.max(most, ++now);
+      await pause(1);
+      now--;
+    };
+    const tasks = queue({ concurrency: 3, run });
+    for (let task = 0; task < 30; task++) tasks.add(task);
+    expect(tasks.pending).toBe(30);
+    await tasks.settled();
+    expect([now, most, tasks.pending]).toEqual([0, 3, 0]);
+  });
+
+  test("an empty queue is settled at once, and one can wait more than once", async () => {
+    const tasks = queue();
+    await tasks.settled();
+    tasks.add(1);
+    await Promise.all([tasks.settled(), tasks.settled()]);
+    tasks.add(2);
+    await tasks.settled();
+    expect(tasks.pending).toBe(0);
+  });
+});
+
+describe("trying again", () => {
+  test("a task that fails is run again as often and as late as is said", async () => {
+    const tries: [task: number, attempts: number, message: string][] = [];
+    const run = async (task: number) => {
+      if (task === 1) throw new Error("no");
+    };
+    const again = (task: number, error: unknown, attempts: number) => {
+      tries.push([task, attempts, (error as Error).message]);
+      return attempts < 3 ? 20 : null;
+    };
+    const tasks = queue({ run, again });
+    const start = performance.now();
+    tasks.add(1);
+    tasks.add(2);
+    await tasks.settled();
+    expect(tries).toEqual([
+      [1, 1, "no"],
+      [1, 2, "no"],
+      [1, 3, "no"],
+    ]);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(38);
+  });
+
+  test("a task that waits for its next try keeps no other from being run", async () => {
+    const done: number[] = [];
+    const failed = new Set<number>();
+    const run = async (task: number) => {
+      if (task < 5 && !failed.has(task)) {
+        failed.add(task);
+        throw new Error("first time");
+      }
+      done.push(task);
+    };
+    const tasks = queue({ concurrency: 1, run, again: () => 50 });
+    for (let task = 0; task < 10; task++) tasks.add(task);
+    await tasks.settled();
+    expect(done).toEqual([5, 6, 7, 8, 9, 0, 1, 2, 3, 4]);
+  });
+
+  test("nothing is lost and nothing is run twice, whatever fails and however often", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(4), { maxLength: 20 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (failures, concurrency) => {
+          const runs = failures.map(() => 0);
+          const given = new Set<number>();
+          const run = async (task: number) => {
+            runs[task]!++;
+            if (runs[task]! <= failures[task]!) throw new Error("no");
+          };
+          const again = (task: number, _: unknown, attempts: number) => {
+            if (attempts < 3) return 0;
+            given.add(task);
+            return null;
+          };
+          const tasks = queue({ concurrency, run, again });
+          failures.forEach((_, task) => {
+            tasks.add(task);
+          });
+          await tasks.settled();
+          expect(runs).toEqual(failures.map((count) => Math.min(count + 1, 3)));
+          expect([...given].sort((a, b) => a - b)).toEqual(
+            failures.flatMap((count, task) => (count >= 3 ? [task] : [])),
+          );
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("draining", () => {
+  test("what is queued is run first", async () => {
+    const done: number[] = [];
+    const tasks = queue({ run: (task) => pause(1).then(() => void done.push(task)) });
+    for (let task = 0; task < 20; task++) tasks.add(task);
+    expect(await tasks.drain(5)).toEqual([]);
+    expect(done.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, task) => task));
+  });
+
+  test("what waits for another try is tried at once", async () => {
+    let runs = 0;
+    const run = async () => {
+      if (++runs === 1) throw new Error("no");
+    };
+    const tasks = queue({ run, again: () => 60_000 });
+    tasks.add(1);
+    await pause(10);
+    expect([runs, tasks.pending]).toEqual([1, 1]);
+    expect(await tasks.drain(5)).toEqual([]);
+    expect(runs).toBe(2);
+  });
+
+  test("it ends in time, gives up what is running, and tells what is left, once each", async () => {
+    let asked = 0;
+    const run = (task: number, signal: AbortSignal) =>
+      task === 3 ? Promise.reject(new Error("no")) : stuck(task, signal);
+    const again = () => {
+      asked++;
+      return 60_000;
+    };
+    const tasks = queue({ concurrency: 3, run, again });
+    for (const task of [1, 2, 3, 4, 5]) tasks.add(task);
+    await pause(10);
+    const start = performance.now();
+    const left = await tasks.drain(0.1);
+    expect(performance.now() - start).toBeLessThan(1000);
+    expect(left.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5]);
+    await pause(10);
+    // Task 3 failed by itself; what was given up is nobody's failure, and is not tried again.
+    expect(asked).toBe(1);
+    expect(tasks.pending).toBe(0);
+  });
+
+  test("an empty queue is drained at once", async () => {
+    const start = performance.now();
+    expect(await queue().drain(10)).toEqual([]);
+    expect(performance.now() - start).toBeLessThan(500);
+  });
+});

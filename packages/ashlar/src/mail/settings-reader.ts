@@ -1,0 +1,62 @@
+import { ConfigurationError, isPlainObject, suggestion } from "../support/index.ts";
+
+/** Reads the members of one configuration object, each checked, with the defaults for what is left out. */
+export class SettingsReader {
+  readonly #values: Readonly<Record<string, unknown>>;
+  readonly #where: string;
+
+  /**
+   * @param value the object; nothing counts as an empty one
+   * @param where its place for messages, such as `config/mail.ts: MAIL.smtp`
+   * @param known the names it may have
+   * @throws `E_INVALID_CONFIGURATION` where it is no object or has an unknown name
+   */
+  constructor(value: unknown, where: string, known: readonly string[]) {
+    if (value !== undefined && value !== null && !isPlainObject(value)) {
+      throw new ConfigurationError(where, "is not an object.", "Write it as { name: value }.");
+    }
+    this.#values = value ?? {};
+    this.#where = where;
+    for (const name of Object.keys(this.#values)) {
+      if (known.includes(name)) continue;
+      throw new ConfigurationError(`${where}.${name}`, "is not a known setting.", suggestion(name, known));
+    }
+  }
+
+  /** The member as it stands; `undefined` where it is left out or set to nothing. */
+  raw(name: string): unknown {
+    const value = this.#values[name];
+    return value === null || value === "" ? undefined : value;
+  }
+
+  text(name: string): string | null {
+    const value = this.raw(name) ?? null;
+    if (value === null || typeof value === "string") return value;
+    throw this.problem(name, "is not text.", 'Write it in quotes: "…".');
+  }
+
+  boolean(name: string, fallback: boolean): boolean {
+    const value = this.raw(name) ?? fallback;
+    if (typeof value === "boolean") return value;
+    throw this.problem(name, "is neither true nor false.", "Set it to true or to false.");
+  }
+
+  /** A number between two bounds, both included. */
+  number(name: string, fallback: number, [least, most]: readonly [number, number]): number {
+    const value = this.raw(name) ?? fallback;
+    if (typeof value === "number" && value >= least && value <= most) return value;
+    throw this.problem(name, `is not a number from ${least} to ${most}.`, `Leave it out for ${fallback}.`);
+  }
+
+  /** A whole number between two bounds, both included. */
+  integer(name: string, fallback: number, bounds: readonly [number, number]): number {
+    const value = this.number(name, fallback, bounds);
+    if (Number.isInteger(value)) return value;
+    throw this.problem(name, "is not a whole number.", `Leave it out for ${fallback}.`);
+  }
+
+  /** The error that says what is wrong with a member. */
+  problem(name: string, problem: string, remedy: string): ConfigurationError {
+    return new ConfigurationError(`${this.#where}.${name}`, problem, remedy);
+  }
+}

@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest";
+import type { EnvironmentName } from "../foundation/index.ts";
+import { AshlarError, ConfigurationError } from "../support/index.ts";
+import { type MailSettings, readMailSettings } from "./settings.ts";
+
+const WHERE = "config/mail.ts: MAIL";
+const COMPLETE = { from: { address: "shop@shop.example" }, smtp: { host: "smtp.shop.example" } };
+
+function read(mail: unknown, environment: EnvironmentName = "development", url: string | null = null): MailSettings {
+  return readMailSettings(mail, { environment, name: "Shop", url });
+}
+
+function problem(mail: unknown, environment: EnvironmentName = "development"): string {
+  try {
+    read(mail, environment);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.message;
+    throw error;
+  }
+  return "none";
+}
+
+describe("the transport", () => {
+  test("development has the mailbox, tests have the memory, without any configuration", () => {
+    expect(read(undefined, "development").default).toBe("mailbox");
+    expect(read(undefined, "test").default).toBe("memory");
+  });
+
+  test("production has SMTP", () => {
+    expect(read(COMPLETE, "production").default).toBe("smtp");
+  });
+
+  test.each(["development", "test"] as const)("%s can have SMTP", (environment) => {
+    expect(read({ ...COMPLETE, default: "smtp" }, environment).default).toBe("smtp");
+  });
+
+  test.each(["production", "test"] as const)("S48 in %s the mailbox cannot be on", (environment) => {
+    expect(problem({ ...COMPLETE, default: "mailbox" }, environment)).toBe(
+      `${WHERE}.default: is "mailbox", in ${environment}. The mailbox is for development alone.`,
+    );
+  });
+
+  test("S48 in production mails cannot end in memory", () => {
+    expect(problem({ ...COMPLETE, default: "memory" }, "production")).toBe(
+      `${WHERE}.default: is "memory", which sends no mail, in production. Set it to "smtp".`,
+    );
+  });
+
+  test("S48 production does not start without a server and a sender, and says everything that is missing", () => {
+    const example =
+      'Write: export const MAIL = { from: { address: "shop@shop.example" }, smtp: { host: env("SMTP_HOST"), … } }.';
+    for (const mail of [undefined, {}, { smtp: {}, from: {} }, { smtp: { host: "" }, from: { address: null } }]) {
+      expect(problem(mail, "production")).toBe(
+        `${WHERE}: does not say smtp.host and from.address, and mails are sent by SMTP here. ${example}`,
+      );
+    }
+    expect(problem({ smtp: COMPLETE.smtp }, "production")).toMatch("does not say from.address, and");
+    expect(problem({ from: COMPLETE.from }, "production")).toMatch("does not say smtp.host, and");
+  });
+
+  test("SMTP in development needs a server, not a sender", () => {
+    expect(problem({ default: "smtp" })).toMatch("does not say smtp.host, and");
+    expect(read({ default: "smtp", smtp: COMPLETE.smtp }).from.address).toBe("no-reply@localhost");
+  });
+
+  test("a name that is none comes with the near one", () => {
+    expect(problem({ default: "mailbax" })).toBe(`${WHERE}.default: is "mailbax". Did you mean "mailbox"?`);
+    expect(problem({ default: 7 })).toBe(`${WHERE}.default: is not text. Write it in quotes: "…".`);
+  });
+});
+
+describe("the sender", () => {
+  test("it is named for the application where it is not configured", () => {
+    expect(read({}).from).toEqual({ address: "no-reply@localhost", name: "Shop" });
+    expect(read({}, "development", "https://shop.example:8443").from).toEqual({
+      address: "no-reply@shop.example",
+      name: "Shop",
+    });
+    expect(read({}, "development", "http://[::1]:3000").from.address).toBe("no-reply@localhost");
+  });
+
+  test("it is what is configured", () => {
+    const from = { address: "Shop@Shop.example", name: "The shop" };
+    expect(read({ from }).from).toEqual({ address: "shop@shop.example", name: "The shop" });
+  });
+
+  test.each([
+    [{ address: "Shop <shop@shop.example>" }, "The sender is not an e-mail address."],
+    [{ address: "a@b.example", name: "Shop\r\nBcc: x@y.z" }, "The name of the sender holds a line break"],
+  ])("%j is refused", (from, message) => {
+    expect(problem({ from })).toContain(`${WHERE}.from: ${message}`);
+  });
+});
+
+describe("the server", () => {
+  test("a host is enough: port 587, and a server that does not encrypt is refused", () => {
+    expect(read(COMPLETE, "production").smtp).toEqual({
+      host: "smtp.shop.example",
+      port: 587,
+      secure: false,
+      requireTls: true,
+      user: null,
+      password: null,
+      poolSize: 5,
+      timeouts: { connectSeconds: 10, idleSeconds: 60 },
+    });
+  });
+
+  test.each([
+    [{ secure: true }, { port: 465, secure: true }],
+    [{ port: 465 }, { port: 465, secure: true }],
+    [
+      { port: 465, secure: false },
+      { port: 465, secure: false },
+    ],
+    [{ port: 25 }, { port: 25, secure: false }],
+  ])("%j is read as %j", (given, expected) => {
+    expect(read({ ...COMPLETE, smtp: { host: "smtp.shop.example", ...given } }).smtp).toMatchObject(expected);
+  });
+
+  test("encryption is not asked of a server on this machine, unless it is said", () => {
+    for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "::1"]) {
+      expect(read({ smtp: { host } }).smtp!.requireTls).toBe(false);
+      expect(read({ smtp: { host, requireTls: true } }).smtp!.requireTls).toBe(true);
+    }
+    expect(read({ smtp: { host: "127.evil.example" } }).smtp!.requireTls).toBe(true);
+    expect(read({ smtp: { host: "localhost.evil.example" } }).smtp!.requireTls).toBe(true);
+    expect(read({ smtp: { host: "relay.internal", requireTls: false } }).smtp!.requireTls).toBe(false);
+  });
+
+  test("everything is frozen", () => {
+    const settings = read({ ...COMPLETE, retry: {} });
+    for (const part of [settings, settings.from, settings.smtp, settings.smtp!.timeouts, settings.retry]) {
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+
+  test.each([
+    [{ host: 7 }, "host: is not text."],
+    [
+      { host: "smtp://shop.example" },
+      'host: is not the name of a host. Write it without scheme and port: "smtp.shop.example".',
+    ],
+    [{ host: "shop.example/x" }, "host: is not the name of a host."],
+    [{ host: "h", port: "587" }, "port: is not a number from 1 to 65535. Leave it out for 587."],
+    [{ host: "h", port: 0 }, "port: is not a number from 1 to 65535."],
+    [{ host: "h", port: 25.5 }, "port: is not a whole number."],
+    [{ host: "h", port: Number.NaN }, "port: is not a number from 1 to 65535."],
+    [{ host: "h", secure: "yes" }, "secure: is neither true nor false."],
+    [{ host: "h", requireTls: 1 }, "requireTls: is neither true nor false."],
+    [{ host: "h", user: "shop" }, "password: is not set. Set both, user and password, or none."],
+    [{ host: "h", password: "x" }, "user: is not set. Set both, user and password, or none."],
+    [{ host: "h", poolSize: 0 }, "poolSize: is not a number from 1 to 100."],
+    [{ host: "h", timeouts: { connectSeconds: 0 } }, "timeouts.connectSeconds: is not a number from 0.1 to 600."],
+    [{ host: "h", timeouts: { idleSeconds: Number.POSITIVE_INFINITY } }, "timeouts.idleSeconds: is not a number"],
+    [{ host: "h", timeouts: { idle: 3 } }, "timeouts.idle: is not a known setting."],
+    [{ hots: "h" }, 'hots: is not a known setting. Did you mean "host"'],
+    ["smtp://h", "is not an object."],
+  ])("%j is refused", (smtp, message) => {
+    expect(problem({ smtp }).replace(/^config\/mail\.ts: MAIL\.smtp[.:] ?/, "")).toContain(message);
+  });
+
+  test("a password is never part of a message", () => {
+    expect(problem({ smtp: { host: "h", password: "hunter2" } })).not.toContain("hunter2");
+    expect(problem({ smtp: { host: "h", user: "u", password: ["hunter2"] } })).not.toContain("hunter2");
+  });
+});
+
+describe("the rest", () => {
+  test("a mail is tried eight times, after two seconds first", () => {
+    expect(read({}).retry).toEqual({ attempts: 8, delaySeconds: 2 });
+    expect(read({ retry: { attempts: 1, delaySeconds: 0.5 } }).retry).toEqual({ attempts: 1, delaySeconds: 0.5 });
+  });
+
+  test.each([
+    [{ retry: { attempts: 0 } }, `${WHERE}.retry.attempts: is not a number from 1 to 100.`],
+    [{ retry: { attempts: 1.5 } }, `${WHERE}.retry.attempts: is not a whole number.`],
+    [{ retry: { delaySeconds: -1 } }, `${WHERE}.retry.delaySeconds: is not a number from 0.01 to 60.`],
+    [{ form: {} }, `${WHERE}.form: is not a known setting. Did you mean "from"?`],
+    [[], `${WHERE}: is not an object.`],
+  ])("%j is refused", (mail, message) => {
+    expect(problem(mail)).toContain(message);
+  });
+
+  test("every refusal is a configuration error of the closed registry", () => {
+    expect(() => read({ form: 1 })).toThrow(AshlarError);
+    expect(() => read({ form: 1 })).toThrow(expect.objectContaining({ code: "E_INVALID_CONFIGURATION" }));
+  });
+});

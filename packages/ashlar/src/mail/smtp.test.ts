@@ -1,0 +1,551 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import fc from "fast-check";
+import { SMTPServer, type SMTPServerOptions } from "smtp-server";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { EventProvider } from "../events/index.ts";
+import { type Application, createApplication, createLogger } from "../foundation/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { ViewProvider } from "../views/index.ts";
+import { Mailable, type MailContent, MailProvider } from "./index.ts";
+
+// Of this test alone: a key that protects nothing, and its certificate for localhost and 127.0.0.1 until 2126.
+const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgwQHEU+JiF38K5zqh
+Jfeto4+E5c0MnUR27ai3GBeqasmhRANCAAS8FvWQn7gItkAjXNg557wbswjD2IDe
+esfLTbc3nJT87XpQJ5tTnbVfSHJBHNCdte52TVuyeufCh9eyz7XtWXBf
+-----END PRIVATE KEY-----
+`;
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBnDCCAUGgAwIBAgIUNYKgGMAlcLD3G2IlE+396n5+l5YwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAwNDIwN1oYDzIxMjYxMDI4
+MDA0MjA3WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAS8FvWQn7gItkAjXNg557wbswjD2IDeesfLTbc3nJT87XpQJ5tTnbVf
+SHJBHNCdte52TVuyeufCh9eyz7XtWXBfo28wbTAdBgNVHQ4EFgQU09KhvTBzjguo
+SpT/ctQ3e8nORtQwHwYDVR0jBBgwFoAU09KhvTBzjguoSpT/ctQ3e8nORtQwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSQAwRgIhAK/8q17/yRPCAe+th0F4rAv/ieTN55CuCIi8u6VlJRGLAiEA
+vfvBda+XBm6/m8ppFPxviRilsiQgaMS+wUZD8/lwGQw=
+-----END CERTIFICATE-----
+`;
+
+interface Received {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly secure: boolean;
+  readonly user: unknown;
+  readonly source: string;
+}
+
+let root: string;
+const closing: (() => Promise<unknown>)[] = [];
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "smtp-"));
+  mkdirSync(join(root, "views"));
+  writeFileSync(join(root, "views/note.text.edge"), "{{ text }}");
+  writeFileSync(join(root, "views/note.html.edge"), "<p>{{ text }}</p>");
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+  rmSync(root, { recursive: true });
+});
+
+/** A real SMTP server that keeps what it takes. */
+async function serve(
+  options: SMTPServerOptions = {},
+  port = 0,
+): Promise<{ port: number; received: Received[]; close(): Promise<void> }> {
+  const received: Received[] = [];
+  const server = new SMTPServer({
+    key: KEY,
+    cert: CERTIFICATE,
+    authOptional: true,
+    disabledCommands: ["STARTTLS"],
+    logger: false,
+    closeTimeout: 100,
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("end", () => {
+        const { mailFrom, rcptTo } = session.envelope;
+        received.push({
+          from: mailFrom === false ? "" : mailFrom.address,
+          to: rcptTo.map(({ address }) => address),
+          secure: session.secure,
+          user: session.user ?? null,
+          source: Buffer.concat(chunks).toString(),
+        });
+        done();
+      });
+    },
+    ...options,
+  });
+  server.on("error", () => {});
+  await new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
+  const close = () => new Promise<void>((resolve) => void server.close(() => resolve()));
+  closing.push(close);
+  return { port: (server.server.address() as AddressInfo).port, received, close };
+}
+
+interface Made {
+  readonly application: Application;
+  readonly lines: string[];
+}
+
+async function make(smtp: object, more: object = {}, app: object = {}): Promise<Made> {
+  const lines: string[] = [];
+  const application = await createApplication({
+    root,
+    providers: [EventProvider, ViewProvider, MailProvider],
+    environment: { APP_ENV: "test" },
+    logger: createLogger(
+      { name: "Shop", environment: "test", log: { level: "info", requests: false } },
+      { write: (line) => void lines.push(line) },
+    ),
+    config: {
+      app: { APP: { name: "Shop", ...app } },
+      mail: {
+        MAIL: {
+          default: "smtp",
+          from: { address: "shop@shop.example", name: "Größter Shop" },
+          smtp: { host: "127.0.0.1", timeouts: { connectSeconds: 2, idleSeconds: 2 }, ...smtp },
+          retry: { attempts: 4, delaySeconds: 0.05 },
+          ...more,
+        },
+      },
+    },
+  });
+  closing.push(() => application.shutdown());
+  return { application, lines };
+}
+
+class Note extends Mailable {
+  readonly #text: string;
+  readonly #subject: string;
+
+  constructor(text = "Hello", subject = "A note") {
+    super();
+    this.#text = text;
+    this.#subject = subject;
+  }
+
+  override subject(): string {
+    return this.#subject;
+  }
+
+  override content(): MailContent {
+    return { text: "note.text", html: "note.html", data: { text: this.#text } };
+  }
+}
+
+/** The header fields of a message or a part, unfolded (RFC 5322 §2.2.3), and its body. */
+function parse(source: string): { headers: [name: string, value: string][]; body: string } {
+  const end = source.indexOf("\r\n\r\n");
+  const lines = source
+    .slice(0, end)
+    .replaceAll(/\r\n(?=[ \t])/g, "")
+    .split("\r\n");
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  return { headers, body: source.slice(end + 4) };
+}
+
+/** A header's text out of its encoded words (RFC 2047). */
+function decoded(value: string): string {
+  const joined = value.replaceAll(/\?=\s+=\?/g, "?==?");
+  const bytes = joined.replaceAll(/=\?utf-8\?([qb])\?([^?]*)\?=/gi, (_, encoding: string, text: string) => {
+    if (encoding.toLowerCase() === "b") return Buffer.from(text, "base64").toString("latin1");
+    return quotedPrintable(text.replaceAll("_", " "));
+  });
+  return bytes === joined ? value : Buffer.from(bytes, "latin1").toString();
+}
+
+function quotedPrintable(text: string): string {
+  return text
+    .replaceAll("=\r\n", "")
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
+function header(source: string, name: string): string | undefined {
+  return parse(source).headers.find(([one]) => one === name)?.[1];
+}
+
+/** The parts of a multipart body, each with its type and its decoded content. */
+function parts(source: string): [type: string, content: string][] {
+  const { headers, body } = parse(source);
+  const [, boundary] = /boundary="([^"]+)"/.exec(new Map(headers).get("content-type") ?? "") ?? [];
+  const texts = body
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .map((part) => part.replace(/^\r\n|\r\n$/g, ""));
+  return texts.map((text): [string, string] => {
+    const part = parse(text);
+    const fields = new Map(part.headers);
+    const encoding = fields.get("content-transfer-encoding");
+    const bytes =
+      encoding === "base64" ? Buffer.from(part.body, "base64") : Buffer.from(quotedPrintable(part.body), "latin1");
+    return [fields.get("content-type") ?? "", encoding === "7bit" ? part.body : bytes.toString()];
+  });
+}
+
+describe("a mail", () => {
+  test("it arrives whole: envelope, headers, both parts, in any script", async () => {
+    const { port, received } = await serve();
+    const { application } = await make({ port });
+    const text =
+      "Grüße aus Zürich 👋\n\nÜber 76 Zeichen lange Zeilen bleiben eine: äöüß äöüß äöüß äöüß äöüß äöüß äöüß.\n.\nEnde";
+    const note = new Note(
+      text,
+      "Größe 👟 in Ihrer Bestellung – ein ziemlich langer Betreff, der nicht in eine Zeile passt",
+    ).replyTo("help@shop.example", "Hilfe");
+    await application.container
+      .make("mail")
+      .send(note, { address: "Jörg@Shop.example".replace("ö", "oe"), name: "Jörg Müller" });
+    expect(received).toHaveLength(1);
+    const [{ source, ...envelope }] = received as [Received];
+    expect(envelope).toEqual({ from: "shop@shop.example", to: ["joerg@shop.example"], secure: false, user: null });
+    expect(decoded(header(source, "subject")!)).toBe(
+      "Größe 👟 in Ihrer Bestellung – ein ziemlich langer Betreff, der nicht in eine Zeile passt",
+    );
+    expect(decoded(header(source, "from")!)).toBe("Größter Shop <shop@shop.example>");
+    expect(decoded(header(source, "to")!)).toBe("Jörg Müller <joerg@shop.example>");
+    expect(header(source, "reply-to")).toBe("Hilfe <help@shop.example>");
+    expect(header(source, "message-id")).toMatch(/^<[0-9a-f-]{36}@shop\.example>$/);
+    expect(header(source, "auto-submitted")).toBe("auto-generated");
+    expect(header(source, "content-type")).toMatch(/^multipart\/alternative;/);
+    const crlf = text.replaceAll("\n", "\r\n");
+    expect(parts(source)).toEqual([
+      ["text/plain; charset=utf-8", crlf],
+      ["text/html; charset=utf-8", `<p>${crlf}</p>`],
+    ]);
+    expect(source.split("\r\n").every((line) => line.length <= 998)).toBe(true);
+  });
+
+  test("copies get it, and nobody sees the blind ones", async () => {
+    const { port, received } = await serve();
+    const { application } = await make({ port });
+    const note = new Note().to("to@shop.example").cc("cc@shop.example").bcc("blind@shop.example");
+    await application.container.make("mail").send(note);
+    expect(received[0]!.to).toEqual(["to@shop.example", "cc@shop.example", "blind@shop.example"]);
+    expect(header(received[0]!.source, "cc")).toBe("cc@shop.example");
+    expect(received[0]!.source).not.toContain("blind");
+  });
+
+  test("files go along, byte by byte", async () => {
+    const { port, received } = await serve();
+    const { application } = await make({ port });
+    const content = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+    const note = new Note()
+      .attach({ filename: "Übersicht.pdf", content })
+      .attach({ filename: "/etc/passwd", content: "a" });
+    await application.container.make("mail").send(note, "to@shop.example");
+    const { source } = received[0]!;
+    expect(header(source, "content-type")).toMatch(/^multipart\/mixed;/);
+    expect(source.replaceAll("\r\n", "")).toContain(Buffer.from(content).toString("base64"));
+    expect(source).toMatch(/application\/pdf/);
+    // A name is a name: nothing is read from the disk.
+    expect(source).not.toContain("root:");
+  });
+
+  test("a domain of any script is sent to in its ASCII form", async () => {
+    const { port, received } = await serve();
+    const { application } = await make({ port });
+    await application.container.make("mail").send(new Note(), "jane@exämple.example");
+    expect(received[0]!.to).toEqual(["jane@xn--exmple-cua.example"]);
+  });
+});
+
+describe("headers", () => {
+  test("S35 S41 whatever a user typed as name, subject or address, no header and no recipient is added", async () => {
+    const { port, received } = await serve();
+    const { application } = await make({ port });
+    const mailer = application.container.make("mail");
+    const unit = fc.constantFrom(
+      ..."aé👟<>@,;:\"'()\\= ?_\r\n\t\0",
+      "Bcc: x@evil.example",
+      "=?utf-8?Q?=0D=0ABcc:_x?=",
+      "\r\n\r\n",
+    );
+    const typed = fc.string({ unit, maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(typed, typed, typed, async (subject, name, local) => {
+        received.length = 0;
+        try {
+          await mailer.send(new Note("x", subject), { address: `a${local}@shop.example`, name });
+        } catch (error) {
+          expect(error).toBeInstanceOf(AshlarError);
+          expect(["E_INVALID_MAIL", "E_MAIL_NOT_SENT"]).toContain((error as AshlarError).code);
+          expect(received).toEqual([]);
+          return;
+        }
+        const [{ source, to }] = received as [Received];
+        expect(to).toHaveLength(1);
+        expect(to[0]).toMatch(/^[^@]+@shop\.example$/);
+        const names = parse(source).headers.map(([one]) => one);
+        expect(names.toSorted()).toEqual(
+          ["auto-submitted", "content-type", "date", "from", "message-id", "mime-version", "subject", "to"]
+            .concat(names.includes("content-transfer-encoding") ? ["content-transfer-encoding"] : [])
+            .toSorted(),
+        );
+        expect(decoded(header(source, "subject")!).trim()).toBe(subject.trim());
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe("encryption", () => {
+  test("S35 a server that does not offer it is refused where it is required, before anything is said", async () => {
+    const { port, received } = await serve({
+      authMethods: ["PLAIN"],
+      onAuth: (_, __, done) => done(null, { user: "x" }),
+    });
+    const { application } = await make({ port, requireTls: true, user: "shop", password: "hunter2" });
+    await expect(application.container.make("mail").send(new Note(), "jane@shop.example")).rejects.toMatchObject({
+      code: "E_MAIL_NOT_SENT",
+      status: 503,
+    });
+    expect(received).toEqual([]);
+  });
+
+  test("a certificate that nobody vouches for is refused", async () => {
+    for (const options of [{ disabledCommands: [] }, { secure: true }]) {
+      const { port, received } = await serve(options);
+      const { application } = await make({ port, secure: options.secure ?? false });
+      await expect(application.container.make("mail").send(new Note(), "jane@shop.example")).rejects.toMatchObject({
+        code: "E_MAIL_NOT_SENT",
+        cause: expect.objectContaining({ message: expect.stringMatching(/self-signed certificate/) }),
+      });
+      expect(received).toEqual([]);
+    }
+  });
+
+  test("with a good certificate the mail travels encrypted, and the login with it", async () => {
+    const before = getCACertificates();
+    setDefaultCACertificates([...before, CERTIFICATE]);
+    closing.push(async () => setDefaultCACertificates(before));
+    for (const options of [{ disabledCommands: [] }, { secure: true }]) {
+      const onAuth: NonNullable<SMTPServerOptions["onAuth"]> = ({ username, password }, _, done) => {
+        done(password === "hunter2" ? null : new Error("no"), { user: username ?? "" });
+      };
+      const { port, received } = await serve({ ...options, authOptional: false, onAuth });
+      const { application } = await make({
+        port,
+        secure: options.secure ?? false,
+        requireTls: true,
+        user: "shop",
+        password: "hunter2",
+      });
+      await application.container.make("mail").send(new Note(), "jane@shop.example");
+      expect(received).toMatchObject([{ to: ["jane@shop.example"], secure: true, user: "shop" }]);
+    }
+  });
+});
+
+describe("a server that does not take it", () => {
+  test("a mail that is sent at once fails at once, without the server's words for the caller", async () => {
+    const { port } = await serve({
+      onRcptTo: (_, __, done) => done(Object.assign(new Error("nobody"), { responseCode: 550 })),
+    });
+    const { application } = await make({ port });
+    await expect(application.container.make("mail").send(new Note(), "jane@shop.example")).rejects.toMatchObject({
+      code: "E_MAIL_NOT_SENT",
+      message: "The mail could not be sent; try again in a moment.",
+    });
+  });
+
+  test("a queued mail that is refused for good is not tried again, and logged without its content", async () => {
+    let tries = 0;
+    const { port } = await serve({
+      onRcptTo(_, __, done) {
+        tries++;
+        done(Object.assign(new Error("nobody"), { responseCode: 550 }));
+      },
+    });
+    const { application, lines } = await make({ port });
+    const failed: unknown[] = [];
+    application.container.make("events").on("mail.failed", (event) => void failed.push(event));
+    const mailer = application.container.make("mail");
+    mailer.queue(new Note("https://shop.example/reset?token=secret", "Your code is 123456"), "jane@shop.example");
+    await mailer.settled();
+    expect(tries).toBe(1);
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0]!)).toMatchObject({
+      level: "error",
+      mailable: "Note",
+      recipients: ["jane@shop.example"],
+      attempts: 1,
+      msg: "A mail could not be sent.",
+      reason: expect.stringContaining("550"),
+    });
+    expect(lines.join()).not.toMatch(/secret|123456/);
+    expect(failed).toEqual([
+      {
+        time: expect.any(Date),
+        mailable: "Note",
+        recipients: ["jane@shop.example"],
+        reason: expect.stringContaining("550"),
+      },
+    ]);
+  });
+
+  test("a refused login is told without what the server said, and the password is nowhere", async () => {
+    const onAuth: NonNullable<SMTPServerOptions["onAuth"]> = ({ password }, _, done) =>
+      done(new Error(`not ${password}`));
+    const { port } = await serve({
+      authOptional: false,
+      allowInsecureAuth: true,
+      disabledCommands: ["STARTTLS"],
+      onAuth,
+    });
+    const { application, lines } = await make({ port, user: "shop", password: "hunter2" });
+    const mailer = application.container.make("mail");
+    mailer.queue(new Note(), "jane@shop.example");
+    await mailer.settled();
+    expect(JSON.parse(lines[0]!).reason).toBe("The SMTP server refused the login (535): check user and password.");
+    const error = await mailer.send(new Note(), "jane@shop.example").catch((reason: unknown) => reason);
+    expect(`${lines.join()}${String(error)}${(error as Error).stack}${String((error as Error).cause)}`).not.toContain(
+      "hunter2",
+    );
+  });
+
+  test("one recipient of two that is refused keeps the other from nothing", async () => {
+    const { port, received } = await serve({
+      onRcptTo: ({ address }, _, done) =>
+        done(address.startsWith("bad") ? Object.assign(new Error("no"), { responseCode: 550 }) : null),
+    });
+    const { application, lines } = await make({ port });
+    const sent: (readonly string[])[] = [];
+    application.container.make("events").on("mail.sent", ({ recipients }) => void sent.push(recipients));
+    await application.container.make("mail").send(new Note(), ["good@shop.example", "bad@shop.example"]);
+    await application.container.make("events").settled();
+    expect(received.map(({ to }) => to)).toEqual([["good@shop.example"]]);
+    expect(JSON.parse(lines[0]!)).toMatchObject({ level: "warn", recipients: ["bad@shop.example"] });
+    expect(sent).toEqual([["good@shop.example"]]);
+  });
+
+  test("a server that is down and comes up again gets what was queued meanwhile", async () => {
+    const first = await serve();
+    await first.close();
+    const { application, lines } = await make({ port: first.port }, { retry: { attempts: 20, delaySeconds: 0.05 } });
+    const mailer = application.container.make("mail");
+    for (let number = 0; number < 5; number++) mailer.queue(new Note(`number ${number}`), "jane@shop.example");
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(lines.length).toBeGreaterThanOrEqual(5);
+    expect(JSON.parse(lines[0]!)).toMatchObject({
+      level: "warn",
+      msg: "A mail could not be sent yet.",
+      retryInSeconds: 0.05,
+    });
+    const second = await serve({}, first.port);
+    await mailer.settled();
+    expect(second.received.map(({ source }) => parts(source)[0]![1]).toSorted()).toEqual(
+      Array.from({ length: 5 }, (_, number) => `number ${number}`),
+    );
+  });
+
+  test("a server that says 'later' gets the same mail again, with the same Message-ID", async () => {
+    const ids: string[] = [];
+    const { port } = await serve({
+      onData(stream, _, done) {
+        const chunks: Buffer[] = [];
+        stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+        stream.on("end", () => {
+          ids.push(header(Buffer.concat(chunks).toString(), "message-id")!);
+          done(ids.length < 3 ? Object.assign(new Error("later"), { responseCode: 451 }) : null);
+        });
+      },
+    });
+    const { application } = await make({ port });
+    const mailer = application.container.make("mail");
+    mailer.queue(new Note(), "jane@shop.example");
+    await mailer.settled();
+    expect(ids).toHaveLength(3);
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  test("after the last attempt it is given up", async () => {
+    const { port, close } = await serve();
+    await close();
+    const { application, lines } = await make({ port });
+    const mailer = application.container.make("mail");
+    mailer.queue(new Note(), "jane@shop.example");
+    await mailer.settled();
+    expect(lines.map((line) => JSON.parse(line).level)).toEqual(["warn", "warn", "warn", "error"]);
+    expect(lines.slice(0, 3).map((line) => JSON.parse(line).retryInSeconds)).toEqual([0.05, 0.1, 0.2]);
+    expect(JSON.parse(lines[3]!)).toMatchObject({ attempts: 4, reason: expect.stringContaining("ECONNREFUSED") });
+  });
+});
+
+describe("shutting down", () => {
+  test("fifty queued mails are sent first, over no more connections than the pool has", async () => {
+    let [connections, most] = [0, 0];
+    const { port, received } = await serve({
+      onConnect(_, done) {
+        most = Math.max(most, ++connections);
+        setTimeout(done, 5);
+      },
+      onClose: () => void connections--,
+    });
+    const { application, lines } = await make({ port, poolSize: 3 });
+    const mailer = application.container.make("mail");
+    for (let number = 0; number < 50; number++) mailer.queue(new Note(`number ${number}`), "jane@shop.example");
+    await application.shutdown();
+    expect(received.map(({ source }) => parts(source)[0]![1]).toSorted()).toEqual(
+      Array.from({ length: 50 }, (_, number) => `number ${number}`).toSorted(),
+    );
+    expect(most).toBeLessThanOrEqual(3);
+    expect(lines).toEqual([]);
+  });
+
+  test("a mail that is being sent is finished", async () => {
+    const { port, received } = await serve({ onMailFrom: (_, __, done) => void setTimeout(done, 100) });
+    const { application } = await make({ port });
+    const sending = application.container.make("mail").send(new Note(), "jane@shop.example");
+    await application.shutdown();
+    await sending;
+    expect(received).toHaveLength(1);
+  });
+
+  test("it ends in time where the server does not answer, and tells what was lost, without its content", async () => {
+    const { port } = await serve({ onMailFrom: () => {} });
+    const timeouts = { connectSeconds: 60, idleSeconds: 60 };
+    const { application, lines } = await make(
+      { port, poolSize: 2, timeouts },
+      {},
+      { server: { shutdownTimeoutSeconds: 1 } },
+    );
+    const mailer = application.container.make("mail");
+    for (let number = 0; number < 5; number++) mailer.queue(new Note("secret", "secret"), `jane${number}@shop.example`);
+    const sending = mailer.send(new Note(), "joe@shop.example").catch((error: AshlarError) => error.code);
+    const start = performance.now();
+    await application.shutdown();
+    expect(performance.now() - start).toBeLessThan(1500);
+    const told = lines.map((line) => JSON.parse(line));
+    expect(told.map(({ level, msg, reason }) => [level, msg, reason])).toEqual(
+      Array(5).fill(["error", "The mail is lost.", "The application was shut down."]),
+    );
+    expect(told.flatMap(({ recipients }) => recipients).toSorted()).toEqual(
+      [0, 1, 2, 3, 4].map((number) => `jane${number}@shop.example`),
+    );
+    expect(lines.join()).not.toContain("secret");
+    expect(await sending).toBe("E_MAIL_NOT_SENT");
+  });
+
+  test("afterwards no mail is taken any more", async () => {
+    const { port } = await serve();
+    const { application } = await make({ port });
+    const mailer = application.container.make("mail");
+    await application.shutdown();
+    const refused = expect.objectContaining({ code: "E_SHUTTING_DOWN" });
+    expect(() => mailer.queue(new Note(), "jane@shop.example")).toThrow(refused);
+    await expect(mailer.send(new Note(), "jane@shop.example")).rejects.toThrow(refused);
+  });
+});

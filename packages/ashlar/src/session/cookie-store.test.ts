@@ -1,0 +1,111 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { serializeCookie } from "../http/index.ts";
+import { generateSecret, randomToken, Sealer } from "../security/index.ts";
+import { setClock } from "../support/index.ts";
+import { sessionConfiguration } from "./configuration.ts";
+import { CookieSessionStore } from "./cookie-store.ts";
+import type { SessionRecord } from "./session-store.ts";
+
+const SECRET = generateSecret();
+let time = Date.UTC(2030, 0, 1);
+
+beforeEach(() => setClock(() => time));
+afterEach(() => setClock(null));
+
+function store(session: object = {}, secret = SECRET, url: string | null = null): CookieSessionStore {
+  return new CookieSessionStore(new Sealer(secret, "session"), sessionConfiguration(session, url));
+}
+
+function record(contents = '{"d":{"a":1}}'): SessionRecord {
+  return { id: randomToken(), createdAt: time - 5000, usedAt: time, contents };
+}
+
+describe("the sealed cookie", () => {
+  test("S23 what was sealed is found, to the last character", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), (contents) => {
+        const kept = record(contents);
+        expect(store().find(store().cookieFor(kept))).toEqual(kept);
+      }),
+    );
+  });
+
+  test("S23 nothing in it can be read", () => {
+    const kept = record('{"d":{"name":"Ada Lovelace"}}');
+    const bytes = Buffer.from(store().cookieFor(kept), "base64url").toString("latin1");
+    expect(bytes).not.toContain("Ada");
+    expect(bytes).not.toContain(kept.id.slice(0, 8));
+  });
+
+  test("S23 it opens under its own name and key alone", () => {
+    const cookie = store({ cookie: "one" }).cookieFor(record());
+    expect(store({ cookie: "one" }).find(cookie)).not.toBe(null);
+    expect(store({ cookie: "two" }).find(cookie)).toBe(null);
+    expect(store({ cookie: "one" }, generateSecret()).find(cookie)).toBe(null);
+  });
+
+  test("S23 what was sealed for another purpose under the same name does not open", () => {
+    const text = `${randomToken()}.${time.toString(36)}.${time.toString(36)}.{}`;
+    expect(store().find(new Sealer(SECRET, "session").seal("session", text))).not.toBe(null);
+    expect(store().find(new Sealer(SECRET, "cookie").seal("session", text))).toBe(null);
+    expect(store().find(new Sealer(SECRET, "csrf").seal("session", text))).toBe(null);
+  });
+
+  test("S23 it opens for as long as a session may idle, and not a moment longer", () => {
+    const started = time;
+    const cookie = store({ lifetimeMinutes: 10 }).cookieFor(record());
+    time = started + 10 * 60_000 - 1;
+    expect(store({ lifetimeMinutes: 10 }).find(cookie)).not.toBe(null);
+    time = started + 10 * 60_000;
+    expect(store({ lifetimeMinutes: 10 }).find(cookie)).toBe(null);
+  });
+
+  test("S25 nothing else opens, and nothing throws", () => {
+    const cookie = store().cookieFor(record());
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.string({ unit: "binary" }), fc.base64String(), fc.string({ minLength: 4000, maxLength: 9000 })),
+        (text) => {
+          expect(store().find(text)).toBe(null);
+        },
+      ),
+    );
+    for (let place = 0; place < cookie.length; place++) {
+      const other = cookie[place] === "A" ? "B" : "A";
+      expect(store().find(cookie.slice(0, place) + other + cookie.slice(place + 1))).toBe(null);
+    }
+  });
+
+  test("what was sealed in another form is none", () => {
+    const sealer = new Sealer(SECRET, "session");
+    for (const text of ["", "{}", "a.b.c.d", `${randomToken()}.1.2`, `${randomToken()}.1.-2.{}`]) {
+      expect(store().find(sealer.seal("session", text))).toBe(null);
+    }
+  });
+});
+
+describe("room", () => {
+  test.each<[object, string | null]>([
+    [{}, null],
+    [{}, "https://shop.example"],
+    [{ sameSite: "strict", absoluteMinutes: 525_600 }, null],
+    [{ cookie: "n".repeat(64) }, null],
+  ])("S20 as much as there is room for makes a cookie of no more than 4096 bytes: %j at %s", (session, url) => {
+    const configuration = sessionConfiguration(session, url);
+    const one = store(session, SECRET, url);
+    expect(one.maxBytes).toBeGreaterThan(2700);
+    const options = {
+      maxAgeSeconds: configuration.absoluteMinutes * 60,
+      sameSite: configuration.sameSite,
+      secure: true,
+    };
+    const text = serializeCookie(configuration.cookie, one.cookieFor(record("x".repeat(one.maxBytes))), options, true);
+    expect(text.length).toBeLessThanOrEqual(4096);
+    expect(text.length).toBeGreaterThan(4080);
+  });
+
+  test("nothing is kept on the server, so that there is nothing to prune", async () => {
+    expect(await store().prune()).toBe(0);
+  });
+});

@@ -1,0 +1,72 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { generateSecret, randomToken } from "../security/index.ts";
+import { CsrfTokens } from "./csrf-tokens.ts";
+
+const SECRET = generateSecret();
+const tokens = new CsrfTokens(SECRET);
+const ID = randomToken();
+
+describe("tokens", () => {
+  test("S26 a token is that of the session it was issued for, and of no other", () => {
+    const token = tokens.issue(ID);
+    expect(tokens.matches(ID, token)).toBe(true);
+    expect(tokens.matches(randomToken(), token)).toBe(false);
+  });
+
+  test("S26 a token of another application is none", () => {
+    expect(tokens.matches(ID, new CsrfTokens(generateSecret()).issue(ID))).toBe(false);
+    expect(tokens.matches(ID, new CsrfTokens(SECRET).issue(ID))).toBe(true);
+  });
+
+  test("S26 it is masked anew each time, so that no two pages share any of it", () => {
+    const issued = Array.from({ length: 200 }, () => tokens.issue(ID));
+    expect(new Set(issued).size).toBe(200);
+    // Neither half is the same twice, nor is any one character at its place in all of them.
+    expect(new Set(issued.map((token) => token.slice(0, 40))).size).toBe(200);
+    expect(new Set(issued.map((token) => token.slice(-40))).size).toBe(200);
+    for (let place = 0; place < 86; place++)
+      expect(new Set(issued.map((token) => token[place])).size).toBeGreaterThan(1);
+    expect(issued.every((token) => tokens.matches(ID, token))).toBe(true);
+  });
+
+  test("S26 the token says nothing of the session's id", () => {
+    expect(tokens.issue(ID)).toMatch(/^[\w-]{86}$/);
+    expect(tokens.issue(ID)).not.toContain(ID.slice(0, 8));
+  });
+
+  test("S26 with any bit changed it is refused", () => {
+    const bytes = Buffer.from(tokens.issue(ID), "base64url");
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const changed = Buffer.from(bytes);
+      changed[bit >> 3]! ^= 1 << (bit & 7);
+      expect(tokens.matches(ID, changed.toString("base64url"))).toBe(false);
+    }
+  });
+
+  test("S36 anything else is refused, and nothing throws", () => {
+    const token = tokens.issue(ID);
+    const others = [
+      null,
+      undefined,
+      "",
+      7,
+      true,
+      [],
+      [token],
+      { token },
+      `${token}=`,
+      ` ${token}`,
+      `${token}\n`,
+      token.slice(1),
+      token + token,
+    ];
+    expect(others.map((other) => tokens.matches(ID, other))).toEqual(others.map(() => false));
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.anything(), fc.string({ minLength: 86, maxLength: 86, unit: "binary" })),
+        (other) => !tokens.matches(ID, other),
+      ),
+    );
+  });
+});

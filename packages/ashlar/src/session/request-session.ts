@@ -1,0 +1,184 @@
+import type { HttpContext } from "../http/index.ts";
+import { AshlarError, type Dictionary, type FieldErrors, type MaybePromise, now } from "../support/index.ts";
+import { Session, sessionNotOpen } from "./session.ts";
+import { decodeContents } from "./session-contents.ts";
+import { fittingInput, refillableInput } from "./session-input.ts";
+import type { SessionManager } from "./session-manager.ts";
+import type { SessionRecord } from "./session-store.ts";
+
+const HELD = Symbol("session of the request");
+
+type Holder = HttpContext & { [HELD]?: RequestSession };
+
+/** What JSON puts around the old input. */
+const ROOM_AROUND_INPUT = 32;
+
+/** The session of one request: opened when it is first asked for, kept when the request has been answered. */
+export class RequestSession {
+  readonly manager: SessionManager;
+  readonly #context: HttpContext;
+  /** What the browser has, as far as it was looked at: the cookie that came, or the one that this answer sets. */
+  #cookie: string | null = null;
+  #found: SessionRecord | null = null;
+  #isLoaded = false;
+  #session: Session | null = null;
+  #isClosed = false;
+  #late: Promise<void> = Promise.resolve();
+
+  constructor(context: HttpContext, manager: SessionManager) {
+    this.#context = context;
+    this.manager = manager;
+    (context as Holder)[HELD] = this;
+  }
+
+  /** Finds the session where that means waiting; otherwise it is found when it is asked for. */
+  load(): MaybePromise<void> {
+    if (!this.manager.store.isRemote) return;
+    const finding = this.#find();
+    return finding instanceof Promise ? finding.then((record) => this.#loaded(record)) : this.#loaded(finding);
+  }
+
+  /** The session; opened by this. */
+  get session(): Session {
+    if (this.#session === null) {
+      this.#session = this.#open();
+      // What was flashed for one request is used up by an error page as well.
+      this.#changed();
+    }
+    return this.#session;
+  }
+
+  /** Tells whether a token was issued for this session. It opens the session, and gives it no reason to be kept. */
+  matchesToken(token: unknown): boolean {
+    const { id, isUsed } = this.session.identity;
+    return isUsed && this.manager.tokens.matches(id, token);
+  }
+
+  /**
+   * Keeps what the next page needs to show a form again: the messages, and as much of what was typed as there is room
+   * for.
+   */
+  flashMistakes(errors: Readonly<FieldErrors>, input: Readonly<Dictionary>, summary: string): void {
+    const { session } = this;
+    const room = (): number => this.manager.store.maxBytes - Buffer.byteLength(session.encode() ?? "");
+    session.flashErrors(errors);
+    // A list of a thousand entries can be wrong in as many places.
+    if (room() < ROOM_AROUND_INPUT) session.flashErrors({ "": [summary] });
+    session.flashInput(fittingInput(refillableInput(input), room() - ROOM_AROUND_INPUT));
+  }
+
+  /**
+   * Keeps the session, where it was opened. What changes it afterwards, such as an error page with a form, keeps it
+   * again.
+   *
+   * @throws `E_SESSION` where it holds more than the driver has room for
+   */
+  close(): MaybePromise<void> {
+    this.#isClosed = true;
+    if (this.#session === null) return;
+    // What was made with the session is for nobody else who asks for the same URL (RFC 9110 §12.5.5).
+    this.#context.response.appendHeader("vary", "cookie");
+    return this.#keep(this.#session);
+  }
+
+  #find(): MaybePromise<SessionRecord | null> {
+    this.#cookie = this.#context.request.cookie(this.manager.configuration.cookie);
+    return this.#cookie === null ? null : this.manager.find(this.#cookie);
+  }
+
+  #loaded(record: SessionRecord | null): void {
+    this.#found = record;
+    this.#isLoaded = true;
+  }
+
+  #open(): Session {
+    if (!this.#isLoaded) {
+      const found = this.#find();
+      this.#loaded(found instanceof Promise ? null : found);
+    }
+    const contents = this.#found === null ? null : decodeContents(this.#found.contents);
+    const beginning = contents === null ? null : { ...this.#found!, contents };
+    return new Session(beginning, () => this.#changed());
+  }
+
+  #keep(session: Session): MaybePromise<void> {
+    const previous = this.#found;
+    const record = this.#due(session);
+    if (record === null) return session.encode() === null ? this.#forget() : undefined;
+    const saving = this.manager.store.save(record, previous);
+    if (saving instanceof Promise) return saving.then((isKept) => this.#send(record, isKept));
+    this.#send(record, saving);
+  }
+
+  /** A change that comes after the session was kept. The answer is about to leave, so that its cookie cannot wait. */
+  #changed(): void {
+    if (!this.#isClosed || this.#session === null) return;
+    const previous = this.#found;
+    try {
+      const record = this.#due(this.#session);
+      if (record !== null) this.#send(record, true);
+      const work = record === null ? this.#keep(this.#session) : this.#saveAfterOthers(record, previous);
+      if (work instanceof Promise) this.manager.track(work);
+    } catch (error) {
+      this.manager.report(error);
+    }
+  }
+
+  #saveAfterOthers(record: SessionRecord, previous: SessionRecord | null): Promise<void> {
+    this.#late = this.#late.then(async () => void (await this.manager.store.save(record, previous)));
+    return this.#late;
+  }
+
+  /** The session as it has to be kept now; `null` where nothing has to be, or what is kept will do. */
+  #due(session: Session): SessionRecord | null {
+    const contents = session.encode();
+    if (contents === null) return null;
+    const { store, refreshAfterMs } = this.manager;
+    const { id, createdAt } = session.identity;
+    const found = this.#found;
+    const usedAt = now();
+    const isKept = found?.id === id && found.contents === contents;
+    if (isKept && usedAt - found.usedAt < refreshAfterMs) return null;
+    const bytes = Buffer.byteLength(contents);
+    if (bytes <= store.maxBytes) return { id, createdAt, usedAt, contents };
+    const problem = `The session holds ${bytes} bytes, and there is room for ${store.maxBytes}.`;
+    throw new AshlarError("E_SESSION", `${problem} ${store.remedy}`);
+  }
+
+  #send(record: SessionRecord, isKept: boolean): void {
+    if (!isKept) return;
+    this.#found = record;
+    this.#cookie = this.manager.store.cookieFor(record);
+    const { cookie: name, sameSite } = this.manager.configuration;
+    const { response } = this.#context;
+    response.cookie(name, this.#cookie, { maxAgeSeconds: this.manager.secondsLeft(record), sameSite });
+    // A cache that keeps the answer would hand one visitor's session to the next.
+    response.header("cache-control", "no-store");
+  }
+
+  #forget(): MaybePromise<void> {
+    if (this.#cookie === null) return;
+    const found = this.#found;
+    this.#cookie = null;
+    this.#found = null;
+    const { cookie: name, sameSite } = this.manager.configuration;
+    this.#context.response.withoutCookie(name, { sameSite });
+    if (found !== null) return this.manager.store.remove(found);
+  }
+}
+
+/** The session of a request that goes through `SessionMiddleware`, opened or not; `null` for any other. */
+export function heldSession(context: HttpContext): RequestSession | null {
+  return (context as Holder)[HELD] ?? null;
+}
+
+/**
+ * The session of a request.
+ *
+ * @throws `E_SESSION` where the request does not go through `SessionMiddleware`
+ */
+export function requireSession(context: HttpContext): RequestSession {
+  const held = heldSession(context);
+  if (held === null) throw sessionNotOpen();
+  return held;
+}

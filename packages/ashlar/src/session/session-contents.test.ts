@@ -1,0 +1,43 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Dictionary } from "../support/index.ts";
+import { decodeContents, encodeContents } from "./session-contents.ts";
+
+const isHarmless = (text: string): boolean => !/"(__proto__|constructor|prototype)":/.test(text);
+
+const values: fc.Arbitrary<Dictionary> = fc
+  .dictionary(fc.string({ minLength: 1, unit: "binary" }), fc.jsonValue({ maxDepth: 3 }))
+  .filter((value) => isHarmless(JSON.stringify(value)));
+
+describe("contents", () => {
+  test("what was encoded is decoded", () => {
+    fc.assert(
+      fc.property(values, values, fc.boolean(), (data, flash, isIdentified) => {
+        const text = encodeContents({ data, flash, isIdentified });
+        if (text === null) return expect([data, flash, isIdentified]).toEqual([{}, {}, false]);
+        const decoded = decodeContents(text);
+        expect(JSON.stringify(decoded)).toBe(JSON.stringify({ data, flash, isIdentified }));
+        // Encoding once more gives the same text: by it, a session that did not change is known.
+        expect(encodeContents(decoded!)).toBe(text);
+      }),
+    );
+  });
+
+  test("nothing is null, and parts that are empty take no room", () => {
+    expect(encodeContents({ data: {}, flash: {}, isIdentified: false })).toBe(null);
+    expect(encodeContents({ data: {}, flash: {}, isIdentified: true })).toBe('{"i":1}');
+    expect(encodeContents({ data: { a: 1 }, flash: {}, isIdentified: false })).toBe('{"d":{"a":1}}');
+  });
+
+  test("S25 any other text is null or contents, and never an error", () => {
+    const notContents = ["", "null", "[]", "7", '"d"', '{"d":[]}', '{"d":{},"f":7}', "{", '{"d":null}'];
+    expect(notContents.map(decodeContents)).toEqual(notContents.map(() => null));
+    fc.assert(fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.json()), (text) => void decodeContents(text)));
+  });
+
+  test("S43 a key that could lead to a prototype is left out", () => {
+    const decoded = decodeContents('{"d":{"__proto__":{"isAdmin":true},"constructor":1,"a":2}}');
+    expect(Object.keys(decoded!.data)).toEqual(["a"]);
+    expect({}).not.toHaveProperty("isAdmin");
+  });
+});

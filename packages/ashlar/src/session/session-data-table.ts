@@ -1,0 +1,33 @@
+import type { Kysely } from "../database/index.ts";
+import { SESSION_DATA_TABLE } from "./database-store.ts";
+
+/**
+ * Creates the table `session_data`, which the database driver keeps sessions in; for a migration:
+ *
+ * ```ts
+ * export async function up(database: Kysely<unknown>): Promise<void> {
+ *   await createSessionDataTable(database);
+ * }
+ *
+ * export async function down(database: Kysely<unknown>): Promise<void> {
+ *   await database.schema.dropTable("session_data").execute();
+ * }
+ * ```
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a migration's Kysely may know any tables.
+export async function createSessionDataTable(database: Kysely<any>): Promise<void> {
+  // Whoever migrates has it loaded; an application that keeps sessions in cookies need not load it for this.
+  const { timestamp } = await import("../database/index.ts");
+  await database.schema
+    .createTable(SESSION_DATA_TABLE)
+    .addColumn("id", "varchar(43)", (column) => column.primaryKey())
+    .addColumn("data", "text", (column) => column.notNull())
+    .addColumn("created_at", timestamp(database), (column) => column.notNull())
+    .addColumn("last_used_at", timestamp(database), (column) => column.notNull())
+    .execute();
+  await database.schema
+    .createIndex(`${SESSION_DATA_TABLE}_last_used_at`)
+    .on(SESSION_DATA_TABLE)
+    .column("last_used_at")
+    .execute();
+}

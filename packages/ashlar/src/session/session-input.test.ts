@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { fittingInput, inputAt, refillableInput } from "./session-input.ts";
+
+describe("inputs to fill a form in with", () => {
+  test("passwords, tokens and secrets are left out, wherever they stand and however they are written", () => {
+    const input = {
+      email: "ada@example.com",
+      password: "1",
+      password_confirmation: "2",
+      newPassword: "3",
+      PASSWORD: "4",
+      api_token: "5",
+      clientSecret: "6",
+      passphrase: "7",
+      passcode: "8",
+      user: { name: "Ada", password: "9", keys: [{ secret: "10", label: "main" }] },
+    };
+    expect(refillableInput(input)).toEqual({
+      email: "ada@example.com",
+      user: { name: "Ada", keys: [{ label: "main" }] },
+    });
+  });
+
+  test("no input under such a name is ever kept, at any depth", () => {
+    const names = fc.constantFrom("password", "x_PassWord", "tokenValue", "my-secret", "a", "b");
+    const tree = fc.letrec((tie) => ({
+      node: fc.oneof(
+        { maxDepth: 5 },
+        fc.constant("kept"),
+        fc.array(tie("node"), { maxLength: 3 }),
+        fc.dictionary(names, tie("node")),
+      ),
+    })).node;
+    fc.assert(
+      fc.property(fc.dictionary(names, tree), (input) => {
+        expect(JSON.stringify(refillableInput(input))).not.toMatch(/(password|token|secret)\w*":/i);
+      }),
+    );
+  });
+
+  test("what is the framework's own, what could lead to a prototype and what JSON cannot hold is left out", () => {
+    const input: Record<string, unknown> = JSON.parse(
+      '{"__token":"x","a":{"__proto__":{"isAdmin":true},"constructor":1}}',
+    );
+    Object.assign(input, { file: new Blob([]), big: 1n, number: Number.NaN, list: [new Date(0), "b"], empty: null });
+    expect(refillableInput(input)).toEqual({ a: {}, list: [null, "b"], empty: null });
+    expect({}).not.toHaveProperty("isAdmin");
+  });
+
+  test("what is nested without end is cut off", () => {
+    const input: Record<string, unknown> = {};
+    input.self = input;
+    expect(JSON.stringify(refillableInput(input)).length).toBeLessThan(300);
+  });
+});
+
+describe("room", () => {
+  test("the short ones are kept first, and never more than there is room for", () => {
+    const input = { text: "x".repeat(1000), name: "Ada", email: "ada@example.com" };
+    expect(fittingInput(input, 100)).toEqual({ name: "Ada", email: "ada@example.com" });
+    expect(fittingInput(input, 20)).toEqual({ name: "Ada" });
+    expect(fittingInput(input, 0)).toEqual({});
+    expect(fittingInput(input, -5)).toEqual({});
+    expect(fittingInput(input, 10_000)).toEqual(input);
+  });
+
+  test("what is kept fits", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(400), (input, room) => {
+        const kept = fittingInput(input, room);
+        if (Object.keys(kept).length > 0) expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThanOrEqual(room);
+      }),
+    );
+  });
+});
+
+describe("paths", () => {
+  const input = { name: "Ada", "a.b": "whole", items: [{ name: "nut" }], empty: null };
+
+  test.each<[string, unknown]>([
+    ["name", "Ada"],
+    ["items.0.name", "nut"],
+    ["a.b", "whole"],
+    ["empty", null],
+    ["items.1.name", undefined],
+    ["items.length", undefined],
+    ["items.-1", undefined],
+    ["name.length", undefined],
+    ["empty.a", undefined],
+    ["", undefined],
+    ["toString", undefined],
+    ["constructor.name", undefined],
+    ["__proto__.toString", undefined],
+  ])("%j leads to %j", (path, expected) => {
+    expect(inputAt(input, path)).toBe(expected);
+  });
+
+  test("no input leads anywhere where there is none", () => {
+    expect([null, undefined, "text", 7].map((none) => inputAt(none, "a"))).toEqual(Array(4).fill(undefined));
+  });
+});

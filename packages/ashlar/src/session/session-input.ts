@@ -1,0 +1,71 @@
+import { type Dictionary, dictionary, isPlainObject, isPrototypeName } from "../support/index.ts";
+
+/** Names of inputs that are never kept, wherever they stand. */
+const SECRET = /password|passphrase|passcode|token|secret/i;
+const MAX_DEPTH = 16;
+
+/**
+ * The inputs that a form can be filled in with again: without passwords, tokens and secrets, by their names and at any
+ * depth, without the framework's own inputs (`__token`), and without what JSON cannot hold, such as files.
+ *
+ * Security: a name is all it goes by. A secret under another name is kept.
+ */
+export function refillableInput(input: Readonly<Dictionary>): Dictionary {
+  const result = dictionary();
+  for (const [name, value] of Object.entries(input)) {
+    if (name.startsWith("__") || !mayBeKept(name)) continue;
+    const kept = keep(value, 1);
+    if (kept !== undefined) result[name] = kept;
+  }
+  return result;
+}
+
+function mayBeKept(name: string): boolean {
+  return !SECRET.test(name) && !isPrototypeName(name);
+}
+
+function keep(value: unknown, depth: number): unknown {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
+  if (depth >= MAX_DEPTH) return undefined;
+  // A list keeps its places: what is missing in it would move the others under other names.
+  if (Array.isArray(value)) return value.map((item) => keep(item, depth + 1) ?? null);
+  if (!isPlainObject(value)) return undefined;
+  const result: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) {
+    const kept = mayBeKept(name) ? keep(member, depth + 1) : undefined;
+    if (kept !== undefined) result[name] = kept;
+  }
+  return result;
+}
+
+/** As many of the inputs as fit into so many bytes of JSON: the short ones first, since a form has more of these. */
+export function fittingInput(input: Readonly<Dictionary>, maxBytes: number): Dictionary {
+  const sized = Object.entries(input).map(([name, value]) => {
+    return { name, value, bytes: Buffer.byteLength(JSON.stringify({ [name]: value })) };
+  });
+  const result = dictionary();
+  let left = maxBytes;
+  for (const { name, value, bytes } of sized.sort((a, b) => a.bytes - b.bytes)) {
+    left -= bytes;
+    if (left < 0) break;
+    result[name] = value;
+  }
+  return result;
+}
+
+/** The value at a path of inputs: `name`, `items.0.name`; `undefined` where it leads nowhere. */
+export function inputAt(input: unknown, path: string): unknown {
+  if (hasMember(input, path)) return input[path];
+  let value = input;
+  for (const name of path.split(".")) {
+    if (!hasMember(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
+}
+
+function hasMember(value: unknown, name: string): value is Dictionary {
+  if (Array.isArray(value)) return /^\d+$/.test(name) && Object.hasOwn(value, name);
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name);
+}

@@ -1,0 +1,104 @@
+import type { Container, Logger } from "../foundation/index.ts";
+import { ConfigurationError, type MaybePromise, now } from "../support/index.ts";
+import type { SessionConfiguration } from "./configuration.ts";
+import type { CsrfTokens } from "./csrf-tokens.ts";
+import type { SessionRecord, SessionStore } from "./session-store.ts";
+
+const MINUTE_MS = 60_000;
+const MAX_REFRESH_MS = 5 * MINUTE_MS;
+const PRUNE_EVERY_MS = 60 * MINUTE_MS;
+
+/** What the sessions of an application have in common: the container's `session`. */
+export class SessionManager {
+  readonly configuration: SessionConfiguration;
+  /** @internal */
+  readonly store: SessionStore;
+  /** @internal */
+  readonly tokens: CsrfTokens;
+  /** @internal After how long a session that did not change is kept anew, so that it counts as used. */
+  readonly refreshAfterMs: number;
+  readonly #logger: Logger;
+  readonly #underway = new Set<Promise<void>>();
+  #prunedAt: number = now();
+
+  constructor(configuration: SessionConfiguration, store: SessionStore, tokens: CsrfTokens, logger: Logger) {
+    this.configuration = configuration;
+    this.store = store;
+    this.tokens = tokens;
+    this.refreshAfterMs = Math.min(MAX_REFRESH_MS, (configuration.lifetimeMinutes * MINUTE_MS) / 20);
+    this.#logger = logger;
+  }
+
+  /** @internal The session that a cookie stands for, unless it stands for none or for one that is too old. */
+  find(cookie: string): MaybePromise<SessionRecord | null> {
+    this.#pruneNowAndThen();
+    const found = this.store.find(cookie);
+    return found instanceof Promise ? found.then((record) => this.#alive(record)) : this.#alive(found);
+  }
+
+  #alive(record: SessionRecord | null): SessionRecord | null {
+    if (record === null) return null;
+    const { lifetimeMinutes, absoluteMinutes } = this.configuration;
+    const time = now();
+    const isIdle = time - record.usedAt >= lifetimeMinutes * MINUTE_MS;
+    return isIdle || time - record.createdAt >= absoluteMinutes * MINUTE_MS ? null : record;
+  }
+
+  /** @internal How long a browser is to keep the cookie, in whole seconds. */
+  secondsLeft(record: SessionRecord): number {
+    const { lifetimeMinutes, absoluteMinutes } = this.configuration;
+    const idleEnd = record.usedAt + lifetimeMinutes * MINUTE_MS;
+    const end = Math.min(idleEnd, record.createdAt + absoluteMinutes * MINUTE_MS);
+    return Math.max(1, Math.ceil((end - now()) / 1000));
+  }
+
+  /**
+   * Deletes the sessions that have ended from the database; with the cookie driver there are none.
+   *
+   * @returns how many there were
+   */
+  prune(): Promise<number> {
+    const time = now();
+    const { lifetimeMinutes, absoluteMinutes } = this.configuration;
+    this.#prunedAt = time;
+    return this.store.prune(time - lifetimeMinutes * MINUTE_MS, time - absoluteMinutes * MINUTE_MS);
+  }
+
+  #pruneNowAndThen(): void {
+    if (!this.store.isRemote || now() - this.#prunedAt < PRUNE_EVERY_MS) return;
+    this.track(this.prune());
+  }
+
+  /** @internal Work that no answer waits for; its failure is logged. */
+  track(work: Promise<unknown>): void {
+    const done = work.then(
+      () => void this.#underway.delete(done),
+      (error: unknown) => {
+        this.#underway.delete(done);
+        this.report(error);
+      },
+    );
+    this.#underway.add(done);
+  }
+
+  /** @internal Logs a failure that no answer can tell of. */
+  report(error: unknown): void {
+    this.#logger.error({ err: error }, "A session could not be kept.");
+  }
+
+  /** Waits for what no answer waits for. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#underway);
+  }
+}
+
+/**
+ * The sessions of an application, for its middleware.
+ *
+ * @throws `E_INVALID_CONFIGURATION` where it has none
+ */
+export function sessionManagerOf(container: Container): SessionManager {
+  if (container.has("session")) return container.make("session");
+  const problem = "has middleware that needs sessions, and the application has none.";
+  throw new ConfigurationError("app/kernel.ts", problem, "Add SessionProvider to PROVIDERS in config/providers.ts.");
+}

@@ -1,0 +1,87 @@
+import type { Container } from "../foundation/index.ts";
+import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import type { Router } from "../routing/index.ts";
+import type { MaybePromise } from "../support/index.ts";
+import { backToForm } from "./back-to-form.ts";
+import { heldSession, RequestSession } from "./request-session.ts";
+import { type SessionManager, sessionManagerOf } from "./session-manager.ts";
+import { prepareViews, viewHelpers } from "./view-helpers.ts";
+
+/**
+ * Gives the request its session, and keeps what changed in it, also where the handler throws. It stands first in the
+ * stack `web`.
+ *
+ * The session is opened by whoever first asks for something in it; a visitor who needs none gets no cookie. With the
+ * database driver it is read here, where the request brings its cookie.
+ *
+ * An `E_INVALID_INPUT` that a form's handler throws becomes a redirect back to the form, with the messages and what was
+ * typed flashed. Callers that want JSON get the problem document.
+ */
+export class SessionMiddleware implements Middleware {
+  readonly #manager: SessionManager;
+  readonly #router: Router;
+  readonly #hasViews: boolean;
+
+  /** @throws `E_INVALID_CONFIGURATION` in an application without sessions */
+  constructor(container: Container) {
+    this.#manager = sessionManagerOf(container);
+    this.#router = container.make("router");
+    this.#hasViews = container.has("views");
+  }
+
+  /** @throws `E_SESSION` where the session holds more than its driver has room for */
+  handle(context: HttpContext, next: Next): unknown {
+    if (heldSession(context) !== null) return next();
+    const held = new RequestSession(context, this.#manager);
+    const loading = held.load();
+    const preparing = this.#hasViews ? prepareViews() : null;
+    if (!(loading instanceof Promise) && preparing === null) return this.#run(context, held, next);
+    return Promise.all([loading, preparing]).then(() => this.#run(context, held, next));
+  }
+
+  #run(context: HttpContext, held: RequestSession, next: Next): unknown {
+    if (this.#hasViews) {
+      for (const [name, value] of Object.entries(viewHelpers(context))) context.view.share(name, value);
+    }
+    let result: unknown;
+    try {
+      result = next();
+    } catch (error) {
+      return this.#failed(context, held, error);
+    }
+    return isThenable(result) ? this.#later(context, held, result) : after(held.close(), result);
+  }
+
+  async #later(context: HttpContext, held: RequestSession, pending: PromiseLike<unknown>): Promise<unknown> {
+    let result: unknown;
+    try {
+      result = await pending;
+    } catch (error) {
+      return this.#failed(context, held, error);
+    }
+    await held.close();
+    return result;
+  }
+
+  #failed(context: HttpContext, held: RequestSession, error: unknown): unknown {
+    const answer = backToForm(context, held, error, this.#router);
+    if (answer !== null) return after(held.close(), answer);
+    let closing: MaybePromise<void>;
+    try {
+      closing = held.close();
+    } catch (second) {
+      this.#manager.report(second);
+      throw error;
+    }
+    if (!(closing instanceof Promise)) throw error;
+    return closing.catch((second: unknown) => this.#manager.report(second)).then(() => Promise.reject(error));
+  }
+}
+
+function after(work: MaybePromise<void>, result: unknown): unknown {
+  return work instanceof Promise ? work.then(() => result) : result;
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}

@@ -1,0 +1,267 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { AshlarError, setClock } from "../support/index.ts";
+import { Session } from "./index.ts";
+import { decodeContents } from "./session-contents.ts";
+
+let time = Date.UTC(2030, 0, 1);
+
+beforeEach(() => setClock(() => time));
+afterEach(() => setClock(null));
+
+/** The session as the next request finds it. */
+function next(session: Session): Session {
+  const text = session.encode();
+  const { id, createdAt } = session.identity;
+  return new Session(text === null ? null : { id, createdAt, contents: decodeContents(text)! });
+}
+
+describe("values", () => {
+  test("what is put is there, now and in later requests, until it is forgotten", () => {
+    const session = new Session(null)
+      .put("cart", { items: [1, 2] })
+      .put("visits", 3)
+      .put("nothing", null);
+    const later = next(next(session));
+    expect(later.all()).toEqual({ cart: { items: [1, 2] }, visits: 3, nothing: null });
+    expect([later.get("cart"), later.get("visits"), later.get("nothing", "-")]).toEqual([{ items: [1, 2] }, 3, null]);
+    expect([later.has("visits"), later.has("nothing"), later.has("gone")]).toEqual([true, true, false]);
+    expect([later.get("gone"), later.get("gone", 7)]).toEqual([null, 7]);
+    later.forget("visits", "nothing", "gone");
+    expect(next(later).all()).toEqual({ cart: { items: [1, 2] } });
+  });
+
+  test("what is pulled is gone", () => {
+    const session = next(new Session(null).put("a", 1));
+    expect([session.pull("a", 0), session.pull("a", 0), session.pull("a")]).toEqual([1, 0, null]);
+    expect(session.encode()).toBe(null);
+  });
+
+  test("flush forgets everything, and keeps the id", () => {
+    const session = next(
+      new Session(null)
+        .put("a", 1)
+        .flash("b", 2)
+        .flashErrors({ c: ["no"] }),
+    );
+    const { id } = session;
+    session.flash("d", 4).flush();
+    expect([session.all(), session.errors(), session.id]).toEqual([{}, {}, id]);
+  });
+
+  test("a key is a name: points in it mean nothing", () => {
+    const session = new Session(null).put("a.b", 1);
+    expect([session.get("a"), session.get("a.b")]).toEqual([null, 1]);
+  });
+
+  test("what comes out is frozen, in the same request and in later ones", () => {
+    const session = new Session(null).put("cart", { items: [1] });
+    for (const one of [session, next(session)]) {
+      const cart = one.get("cart") as { items: number[] };
+      expect(() => cart.items.push(2)).toThrow(TypeError);
+    }
+  });
+
+  test.each(["toString", "constructor", "__proto__", "prototype", "__old", "__errors"])("S43 %s is no value", (key) => {
+    const session = next(
+      new Session(null)
+        .put("a", 1)
+        .flashInput({ b: 2 })
+        .flashErrors({ c: ["d"] }),
+    );
+    expect([session.get(key), session.has(key), session.flashed(key), session.pull(key)]).toEqual([
+      null,
+      false,
+      null,
+      null,
+    ]);
+    expect(session.forget(key).keep(key).old("b")).toBe(2);
+  });
+
+  test.each(["", "__mine", "__proto__", "constructor"])("S43 nothing can be put or flashed under %j", (key) => {
+    const refused = expect.objectContaining({ code: "E_SESSION", status: 500 });
+    expect(() => new Session(null).put(key, 1)).toThrow(refused);
+    expect(() => new Session(null).flash(key, 1)).toThrow(refused);
+  });
+
+  test("a value that is refused leaves the one before", () => {
+    const session = new Session(null).put("a", 1);
+    expect(() => session.put("a", new Date())).toThrow(AshlarError);
+    expect(session.get("a")).toBe(1);
+  });
+});
+
+describe("flash", () => {
+  test("what is flashed is there for this request and the next, and no longer", () => {
+    const first = new Session(null).flash("status", "Saved.");
+    const second = next(first);
+    const third = next(second);
+    expect([first, second, third].map((one) => one.get("status"))).toEqual(["Saved.", "Saved.", null]);
+    expect([first, second, third].map((one) => one.flashed("status"))).toEqual(["Saved.", "Saved.", null]);
+    expect([first, second, third].map((one) => one.has("status"))).toEqual([true, true, false]);
+    expect(second.all()).toEqual({ status: "Saved." });
+  });
+
+  test("put and flash replace one another", () => {
+    expect(next(next(new Session(null).flash("a", 1).put("a", 2))).get("a")).toBe(2);
+    const flashed = new Session(null).put("a", 1).flash("a", 2);
+    expect([flashed.get("a"), next(next(flashed)).get("a")]).toEqual([2, null]);
+    expect(next(new Session(null).flash("a", 1)).flash("a", 2).get("a")).toBe(2);
+  });
+
+  test("reflash keeps all of it for another request, keep what it names", () => {
+    const second = next(
+      new Session(null)
+        .flash("a", 1)
+        .flash("b", 2)
+        .flashErrors({ c: ["d"] })
+        .flashInput({ e: "f" }),
+    );
+    const kept = next(second.keep("a", "gone"));
+    expect([kept.get("a"), kept.get("b"), kept.errors()]).toEqual([1, null, {}]);
+    const again = next(
+      new Session(null)
+        .flash("a", 1)
+        .flashErrors({ c: ["d"] })
+        .flashInput({ e: "f" }),
+    );
+    const all = next(again.flash("a", 5).reflash());
+    expect([all.get("a"), all.errors(), all.old("e")]).toEqual([5, { c: ["d"] }, "f"]);
+    expect(next(all).encode()).toBe(null);
+  });
+
+  test("a flashed value is no put one", () => {
+    const session = new Session(null).put("a", 1);
+    expect([session.flashed("a"), session.flashed("a", "-")]).toEqual([null, "-"]);
+  });
+});
+
+describe("forms", () => {
+  test("old input is there for the next request, by name and by path", () => {
+    const session = next(new Session(null).flashInput({ name: "Ada", items: [{ name: "nut" }], agree: false }));
+    expect(["name", "items.0.name", "agree"].map((name) => session.old(name))).toEqual(["Ada", "nut", false]);
+    expect([session.old("gone"), session.old("gone", "x")]).toEqual([null, "x"]);
+    expect([session.all(), next(session).old("name")]).toEqual([{}, null]);
+  });
+
+  test("S31 a password is never flashed", () => {
+    const text = new Session(null)
+      .flashInput({ email: "a@b.example", password: "hunter22", x: { token: "t0" } })
+      .encode();
+    expect(text).toBe('{"f":{"__old":{"email":"a@b.example","x":{}}}}');
+  });
+
+  test("errors are there for the next request, as a dictionary of one's own", () => {
+    const session = next(new Session(null).flashErrors({ email: ["is taken", "is odd"], "": ["try again"] }));
+    const errors = session.errors();
+    errors.email!.push("mine");
+    expect(session.errors()).toEqual({ email: ["is taken", "is odd"], "": ["try again"] });
+    expect(Object.getPrototypeOf(errors)).toBe(null);
+    expect(next(session).errors()).toEqual({});
+  });
+
+  test("S43 a field that could lead to a prototype has no errors", () => {
+    const errors = Object.create(null) as Record<string, string[]>;
+    Object.assign(errors, { constructor: ["x"], a: ["y"] });
+    Object.defineProperty(errors, "__proto__", { value: ["z"], enumerable: true });
+    expect(next(new Session(null).flashErrors(errors)).errors()).toEqual({ a: ["y"] });
+  });
+});
+
+describe("the id", () => {
+  test("S17 it is 256 random bits", () => {
+    const ids = Array.from({ length: 100 }, () => new Session(null).id);
+    expect(new Set(ids).size).toBe(100);
+    for (const id of ids) expect(Buffer.from(id, "base64url").length).toBe(32);
+  });
+
+  test("a session whose id nobody asked for is not kept for its sake; one whose id was given out is", () => {
+    const session = new Session(null);
+    expect(session.encode()).toBe(null);
+    const { id } = session;
+    expect(session.encode()).toBe('{"i":1}');
+    expect(next(session).id).toBe(id);
+  });
+
+  test("S18 regenerate gives another id and another beginning, and keeps the data", () => {
+    const session = next(new Session(null).put("a", 1).flash("b", 2));
+    const before = session.id;
+    time += 60_000;
+    session.regenerate();
+    expect(session.id).not.toBe(before);
+    expect(session.identity.createdAt).toBe(time);
+    expect(session.all()).toEqual({ a: 1, b: 2 });
+  });
+
+  test("S19 invalidate leaves nothing, and another id that nothing depends on", () => {
+    const session = next(new Session(null).put("a", 1).flash("b", 2));
+    const before = session.id;
+    session.flash("c", 3).invalidate();
+    expect(session.encode()).toBe(null);
+    expect(session.all()).toEqual({});
+    expect(session.id).not.toBe(before);
+  });
+
+  test("every change is told, reading is not", () => {
+    let changes = 0;
+    const session = new Session(null, () => {
+      changes += 1;
+    });
+    session.get("a");
+    session.has("a");
+    session.all();
+    session.errors();
+    session.old("a");
+    session.flashed("a");
+    expect(changes).toBe(0);
+    const actions: ((session: Session) => unknown)[] = [
+      (one) => one.put("a", 1),
+      (one) => one.flash("b", 1),
+      (one) => one.forget("a"),
+      (one) => one.pull("b"),
+      (one) => one.keep("b"),
+      (one) => one.reflash(),
+      (one) => one.flashErrors({}),
+      (one) => one.flashInput({}),
+      (one) => one.flush(),
+      (one) => one.regenerate(),
+      (one) => one.invalidate(),
+      (one) => one.id,
+    ];
+    for (const [index, action] of actions.entries()) {
+      action(session);
+      expect(changes).toBe(index + 1);
+    }
+    expect(session.id).toBe(session.id);
+    expect(changes).toBe(actions.length);
+  });
+});
+
+describe("where the visitor was heading", () => {
+  test("it is given once, and survives a new id", () => {
+    const session = next(new Session(null).intend("/orders/7?page=2").regenerate());
+    expect([session.intended("/home"), session.intended("/home"), session.intended()]).toEqual([
+      "/orders/7?page=2",
+      "/home",
+      "/",
+    ]);
+  });
+
+  test.each([
+    "//evil.example",
+    "/\\evil.example",
+    "\\\\evil.example",
+    "https://evil.example/",
+    "https:evil.example",
+    "/%09/evil.example",
+    "/%5cevil.example",
+    "@evil.example",
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "/a\r\nset-cookie: x=y",
+    `/${"a".repeat(4096)}`,
+  ])("S29 %j leads to the fallback, however it got there", (path) => {
+    const intended = new Session(null).intend(path);
+    expect([intended.encode(), intended.intended("/home")]).toEqual([null, "/home"]);
+    expect(new Session(null).put("url.intended", path).intended("/home")).toBe("/home");
+  });
+});

@@ -1,0 +1,253 @@
+import { redirectTarget } from "../http/index.ts";
+import { randomToken } from "../security/index.ts";
+import { AshlarError, type Dictionary, dictionary, type FieldErrors, isPrototypeName, now } from "../support/index.ts";
+import { encodeContents, type SessionContents } from "./session-contents.ts";
+import { inputAt, refillableInput } from "./session-input.ts";
+import { checkKey, isOwnKey, toSessionValue } from "./session-value.ts";
+
+const OLD_INPUT = "__old";
+const ERRORS = "__errors";
+const INTENDED = "url.intended";
+
+/** What a session is made of that was there before. */
+export interface SessionBeginning {
+  readonly id: string;
+  /** When it got its id, in milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly contents: SessionContents;
+}
+
+/**
+ * What is remembered of a visitor from one request to the next: `context.session`.
+ *
+ * Keys are names, whatever they hold: `"cart.items"` is one key, not a path. Values are what JSON can hold; what is put
+ * in is copied, and what comes out is frozen, so that a change is made with {@link put} and nowhere else.
+ *
+ * Security: who is logged in is the guard's business, not the session's. A user's id in here proves nothing once the
+ * user has logged out elsewhere.
+ */
+export class Session {
+  readonly #onChange: () => void;
+  #id: string;
+  #createdAt: number;
+  #isIdentified: boolean;
+  #data: Dictionary;
+  /** What the request before this one flashed. */
+  #flash: Dictionary;
+  /** What this request flashes for the next one. */
+  #next: Dictionary = dictionary();
+
+  /**
+   * @param beginning what there was before; `null` for a new session
+   * @param onChange is called after each change
+   */
+  constructor(beginning: SessionBeginning | null, onChange: () => void = () => {}) {
+    this.#onChange = onChange;
+    this.#id = beginning?.id ?? randomToken();
+    this.#createdAt = beginning?.createdAt ?? now();
+    this.#isIdentified = beginning?.contents.isIdentified ?? false;
+    this.#data = beginning?.contents.data ?? dictionary();
+    this.#flash = beginning?.contents.flash ?? dictionary();
+  }
+
+  /**
+   * Identifies the session: 256 random bits, new after {@link regenerate} and {@link invalidate}. A session whose id was
+   * asked for is kept, even with nothing in it.
+   *
+   * Security: with the database driver this is what the cookie carries. Never print it; store its digest.
+   */
+  get id(): string {
+    if (!this.#isIdentified) {
+      this.#isIdentified = true;
+      this.#onChange();
+    }
+    return this.#id;
+  }
+
+  /**
+   * The value under a key, be it put or flashed.
+   *
+   * @param fallback what to give where there is none; `null` where left out
+   */
+  get(key: string, fallback: unknown = null): unknown {
+    return isOwnKey(key) ? fallback : valueIn(key, fallback, this.#data, this.#next, this.#flash);
+  }
+
+  /** Tells whether there is a value under a key, be it `null`. */
+  has(key: string): boolean {
+    return !isOwnKey(key) && (key in this.#data || key in this.#next || key in this.#flash);
+  }
+
+  /**
+   * Keeps a value, in place of any under the key.
+   *
+   * @throws `E_SESSION` for a key that begins with `__` or could lead to a prototype, and for what JSON cannot hold
+   */
+  put(key: string, value: unknown): this {
+    checkKey(key);
+    const kept = toSessionValue(key, value);
+    this.#remove(key);
+    this.#data[key] = kept;
+    this.#onChange();
+    return this;
+  }
+
+  /** The value under a key, which is forgotten. */
+  pull(key: string, fallback: unknown = null): unknown {
+    const value = this.get(key, fallback);
+    this.forget(key);
+    return value;
+  }
+
+  /** Forgets the values under keys. */
+  forget(...keys: readonly string[]): this {
+    for (const key of keys) if (!isOwnKey(key)) this.#remove(key);
+    this.#onChange();
+    return this;
+  }
+
+  /** Forgets everything, what was flashed included. The id stays. */
+  flush(): this {
+    this.#data = dictionary();
+    this.#flash = dictionary();
+    this.#next = dictionary();
+    this.#onChange();
+    return this;
+  }
+
+  /** All values by key, put and flashed, as a new dictionary; without errors and old input. */
+  all(): Dictionary {
+    const all = Object.assign(dictionary(), this.#flash, this.#next, this.#data);
+    for (const key of Object.keys(all)) if (isOwnKey(key)) delete all[key];
+    return all;
+  }
+
+  /**
+   * Keeps a value for the rest of this request and the next one that opens the session.
+   *
+   * @throws `E_SESSION` as {@link put}
+   */
+  flash(key: string, value: unknown): this {
+    checkKey(key);
+    return this.#flashFor(key, toSessionValue(key, value));
+  }
+
+  /** The flashed value under a key. */
+  flashed(key: string, fallback: unknown = null): unknown {
+    return isOwnKey(key) ? fallback : valueIn(key, fallback, this.#next, this.#flash);
+  }
+
+  /** Keeps everything that was flashed before, errors and old input included, for one more request. */
+  reflash(): this {
+    this.#next = Object.assign(dictionary(), this.#flash, this.#next);
+    this.#onChange();
+    return this;
+  }
+
+  /** Keeps what was flashed before under keys for one more request. */
+  keep(...keys: readonly string[]): this {
+    for (const key of keys) {
+      if (!isOwnKey(key) && key in this.#flash && !(key in this.#next)) this.#next[key] = this.#flash[key];
+    }
+    this.#onChange();
+    return this;
+  }
+
+  /**
+   * Keeps a form's inputs for the next page, which fills them in again with {@link old}. Inputs that are called
+   * something with password, passphrase, passcode, token or secret are left out, wherever they stand.
+   */
+  flashInput(input: Readonly<Dictionary>): this {
+    return this.#flashFor(OLD_INPUT, toSessionValue("old input", refillableInput(input)));
+  }
+
+  /**
+   * What was typed into a form that came back.
+   *
+   * @param name the input's, or a path: `items.0.name`
+   */
+  old(name: string, fallback: unknown = null): unknown {
+    return inputAt(valueIn(OLD_INPUT, null, this.#next, this.#flash), name) ?? fallback;
+  }
+
+  /** Keeps messages by field for the next page, which shows them with {@link errors}. */
+  flashErrors(errors: Readonly<FieldErrors>): this {
+    const kept = Object.entries(errors).filter(([field]) => !isPrototypeName(field));
+    return this.#flashFor(ERRORS, toSessionValue("errors", Object.fromEntries(kept)));
+  }
+
+  /** The messages by field of a form that came back, as a new dictionary. Those of the whole form stand under `""`. */
+  errors(): FieldErrors {
+    const errors: FieldErrors = dictionary<string[]>();
+    const flashed = valueIn(ERRORS, {}, this.#next, this.#flash) as Readonly<Record<string, readonly string[]>>;
+    for (const [field, messages] of Object.entries(flashed)) errors[field] = [...messages];
+    return errors;
+  }
+
+  /** Gives the session a new id, and with it new CSRF tokens; those of pages that are open no longer count. */
+  regenerate(): this {
+    this.#id = randomToken();
+    this.#createdAt = now();
+    this.#onChange();
+    return this;
+  }
+
+  /** Forgets everything and gives the session a new id. */
+  invalidate(): this {
+    this.#isIdentified = false;
+    this.#id = randomToken();
+    this.#createdAt = now();
+    return this.flush();
+  }
+
+  /** Remembers where the visitor was heading, for {@link intended}. What is no path of the application is ignored. */
+  intend(path: string): this {
+    const target = redirectTarget(path, "");
+    return target === "" ? this : this.put(INTENDED, target);
+  }
+
+  /**
+   * Where the visitor was heading, which is forgotten.
+   *
+   * @param fallback where to go otherwise; the application's own, and not checked
+   */
+  intended(fallback = "/"): string {
+    return redirectTarget(this.pull(INTENDED), fallback);
+  }
+
+  /** @internal What has to be kept of it, as text; `null` where nothing has. */
+  encode(): string | null {
+    return encodeContents({ data: this.#data, flash: this.#next, isIdentified: this.#isIdentified });
+  }
+
+  /** @internal The id, whether or not anything depends on it, and when it was given. */
+  get identity(): { readonly id: string; readonly createdAt: number; readonly isUsed: boolean } {
+    return { id: this.#id, createdAt: this.#createdAt, isUsed: this.#isIdentified };
+  }
+
+  #flashFor(key: string, value: unknown): this {
+    this.#remove(key);
+    this.#next[key] = value;
+    this.#onChange();
+    return this;
+  }
+
+  #remove(key: string): void {
+    delete this.#data[key];
+    delete this.#flash[key];
+    delete this.#next[key];
+  }
+}
+
+function valueIn(key: string, fallback: unknown, ...places: readonly Dictionary[]): unknown {
+  for (const place of places) if (key in place) return place[key];
+  return fallback;
+}
+
+/** The error of asking for a session where none is open. */
+export function sessionNotOpen(): AshlarError {
+  return new AshlarError(
+    "E_SESSION",
+    "There is no session here: the route does not go through SessionMiddleware, or not yet. Put SessionMiddleware first in the stack, in routeMiddleware of app/kernel.ts.",
+  );
+}

@@ -1,0 +1,85 @@
+import type { Container } from "../foundation/index.ts";
+import type { HttpContext, HttpRequest, Middleware, Next, RouteInfo } from "../http/index.ts";
+import type { CompiledRoute } from "../routing/index.ts";
+import { AshlarError, ConfigurationError, suggestion } from "../support/index.ts";
+import { CSRF_INPUT } from "./csrf-field.ts";
+import { comesFromElsewhere } from "./request-origin.ts";
+import { requireSession } from "./request-session.ts";
+import { isSafeMethod } from "./safe-methods.ts";
+import { sessionManagerOf } from "./session-manager.ts";
+
+const HEADER = "x-csrf-token";
+
+/**
+ * Lets a request that could change something through only where a page of the application made it: with the token that
+ * the page was given for this session, in the input `__token` or the header `X-CSRF-TOKEN`. It comes after
+ * `SessionMiddleware`.
+ *
+ * What other programs call, such as webhooks, is exempt by the route's name, or by its pattern as it is written:
+ *
+ * ```ts
+ * class VerifyToken extends VerifyCsrfToken {
+ *   protected override readonly except = ["payments.webhook", "/hooks/@provider"];
+ * }
+ * ```
+ *
+ * Security: a route that is exempt has to know its caller by something that no browser sends by itself.
+ */
+export class VerifyCsrfToken implements Middleware {
+  /** The routes that need no token, by their names or their patterns, prefixes included. */
+  protected readonly except: readonly string[] = [];
+  readonly #routes: readonly CompiledRoute[];
+  #exempt: ReadonlySet<RouteInfo> | null = null;
+
+  /** @throws `E_INVALID_CONFIGURATION` in an application without sessions */
+  constructor(container: Container) {
+    sessionManagerOf(container);
+    this.#routes = container.make("router").routes;
+  }
+
+  /**
+   * @throws `E_CSRF` where another site's page made the request, or the token is missing or not the session's;
+   * `E_SESSION` where no `SessionMiddleware` comes first
+   */
+  handle(context: HttpContext, next: Next): unknown {
+    const { request, services } = context;
+    if (isSafeMethod(request.raw.method)) return next();
+    const route = request.route();
+    if (route !== null && this.#exemptRoutes().has(route)) return next();
+    const held = requireSession(context);
+    if (comesFromElsewhere(request, services.appUrl)) {
+      throw refusal("The request came from another site.", "Open the page on this site and send it from there.");
+    }
+    if (!held.matchesToken(presentedToken(request))) {
+      const advice = "Go back, reload the page, and send it again. If that does not help, allow cookies for this site.";
+      throw refusal("The page has expired.", advice);
+    }
+    return next();
+  }
+
+  /** @throws `E_INVALID_CONFIGURATION` where `except` names a route that there is not */
+  checkArguments(): void {
+    this.#exemptRoutes();
+  }
+
+  #exemptRoutes(): ReadonlySet<RouteInfo> {
+    this.#exempt ??= new Set(this.except.flatMap((name) => this.#routesCalled(name)));
+    return this.#exempt;
+  }
+
+  #routesCalled(name: string): CompiledRoute[] {
+    const found = this.#routes.filter((route) => route.name === name || route.pattern === name);
+    if (found.length > 0) return found;
+    const known = this.#routes.flatMap((route) => [route.pattern, ...(route.name === null ? [] : [route.name])]);
+    const problem = `${JSON.stringify(name)} is neither the name nor the pattern of a route.`;
+    throw new ConfigurationError(`${this.constructor.name}.except`, problem, suggestion(name, new Set(known)));
+  }
+}
+
+function presentedToken(request: HttpRequest): unknown {
+  return request.input(CSRF_INPUT) ?? request.header(HEADER);
+}
+
+function refusal(reason: string, advice: string): AshlarError {
+  return new AshlarError("E_CSRF", `${reason} Nothing was changed. ${advice}`);
+}

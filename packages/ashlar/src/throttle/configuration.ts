@@ -1,0 +1,120 @@
+import { ConfigurationError, isPlainObject, suggestion } from "../support/index.ts";
+import { DEFAULT_LIMITS } from "./default-limits.ts";
+import type { ThrottlePart } from "./settings.ts";
+
+/** One bucket of a limit, validated. */
+export interface Bucket {
+  /** Unique among all buckets, and what the headers call it: `login`, `login-address`. */
+  readonly name: string;
+  readonly by: readonly ThrottlePart[];
+  readonly attempts: number;
+  readonly windowSeconds: number;
+}
+
+/** A named limit, validated. */
+export interface Limit {
+  readonly name: string;
+  /** The input that names the account; `null` where none does. */
+  readonly account: string | null;
+  /** As configured, the main one first. */
+  readonly buckets: readonly Bucket[];
+}
+
+/** `THROTTLE` of the configuration, validated. */
+export interface ThrottleConfiguration {
+  readonly store: "memory";
+  readonly limits: ReadonlyMap<string, Limit>;
+}
+
+const WHERE = "config/throttle.ts: THROTTLE";
+const PARTS: readonly ThrottlePart[] = ["account", "address"];
+const STORES = ["memory"];
+const MAX_ATTEMPTS = 1_000_000;
+/** A day. Longer ones lock people out rather than slow attackers down. */
+const MAX_WINDOW_SECONDS = 86_400;
+/** What a route can name after `throttle:`, and a header between quotes. */
+const LIMIT_NAME = /^[A-Za-z][\w.-]*$/;
+const BUCKET_EXAMPLE = '{ by: ["address"], attempts: 60, windowSeconds: 60 }';
+
+/**
+ * Validates the section `throttle` of the configuration. Limits it leaves out have their defaults.
+ *
+ * @param section what `config/throttle.ts` exports; `null` where there is no such file
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function throttleConfiguration(section: Readonly<Record<string, unknown>> | null): ThrottleConfiguration {
+  if (section !== null && section.THROTTLE === undefined) {
+    throw new ConfigurationError(WHERE, "it is missing.", "Write export const THROTTLE = { limits: { … } };");
+  }
+  const settings = object(section === null ? {} : section.THROTTLE, WHERE, ["store", "limits"]);
+  const own = object(settings.limits ?? {}, `${WHERE}.limits`, null);
+  const limits = new Map<string, Limit>();
+  const taken = new Set<string>();
+  for (const [name, value] of Object.entries({ ...DEFAULT_LIMITS, ...own }))
+    limits.set(name, limit(name, value, taken));
+  return Object.freeze({ store: store(settings.store), limits });
+}
+
+function store(value: unknown): "memory" {
+  if (value === undefined || value === "memory") return "memory";
+  throw new ConfigurationError(`${WHERE}.store`, "no such store is known.", suggestion(String(value), STORES));
+}
+
+function limit(name: string, value: unknown, taken: Set<string>): Limit {
+  const where = `${WHERE}.limits.${name}`;
+  if (!LIMIT_NAME.test(name)) {
+    throw new ConfigurationError(
+      where,
+      "is not a name for a limit.",
+      "Use letters, digits, dots, dashes, underscores.",
+    );
+  }
+  const settings = object(value, where, ["account", "buckets"]);
+  const { account = null, buckets } = settings;
+  if (account !== null && (typeof account !== "string" || account === "")) {
+    throw new ConfigurationError(`${where}.account`, "it is not the name of an input.", 'Write account: "email".');
+  }
+  if (!Array.isArray(buckets) || buckets.length === 0) {
+    throw new ConfigurationError(`${where}.buckets`, "it is not a list of buckets.", `Write [${BUCKET_EXAMPLE}].`);
+  }
+  const checked = buckets.map((one, index) => bucket(name, one, `${where}.buckets[${index}]`, index === 0, taken));
+  return Object.freeze({ name, account, buckets: Object.freeze(checked) });
+}
+
+function bucket(limitName: string, value: unknown, where: string, isMain: boolean, taken: Set<string>): Bucket {
+  const settings = object(value, where, ["by", "attempts", "windowSeconds"]);
+  const by = parts(settings.by, `${where}.by`);
+  const attempts = whole(settings.attempts, `${where}.attempts`, MAX_ATTEMPTS);
+  const windowSeconds = whole(settings.windowSeconds, `${where}.windowSeconds`, MAX_WINDOW_SECONDS);
+  const short = isMain ? limitName : `${limitName}-${by.join("-")}`;
+  const name = taken.has(short) ? `${short}-${windowSeconds}` : short;
+  if (taken.has(name)) {
+    const problem = `its counts would be those of another bucket, for both are called "${name}".`;
+    throw new ConfigurationError(where, problem, "Leave one of them out, or call the limit something else.");
+  }
+  taken.add(name);
+  return Object.freeze({ name, by, attempts, windowSeconds });
+}
+
+function parts(value: unknown, where: string): readonly ThrottlePart[] {
+  const isList = Array.isArray(value) && value.length > 0 && value.every((part) => PARTS.includes(part));
+  if (isList && new Set(value).size === value.length)
+    return Object.freeze(PARTS.filter((part) => value.includes(part)));
+  const remedy = 'Write ["account", "address"], ["address"] or ["account"].';
+  throw new ConfigurationError(where, "it does not say what is counted by.", remedy);
+}
+
+function whole(value: unknown, where: string, most: number): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= most) return value as number;
+  throw new ConfigurationError(where, `it is not a whole number from 1 to ${most}.`, `An example: ${BUCKET_EXAMPLE}`);
+}
+
+function object(value: unknown, where: string, known: readonly string[] | null): Readonly<Record<string, unknown>> {
+  if (!isPlainObject(value))
+    throw new ConfigurationError(where, "it is not an object.", "Write it as { name: value }.");
+  for (const name of known === null ? [] : Object.keys(value)) {
+    if (known!.includes(name)) continue;
+    throw new ConfigurationError(`${where}.${name}`, "it is not a known setting.", suggestion(name, known!));
+  }
+  return value as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,20 @@
+/** Somebody used up the attempts of a limit. It is told once in a window, at the first attempt that is refused. */
+export interface LockoutEvent {
+  /** When it happened. */
+  readonly time: Date;
+  /** The client's address as the socket, or a trusted proxy, gives it; `null` where there is no socket. */
+  readonly address: string | null;
+  /** The name of the limit, such as `login`. */
+  readonly limit: string;
+  /**
+   * The account of the attempt, as `accountDigest` gives it; `null` where it named none. The identifier itself is not
+   * told: people type passwords where an address belongs, and of some limits it is a token.
+   */
+  readonly account: string | null;
+}
+
+declare module "../events/event-map.ts" {
+  interface EventMap {
+    "auth.lockout": LockoutEvent;
+  }
+}

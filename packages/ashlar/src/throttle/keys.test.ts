@@ -1,0 +1,181 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { accountDigest, addressBlock, throttleKey } from "./keys.ts";
+
+const ipv4 = fc.ipV4();
+/** Eight groups of 16 bits; beginning in 2000::/3, so that none of them stands for an IPv4 address. */
+const groups = fc.tuple(
+  fc.integer({ min: 0x2000, max: 0x3fff }),
+  ...Array.from({ length: 7 }, () => fc.integer({ min: 0, max: 0xffff })),
+);
+const written = (parts: readonly number[]) => parts.map((part) => part.toString(16)).join(":");
+
+describe("the block of an address", () => {
+  test.each([
+    ["203.0.113.7", "203.0.113.7"],
+    ["::ffff:203.0.113.7", "203.0.113.7"],
+    ["::FFFF:cb00:7107", "203.0.113.7"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:DB8:0001:0002::", "2001:db8:1:2::/64"],
+    ["2001:db8::1", "2001:db8:0:0::/64"],
+    ["fe80::1%eth0", "fe80:0:0:0::/64"],
+    ["::1", "0:0:0:0::/64"],
+    [null, "unknown"],
+    ["", "unknown"],
+    ["/run/app.sock", "unknown"],
+    ["1.2.3", "unknown"],
+  ])("S33 of %j is %s", (address, block) => {
+    expect(addressBlock(address)).toBe(block);
+  });
+
+  test("S33 two IPv4 addresses never share one, and an IPv4-mapped address is its IPv4 address", () => {
+    fc.assert(
+      fc.property(ipv4, ipv4, (a, b) => {
+        expect(addressBlock(a) === addressBlock(b)).toBe(a === b);
+        expect(addressBlock(`::ffff:${a}`)).toBe(addressBlock(a));
+      }),
+    );
+  });
+
+  test("S33 two IPv6 addresses share one exactly where their first 64 bits are the same", () => {
+    const pair = fc.tuple(groups, groups, fc.integer({ min: 0, max: 8 })).map(([a, b, shared]) => {
+      return [a, [...a.slice(0, shared), ...b.slice(shared)]] as const;
+    });
+    fc.assert(
+      fc.property(pair, ([a, b]) => {
+        const isSameNetwork = a.slice(0, 4).every((part, index) => part === b[index]);
+        expect(addressBlock(written(a)) === addressBlock(written(b))).toBe(isSameNetwork);
+      }),
+    );
+  });
+
+  test("S33 no IPv6 address shares one with an IPv4 address, and nothing that is no address with either", () => {
+    fc.assert(
+      fc.property(ipv4, groups, fc.string(), (four, six, text) => {
+        const blocks = [addressBlock(four), addressBlock(written(six)), addressBlock(`${text}!`)];
+        expect(new Set(blocks).size).toBe(3);
+        expect(blocks[2]).toBe("unknown");
+      }),
+    );
+  });
+});
+
+describe("the digest of an account", () => {
+  test("is 43 characters, in which the identifier is not", () => {
+    expect(accountDigest("ann@example.com")).toMatch(/^[\w-]{43}$/);
+    expect(accountDigest("ann@example.com")).not.toBe(accountDigest("bob@example.com"));
+  });
+
+  test.each([
+    ["in capitals", "ANN@Example.COM"],
+    ["with spaces around it", "  ann@example.com "],
+    ["with other white space around it", "\tann@example.com\n"],
+    ["in wide letters", "ａｎｎ@example.com"],
+    ["with an accent", "ánn@example.com"],
+    ["with an accent as a character of its own", "a\u0301nn@example.com"],
+    ["with an invisible character in it", "a\u200bnn@example.com"],
+    ["with a control character in it", "ann\u0000@example.com"],
+  ])("S33 is the same for an address %s", (_, spelling) => {
+    expect(accountDigest(spelling)).toBe(accountDigest("ann@example.com"));
+  });
+
+  test("S33 is the same for a user name in either case", () => {
+    expect(accountDigest("Ann Smith")).toBe(accountDigest("ann smith"));
+    expect(accountDigest("İpek")).toBe(accountDigest("ipek"));
+  });
+
+  test("S33 does not change where an address is normalised before", () => {
+    fc.assert(
+      fc.property(fc.emailAddress(), (address) => {
+        expect(accountDigest(address.toUpperCase())).toBe(accountDigest(address));
+      }),
+    );
+  });
+
+  test.each([
+    [null],
+    [undefined],
+    [7],
+    [true],
+    [["ann@example.com"]],
+    [{ email: "ann@example.com" }],
+    [""],
+    ["  "],
+    ["\u200b"],
+  ])("S36 of %j there is none", (identifier) => {
+    expect(accountDigest(identifier)).toBeNull();
+  });
+
+  test("of any text it is 43 characters or none, and never throws", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        expect(accountDigest(text) ?? "-".repeat(43)).toMatch(/^[\w-]{43}$/);
+      }),
+    );
+  });
+
+  test("what no account can be as long as is cut, and so costs nothing", () => {
+    const long = "\ufdfa".repeat(1_000_000);
+    const start = performance.now();
+    expect(accountDigest(long)).toBe(accountDigest(`${long.slice(0, 1024)}x`));
+    expect(performance.now() - start).toBeLessThan(100);
+  });
+});
+
+describe("the key of a bucket", () => {
+  const ann = { account: "ann@example.com", address: "203.0.113.7" };
+  const bob = { account: "bob@example.com", address: "203.0.113.7" };
+  const annElsewhere = { account: "ann@example.com", address: "203.0.113.8" };
+
+  test("is a digest, whatever it is made of", () => {
+    for (const by of [["account"], ["address"], ["account", "address"]] as const) {
+      for (const keys of [ann, {}, { account: "x".repeat(100_000), address: null }]) {
+        expect(throttleKey(by, keys)).toMatch(/^[\w-]{43}$/);
+      }
+    }
+  });
+
+  test("S33 by account and address tells accounts and addresses apart", () => {
+    const by = ["account", "address"] as const;
+    expect(new Set([ann, bob, annElsewhere].map((keys) => throttleKey(by, keys))).size).toBe(3);
+  });
+
+  test("S33 by address alone tells addresses apart, whatever the account", () => {
+    expect(throttleKey(["address"], ann)).toBe(throttleKey(["address"], bob));
+    expect(throttleKey(["address"], ann)).not.toBe(throttleKey(["address"], annElsewhere));
+  });
+
+  test("by account alone tells accounts apart, whatever the address", () => {
+    expect(throttleKey(["account"], ann)).toBe(throttleKey(["account"], annElsewhere));
+    expect(throttleKey(["account"], ann)).not.toBe(throttleKey(["account"], bob));
+  });
+
+  test("S33 where there is no account, the address takes its place: one bucket for each, however it is left out", () => {
+    for (const by of [["account"], ["account", "address"]] as const) {
+      const none = throttleKey(by, { address: "203.0.113.7" });
+      expect(throttleKey(by, { account: null, address: "203.0.113.7" })).toBe(none);
+      expect(throttleKey(by, { account: " ", address: "203.0.113.7" })).toBe(none);
+      expect(throttleKey(by, { address: "203.0.113.8" })).not.toBe(none);
+      expect(throttleKey(by, ann)).not.toBe(none);
+    }
+  });
+
+  test("S33 all whose address is not known share one", () => {
+    for (const by of [["address"], ["account", "address"]] as const) {
+      const unknown = throttleKey(by, { account: "ann@example.com", address: null });
+      expect(throttleKey(by, { account: "ann@example.com" })).toBe(unknown);
+      expect(throttleKey(by, { account: "ann@example.com", address: "nowhere" })).toBe(unknown);
+      expect(throttleKey(by, ann)).not.toBe(unknown);
+    }
+  });
+
+  test("no account can be called so that its key is another's", () => {
+    fc.assert(
+      fc.property(fc.string(), ipv4, ipv4, (text, a, b) => {
+        const by = ["account", "address"] as const;
+        const forged = throttleKey(by, { account: `${text} ${a}`, address: b });
+        expect(forged).not.toBe(throttleKey(by, { account: text, address: a }));
+      }),
+    );
+  });
+});

@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import { setClock } from "../support/index.ts";
+import type { Bucket } from "./configuration.ts";
+import { MemoryStore } from "./memory-store.ts";
+
+function bucket(windowSeconds: number, name = "login"): Bucket {
+  return { name, by: ["address"], attempts: 5, windowSeconds };
+}
+
+const START = 1_700_000_000_000;
+
+function travel(seconds: number): void {
+  setClock(() => START + seconds * 1000);
+}
+
+afterEach(() => setClock(null));
+
+describe("counting", () => {
+  test("adds up by key, and tells how long the window still lasts", async () => {
+    travel(0);
+    const counter = new MemoryStore().counter(bucket(60));
+    expect(await counter.add("a", 1)).toEqual({ attempts: 1, resetInMs: 60_000 });
+    travel(20);
+    expect(await counter.add("a", 3)).toEqual({ attempts: 4, resetInMs: 40_000 });
+    expect(await counter.add("b", 1)).toEqual({ attempts: 1, resetInMs: 60_000 });
+    expect(await counter.get("a")).toEqual({ attempts: 4, resetInMs: 40_000 });
+  });
+
+  test("asking counts nothing, and of what was never counted there is nothing", async () => {
+    const store = new MemoryStore();
+    const counter = store.counter(bucket(60));
+    expect(await counter.get("a")).toBeNull();
+    expect(store.size).toBe(0);
+  });
+
+  test("two buckets share nothing", async () => {
+    const store = new MemoryStore();
+    const [one, other] = [store.counter(bucket(60, "one")), store.counter(bucket(60, "other"))];
+    await one.add("a", 1);
+    expect(await other.get("a")).toBeNull();
+  });
+
+  test("deleting begins anew", async () => {
+    const store = new MemoryStore();
+    const counter = store.counter(bucket(60));
+    await counter.add("a", 4);
+    await counter.delete("a");
+    await counter.delete("never there");
+    expect([await counter.get("a"), store.size]).toEqual([null, 0]);
+    expect((await counter.add("a", 1)).attempts).toBe(1);
+  });
+
+  test("S33 of many at once no two get the same count", async () => {
+    const counter = new MemoryStore().counter(bucket(60));
+    const counts = await Promise.all(Array.from({ length: 500 }, () => counter.add("a", 1)));
+    expect(counts.map(({ attempts }) => attempts).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 500 }, (_, index) => index + 1),
+    );
+  });
+});
+
+describe("the window", () => {
+  test("S33 ends a fixed time after the first attempt, however many follow", async () => {
+    const counter = new MemoryStore().counter(bucket(60));
+    for (let second = 0; second < 60; second += 5) {
+      travel(second);
+      await counter.add("a", 100);
+    }
+    travel(59.999);
+    expect(await counter.get("a")).toEqual({ attempts: 1200, resetInMs: 1 });
+    travel(60);
+    expect(await counter.get("a")).toBeNull();
+    expect(await counter.add("a", 1)).toEqual({ attempts: 1, resetInMs: 60_000 });
+  });
+
+  test("S33 does not outlast its length where the clock is put back", async () => {
+    const counter = new MemoryStore().counter(bucket(60));
+    travel(100_000);
+    await counter.add("a", 5);
+    travel(0);
+    expect(await counter.get("a")).toBeNull();
+    expect(await counter.add("a", 1)).toEqual({ attempts: 1, resetInMs: 60_000 });
+  });
+
+  test("ends by the system's clock where nobody travels", async () => {
+    const counter = new MemoryStore().counter(bucket(1));
+    await counter.add("a", 5);
+    await sleep(1020);
+    expect((await counter.add("a", 1)).attempts).toBe(1);
+  });
+
+  test("lasts while the framework's clock stands still, whatever the system's says", async () => {
+    travel(0);
+    const counter = new MemoryStore().counter(bucket(1));
+    await counter.add("a", 5);
+    await sleep(1020);
+    expect(await counter.add("a", 1)).toEqual({ attempts: 6, resetInMs: 1000 });
+  });
+
+  test("keys whose window has ended are let go when others come", async () => {
+    const store = new MemoryStore();
+    const counter = store.counter(bucket(60));
+    travel(0);
+    for (let key = 0; key < 50; key++) await counter.add(`early ${key}`, 1);
+    travel(30);
+    for (let key = 0; key < 50; key++) await counter.add(`late ${key}`, 1);
+    expect(store.size).toBe(100);
+    travel(60);
+    await counter.add("latest", 1);
+    expect(store.size).toBe(51);
+  });
+});
+
+describe("memory", () => {
+  test("S33 a flood of different keys exceeds no bound, and of them the newest are kept", async () => {
+    const store = new MemoryStore(1000);
+    const counter = store.counter(bucket(60));
+    for (let key = 0; key < 20_000; key++) await counter.add(`key ${key}`, 1);
+    expect(store.size).toBe(1000);
+    expect(await counter.get("key 18999")).toBeNull();
+    expect((await counter.get("key 19000"))?.attempts).toBe(1);
+    expect((await counter.get("key 19999"))?.attempts).toBe(1);
+  });
+
+  test("S33 a flood of one bucket costs the others nothing", async () => {
+    const store = new MemoryStore(1000);
+    const [victim, flooded] = [store.counter(bucket(900, "victim")), store.counter(bucket(60, "flooded"))];
+    for (let key = 0; key < 100; key++) await victim.add(`key ${key}`, 5);
+    for (let key = 0; key < 5000; key++) await flooded.add(`key ${key}`, 1);
+    expect(store.size).toBe(1000);
+    const kept = await Promise.all(Array.from({ length: 100 }, (_, key) => victim.get(`key ${key}`)));
+    expect(kept.map((count) => count?.attempts)).toEqual(Array.from({ length: 100 }, () => 5));
+  });
+
+  test("a key that is there already takes no room from another", async () => {
+    const store = new MemoryStore(2);
+    const counter = store.counter(bucket(60));
+    await counter.add("a", 1);
+    await counter.add("b", 1);
+    for (let again = 0; again < 10; again++) await counter.add("b", 1);
+    expect([(await counter.get("a"))?.attempts, (await counter.get("b"))?.attempts]).toEqual([1, 11]);
+  });
+
+  test("closing lets go of everything, and counting afterwards begins anew", async () => {
+    const store = new MemoryStore();
+    const counter = store.counter(bucket(60));
+    await counter.add("a", 5);
+    store.close();
+    expect(store.size).toBe(0);
+    expect((await counter.add("a", 1)).attempts).toBe(1);
+  });
+
+  test("S50 no timer keeps the process alive", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+    const before = timers();
+    const counter = new MemoryStore().counter(bucket(86_400));
+    for (let key = 0; key < 20; key++) await counter.add(`key ${key}`, 1);
+    expect(timers()).toBe(before);
+  });
+});

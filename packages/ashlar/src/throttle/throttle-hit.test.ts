@@ -1,0 +1,242 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { makeContext, makeLoadedContext } from "../../test/support/http-context.ts";
+import { Events } from "../events/index.ts";
+import type { HttpContext } from "../http/index.ts";
+import { AshlarError, setClock } from "../support/index.ts";
+import { throttleConfiguration } from "./configuration.ts";
+import type { LockoutEvent } from "./events.ts";
+import { accountDigest } from "./keys.ts";
+import { MemoryStore } from "./memory-store.ts";
+import type { ThrottleResult } from "./result.ts";
+import type { LimitSettings } from "./settings.ts";
+import { Throttle } from "./throttle.ts";
+
+const PAIR = { by: ["account", "address"], attempts: 5, windowSeconds: 60 } as const;
+const ADDRESS = { by: ["address"], attempts: 20, windowSeconds: 600 } as const;
+const ACCOUNT = { by: ["account"], attempts: 8, windowSeconds: 3600 } as const;
+const LOGIN: LimitSettings = { account: "email", buckets: [PAIR, ADDRESS] };
+
+const ann = { account: "ann@example.com", address: "203.0.113.7" };
+
+function create(limits: Readonly<Record<string, LimitSettings>> = { login: LOGIN }) {
+  const events = new Events({ error: () => {} });
+  const lockouts: LockoutEvent[] = [];
+  events.on("auth.lockout", (event) => lockouts.push(event));
+  const store = new MemoryStore();
+  const throttle = new Throttle(throttleConfiguration({ THROTTLE: { limits } }), store, () => events);
+  return { throttle, store, lockouts, events };
+}
+
+/** What a result says, without the buckets. */
+function outcome({ allowed, limit, remaining, resetInSeconds }: ThrottleResult): unknown[] {
+  return [allowed, limit, remaining, resetInSeconds];
+}
+
+/** Takes as many attempts as there are, and gives how many passed. */
+async function passing(attempts: number, attempt: (index: number) => Promise<unknown>): Promise<number> {
+  const results = await Promise.allSettled(Array.from({ length: attempts }, (_, index) => attempt(index)));
+  return results.filter(({ status, ...rest }) => {
+    if (status === "rejected") expect(rest).toMatchObject({ reason: { code: "E_TOO_MANY_REQUESTS" } });
+    return status === "fulfilled" && (rest as { value?: ThrottleResult }).value?.allowed;
+  }).length;
+}
+
+/** A login form that was sent. */
+function login(email: unknown, ip: string | null = "203.0.113.7"): Promise<HttpContext> {
+  return makeLoadedContext({
+    url: "http://localhost/login",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email, password: "wrong" }),
+    ...(ip === null ? {} : { ip }),
+  });
+}
+
+/** The error that a hit is refused with. */
+async function refusal(hit: Promise<unknown>): Promise<AshlarError> {
+  const error = await hit.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(AshlarError);
+  return error as AshlarError;
+}
+
+const START = 1_700_000_000_000;
+const travel = (seconds: number) => setClock(() => START + seconds * 1000);
+
+afterEach(() => setClock(null));
+
+describe("hit", () => {
+  test("S33 lets 5 pass, then answers 429 with Retry-After", async () => {
+    travel(0);
+    const { throttle } = create();
+    const contexts = await Promise.all(Array.from({ length: 5 }, () => login("ann@example.com")));
+    for (const context of contexts) expect((await throttle.hit(context, "login")).allowed).toBe(true);
+    travel(18.2);
+    const error = await refusal(throttle.hit(await login("ann@example.com"), "login"));
+    expect({ ...error, message: error.message }).toEqual({
+      name: "AshlarError",
+      code: "E_TOO_MANY_REQUESTS",
+      status: 429,
+      headers: { "Retry-After": "42" },
+      extensions: {},
+      message: "Too many attempts. Try again in 42 seconds.",
+    });
+    travel(59.5);
+    const last = await refusal(throttle.hit(await login("ann@example.com"), "login"));
+    expect([last.message, last.headers]).toEqual(["Too many attempts. Try again in 1 second.", { "Retry-After": "1" }]);
+  });
+
+  test("S33 of 200 requests at once exactly 5 pass, and one lockout is told", async () => {
+    const { throttle, lockouts, events } = create({ login: { account: "email", buckets: [PAIR] } });
+    const contexts = await Promise.all(Array.from({ length: 200 }, () => login("ann@example.com")));
+    expect(await passing(200, (index) => throttle.hit(contexts[index]!, "login"))).toBe(5);
+    await events.settled();
+    expect(lockouts).toHaveLength(1);
+  });
+
+  test("the account is the input that the limit names, in any spelling", async () => {
+    const { throttle } = create();
+    for (const email of [
+      "ann@example.com",
+      "ANN@example.com",
+      "Ann@Example.com ",
+      "ánn@example.com",
+      "ann@example.com",
+    ]) {
+      await throttle.hit(await login(email), "login");
+    }
+    await refusal(throttle.hit(await login("ann@example.com"), "login"));
+    expect((await throttle.hit(await login("bob@example.com"), "login")).allowed).toBe(true);
+  });
+
+  test("S36 an account that is no text counts as none, and takes nobody else's attempts", async () => {
+    const { throttle } = create();
+    const values = [["ann@example.com"], { a: "ann@example.com" }, 7, null, true, [], "", undefined];
+    const contexts = await Promise.all(values.map((email) => login(email)));
+    expect(await passing(values.length, (index) => throttle.hit(contexts[index]!, "login"))).toBe(5);
+    expect(outcome(await throttle.peek("login", ann)).slice(0, 3)).toEqual([true, 5, 5]);
+    expect((await throttle.hit(await login(null, "203.0.113.8"), "login")).allowed).toBe(true);
+  });
+
+  test("S36 the account can be given; anything but text is none", async () => {
+    const { throttle } = create();
+    const hit = async (account: unknown) => throttle.hit(await login("ann@example.com"), "login", { account });
+    await hit("bob@example.com");
+    for (const account of [null, ["ann@example.com"], 7, {}]) await hit(account);
+    const left = async (account: string | null) => (await throttle.peek("login", { ...ann, account })).remaining;
+    expect([await left("bob@example.com"), await left(null), await left("ann@example.com")]).toEqual([4, 1, 5]);
+  });
+
+  test("S42 a body that cannot be parsed is an attempt like any other", async () => {
+    const { throttle } = create();
+    const broken = () => {
+      return makeLoadedContext({
+        headers: { "content-type": "application/json" },
+        body: '{"email":',
+        ip: "203.0.113.7",
+      });
+    };
+    const contexts = await Promise.all(Array.from({ length: 20 }, broken));
+    expect(await passing(20, (index) => throttle.hit(contexts[index]!, "login"))).toBe(5);
+  });
+
+  test("S33 S44 what a header says of the address changes nothing", async () => {
+    const { throttle } = create();
+    const attempt = (index: number) => {
+      const headers = {
+        "x-forwarded-for": `8.8.8.${index}`,
+        "client-ip": `8.8.4.${index}`,
+        forwarded: `for=1.1.1.${index}`,
+      };
+      const context = makeContext({ ip: "203.0.113.7", headers });
+      context.request.clientAddress = `8.8.8.${index}`;
+      return throttle.hit(context, "login", { account: "ann@example.com" });
+    };
+    expect(await passing(50, attempt)).toBe(5);
+  });
+
+  test("S33 requests without a socket share one bucket", async () => {
+    const { throttle } = create();
+    const contexts = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => login(`user${index}@example.com`, null)),
+    );
+    expect(await passing(50, (index) => throttle.hit(contexts[index]!, "login"))).toBe(20);
+  });
+
+  test("a lockout is told at the first refusal of each window, with time, address, limit and the account's digest", async () => {
+    const { throttle, lockouts, events } = create();
+    for (const second of [0, 1, 59, 60, 61]) {
+      travel(second);
+      for (let attempt = 0; attempt < 4; attempt++) {
+        await throttle.hit(await login("ann@example.com"), "login").catch(() => null);
+      }
+    }
+    await events.settled();
+    const common = { address: "203.0.113.7", limit: "login", account: accountDigest("ann@example.com") };
+    expect(lockouts).toEqual([
+      { ...common, time: new Date(START + 1000) },
+      { ...common, time: new Date(START + 61_000) },
+    ]);
+    expect(JSON.stringify(lockouts)).not.toContain("ann@");
+  });
+
+  test("S47 a lockout tells no secret that was taken for an account", async () => {
+    const { throttle, lockouts, events } = create({ renew: { account: "token", buckets: [PAIR] } });
+    const context = await makeLoadedContext({
+      body: "token=s3cret-t0ken",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    });
+    for (let attempt = 0; attempt < 6; attempt++) await throttle.hit(context, "renew").catch(() => null);
+    await events.settled();
+    expect(lockouts).toEqual([
+      { time: expect.any(Date), address: null, limit: "renew", account: accountDigest("s3cret-t0ken") },
+    ]);
+    expect(JSON.stringify(lockouts)).not.toContain("s3cret");
+  });
+
+  test("a listener that fails, or takes its time, changes nothing about the answer", async () => {
+    const { throttle, events } = create();
+    events.on("auth.lockout", () => {
+      throw new Error("The pager is broken.");
+    });
+    events.on("auth.lockout", () => new Promise(() => {}));
+    await throttle.consume("login", ann, 5);
+    expect((await refusal(throttle.hit(await login("ann@example.com"), "login"))).status).toBe(429);
+  });
+
+  test("without events it refuses all the same", async () => {
+    const throttle = new Throttle(
+      throttleConfiguration({ THROTTLE: { limits: { login: LOGIN } } }),
+      new MemoryStore(),
+      () => null,
+    );
+    await throttle.consume("login", ann, 5);
+    expect((await refusal(throttle.hit(await login("ann@example.com"), "login"))).status).toBe(429);
+  });
+});
+
+describe("clear", () => {
+  test("forgets what was counted for the request's account", async () => {
+    const { throttle } = create();
+    for (let round = 0; round < 3; round++) {
+      for (let attempt = 0; attempt < 5; attempt++) await throttle.hit(await login("ann@example.com"), "login");
+      await throttle.clear(await login("Ann@example.com"), "login");
+    }
+    expect((await throttle.peek("login", { ...ann, account: "bob@example.com" })).buckets[0]).toMatchObject({
+      bucket: { name: "login-address" },
+      remaining: 5,
+    });
+  });
+
+  test("the account can be given", async () => {
+    const { throttle } = create({ resend: { buckets: [PAIR] } });
+    const context = makeContext({ ip: "203.0.113.7" });
+    for (let attempt = 0; attempt < 5; attempt++) await throttle.hit(context, "resend", { account: "7" });
+    await throttle.clear(context, "resend");
+    expect((await throttle.peek("resend", { account: "7", address: "203.0.113.7" })).allowed).toBe(false);
+    await throttle.clear(context, "resend", { account: "7" });
+    expect((await throttle.peek("resend", { account: "7", address: "203.0.113.7" })).allowed).toBe(true);
+  });
+});
+

@@ -1,0 +1,242 @@
+import { describe, expect, test } from "vitest";
+import { EventProvider } from "../events/index.ts";
+import {
+  type Application,
+  type ApplicationOptions,
+  createApplication,
+  HttpKernel,
+  type RouteMiddleware,
+} from "../foundation/index.ts";
+import { IpMiddleware } from "../http/index.ts";
+import { Route } from "../routing/index.ts";
+import type { LockoutEvent } from "./events.ts";
+import { Throttle, ThrottleMiddleware, ThrottleProvider, type ThrottleSettings } from "./index.ts";
+
+class Kernel extends HttpKernel {
+  override routeMiddleware: RouteMiddleware = { web: [], api: [], throttle: [ThrottleMiddleware] };
+}
+
+class BehindProxy extends IpMiddleware {
+  static override trustedProxies = ["10.0.0.0/8"];
+}
+
+class ProxiedKernel extends Kernel {
+  override httpMiddleware = [BehindProxy];
+}
+
+const THROTTLE = {
+  limits: {
+    login: {
+      account: "email",
+      buckets: [
+        { by: ["account", "address"], attempts: 3, windowSeconds: 60 },
+        { by: ["address"], attempts: 6, windowSeconds: 60 },
+      ],
+    },
+  },
+} satisfies ThrottleSettings;
+
+function create(options: ApplicationOptions = {}): Promise<Application> {
+  return createApplication({
+    kernel: Kernel,
+    providers: [EventProvider, ThrottleProvider],
+    environment: { APP_ENV: "test" },
+    config: { throttle: { THROTTLE } },
+    routes: [
+      Route.post("/login", () => "welcome").middleware("throttle:login"),
+      Route.get("/", ({ throttle }) => String(throttle instanceof Throttle)),
+    ],
+    ...options,
+  });
+}
+
+interface Attempt {
+  readonly path?: string;
+  readonly email?: unknown;
+  readonly ip?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+async function post(application: Application, attempt: Attempt = {}): Promise<Response> {
+  const { path = "/login", email = "ann@example.com", ip = "203.0.113.7", headers = {} } = attempt;
+  const request = new Request(`http://localhost${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify({ email }),
+  });
+  Object.defineProperty(request, "ip", { value: ip });
+  return application.fetch(request);
+}
+
+async function statuses(application: Application, attempts: readonly Attempt[]): Promise<number[]> {
+  const found: number[] = [];
+  for (const attempt of attempts) found.push((await post(application, attempt)).status);
+  return found;
+}
+
+describe("ThrottleMiddleware", () => {
+  test("S33 answers 429 with Retry-After, as a problem where JSON is wanted", async () => {
+    const application = await create();
+    expect(await statuses(application, [{}, {}, {}])).toEqual([200, 200, 200]);
+    const refused = await post(application, { headers: { accept: "application/json" } });
+    const seconds = Number(refused.headers.get("retry-after"));
+    expect([seconds > 55 && seconds <= 60, refused.status]).toEqual([true, 429]);
+    expect(refused.headers.get("content-type")).toBe("application/problem+json");
+    expect(await refused.json()).toMatchObject({
+      status: 429,
+      code: "E_TOO_MANY_REQUESTS",
+      detail: `Too many attempts. Try again in ${seconds} seconds.`,
+    });
+  });
+
+  test("S33 answers 429 with Retry-After as a page otherwise", async () => {
+    const application = await create();
+    await statuses(application, [{}, {}, {}]);
+    const refused = await post(application, { headers: { accept: "text/html" } });
+    expect([refused.status, refused.headers.has("retry-after")]).toEqual([429, true]);
+    expect(refused.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(await refused.text()).toContain("Too many attempts.");
+  });
+
+  test("the headers are on every answer, the refusal included", async () => {
+    const application = await create();
+    const answers = [];
+    for (let attempt = 0; attempt < 4; attempt++) answers.push(await post(application));
+    expect(answers.map(({ headers }) => headers.get("ratelimit")?.replaceAll(/t=\d+/g, "t"))).toEqual([
+      '"login-address";r=5;t, "login";r=2;t',
+      '"login-address";r=4;t, "login";r=1;t',
+      '"login-address";r=3;t, "login";r=0;t',
+      '"login-address";r=2;t, "login";r=0;t',
+    ]);
+    for (const { headers } of answers) {
+      expect(headers.get("ratelimit-policy")).toBe('"login-address";q=6;w=60, "login";q=3;w=60');
+    }
+  });
+
+  test("S33 by address alone: accounts in turn", async () => {
+    const application = await create();
+    const attempts = Array.from({ length: 8 }, (_, index) => ({ email: `user${index}@example.com` }));
+    expect(await statuses(application, attempts)).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
+    expect(await statuses(application, [{ ip: "203.0.113.8" }])).toEqual([200]);
+  });
+
+  test("S30 S33 no other way to write the path has attempts of its own", async () => {
+    const application = await create();
+    await statuses(application, [{}, {}, {}]);
+    const paths = [
+      "/login",
+      "/login/",
+      "//login",
+      "/LOGIN",
+      "/%6cogin",
+      "/login?x=1",
+      "/./login",
+      "/x/../login",
+      "/login%2f",
+    ];
+    for (const path of paths) {
+      const { status } = await post(application, { path });
+      expect([404, 429], path).toContain(status);
+    }
+    expect((await post(application, { path: "/login/" })).status).toBe(429);
+    expect((await post(application, { path: "/login?email=bob@example.com" })).status).toBe(429);
+  });
+
+  test("S33 what X-Forwarded-For says counts from trusted proxies only", async () => {
+    const forwarded = (address: string) => ({ "x-forwarded-for": address });
+    const application = await create({ kernel: ProxiedKernel });
+    const stranger = Array.from({ length: 4 }, (_, index) => ({ headers: forwarded(`8.8.8.${index}`) }));
+    expect(await statuses(application, stranger)).toEqual([200, 200, 200, 429]);
+    const proxied = Array.from({ length: 4 }, (_, index) => ({ ip: "10.0.0.1", headers: forwarded(`8.8.8.${index}`) }));
+    expect(await statuses(application, proxied)).toEqual([200, 200, 200, 200]);
+    const one = Array.from({ length: 4 }, () => ({ ip: "10.0.0.1", headers: forwarded("9.9.9.9") }));
+    expect(await statuses(application, one)).toEqual([200, 200, 200, 429]);
+  });
+
+  test("S33 of 200 requests at once exactly 3 are answered, and one lockout is told", async () => {
+    const login = { ...THROTTLE.limits.login, buckets: [THROTTLE.limits.login.buckets[0]] };
+    const application = await create({ config: { throttle: { THROTTLE: { limits: { login } } } } });
+    const lockouts: LockoutEvent[] = [];
+    application.container.make("events").on("auth.lockout", (event) => lockouts.push(event));
+    const answers = await Promise.all(Array.from({ length: 200 }, () => post(application)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(197);
+    await application.container.make("events").settled();
+    expect(lockouts.map(({ limit, address }) => ({ limit, address }))).toEqual([
+      { limit: "login", address: "203.0.113.7" },
+    ]);
+  });
+
+  test("a request that it refuses never reaches the handler", async () => {
+    let reached = 0;
+    const routes = [Route.post("/login", () => String(++reached)).middleware("throttle:login")];
+    const application = await create({ routes });
+    await statuses(
+      application,
+      Array.from({ length: 10 }, () => ({})),
+    );
+    expect(reached).toBe(3);
+  });
+
+  test.each([
+    ["throttle:logn", 'no limit is called "logn". Did you mean "login"?'],
+    ["throttle", "This middleware takes the name of one limit, as in throttle:login."],
+    ["throttle:", "This middleware takes the name of one limit, as in throttle:login."],
+    ["throttle:login,api", "This middleware takes the name of one limit, as in throttle:login."],
+  ])("%s ends the boot", async (use, message) => {
+    const routes = [Route.get("/", () => "").middleware(use)];
+    await expect(create({ routes })).rejects.toThrow(message);
+  });
+
+  test("without its provider the boot ends, with what is missing", async () => {
+    await expect(create({ providers: [] })).rejects.toThrow('Nothing is bound to "throttle".');
+  });
+});
+
+describe("ThrottleProvider", () => {
+  test("one service for the application, its handlers and its middleware", async () => {
+    const application = await create();
+    const throttle = application.container.make("throttle");
+    expect(throttle).toBeInstanceOf(Throttle);
+    expect(await (await application.fetch(new Request("http://localhost/"))).text()).toBe("true");
+    await statuses(application, [{}, {}, {}]);
+    expect((await throttle.peek("login", { account: "ann@example.com", address: "203.0.113.7" })).allowed).toBe(false);
+    await throttle.reset("login", { account: "ann@example.com", address: "203.0.113.7" });
+    expect(await statuses(application, [{}])).toEqual([200]);
+  });
+
+  test("without configuration the default limits are there", async () => {
+    const application = await create({ config: {} });
+    expect(
+      await statuses(
+        application,
+        Array.from({ length: 6 }, () => ({})),
+      ),
+    ).toEqual([200, 200, 200, 200, 200, 429]);
+  });
+
+  test("without events it throttles all the same", async () => {
+    const application = await create({ providers: [ThrottleProvider] });
+    expect(await statuses(application, [{}, {}, {}, {}])).toEqual([200, 200, 200, 429]);
+  });
+
+  test("two applications count apart", async () => {
+    const [one, other] = [await create(), await create()];
+    expect(await statuses(one, [{}, {}, {}, {}])).toEqual([200, 200, 200, 429]);
+    expect(await statuses(other, [{}])).toEqual([200]);
+  });
+
+  test("a configuration that cannot work ends the boot", async () => {
+    await expect(create({ config: { throttle: { THROTTLE: { limits: { login: {} } } } } })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+    });
+  });
+
+  test("an application that has shut down keeps no count", async () => {
+    const application = await create();
+    await statuses(application, [{}, {}, {}]);
+    await application.shutdown();
+    const keys = { account: "ann@example.com", address: "203.0.113.7" };
+    expect((await application.container.make("throttle").peek("login", keys)).remaining).toBe(3);
+  });
+});

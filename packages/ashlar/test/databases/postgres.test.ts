@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Database, Model, sql } from "../../src/database/index.ts";
+import { onPostgres, postgres, type TestDatabase } from "../support/services.ts";
+
+await onPostgres("PostgreSQL alone", () => {
+  let own: TestDatabase;
+  let database: Database;
+
+  beforeAll(async () => {
+    own = await postgres.open({ poolSize: 3, statementTimeoutMs: 2000 });
+    database = own.database;
+  });
+  afterAll(() => own.drop());
+
+  const rows = async (text: string): Promise<unknown[]> => (await sql.raw(text).execute(database.kysely)).rows;
+  const killOthers = () =>
+    rows(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+    );
+
+  test("there are never more connections than the pool's size", async () => {
+    const pids = await Promise.all(
+      Array.from(
+        { length: 30 },
+        async () => ((await rows("select pg_backend_pid() as pid"))[0] as { pid: number }).pid,
+      ),
+    );
+    expect(new Set(pids).size).toBeLessThanOrEqual(3);
+    const [{ n }] = (await rows("select count(*) as n from pg_stat_activity where datname = current_database()")) as [
+      { n: number },
+    ];
+    expect(n).toBeLessThanOrEqual(3);
+  });
+
+  test("connections that the server ends while they are idle are replaced, and end nothing here", async () => {
+    await Promise.all(Array.from({ length: 3 }, () => rows("select pg_sleep(0.02)")));
+    expect((await killOthers()).length).toBeGreaterThan(0);
+    await sleep(50);
+    const answers = await Promise.all(Array.from({ length: 9 }, () => rows("select 1 as one")));
+    expect(answers).toEqual(Array(9).fill([{ one: 1 }]));
+  });
+
+  test("a connection that is lost inside a transaction is an error, and the next transaction works", async () => {
+    await rows("create table kept (n integer)");
+    const attempt = database.transaction(async () => {
+      await rows("insert into kept values (1)");
+      const [{ pid }] = (await rows("select pg_backend_pid() as pid")) as [{ pid: number }];
+      const other = new Database({ default: "main", main: own.configuration }, "/");
+      await sql.raw(`select pg_terminate_backend(${pid})`).execute(other.kysely);
+      await other.close();
+      // Long enough for the news to arrive while nothing runs on the connection.
+      await sleep(100);
+      await rows("insert into kept values (2)");
+    });
+    await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE" });
+    await database.transaction(() => rows("insert into kept values (3)"));
+    expect(await rows("select n from kept")).toEqual([{ n: 3 }]);
+  });
+
+  test("a statement that takes too long is broken off, and the connection goes on", async () => {
+    await expect(rows("select pg_sleep(10)")).rejects.toMatchObject({ code: "E_DATABASE", databaseCode: "57014" });
+    expect(await rows("select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("types arrive as what they are", async () => {
+    const [row] = await rows(`select
+      timestamptz '2026-07-01 12:00:00.123+02' as moment,
+      timestamp '2026-07-01 12:00:00.123' as zoneless,
+      date '2026-07-01' as day,
+      42::bigint as small,
+      9007199254740993::bigint as large,
+      -9007199254740993::bigint as negative,
+      1.10::numeric as exact,
+      '{"a": [1]}'::jsonb as json,
+      array[1, 2] as list,
+      true as yes,
+      '\\x0102'::bytea as bytes`);
+    expect(row).toEqual({
+      moment: new Date("2026-07-01T10:00:00.123Z"),
+      zoneless: new Date("2026-07-01T12:00:00.123Z"),
+      day: "2026-07-01",
+      small: 42,
+      large: 9007199254740993n,
+      negative: -9007199254740993n,
+      exact: "1.10",
+      json: { a: [1] },
+      list: [1, 2],
+      yes: true,
+      bytes: Buffer.from([1, 2]),
+    });
+  });
+
+  test("a time is stored as the moment it is, with a zone and without one, wherever the process runs", async () => {
+    await rows("create table moments (zoned timestamptz, zoneless timestamp)");
+    const before = process.env.TZ;
+    const time = new Date("2026-07-01T12:00:00.123Z");
+    for (const zone of ["Asia/Kolkata", "America/St_Johns"]) {
+      process.env.TZ = zone;
+      await database.kysely.insertInto("moments").values({ zoned: time, zoneless: time }).execute();
+    }
+    if (before === undefined) delete process.env.TZ;
+    else process.env.TZ = before;
+    const stored = await database.kysely.selectFrom("moments").selectAll().execute();
+    expect(stored).toEqual(Array(2).fill({ zoned: time, zoneless: time }));
+  });
+
+  test("the parsers of other users of the driver stay as they are", async () => {
+    await database.connect();
+    const { default: pg } = await import("pg");
+    expect(pg.types.getTypeParser(20)("42")).toBe("42");
+  });
+
+  test("a key that is none finds nothing, and inside a transaction is an error that names no value", async () => {
+    class Thing extends Model {
+      static override timestamps = false;
+      declare id: number;
+    }
+    await rows("create table things (id bigint primary key)");
+    Thing.useDatabase(database);
+    expect(await Thing.find("secret-text")).toBe(null);
+    const attempt = database.transaction(() => Thing.find("secret-text"));
+    await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE", databaseCode: "22P02" });
+    await expect(attempt).rejects.not.toThrow("secret-text");
+  });
+
+  test("an address as a whole works as well", async () => {
+    const { host, port, user, database: name } = own.configuration as Record<string, string>;
+    const url = `postgres://${user}@${host}:${port}/${name}`;
+    const byUrl = new Database({ default: "main", main: { driver: "postgres", url } }, "/");
+    expect((await sql`select 1 as one`.execute(byUrl.kysely)).rows).toEqual([{ one: 1 }]);
+    await byUrl.close();
+  });
+
+  test.each([
+    [{ port: 1 }, "ECONNREFUSED"],
+    [{ database: "no_such_database_here" }, "3D000"],
+  ])("what cannot be reached is E_DATABASE: %j", async (settings, databaseCode) => {
+    const wrong = new Database({ default: "main", main: { ...own.configuration, ...settings } }, "/");
+    await expect(wrong.connect()).rejects.toMatchObject({ code: "E_DATABASE", databaseCode });
+    await wrong.close();
+  });
+
+  test("a transaction that the server could not serialise is an error of its own code", async () => {
+    await rows("create table counters (n integer)");
+    await rows("insert into counters values (0)");
+    const addOne = () =>
+      database.transaction(
+        async (trx) => {
+          const { n } = await trx.selectFrom("counters").select("n").executeTakeFirstOrThrow();
+          await sleep(50);
+          await trx
+            .updateTable("counters")
+            .set({ n: n + 1 })
+            .execute();
+        },
+        { isolation: "serializable" },
+      );
+    const outcomes = await Promise.allSettled([addOne(), addOne()]);
+    const failures = outcomes.filter((outcome) => outcome.status === "rejected");
+    expect(failures.map(({ reason }) => [reason.code, reason.databaseCode])).toEqual([["E_DATABASE", "40001"]]);
+    expect(await rows("select n from counters")).toEqual([{ n: 1 }]);
+  });
+
+  test("several statements in one text give the last one's rows", async () => {
+    expect(await rows("select 1 as n; select 2 as n")).toEqual([{ n: 2 }]);
+  });
+});

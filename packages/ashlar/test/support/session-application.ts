@@ -1,0 +1,165 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+import { DatabaseProvider } from "../../src/database/index.ts";
+import {
+  type Application,
+  createApplication,
+  createLogger,
+  HttpKernel,
+  type MiddlewareEntry,
+  type RouteMiddleware,
+} from "../../src/foundation/index.ts";
+import type { RouteEntry } from "../../src/routing/index.ts";
+import {
+  createSessionDataTable,
+  SessionMiddleware,
+  SessionProvider,
+  VerifyCsrfToken,
+} from "../../src/session/index.ts";
+import { ViewProvider } from "../../src/views/index.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** How an application of a test differs from the usual one. */
+export interface SessionApplicationOptions {
+  readonly routes: readonly RouteEntry[];
+  /** `SESSION` of the configuration. */
+  readonly session?: object;
+  /** Templates by name. */
+  readonly views?: Readonly<Record<string, string>>;
+  /** The stack `web`, where it is not the usual one. */
+  readonly web?: readonly MiddlewareEntry[];
+  /** Middleware by name besides the stack. */
+  readonly named?: RouteMiddleware;
+  /** The middleware around every request. */
+  readonly http?: readonly MiddlewareEntry[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** `DATABASES.main`; a SQLite file of its own where left out and the driver is the database. */
+  readonly database?: Readonly<Record<string, unknown>>;
+}
+
+/** An application with sessions and, by default, CSRF tokens on its stack `web`; gone when the test is finished. */
+export async function sessionApplication(options: SessionApplicationOptions): Promise<Application> {
+  const folder = await temporaryFolder();
+  for (const [name, text] of Object.entries(options.views ?? {})) {
+    const file = join(folder, "views", `${name}.edge`);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  const { session = {} } = options;
+  const usesDatabase = "driver" in session && session.driver === "database";
+  class Kernel extends HttpKernel {
+    override httpMiddleware: readonly MiddlewareEntry[] = options.http ?? [];
+    override routeMiddleware: RouteMiddleware = {
+      web: options.web ?? [SessionMiddleware, VerifyCsrfToken],
+      api: [],
+      ...options.named,
+    };
+  }
+  const application = await createApplication({
+    root: folder,
+    kernel: Kernel,
+    routes: options.routes,
+    providers: [
+      ...(usesDatabase ? [DatabaseProvider] : []),
+      ...(options.views === undefined ? [] : [ViewProvider]),
+      SessionProvider,
+    ],
+    config: {
+      session: { SESSION: session },
+      database: {
+        DATABASES: {
+          default: "main",
+          main: options.database ?? { driver: "sqlite", path: join(folder, "test.sqlite") },
+        },
+      },
+    },
+    environment: { APP_ENV: "test", APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg0YaQeTuIoWi", ...options.environment },
+    logger: createLogger({ name: "test", environment: "test", log: { level: "silent", requests: false } } as never),
+  });
+  onTestFinished(() => application.shutdown());
+  if (usesDatabase) await createSessionDataTable(application.container.make("database").kysely);
+  return application;
+}
+
+/** What came back for a request. */
+export interface Page {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The names of the cookies that the answer sets or deletes. */
+  readonly cookies: readonly string[];
+}
+
+/** What a request carries. */
+export interface Sent {
+  readonly headers?: Readonly<Record<string, string | null>>;
+  readonly method?: string;
+  readonly body?: BodyInit;
+}
+
+/** A browser, as far as cookies, `Referer` and `Sec-Fetch-Site` go. */
+export class Browser {
+  readonly #application: Application;
+  readonly #origin: string;
+  /** What it has stored, by name. */
+  readonly cookies: Map<string, string> = new Map();
+  /** The page that is open. */
+  page: Page | null = null;
+  #location: string | null = null;
+
+  constructor(application: Application, origin = "http://localhost") {
+    this.#application = application;
+    this.#origin = origin;
+  }
+
+  /** The token of the form on the page that is open. */
+  get token(): string {
+    return /name="__token" value="([^"]*)"/.exec(this.page?.text ?? "")?.[1] ?? "";
+  }
+
+  /** Opens a page, and follows where it leads. */
+  async open(path: string): Promise<Page> {
+    const page = await this.send(path);
+    this.page = page;
+    this.#location = path;
+    const target = page.headers.get("location");
+    return target === null ? page : this.open(target);
+  }
+
+  /** Sends the form of the page that is open, its token included, and follows where that leads. */
+  async submit(path: string, fields: Readonly<Record<string, string>> = {}): Promise<Page> {
+    const answer = await this.post(path, { __token: this.token, ...fields });
+    const target = answer.headers.get("location");
+    return target === null ? answer : this.open(target);
+  }
+
+  /** Sends a form as it is given. */
+  post(path: string, fields: Readonly<Record<string, string>> = {}, sent: Sent = {}): Promise<Page> {
+    return this.send(path, { method: "POST", body: new URLSearchParams(fields), ...sent });
+  }
+
+  /** Sends one request. A header of `null` is left out. */
+  async send(path: string, { headers = {}, ...rest }: Sent = {}): Promise<Page> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const all = {
+      "sec-fetch-site": "same-origin",
+      referer: this.#location === null ? null : this.#origin + this.#location,
+      cookie: cookie === "" ? null : cookie,
+      accept: "text/html",
+      ...headers,
+    };
+    const sent = Object.entries(all).filter((header): header is [string, string] => header[1] !== null);
+    const response = await this.#application.fetch(new Request(this.#origin + path, { ...rest, headers: sent }));
+    const set = response.headers.getSetCookie();
+    for (const text of set) this.#store(text);
+    const cookies = set.map((text) => text.slice(0, text.indexOf("=")));
+    return { status: response.status, headers: response.headers, text: await response.text(), cookies };
+  }
+
+  #store(text: string): void {
+    const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(text) ?? [];
+    if (/;\s*max-age=0(;|$)/i.test(text)) this.cookies.delete(name);
+    else this.cookies.set(name, value);
+  }
+}
