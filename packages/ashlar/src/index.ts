@@ -41,6 +41,7 @@ export {
   type QueryParameters,
   type RouteInfo,
   type RouteParameters,
+  SecurityHeadersMiddleware,
   UploadedFile,
 } from "./http/index.ts";
 export {

@@ -38,6 +38,10 @@ export class AuthProvider extends Provider {
     this.application.container.make("auth").registerDriver("web", (settings) => this.#sessions.driver(settings));
   }
 
+  override ready(): void {
+    this.application.container.make("auth").prepare();
+  }
+
   override async shutdown(): Promise<void> {
     await this.#sessions.shutdown();
   }

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CookieGuard, HeaderGuard, Person } from "../../test/support/people.ts";
+import { createApplication } from "../foundation/index.ts";
+import { AuthProvider } from "./auth-provider.ts";
 import { authConfiguration } from "./configuration.ts";
 import { type GuardDriver, GuardRegistry } from "./guard-registry.ts";
 
@@ -50,6 +52,15 @@ describe("the names of the guards", () => {
 });
 
 describe("what ends the boot", () => {
+  test("a guard that cannot be made, although no route asks for it", async () => {
+    const boot = createApplication({
+      environment: { APP_ENV: "test" },
+      providers: [AuthProvider],
+      config: { auth: { GUARDS: { default: "nobody", nobody: { model: Person } } } },
+    });
+    await expect(boot).rejects.toThrow('config/auth.ts: GUARDS.nobody: no guard driver is named "nobody".');
+  });
+
   test("a guard whose driver nobody registered", () => {
     const guards = registry({ default: "web", web: { model: Person } });
     guards.registerDriver("cookie", cookie);

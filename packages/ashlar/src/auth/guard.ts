@@ -165,7 +165,7 @@ export abstract class Guard {
    * @returns whether the password was the user's; otherwise nothing is ended
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard keeps no sessions
    */
-  logoutOtherDevices(_password: unknown): Promise<boolean> {
+  async logoutOtherDevices(_password: unknown): Promise<boolean> {
     throw this.#unsupported("end the sessions of a user");
   }
 
@@ -175,7 +175,7 @@ export abstract class Guard {
    * @returns whether the password was the user's
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard does not remember it
    */
-  confirmPassword(_password: unknown): Promise<boolean> {
+  async confirmPassword(_password: unknown): Promise<boolean> {
     throw this.#unsupported("confirm a password");
   }
 
@@ -184,7 +184,7 @@ export abstract class Guard {
    *
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard does not remember it
    */
-  passwordConfirmedAt(): Promise<Date | null> {
+  async passwordConfirmedAt(): Promise<Date | null> {
     throw this.#unsupported("confirm a password");
   }
 

@@ -4,7 +4,7 @@ import { createApplication, Provider } from "../foundation/index.ts";
 import { Route } from "../routing/index.ts";
 import { EventProvider, Events } from "./index.ts";
 
-declare module "./index.ts" {
+declare module "./event-map.ts" {
   interface EventMap {
     "test.visited": { readonly path: string };
   }

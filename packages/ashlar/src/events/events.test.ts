@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { Events } from "./index.ts";
 
-declare module "./index.ts" {
+declare module "./event-map.ts" {
   interface EventMap {
     "test.placed": { readonly id: number };
     "test.paid": { readonly amount: number };

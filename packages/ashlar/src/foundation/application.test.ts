@@ -36,18 +36,19 @@ function recorded(name: string, seen: string[], failing: string[] = []): Provide
   return class Recorded extends Provider {
     override register = (): Promise<void> => step("register");
     override boot = (): Promise<void> => step("boot");
+    override ready = (): Promise<void> => step("ready");
     override shutdown = (): Promise<void> => step("shutdown");
   };
 }
 
 describe("boot", () => {
-  test("all register, then all boot, in their order; all shut down, in the reverse order, once", async () => {
+  test("all register, then all boot, then all are ready, in their order; all shut down, in the reverse order, once", async () => {
     const seen: string[] = [];
     const application = await make({ providers: [recorded("a", seen), recorded("b", seen)] });
-    expect(seen).toEqual(["a.register", "b.register", "a.boot", "b.boot"]);
+    expect(seen).toEqual(["a.register", "b.register", "a.boot", "b.boot", "a.ready", "b.ready"]);
     await Promise.all([application.shutdown(), application.shutdown()]);
     await application.shutdown();
-    expect(seen.slice(4)).toEqual(["b.shutdown", "a.shutdown"]);
+    expect(seen.slice(6)).toEqual(["b.shutdown", "a.shutdown"]);
   });
 
   test("register comes before the routes are compiled, boot after, middleware and controllers last", async () => {
@@ -114,7 +115,7 @@ describe("boot", () => {
     expect(application.environment).toBe("test");
   });
 
-  test.each(["register", "boot"])(
+  test.each(["register", "boot", "ready"])(
     "where %s fails, those that registered are shut down, and the error is its own",
     async (what) => {
       const seen: string[] = [];
@@ -122,7 +123,7 @@ describe("boot", () => {
       await expect(make({ providers })).rejects.toThrow(`c.${what} failed`);
       const shutDown = seen.filter((entry) => entry.endsWith("shutdown"));
       const all = ["d.shutdown", "c.shutdown", "b.shutdown", "a.shutdown"];
-      expect(shutDown).toEqual(what === "boot" ? all : all.slice(2));
+      expect(shutDown).toEqual(what === "register" ? all.slice(2) : all);
     },
   );
 
@@ -132,7 +133,7 @@ describe("boot", () => {
     await expect(make({ providers: [recorded("a", seen)], routes })).rejects.toThrow(
       'the middleware "unheard" is not known',
     );
-    expect(seen).toEqual(["a.register", "a.boot", "a.shutdown"]);
+    expect(seen).toEqual(["a.register", "a.boot", "a.ready", "a.shutdown"]);
   });
 });
 
@@ -155,7 +156,7 @@ describe("shutdown", () => {
       ),
     });
     await application.shutdown();
-    expect(seen.slice(4)).toEqual(["b.shutdown", "endless", "a.shutdown"]);
+    expect(seen.slice(6)).toEqual(["b.shutdown", "endless", "a.shutdown"]);
     expect(lines.map(({ provider, msg }) => [provider, msg])).toEqual([
       ["Recorded", "A provider could not be shut down."],
       ["Endless", "A provider could not be shut down."],

@@ -197,6 +197,7 @@ export class Application {
       compilers: container.has("routes.compilers") ? container.make("routes.compilers") : {},
     });
     for (const provider of this.#providers) await provider.boot();
+    for (const provider of this.#providers) await provider.ready();
     const instances = new MiddlewareInstances(container);
     buildRoutes(this.#router.routes, kernel.routeMiddleware, instances, container);
     this.#dispatcher = new Dispatcher({

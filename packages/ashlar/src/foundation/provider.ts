@@ -4,8 +4,8 @@ import type { Application } from "./application.ts";
 /**
  * Brings a feature into an application. Listed in `PROVIDERS`, which says which features are on.
  *
- * All providers are registered first, in their order; then all are booted, in the same order; at the end all are shut
- * down, in the reverse order.
+ * All providers are registered first, in their order; then all are booted, and then all are told that the application
+ * is ready, in the same order; at the end all are shut down, in the reverse order.
  */
 export abstract class Provider {
   protected readonly application: Application;
@@ -19,6 +19,9 @@ export abstract class Provider {
 
   /** Uses services: adds properties to the context, registers guards, listens to events. */
   boot(): MaybePromise<void> {}
+
+  /** Checks what can only be judged when all providers have booted: nothing is added any more. */
+  ready(): MaybePromise<void> {}
 
   /** Lets go of what the feature holds (connections, timers). Called once, when the application shuts down. */
   shutdown(): MaybePromise<void> {}

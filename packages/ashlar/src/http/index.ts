@@ -14,6 +14,7 @@ export type { RequestInputs } from "./request-inputs.ts";
 export { requestAuthority, requestPath, requestSearch } from "./request-url.ts";
 export { toResponse } from "./respond.ts";
 export { HttpResponse } from "./response.ts";
+export { SecurityHeadersMiddleware } from "./security-headers-middleware.ts";
 export type {
   HttpServices,
   QueryParameters,

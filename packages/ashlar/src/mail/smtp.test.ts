@@ -258,7 +258,7 @@ describe("a mail", () => {
     const { port, received } = await serve();
     const { application } = await make({ port });
     await application.container.make("mail").send(new Note(), "jane@exämple.example");
-    expect(received[0]!.to).toEqual(["jane@xn--exmple-cua.example"]);
+    expect(header(received[0]!.source, "to")).toBe("jane@xn--exmple-cua.example");
   });
 });
 
@@ -267,15 +267,25 @@ describe("headers", () => {
     const { port, received } = await serve();
     const { application } = await make({ port });
     const mailer = application.container.make("mail");
-    const unit = fc.constantFrom(
-      ..."aé👟<>@,;:\"'()\\= ?_\r\n\t\0",
-      "Bcc: x@evil.example",
-      "=?utf-8?Q?=0D=0ABcc:_x?=",
-      "\r\n\r\n",
+    const plain = ["aé👟<>@,;:\"'()\\= ?_", "Bcc: x@evil.example", "=?utf-8?Q?=0D=0ABcc:_x?=", "<x@evil.example>"];
+    const [characters = "", ...words] = plain;
+    const unit = fc.constantFrom(...characters, ...words);
+    const breaking = fc.string({
+      unit: fc.oneof(unit, fc.constantFrom("\r\n", "\n", "\r", "\t", "\0", "\r\n\r\n")),
+      maxLength: 20,
+    });
+    const typed = fc.oneof(
+      { weight: 4, arbitrary: fc.string({ unit, maxLength: 30 }) },
+      { weight: 1, arbitrary: breaking },
     );
-    const typed = fc.string({ unit, maxLength: 30 });
+    const subjects = typed.filter((text) => text.trim() !== "");
+    const locals = fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom("", "b", "=?utf-8?q?x?=", "'") },
+      { weight: 1, arbitrary: typed },
+    );
+    let sent = 0;
     await fc.assert(
-      fc.asyncProperty(typed, typed, typed, async (subject, name, local) => {
+      fc.asyncProperty(subjects, typed, locals, async (subject, name, local) => {
         received.length = 0;
         try {
           await mailer.send(new Note("x", subject), { address: `a${local}@shop.example`, name });
@@ -285,6 +295,7 @@ describe("headers", () => {
           expect(received).toEqual([]);
           return;
         }
+        sent++;
         const [{ source, to }] = received as [Received];
         expect(to).toHaveLength(1);
         expect(to[0]).toMatch(/^[^@]+@shop\.example$/);
@@ -294,25 +305,34 @@ describe("headers", () => {
             .concat(names.includes("content-transfer-encoding") ? ["content-transfer-encoding"] : [])
             .toSorted(),
         );
-        expect(decoded(header(source, "subject")!).trim()).toBe(subject.trim());
+        // Text that looks encoded is taken apart, so that no reader decodes it.
+        expect(decoded(header(source, "subject")!).trim()).toBe(subject.replaceAll("=?", "= ?").trim());
       }),
-      { numRuns: 150 },
+      { numRuns: 200 },
     );
+    expect(sent).toBeGreaterThan(50);
   });
 });
 
 describe("encryption", () => {
-  test("S35 a server that does not offer it is refused where it is required, before anything is said", async () => {
-    const { port, received } = await serve({
-      authMethods: ["PLAIN"],
-      onAuth: (_, __, done) => done(null, { user: "x" }),
+  test("a server that does not offer it is refused where it is required, before it learns anything", async () => {
+    const learned: string[] = [];
+    const { port } = await serve({
+      onAuth(_, __, done) {
+        learned.push("login");
+        done(null, { user: "shop" });
+      },
+      onMailFrom(_, __, done) {
+        learned.push("sender");
+        done();
+      },
     });
     const { application } = await make({ port, requireTls: true, user: "shop", password: "hunter2" });
     await expect(application.container.make("mail").send(new Note(), "jane@shop.example")).rejects.toMatchObject({
       code: "E_MAIL_NOT_SENT",
       status: 503,
     });
-    expect(received).toEqual([]);
+    expect(learned).toEqual([]);
   });
 
   test("a certificate that nobody vouches for is refused", async () => {

@@ -95,7 +95,7 @@ export interface Page {
 export interface Sent {
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly method?: string;
-  readonly body?: BodyInit;
+  readonly body?: string | URLSearchParams | FormData;
 }
 
 /** A browser, as far as cookies, `Referer` and `Sec-Fetch-Site` go. */

@@ -42,12 +42,25 @@ export interface EmailChangedData extends AccountMailData {
   readonly newEmail: string;
 }
 
+/** What the mail about a login on a new device is made of. */
+export interface NewDeviceData extends AccountMailData {
+  readonly email: string;
+  readonly loggedInAt: Date;
+  /** What to call the device: `Firefox on Windows`. */
+  readonly device: string;
+  /** What the client calls itself; `null` where it does not. */
+  readonly userAgent: string | null;
+  /** The client's address; `null` where it is not known. */
+  readonly address: string | null;
+}
+
 /** What each mail about an account is made of, by its name in `ACCOUNTS.mailables`. */
 export interface AccountMailDataByName {
   readonly verifyEmail: VerifyEmailData;
   readonly resetPassword: ResetPasswordData;
   readonly passwordChanged: PasswordChangedData;
   readonly emailChanged: EmailChangedData;
+  readonly newDevice: NewDeviceData;
 }
 
 /** The name of a mail about an account. */
@@ -56,7 +69,10 @@ export type AccountMailName = keyof AccountMailDataByName;
 /** The class of a mail about an account: made with what the mail is about. Its recipient is set from outside. */
 export type AccountMailableClass<D extends AccountMailData> = new (data: D) => Mailable;
 
-/** `ACCOUNTS.mailables` of `config/auth.ts`. A plain mail takes the place of one that is left out. */
+/**
+ * `ACCOUNTS.mailables` of `config/auth.ts`. A plain mail takes the place of one that is left out, except for `newDevice`,
+ * which is sent only where it is there.
+ */
 export type AccountMailables = {
   readonly [Name in AccountMailName]?: AccountMailableClass<AccountMailDataByName[Name]> | null;
 };

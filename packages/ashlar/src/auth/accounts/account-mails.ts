@@ -4,8 +4,8 @@ import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import type {
   AccountMailableClass,
-  AccountMailDataByName,
   AccountMailables,
+  AccountMailDataByName,
   AccountMailName,
 } from "./account-mailables.ts";
 
@@ -25,6 +25,11 @@ export class AccountMails {
     this.#container = container;
     this.#mailables = mailables;
     this.#logger = container.make("logger");
+  }
+
+  /** Tells whether the application has a mail of its own of this name. */
+  has(name: AccountMailName): boolean {
+    return (this.#mailables[name] ?? null) !== null;
   }
 
   /**

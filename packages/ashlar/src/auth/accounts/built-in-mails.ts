@@ -37,7 +37,9 @@ class VerifyEmail extends PlainMail {
   constructor({ isChange, url, expiresInMinutes }: VerifyEmailData) {
     super(
       "Verify your e-mail address",
-      isChange ? "Follow this link to make this the address of your account:" : "Follow this link to verify your address:",
+      isChange
+        ? "Follow this link to make this the address of your account:"
+        : "Follow this link to verify your address:",
       url,
       `It can be used for ${duration(expiresInMinutes)}. ${IGNORE}`,
     );
@@ -80,7 +82,7 @@ class EmailChanged extends PlainMail {
 }
 
 /** The mails that are sent where the application has none of its own. */
-export const BUILT_IN_MAILS: Required<AccountMailables> = Object.freeze({
+export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   verifyEmail: VerifyEmail,
   resetPassword: ResetPassword,
   passwordChanged: PasswordChanged,

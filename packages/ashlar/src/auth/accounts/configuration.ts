@@ -17,7 +17,13 @@ export interface AccountsConfiguration {
 
 const WHERE = "config/auth.ts: ACCOUNTS";
 const KEYS: readonly string[] = ["verificationExpires", "mailables"];
-const MAILS: readonly AccountMailName[] = ["verifyEmail", "resetPassword", "passwordChanged", "emailChanged"];
+const MAILS: readonly AccountMailName[] = [
+  "verifyEmail",
+  "resetPassword",
+  "passwordChanged",
+  "emailChanged",
+  "newDevice",
+];
 const DEFAULT_EXPIRATION = 1440;
 const MINUTES_OF_A_YEAR = 525_600;
 

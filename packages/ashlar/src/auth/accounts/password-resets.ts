@@ -31,9 +31,9 @@ export class PasswordResets {
     const row = { email, token: digest(token), created_at, expires_at };
     for (let left = TRIES - 1; ; left--) {
       try {
-        await this.#database.transaction(async ({ deleteFrom, insertInto }) => {
-          await deleteFrom(this.#table).where("email", "=", email).execute();
-          await insertInto(this.#table).values(row).execute();
+        await this.#database.transaction(async (transaction) => {
+          await transaction.deleteFrom(this.#table).where("email", "=", email).execute();
+          await transaction.insertInto(this.#table).values(row).execute();
         });
         return;
       } catch (error) {

@@ -42,9 +42,10 @@ export function webGuardOptions(
   if (unknown !== undefined) {
     throw new ConfigurationError(where, `there is no option "${unknown}".`, suggestion(unknown, NAMES));
   }
-  const idle = minutes(where, "idleMinutes", options.idleMinutes, DEFAULT_IDLE_MINUTES);
-  const absolute = minutes(where, "absoluteMinutes", options.absoluteMinutes, DEFAULT_ABSOLUTE_MINUTES);
-  const remember = minutes(where, "rememberMinutes", options.rememberMinutes, DEFAULT_REMEMBER_MINUTES);
+  const read = (name: string, byDefault: number): number => minutes(where, name, options[name], byDefault);
+  const idle = read("idleMinutes", Math.min(DEFAULT_IDLE_MINUTES, read("absoluteMinutes", DEFAULT_ABSOLUTE_MINUTES)));
+  const absolute = read("absoluteMinutes", Math.max(DEFAULT_ABSOLUTE_MINUTES, idle));
+  const remember = read("rememberMinutes", DEFAULT_REMEMBER_MINUTES);
   if (idle > absolute) {
     const problem = `idleMinutes (${idle}) is more than absoluteMinutes (${absolute}).`;
     throw new ConfigurationError(where, problem, "A session that is not used ends no later than one that is.");

@@ -41,10 +41,10 @@ const SAMPLE_RECIPIENT: MailAddress = mailAddress("reader@example.com", "The rec
 export function mailboxSite(parts: MailboxSiteParts): FetchFunction {
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return notAllowed();
-    const [, ...segments] = new URL(request.url).pathname.split("/");
-    const [first = "", second, ...rest] = segments;
-    if (first === "") return page(200, listPage(parts.mailbox?.mails ?? [], parts.mailbox !== null));
-    if (first !== "preview") return showMail(parts.mailbox, first, segments.slice(1));
+    const path = new URL(request.url).pathname;
+    if (path === "/") return page(200, listPage(parts.mailbox?.mails ?? [], parts.mailbox !== null));
+    const [first = "", second, ...rest] = path.slice(1).split("/");
+    if (first !== "preview") return showMail(parts.mailbox, first, second === undefined ? [] : [second, ...rest]);
     if (second === undefined || second === "") return page(200, previewsPage(await findPreviews(parts.mailables)));
     return showPreview(parts, second, rest);
   };

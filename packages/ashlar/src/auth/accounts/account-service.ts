@@ -1,0 +1,143 @@
+import type { Database } from "../../database/index.ts";
+import type { Application } from "../../foundation/index.ts";
+import type { HttpRequest, QueryParameters, RouteParameters } from "../../http/index.ts";
+import type { Mailer } from "../../mail/index.ts";
+import { ConfigurationError, currentDate } from "../../support/index.ts";
+import { type AuthConfiguration, authConfiguration } from "../configuration.ts";
+import { AccountLinks } from "./account-links.ts";
+import { AccountMails } from "./account-mails.ts";
+import { type AccountModel, type AccountUser, asAccountModel } from "./account-user.ts";
+import { type AccountsConfiguration, accountsConfiguration } from "./configuration.ts";
+import type {} from "./events.ts";
+import { PasswordResets } from "./password-resets.ts";
+
+const WEB = "web";
+
+/** What the accounts of an application have in common: the container's `accounts`. One request's are `context.accounts`. */
+export class AccountService {
+  readonly configuration: AccountsConfiguration;
+  readonly links: AccountLinks;
+  readonly mails: AccountMails;
+  readonly #application: Application;
+  readonly #auth: AuthConfiguration;
+  #resets: PasswordResets | null = null;
+
+  /** @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` where `config/auth.ts` cannot work */
+  constructor(application: Application) {
+    const { config, container, settings } = application;
+    const section = config.has("auth") ? config.section("auth") : {};
+    this.#application = application;
+    this.#auth = authConfiguration(section);
+    this.configuration = accountsConfiguration(section.ACCOUNTS);
+    this.links = new AccountLinks(settings.key, this.configuration.verificationExpiresInMinutes);
+    this.mails = new AccountMails(container, this.configuration.mailables);
+  }
+
+  /** How long a password reset can be used, in minutes; `null`: for ever. */
+  get resetExpiresInMinutes(): number | null {
+    return this.#auth.passwordResetExpirationInMinutes;
+  }
+
+  /** The application's database. */
+  get database(): Database {
+    return this.#application.container.make("database");
+  }
+
+  /** The table of password resets. */
+  get resets(): PasswordResets {
+    this.#resets ??= new PasswordResets(this.database, this.#auth.passwordResetTable, this.resetExpiresInMinutes);
+    return this.#resets;
+  }
+
+  /** The models of the guards, as far as these name one. */
+  get models(): readonly object[] {
+    return [...this.#auth.guards.values()].flatMap(({ model }) => (model === null ? [] : [model]));
+  }
+
+  /**
+   * The model of a guard.
+   *
+   * @throws `E_INVALID_CONFIGURATION` where the guard names none; `E_INVALID_MODEL` where it cannot have accounts
+   */
+  modelOf(guard: string): AccountModel {
+    const model = this.#auth.guards.get(guard)?.model ?? null;
+    if (model !== null) return asAccountModel(model, `The model of the guard "${guard}"`);
+    const remedy = `Name the class of the users: ${guard}: { model: User }.`;
+    throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}`, "its users cannot have accounts.", remedy);
+  }
+
+  /** The model of a guard that a link names; `null` where there is no such guard any more. */
+  modelNamed(guard: string): AccountModel | null {
+    return this.#auth.guards.has(guard) ? this.modelOf(guard) : null;
+  }
+
+  /** The guards that a user can be logged in by with a session. */
+  sessionGuardsOf(user: AccountUser): readonly string[] {
+    return this.#guardsOf(user).filter((name) => this.keepsSessions(name));
+  }
+
+  /** Tells whether a guard's logins are rows of the table of sessions. */
+  keepsSessions(guard: string): boolean {
+    return this.#auth.guards.get(guard)?.driver === WEB;
+  }
+
+  /**
+   * The URL of a named route, under the origin of `APP_URL`.
+   *
+   * Security: never under the host of a request, whose sender chooses it: a reset link that leads to somebody else's
+   * host hands them the account.
+   *
+   * @throws `E_MISSING_ENVIRONMENT` where `APP_URL` is not set; `E_UNKNOWN_ROUTE`
+   */
+  url(route: string, parameters: RouteParameters, query: QueryParameters = {}): string {
+    const { router, settings } = this.#application;
+    if (settings.url === null) {
+      throw new ConfigurationError(
+        "Environment variable APP_URL",
+        "is not set, and the links in mails begin with it.",
+        "Set it to the address of the application, like APP_URL=http://localhost:3000",
+        "E_MISSING_ENVIRONMENT",
+      );
+    }
+    const url = router.to(route, parameters, query);
+    // A route with a domain has a URL of its own.
+    return url.startsWith("/") ? settings.url + url : url;
+  }
+
+  /** Mails a user a link that verifies the address; what `user.verifyEmail(mail, request)` does. */
+  async mailVerification(user: AccountUser, mail: Mailer, request: HttpRequest): Promise<void> {
+    const guard = this.#guardOf(user);
+    const { email } = user;
+    const url = this.verificationUrl(guard, user, null);
+    const expiresInMinutes = this.configuration.verificationExpiresInMinutes;
+    await this.mails.prepare();
+    this.mails.queue("verifyEmail", email, { user, email, isChange: false, url, expiresInMinutes }, mail);
+    const { container } = this.#application;
+    if (!container.has("events")) return;
+    const event = { time: currentDate(), address: request.throttleAddress, guard, user, email };
+    void container.make("events").emit("auth.verification_sent", event);
+  }
+
+  /** The link that verifies a user's address, or puts a new one in its place. */
+  verificationUrl(guard: string, user: AccountUser, newEmail: string | null): string {
+    const token = this.links.verification(guard, user.authId(), user.email, newEmail);
+    return this.url("email.verify", { token });
+  }
+
+  /** The default guard where it has the user, otherwise the first that does. */
+  #guardOf(user: AccountUser): string {
+    const guards = this.#guardsOf(user);
+    const { defaultGuard } = this.#auth;
+    const guard = guards.find((name) => name === defaultGuard) ?? guards[0];
+    if (guard !== undefined) return guard;
+    const problem = `no guard has users of the class ${user.constructor.name}.`;
+    throw new ConfigurationError("config/auth.ts: GUARDS", problem, "Write web: { model: User }.");
+  }
+
+  #guardsOf(user: AccountUser): readonly string[] {
+    const guards = [...this.#auth.guards];
+    return guards.flatMap(([name, { model }]) => {
+      return model !== null && user instanceof (model as unknown as AccountModel) ? [name] : [];
+    });
+  }
+}

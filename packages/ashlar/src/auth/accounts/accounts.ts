@@ -1,0 +1,117 @@
+import type { HttpContext } from "../../http/index.ts";
+import type { RegisteredUser } from "../../support/index.ts";
+import type { AccountService } from "./account-service.ts";
+import { requestEmailChange } from "./change-email.ts";
+import { changePassword } from "./change-password.ts";
+import { type RegistrationAttributes, registerUser } from "./register-user.ts";
+import { requestPasswordReset, resetPassword } from "./reset-password.ts";
+import { sendVerification, type VerificationOutcome, verifyEmail } from "./verify-email.ts";
+
+declare module "../../http/context.ts" {
+  interface HttpContext {
+    /** What can be done with accounts: to register, to verify an address, to set a new password. */
+    readonly accounts: Accounts;
+  }
+}
+
+/**
+ * The life of an account, from registration to a forgotten password: `context.accounts`.
+ *
+ * It works on the users of the guard in force, except where a link says whose user it is about. Inputs may come as they
+ * are, of any type: what should be text and is not is an `E_INVALID_INPUT`. Mails are queued, never waited for.
+ */
+export class Accounts {
+  readonly #context: HttpContext;
+  readonly #service: AccountService;
+
+  constructor(context: HttpContext, service: AccountService) {
+    this.#context = context;
+    this.#service = service;
+  }
+
+  /**
+   * Makes an account. It logs nobody in and sends no mail.
+   *
+   * ```ts
+   * const user = await accounts.register(request.only("name", "email", "password", "password_confirmation"));
+   * ```
+   *
+   * Security: other columns are filled as they come. Name the inputs that may be set, or the model's `fillable`. The
+   * primary key, `verified_at` and the API token are never among them.
+   *
+   * @param attributes `email`, `password`, `password_confirmation`, and values for other columns; a `name` is text in one
+   * line
+   * @throws `E_INVALID_INPUT` with everything that is wrong, by field; `E_OVERLOADED`
+   */
+  register(attributes: RegistrationAttributes): Promise<RegisteredUser> {
+    return registerUser(this.#service, this.#context, attributes) as Promise<RegisteredUser>;
+  }
+
+  /**
+   * Mails a link that sets a new password to whoever has an account with this address; links mailed before are void then.
+   * On the account itself nothing changes.
+   *
+   * Whether there is an account shows neither in what it does nor in how long that takes: answer alike.
+   *
+   * @throws `E_INVALID_INPUT` where it is no address; `E_MISSING_ENVIRONMENT` where `APP_URL` is not set;
+   * `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE` without the route `password_reset`
+   */
+  requestPasswordReset(email: unknown): Promise<void> {
+    return requestPasswordReset(this.#service, this.#context, email);
+  }
+
+  /**
+   * Sets a new password by the token of a link, once. All sessions and the API token of the user end with it, and a
+   * notice is mailed. Nobody is logged in by it.
+   *
+   * @returns the user, or `null` where the token is not one, was used, was replaced by a newer one, or has expired
+   * @throws `E_INVALID_INPUT` where the password is refused; the link can be used again then; `E_OVERLOADED`
+   */
+  resetPassword(token: unknown, password: unknown, confirmation: unknown): Promise<RegisteredUser | null> {
+    const user = resetPassword(this.#service, this.#context, token, password, confirmation);
+    return user as Promise<RegisteredUser | null>;
+  }
+
+  /**
+   * Gives the user who is logged in a new password. All other sessions and the API token end with it, and a notice is
+   * mailed. Problems stand under `current_password`, `password` and `password_confirmation`.
+   *
+   * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_OVERLOADED`
+   */
+  changePassword(current: unknown, password: unknown, confirmation: unknown): Promise<void> {
+    return changePassword(this.#service, this.#context, current, password, confirmation);
+  }
+
+  /**
+   * Follows a verification link, logged in or not: notes that the address is verified, or puts the new address in the
+   * place of the old one. In a request by HEAD it says what GET would, and changes nothing.
+   *
+   * @param token the parameter of the route `email.verify`
+   * @returns `already` where that was done before; `invalid` where the token is not one, has expired, or the address is
+   * not the account's any more, or has become somebody else's
+   */
+  verifyEmail(token: unknown): Promise<VerificationOutcome> {
+    return verifyEmail(this.#service, this.#context, token);
+  }
+
+  /**
+   * Mails the user who is logged in a verification link.
+   *
+   * @returns `false` where there is nothing to verify: the address is verified, or the model lacks `MustVerifyEmail`
+   * @throws `E_UNAUTHENTICATED`; `E_MISSING_ENVIRONMENT` where `APP_URL` is not set; `E_INVALID_CONFIGURATION` without
+   * `MailProvider`; `E_UNKNOWN_ROUTE` without the route `email.verify`
+   */
+  sendVerification(): Promise<boolean> {
+    return sendVerification(this.#service, this.#context);
+  }
+
+  /**
+   * Mails a link to a new address of the user who is logged in. The old address stays the account's until the link is
+   * followed, and gets a notice now. Problems stand under `email` and `password`.
+   *
+   * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; and as {@link sendVerification}
+   */
+  requestEmailChange(email: unknown, password: unknown): Promise<void> {
+    return requestEmailChange(this.#service, this.#context, email, password);
+  }
+}

@@ -1,0 +1,103 @@
+import type { HttpContext } from "../../http/index.ts";
+import type { ControllerClass } from "../../routing/index.ts";
+
+/** Logging in and out. */
+export interface LoginController {
+  /** `GET /login`: the form, with `email`, `password` and `remember`. */
+  show(context: HttpContext): unknown;
+  /** `POST /login`. */
+  store(context: HttpContext): unknown;
+  /** `POST /logout`; reached by guests as well. */
+  destroy(context: HttpContext): unknown;
+}
+
+/** The page after a login. */
+export interface HomeController {
+  /** `GET /home`, for users. */
+  show(context: HttpContext): unknown;
+}
+
+/** Making an account. */
+export interface RegisterController {
+  /** `GET /register`: the form, with `name`, `email`, `password` and `password_confirmation`. */
+  show(context: HttpContext): unknown;
+  /** `POST /register`. */
+  store(context: HttpContext): unknown;
+}
+
+/** Asking for a link that sets a new password. */
+export interface ForgotPasswordController {
+  /** `GET /change_password`: the form, with `email`. */
+  show(context: HttpContext): unknown;
+  /** `POST /change_password`. */
+  store(context: HttpContext): unknown;
+}
+
+/** Setting a new password by such a link. */
+export interface ResetPasswordController {
+  /** `GET /password_reset?token=…`: the form, with `token`, `password` and `password_confirmation`. */
+  show(context: HttpContext): unknown;
+  /** `POST /password_reset`. */
+  store(context: HttpContext): unknown;
+}
+
+/** Verifying an address. */
+export interface VerifyEmailController {
+  /** `GET /email/verify/notice`: asks to check the inbox; reached by guests as well, after a link that is not valid. */
+  notice(context: HttpContext): unknown;
+  /** `GET /email/verify/@token`: the link from a mail, be it for the first address or for a new one. */
+  verify(context: HttpContext): unknown;
+  /** `POST /email/resend`, for users. */
+  resend(context: HttpContext): unknown;
+}
+
+/** The devices that the user is logged in on. */
+export interface SessionsController {
+  /** `GET /sessions`, for users. */
+  index(context: HttpContext): unknown;
+  /** `DELETE /sessions/@id`, for users: ends one. */
+  destroy(context: HttpContext): unknown;
+  /** `DELETE /sessions`, for users: ends all but this one. */
+  destroyOthers(context: HttpContext): unknown;
+}
+
+/** Asking for the password again, for the middleware `password.confirm`. */
+export interface ConfirmPasswordController {
+  /** `GET /confirm_password`, for users: the form, with `password`. */
+  show(context: HttpContext): unknown;
+  /** `POST /confirm_password`, for users. */
+  store(context: HttpContext): unknown;
+}
+
+/** A new password for a user who is logged in. */
+export interface ChangePasswordController {
+  /** `GET /account/password`, for users: the form, with `current_password`, `password` and `password_confirmation`. */
+  show(context: HttpContext): unknown;
+  /** `POST /account/password`, for users. */
+  store(context: HttpContext): unknown;
+}
+
+/** A new address for a user who is logged in. */
+export interface ChangeEmailController {
+  /** `GET /account/email`, for users: the form, with `email` and `password`. */
+  show(context: HttpContext): unknown;
+  /** `POST /account/email`, for users. */
+  store(context: HttpContext): unknown;
+}
+
+/** The application's classes that answer the routes of `Auth.routes`. */
+export interface AuthControllers {
+  readonly login: ControllerClass<LoginController>;
+  readonly home: ControllerClass<HomeController>;
+  readonly register: ControllerClass<RegisterController>;
+  readonly forgotPassword: ControllerClass<ForgotPasswordController>;
+  readonly resetPassword: ControllerClass<ResetPasswordController>;
+  readonly verifyEmail: ControllerClass<VerifyEmailController>;
+  readonly sessions: ControllerClass<SessionsController>;
+  readonly confirmPassword: ControllerClass<ConfirmPasswordController>;
+  readonly changePassword: ControllerClass<ChangePasswordController>;
+  readonly changeEmail: ControllerClass<ChangeEmailController>;
+}
+
+/** A group of routes that `Auth.routes` makes, and can leave out. */
+export type AuthRouteGroup = keyof AuthControllers;

@@ -1,0 +1,40 @@
+import type { Application } from "../../foundation/index.ts";
+import { AccountService } from "./account-service.ts";
+import { Accounts } from "./accounts.ts";
+import type { MustVerifyEmailStatics } from "./must-verify-email.ts";
+
+declare module "../../foundation/container.ts" {
+  interface Services {
+    /** What the accounts of the application have in common. */
+    accounts: AccountService;
+  }
+}
+
+/**
+ * Gives each request its `accounts`, and the models of the guards what makes their verification links. Called when
+ * providers register; what it binds needs nothing of the others before a request.
+ *
+ * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` where `config/auth.ts` cannot work
+ */
+export function installAccounts(application: Application): void {
+  const { container } = application;
+  if (container.has("accounts")) return;
+  const service = new AccountService(application);
+  container.bind("accounts", service);
+  for (const model of service.models) {
+    if ("accountService" in model) (model as MustVerifyEmailStatics).accountService = service;
+  }
+  application.contextProperty("accounts", (context) => new Accounts(context, service));
+}
+
+/** Mails users of a login on a new device, where the application has such a mail. Called when providers boot. */
+export function startAccounts(application: Application): void {
+  const { container } = application;
+  const { mails } = container.make("accounts");
+  if (!mails.has("newDevice") || !container.has("events")) return;
+  container.make("events").on("auth.new_device", async ({ user, device, userAgent, address, time }) => {
+    const { email } = user as { readonly email: string };
+    await mails.prepare();
+    mails.tryQueue("newDevice", email, { user, email, device, userAgent, address, loggedInAt: time });
+  });
+}

@@ -1,0 +1,64 @@
+import { UniqueViolationError } from "../../database/index.ts";
+import type { HttpContext } from "../../http/index.ts";
+import { type FieldErrors, isPlainObject, ValidationError } from "../../support/index.ts";
+import { announce } from "../events.ts";
+import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
+import type { AccountService } from "./account-service.ts";
+import type { AccountUser } from "./account-user.ts";
+
+/** What a registration is made of: the address, the password, and values for other columns. */
+export interface RegistrationAttributes {
+  readonly email: unknown;
+  readonly password: unknown;
+  /** Must be the same as the password, unless it is left out. */
+  readonly password_confirmation?: unknown;
+  readonly [column: string]: unknown;
+}
+
+const TAKEN = "This is taken already.";
+/** Nobody gives himself these, whatever a form says. */
+const NEVER_FILLED: readonly string[] = ["verified_at", "created_at", "updated_at"];
+
+/** Makes an account; see `Accounts.register`. */
+export async function registerUser(
+  service: AccountService,
+  context: HttpContext,
+  attributes: RegistrationAttributes,
+): Promise<AccountUser> {
+  const guard = context.auth.guardName;
+  const model = service.modelOf(guard);
+  const { email: address, password, password_confirmation: confirmation = password, ...rest } = attributes;
+  const { tokenColumn } = model as { readonly tokenColumn?: string };
+  const refused = [...NEVER_FILLED, model.primaryKey, model.passwordColumn, tokenColumn];
+  const columns = Object.fromEntries(Object.entries(rest).filter(([name]) => !refused.includes(name)));
+  const errors = problemsOf(columns, model.casts);
+  const email = checkEmail(address);
+  if (email.problem !== undefined) errors.email = [email.problem];
+  else if ((await model.findBy("email", email.value)) !== null) errors.email = [TAKEN];
+  const user = new model().fill(columns);
+  if (email.problem === undefined) user.email = email.value;
+  refuse({ ...errors, ...(await choosePassword(user, password, confirmation)) });
+  try {
+    await user.save();
+  } catch (error) {
+    // Of two registrations at the same moment both saw that the address was free.
+    if (!(error instanceof UniqueViolationError) || error.column === null) throw error;
+    throw new ValidationError({ [error.column]: [TAKEN] });
+  }
+  announce(context, "auth.registered", guard, { user });
+  return user;
+}
+
+/** A column that holds text must not be given a list: what a database makes of one, no two agree on. */
+function problemsOf(columns: Readonly<Record<string, unknown>>, casts: Readonly<Record<string, string>>): FieldErrors {
+  const errors: FieldErrors = {};
+  for (const [name, value] of Object.entries(columns)) {
+    if (name === "name") {
+      const { problem } = checkName(value);
+      if (problem !== undefined) errors.name = [problem];
+    } else if ((Array.isArray(value) || isPlainObject(value)) && casts[name] !== "json") {
+      errors[name] = ["This must be text."];
+    }
+  }
+  return errors;
+}

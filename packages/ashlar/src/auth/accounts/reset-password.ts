@@ -1,0 +1,78 @@
+import type { HttpContext } from "../../http/index.ts";
+import { digest } from "../../security/index.ts";
+import { currentDate, ValidationError } from "../../support/index.ts";
+import { announce } from "../events.ts";
+import { writeColumn } from "../write-column.ts";
+import { hashChosenPassword, requireEmail } from "./account-input.ts";
+import type { AccountService } from "./account-service.ts";
+import type { AccountUser } from "./account-user.ts";
+import { endAccess } from "./end-access.ts";
+
+/** The primary key that stands for nobody. */
+const NOBODY = 0;
+
+/** Mails a link that sets a new password, if there is an account; see `Accounts.requestPasswordReset`. */
+export async function requestPasswordReset(
+  service: AccountService,
+  context: HttpContext,
+  input: unknown,
+): Promise<void> {
+  const email = requireEmail(input);
+  const guard = context.auth.guardName;
+  const model = service.modelOf(guard);
+  await service.mails.prepare();
+  const user = await model.findBy("email", email);
+  // From here on the same is done for an address without an account, so that the time tells nobody which ones have one.
+  const token = service.links.reset(guard, user?.authId() ?? NOBODY);
+  const url = service.url("password_reset", {}, { token });
+  await service.resets.replace(user === null ? placeholder(email) : email, token);
+  announce(context, "auth.password_reset_requested", guard, { user, email });
+  if (user === null) return;
+  const expiresInMinutes = service.resetExpiresInMinutes;
+  service.mails.tryQueue("resetPassword", email, { user, email, url, expiresInMinutes });
+}
+
+/**
+ * What stands in the table in the place of an address without an account, and is none itself. There are 4096 of them:
+ * whoever makes addresses up does not fill the table, and an address that somebody mistyped is kept nowhere.
+ */
+function placeholder(email: string): string {
+  return `nobody-${digest(email).slice(0, 2)}`;
+}
+
+/** Sets a new password by the token of a link; see `Accounts.resetPassword`. */
+export async function resetPassword(
+  service: AccountService,
+  context: HttpContext,
+  token: unknown,
+  password: unknown,
+  confirmation: unknown,
+): Promise<AccountUser | null> {
+  if (token === null || token === undefined) return null;
+  if (typeof token !== "string") throw new ValidationError({ token: ["This must be text."] });
+  const claim = service.links.readReset(token);
+  const user = claim === null ? null : await ownerOf(service, token, claim.guard, claim.id);
+  if (claim === null || user === null) return null;
+  await service.mails.prepare();
+  // Before the transaction: a hash takes long, and a password that is refused must leave the link as it is.
+  const { passwordColumn } = service.modelOf(claim.guard);
+  const hash = await hashChosenPassword(user, passwordColumn, password, confirmation);
+  const isDone = await service.database.transaction(async () => {
+    if (!(await service.resets.consume(token))) return false;
+    if (!(await writeColumn(user, passwordColumn, hash))) return false;
+    await endAccess(service, user);
+    return true;
+  });
+  if (!isDone) return null;
+  announce(context, "auth.password_reset", claim.guard, { user });
+  const { email } = user;
+  service.mails.tryQueue("passwordChanged", email, { user, email, changedAt: currentDate(), wasReset: true });
+  return user;
+}
+
+/** The user that a token was mailed to, provided that it can still be used and that the address is still the user's. */
+async function ownerOf(service: AccountService, token: string, guard: string, id: string): Promise<AccountUser | null> {
+  const email = await service.resets.addressOf(token);
+  const user = email === null ? null : ((await service.modelNamed(guard)?.findByAuthId(id)) ?? null);
+  return user !== null && user.email === email ? user : null;
+}

@@ -1,0 +1,29 @@
+import type { Container } from "../../foundation/index.ts";
+import type { HttpContext, Middleware, Next } from "../../http/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { refuseGuest } from "../refuse-guest.ts";
+import { isVerifiable } from "./account-user.ts";
+
+/** Where a user is sent whose address is not verified. */
+const NOTICE_PATH = "/email/verify/notice";
+
+/**
+ * `verified`: lets users through whose address is verified. A visitor is sent to `/login`, and from there to where he
+ * was heading; a user whose address is not verified to `/email/verify/notice`, and so is one whose model lacks
+ * `MustVerifyEmail`: nobody has verified that address.
+ */
+export class VerifiesEmailMiddleware implements Middleware {
+  constructor(container: Container) {
+    container.make("auth").prepare();
+  }
+
+  /** @throws `E_UNAUTHENTICATED`, `E_FORBIDDEN` where the caller takes JSON */
+  async handle(context: HttpContext, next: Next): Promise<unknown> {
+    const { auth, request, response } = context;
+    const user = await auth.user();
+    if (user === null) return refuseGuest(context, auth.guard(auth.guardName));
+    if (isVerifiable(user) && user.hasVerifiedEmail()) return next();
+    if (request.wantsJson()) throw new AshlarError("E_FORBIDDEN", "Verify your e-mail address first.");
+    return response.redirect(NOTICE_PATH);
+  }
+}

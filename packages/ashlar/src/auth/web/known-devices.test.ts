@@ -1,0 +1,86 @@
+import { afterEach, expect, test } from "vitest";
+import { makeContext } from "../../../test/support/http-context.ts";
+import { now, setClock } from "../../support/index.ts";
+import { KnownDevices } from "./known-devices.ts";
+
+const KEY = "a key of the application, with 32 bytes and more";
+const DAY = 86_400_000;
+
+/** A browser with one cookie, which it keeps. */
+function browserOf(devices: KnownDevices, origin = "http://localhost") {
+  let cookie = "";
+  return {
+    login(guard: string, userId: number | string): boolean {
+      const appUrl = origin.startsWith("https") ? origin : null;
+      const context = makeContext({ url: `${origin}/`, appUrl, headers: { cookie } });
+      const isKnown = devices.remember(context, guard, userId);
+      cookie = context.response.toResponse().headers.getSetCookie()[0]!.split(";")[0]!;
+      return isKnown;
+    },
+    get cookie() {
+      return cookie;
+    },
+    set cookie(value: string) {
+      cookie = value;
+    },
+  };
+}
+
+afterEach(() => setClock(null));
+
+test("a user is known in a browser from the second login on", () => {
+  const browser = browserOf(new KnownDevices(KEY, false));
+  expect([browser.login("web", 1), browser.login("web", 1), browser.login("web", "1")]).toEqual([false, true, true]);
+});
+
+test("another user, another guard and another browser are not", () => {
+  const devices = new KnownDevices(KEY, false);
+  const browser = browserOf(devices);
+  browser.login("web", 1);
+  expect([browser.login("web", 2), browser.login("staff", 1), browserOf(devices).login("web", 1)]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  expect([browser.login("web", 1), browser.login("web", 2), browser.login("staff", 1)]).toEqual([true, true, true]);
+});
+
+test("S23 a cookie that was altered, copied under another key, or made up tells nothing", () => {
+  const browser = browserOf(new KnownDevices(KEY, false));
+  browser.login("web", 1);
+  const { cookie } = browser;
+  browser.cookie = cookie.slice(0, -2) + (cookie.endsWith("AA") ? "BB" : "AA");
+  expect(browser.login("web", 1)).toBe(false);
+  const foreign = browserOf(new KnownDevices(`${KEY} of another application`, false));
+  foreign.cookie = cookie;
+  expect(foreign.login("web", 1)).toBe(false);
+  browser.cookie = "device=web-1";
+  expect(browser.login("web", 1)).toBe(false);
+});
+
+test("the cookie lasts 400 days, counted from the last login", () => {
+  const browser = browserOf(new KnownDevices(KEY, false));
+  const start = now();
+  browser.login("web", 1);
+  setClock(() => start + 399 * DAY);
+  expect(browser.login("web", 1)).toBe(true);
+  setClock(() => start + 798 * DAY);
+  expect(browser.login("web", 1)).toBe(true);
+  setClock(() => start + 1199 * DAY);
+  expect(browser.login("web", 1)).toBe(false);
+});
+
+test("S20 the cookie is for this host over https alone, and never for scripts", () => {
+  const context = makeContext({ url: "https://shop.example/", appUrl: "https://shop.example" });
+  new KnownDevices(KEY, true).remember(context, "web", 1);
+  const [cookie] = context.response.toResponse().headers.getSetCookie();
+  expect(cookie).toMatch(/^__Host-device=[\w-]+; Max-Age=34560000; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+});
+
+test("a browser knows its last eight users, and its cookie stays small", () => {
+  const browser = browserOf(new KnownDevices(KEY, false));
+  for (let id = 1; id <= 9; id++) browser.login("web", id);
+  expect(browser.cookie.length).toBeLessThan(400);
+  expect(browser.login("web", 2)).toBe(true);
+  expect(browser.login("web", 1)).toBe(false);
+});

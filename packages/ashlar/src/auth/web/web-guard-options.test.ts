@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { webGuardOptions } from "./web-guard-options.ts";
+
+const MINUTE = 60_000;
+
+test("what is left out has a default", () => {
+  expect(webGuardOptions("web", {}, false)).toEqual({
+    cookie: "token",
+    idleMs: 120 * MINUTE,
+    absoluteMs: 720 * MINUTE,
+    rememberMs: 43_200 * MINUTE,
+  });
+});
+
+test("the options are taken as minutes, and what is made of them is frozen", () => {
+  const options = webGuardOptions("web", { idleMinutes: 5, absoluteMinutes: 60, rememberMinutes: 1440 }, false);
+  expect(options).toMatchObject({ idleMs: 5 * MINUTE, absoluteMs: 60 * MINUTE, rememberMs: 1440 * MINUTE });
+  expect(Object.isFrozen(options)).toBe(true);
+});
+
+test("an idle lifetime and an absolute one can each be named alone", () => {
+  expect(webGuardOptions("web", { absoluteMinutes: 10 }, false)).toMatchObject({
+    idleMs: 10 * MINUTE,
+    absoluteMs: 10 * MINUTE,
+  });
+  expect(webGuardOptions("web", { idleMinutes: 1000 }, false)).toMatchObject({
+    idleMs: 1000 * MINUTE,
+    absoluteMs: 1000 * MINUTE,
+  });
+});
+
+describe("the cookie", () => {
+  test.each([
+    ["web", {}, false, "token"],
+    ["web", {}, true, "__Host-token"],
+    ["staff", {}, false, "staff_token"],
+    ["staff", {}, true, "__Host-staff_token"],
+    ["staff", { cookie: "desk" }, true, "__Host-desk"],
+  ])("S20 of the guard %s with %j, https: %s, is %s", (guard, options, isHttps, cookie) => {
+    expect(webGuardOptions(guard, options, isHttps).cookie).toBe(cookie);
+  });
+
+  test.each(["", "a b", "a=b", "a;b", "tökén", "a\r\nb", "x".repeat(65), 1, null, ["token"]])(
+    "S25 cannot be called %j",
+    (cookie) => {
+      expect(() => webGuardOptions("web", { cookie }, false)).toThrow("GUARDS.web.cookie: it is not the name");
+    },
+  );
+
+  test.each(["__Host-token", "__Secure-token", "__token"])("has no prefix of its own: %s", (cookie) => {
+    expect(() => webGuardOptions("web", { cookie }, true)).toThrow("GUARDS.web.cookie: it has a prefix.");
+  });
+
+  test("a guard whose name cannot be part of a cookie's has to name its cookie", () => {
+    expect(() => webGuardOptions("the staff", {}, false)).toThrow("GUARDS.the staff.cookie");
+    expect(webGuardOptions("the staff", { cookie: "staff" }, false).cookie).toBe("staff");
+  });
+});
+
+describe("what ends the boot", () => {
+  const lifetimes = ["idleMinutes", "absoluteMinutes", "rememberMinutes"];
+  const values = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60", null, 576_001, Number.MAX_SAFE_INTEGER];
+  test.each(lifetimes.flatMap((name) => values.map((value) => [name, value] as const)))("S21 %s: %s", (name, value) => {
+    expect(() => webGuardOptions("web", { [name]: value }, false)).toThrow(
+      expect.objectContaining({
+        code: "E_INVALID_CONFIGURATION",
+        message: expect.stringContaining(`config/auth.ts: GUARDS.web.${name}: it is not a whole number of minutes`),
+      }),
+    );
+  });
+
+  test("an idle lifetime that is longer than the absolute one", () => {
+    expect(() => webGuardOptions("web", { idleMinutes: 61, absoluteMinutes: 60 }, false)).toThrow(
+      "idleMinutes (61) is more than absoluteMinutes (60).",
+    );
+  });
+
+  test("a login that is remembered, and ends sooner than one that is not", () => {
+    expect(() => webGuardOptions("web", { rememberMinutes: 720 }, false)).toThrow(
+      "rememberMinutes (720) is not more than absoluteMinutes (720).",
+    );
+  });
+
+  test("an option that there is not, with the one that was meant", () => {
+    expect(() => webGuardOptions("web", { idleMinuts: 5 }, false)).toThrow(
+      'config/auth.ts: GUARDS.web: there is no option "idleMinuts". Did you mean "idleMinutes"?',
+    );
+  });
+});

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { MailMessage } from "./mail-message.ts";
+import { mimeOptions, mimeSource } from "./mime.ts";
+
+function message(parts: Partial<MailMessage> = {}): MailMessage {
+  return {
+    id: "1@shop.example",
+    date: new Date(Date.UTC(2026, 2, 1, 12)),
+    mailable: "Note",
+    from: { address: "shop@shop.example", name: "Shop" },
+    to: [{ address: "jane@shop.example", name: null }],
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    subject: "A note",
+    text: "Hello",
+    html: null,
+    attachments: [],
+    ...parts,
+  };
+}
+
+describe("the source of a mail", () => {
+  test("a mail of text alone is one part, with these headers and no other", async () => {
+    expect(await mimeSource(message())).toBe(
+      [
+        "Auto-Submitted: auto-generated",
+        "From: Shop <shop@shop.example>",
+        "To: jane@shop.example",
+        "Subject: A note",
+        "Message-ID: <1@shop.example>",
+        "Date: Sun, 01 Mar 2026 12:00:00 +0000",
+        "Content-Transfer-Encoding: 7bit",
+        "MIME-Version: 1.0",
+        "Content-Type: text/plain; charset=utf-8",
+        "",
+        "Hello",
+        "",
+      ].join("\r\n"),
+    );
+  });
+
+  test("blind copies are not in it", async () => {
+    expect(await mimeSource(message({ bcc: [{ address: "blind@shop.example", name: "Blind" }] }))).not.toMatch(
+      /blind/i,
+    );
+  });
+
+  test("a mail for blind copies alone has a source too", async () => {
+    const source = await mimeSource(message({ to: [], bcc: [{ address: "blind@shop.example", name: null }] }));
+    expect(source).toContain("Subject: A note");
+    expect(source).not.toMatch(/^To:/m);
+  });
+
+  test("S35 a name that looks like addresses is quoted, and stays a name", async () => {
+    const to = [{ address: "jane@shop.example", name: '"joe@evil.example" <joe@evil.example>, x' }];
+    const [line] = /^To: .*(?:\r\n[ \t].*)*/m.exec(await mimeSource(message({ to })))!;
+    expect(line).toBe('To: "\\"joe@evil.example\\" <joe@evil.example>, x" <jane@shop.example>');
+  });
+
+  test("S35 S41 text that looks encoded is never decoded into what it must not hold", async () => {
+    const word = "=?utf-8?Q?=0D=0ABcc:_joe@evil.example?=";
+    const attachments = [{ filename: `${word}.txt`, content: "" }];
+    const source = await mimeSource(
+      message({ subject: word, to: [{ address: "jane@shop.example", name: word }], attachments }),
+    );
+    expect(source).toContain("Subject: = ?utf-8?Q?=0D=0ABcc:_joe@evil.example?=\r\n");
+    expect(source).not.toContain("=?utf-8");
+  });
+
+  test("nothing is read from the disk or fetched, whatever the content looks like", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "mime-"));
+    const file = join(folder, "secret.txt");
+    writeFileSync(file, "top secret");
+    const attachments = [
+      { filename: file, content: file },
+      { filename: "a", content: "https://shop.example/" },
+    ];
+    const source = await mimeSource(message({ text: file, html: `<img src="${file}">`, attachments }));
+    rmSync(folder, { recursive: true });
+    expect(source).not.toContain("top secret");
+    expect(source).not.toContain(Buffer.from("top secret").toString("base64"));
+    expect(mimeOptions(message())).toMatchObject({ disableFileAccess: true, disableUrlAccess: true });
+  });
+
+  test("the same mail is the same each time, its boundary aside", async () => {
+    const mail = message({ html: "<p>Hello</p>" });
+    const plain = (source: string) => source.replaceAll(/_NmP-[0-9a-f]+/g, "boundary");
+    expect(plain(await mimeSource(mail))).toBe(plain(await mimeSource(mail)));
+  });
+});

@@ -1,0 +1,112 @@
+import { describe, expect, test } from "vitest";
+import { Browser, sessionApplication } from "../../test/support/session-application.ts";
+import type { Application } from "../foundation/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
+import { ValidationError } from "../support/index.ts";
+import { SessionMiddleware } from "./index.ts";
+
+const ROUTES: readonly RouteEntry[] = [
+  Route.get("/read", ({ session }) => ({ all: session.all(), errors: session.errors(), name: session.old("name") })),
+  Route.get("/form", ({ session, csrfField }) => {
+    return JSON.stringify({ errors: session.errors(), name: session.old("name"), token: `${csrfField}` });
+  }),
+  Route.post("/form", () => {
+    throw new ValidationError({ name: ["is taken"] });
+  }),
+];
+
+/** What the next page finds. */
+async function read(browser: Browser): Promise<unknown> {
+  return JSON.parse((await browser.send("/read")).text);
+}
+
+describe("forms with mistakes", () => {
+  const create = (session: object = {}): Promise<Application> =>
+    sessionApplication({
+      routes: [...ROUTES, Route.post("/elsewhere", () => Promise.reject(new ValidationError({ "": ["no"] })))],
+      session,
+      web: [SessionMiddleware],
+    });
+
+  test.each(["cookie", "database"])(
+    "the form comes back with messages and what was typed, once (%s)",
+    async (driver) => {
+      const browser = new Browser(await create({ driver }));
+      await browser.open("/form");
+      const answer = await browser.post("/form", { name: "Ada", password: "hunter22", __token: browser.token });
+      expect([answer.status, answer.headers.get("location"), answer.text]).toEqual([303, "/form", ""]);
+      const again = JSON.parse((await browser.open("/form")).text);
+      expect([again.errors, again.name]).toEqual([{ name: ["is taken"] }, "Ada"]);
+      const later = JSON.parse((await browser.open("/form")).text);
+      expect([later.errors, later.name]).toEqual([{}, null]);
+    },
+  );
+
+  test("the way back is the page the form was on, be it on another path", async () => {
+    const browser = new Browser(await create());
+    await browser.open("/form?step=2");
+    expect((await browser.post("/elsewhere")).headers.get("location")).toBe("/form?step=2");
+  });
+
+  test("S29 a referer of another site leads to no other site", async () => {
+    const browser = new Browser(await create());
+    for (const referer of [
+      "https://evil.example/form",
+      "http://localhost//evil.example",
+      "http://localhost@evil.example/",
+      "javascript:alert(1)",
+    ]) {
+      const answer = await browser.post("/elsewhere", {}, { headers: { referer } });
+      expect([answer.status, answer.headers.get("location")]).toEqual([303, "/"]);
+    }
+  });
+
+  test("without a referer it is the form's own address where that is a page, and the first page where not", async () => {
+    const browser = new Browser(await create());
+    expect((await browser.post("/form?x=1", {}, { headers: { referer: null } })).headers.get("location")).toBe("/form");
+    expect((await browser.post("/elsewhere", {}, { headers: { referer: null } })).headers.get("location")).toBe("/");
+  });
+
+  test("a caller that wants JSON gets the problem, and no session", async () => {
+    const browser = new Browser(await create());
+    const answer = await browser.send("/form", {
+      method: "POST",
+      body: "{}",
+      headers: { accept: "application/json", "content-type": "application/json" },
+    });
+    expect([answer.status, answer.headers.get("content-type"), answer.cookies]).toEqual([
+      422,
+      "application/problem+json",
+      [],
+    ]);
+    expect(JSON.parse(answer.text)).toMatchObject({ code: "E_INVALID_INPUT", errors: { name: ["is taken"] } });
+  });
+
+  test("a GET with mistakes is no form: it would lead back to itself", async () => {
+    const application = await sessionApplication({
+      routes: [Route.get("/list", ({ request }) => request.integer("page"))],
+      web: [SessionMiddleware],
+    });
+    const answer = await new Browser(application).send("/list?page=x", {
+      headers: { referer: "http://localhost/list?page=x" },
+    });
+    expect([answer.status, answer.headers.get("location"), answer.cookies]).toEqual([422, null, []]);
+  });
+
+  test("what was typed and has no room is left out; messages and the rest come back", async () => {
+    const browser = new Browser(await create());
+    const answer = await browser.post("/form", { name: "Ada", story: "x".repeat(100_000) });
+    expect([answer.status, answer.cookies]).toEqual([303, ["session"]]);
+    expect(await read(browser)).toEqual({ all: {}, errors: { name: ["is taken"] }, name: "Ada" });
+  });
+
+  test("messages that have no room are summed up", async () => {
+    const errors = Object.fromEntries(
+      Array.from({ length: 500 }, (_, index) => [`items.${index}.name`, ["is missing"]]),
+    );
+    const routes = [...ROUTES, Route.post("/many", () => Promise.reject(new ValidationError(errors)))];
+    const browser = new Browser(await sessionApplication({ routes, web: [SessionMiddleware] }));
+    expect((await browser.post("/many", { name: "Ada" })).status).toBe(303);
+    expect(await read(browser)).toEqual({ all: {}, errors: { "": ["Some of the input is not valid."] }, name: "Ada" });
+  });
+});

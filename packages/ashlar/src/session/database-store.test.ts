@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { onEachDatabase } from "../../test/support/services.ts";
+import { Browser, sessionApplication } from "../../test/support/session-application.ts";
+import type { Database } from "../database/index.ts";
+import type { Application } from "../foundation/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
+import { digest, randomToken } from "../security/index.ts";
+import { setClock } from "../support/index.ts";
+import { DatabaseSessionStore } from "./database-store.ts";
+import { createSessionDataTable, SessionMiddleware } from "./index.ts";
+import type { SessionRecord } from "./session-store.ts";
+
+const MINUTE = 60_000;
+const START = Date.UTC(2030, 0, 1);
+
+afterEach(() => setClock(null));
+
+function record(changes: Partial<SessionRecord> = {}): SessionRecord {
+  return { id: randomToken(), createdAt: START, usedAt: START + 1234, contents: '{"d":{"a":1}}', ...changes };
+}
+
+await onEachDatabase("sessions in the database", (engine) => {
+  let database: Database;
+  let store: DatabaseSessionStore;
+
+  beforeEach(async () => {
+    const opened = await engine.open();
+    database = opened.database;
+    await createSessionDataTable(database.kysely);
+    store = new DatabaseSessionStore(database);
+    onTestFinished(() => opened.drop());
+  });
+
+  const rows = (): Promise<Record<string, unknown>[]> =>
+    database.kysely.selectFrom("session_data").selectAll().execute();
+
+  test("what is kept is found by its cookie, to the millisecond", async () => {
+    const kept = record();
+    expect(store.cookieFor(kept)).toBe(kept.id);
+    expect(await store.save(kept, null)).toBe(true);
+    expect(await store.find(kept.id)).toEqual(kept);
+  });
+
+  test("any text is kept to the last character", async () => {
+    const contents = JSON.stringify({ d: { text: "\0 \ud800 💥 '\"; drop table session_data; --" } });
+    const kept = record({ contents });
+    await store.save(kept, null);
+    expect(await store.find(kept.id)).toEqual(kept);
+  });
+
+  test("S17 the table holds the digest of what the cookie carries, and nothing that opens the session", async () => {
+    const kept = record();
+    await store.save(kept, null);
+    expect((await rows()).map((row) => row.id)).toEqual([digest(kept.id)]);
+    expect(JSON.stringify(await rows())).not.toContain(kept.id);
+    expect(await store.find(digest(kept.id))).toBe(null);
+  });
+
+  test("a change keeps the row and its beginning", async () => {
+    const kept = record();
+    await store.save(kept, null);
+    const changed = { ...kept, usedAt: START + 9999, contents: '{"i":1}' };
+    expect(await store.save(changed, kept)).toBe(true);
+    expect([await store.find(kept.id), (await rows()).length]).toEqual([changed, 1]);
+  });
+
+  test("S18 another id is another row, and the old one is gone", async () => {
+    const kept = record();
+    await store.save(kept, null);
+    const renewed = record({ contents: kept.contents });
+    expect(await store.save(renewed, kept)).toBe(true);
+    expect([await store.find(kept.id), await store.find(renewed.id), (await rows()).length]).toEqual([
+      null,
+      renewed,
+      1,
+    ]);
+  });
+
+  test("S19 what has ended is not brought back by a request that began before", async () => {
+    const kept = record();
+    await store.save(kept, null);
+    await store.remove(kept);
+    expect(await store.save({ ...kept, contents: '{"i":1}' }, kept)).toBe(false);
+    expect(await rows()).toEqual([]);
+    await store.remove(kept);
+  });
+
+  test.each(["", "x", "A".repeat(42), "A".repeat(44), `${"A".repeat(42)}'`, "A".repeat(9000), "\0".repeat(43)])(
+    "S25 no statement is run for %j",
+    async (cookie) => {
+      const statements: string[] = [];
+      database.onQuery(({ sql }) => statements.push(sql));
+      expect(await store.find(cookie)).toBe(null);
+      expect(statements).toEqual([]);
+    },
+  );
+
+  test("pruning deletes what nobody can use any more, and says how much", async () => {
+    const idle = record({ usedAt: START - 1 });
+    const old = record({ createdAt: START - 60 * MINUTE, usedAt: START + 2 * MINUTE });
+    const live = record({ createdAt: START - 59 * MINUTE, usedAt: START + 1 });
+    for (const one of [idle, old, live]) await store.save(one, null);
+    expect(await store.prune(START, START - 60 * MINUTE)).toBe(2);
+    expect((await rows()).map((row) => row.id)).toEqual([digest(live.id)]);
+    expect(await store.prune(START, START - 60 * MINUTE)).toBe(0);
+  });
+});
+
+const ROUTES: readonly RouteEntry[] = [
+  Route.get("/", () => "untouched"),
+  Route.get("/put/@key/@value", async ({ session, request }) => {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    session.put(request.param("key")!, request.param("value"));
+    return session.all();
+  }),
+  Route.get("/read", async ({ session }) => {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    return session.all();
+  }),
+  Route.get("/flash/@value", ({ session, request }) => {
+    session.flash("status", request.param("value"));
+    return "flashed";
+  }),
+  Route.get("/invalidate", ({ session }) => {
+    session.invalidate();
+    return "invalidated";
+  }),
+  Route.get("/slow", async ({ session }) => {
+    session.put("slow", true);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    return "slow";
+  }),
+];
+
+describe("requests", () => {
+  const create = (): Promise<Application> => {
+    return sessionApplication({ routes: ROUTES, session: { driver: "database" }, web: [SessionMiddleware] });
+  };
+  const countRows = async (application: Application): Promise<number> => {
+    return (await application.container.make("database").kysely.selectFrom("session_data").selectAll().execute())
+      .length;
+  };
+
+  test("a visitor without a cookie costs no statement, one with a cookie costs one, and a change one more", async () => {
+    const application = await create();
+    const browser = new Browser(application);
+    let statements: string[] = [];
+    application.container.make("database").onQuery(({ sql }) => statements.push(sql.slice(0, 6)));
+    const during = async (path: string): Promise<string[]> => {
+      statements = [];
+      await browser.send(path);
+      return statements;
+    };
+    expect(await during("/")).toEqual([]);
+    expect(await during("/read")).toEqual([]);
+    expect(await during("/put/a/1")).toEqual(["insert"]);
+    expect(await during("/")).toEqual(["select"]);
+    expect(await during("/read")).toEqual(["select"]);
+    expect(await during("/put/a/1")).toEqual(["select"]);
+    expect(await during("/put/a/2")).toEqual(["select", "update"]);
+    expect(await during("/invalidate")).toEqual(["select", "delete"]);
+  });
+
+  test("parallel requests that only read lose nothing that another one flashes", async () => {
+    const browser = new Browser(await create());
+    await browser.send("/put/a/1");
+    await Promise.all([...Array.from({ length: 10 }, () => browser.send("/")), browser.send("/flash/Saved")]);
+    expect(JSON.parse((await browser.send("/read")).text)).toEqual({ a: "1", status: "Saved" });
+  });
+
+  test("of parallel changes the last is kept whole, and there is one row", async () => {
+    const application = await create();
+    const browser = new Browser(application);
+    await browser.send("/put/a/0");
+    const cookie = browser.cookies.get("session")!;
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => browser.send(`/put/n${index}/1`)));
+    expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(200));
+    const kept = Object.keys(JSON.parse((await browser.send("/read")).text));
+    expect(kept).toEqual(["a", expect.stringMatching(/^n\d+$/)]);
+    expect([browser.cookies.get("session"), await countRows(application)]).toEqual([cookie, 1]);
+  });
+
+  test("S19 a request that is under way when its session ends neither brings it back nor sets its cookie", async () => {
+    const application = await create();
+    const browser = new Browser(application);
+    await browser.send("/put/a/1");
+    const slow = browser.send("/slow");
+    await browser.send("/invalidate");
+    expect((await slow).cookies).toEqual([]);
+    expect([browser.cookies.size, await countRows(application)]).toEqual([0, 0]);
+  });
+
+  test("S21 sessions that have ended are pruned, on demand and now and then by themselves", async () => {
+    let time = START;
+    setClock(() => time);
+    const application = await create();
+    const manager = application.container.make("session");
+    for (let count = 0; count < 3; count++) await new Browser(application).send("/put/a/1");
+    time += 119 * MINUTE;
+    expect(await manager.prune()).toBe(0);
+    const late = new Browser(application);
+    await late.send("/put/a/1");
+    time += MINUTE;
+    expect([await manager.prune(), await countRows(application)]).toEqual([3, 1]);
+    await new Browser(application).send("/put/a/1");
+    time += 120 * MINUTE;
+    await late.send("/read");
+    await manager.settled();
+    expect(await countRows(application)).toBe(0);
+  });
+
+  test("without its table the answer is an error, and the process goes on", async () => {
+    const application = await create();
+    await application.container.make("database").kysely.schema.dropTable("session_data").execute();
+    const browser = new Browser(application);
+    expect((await browser.send("/put/a/1")).status).toBe(500);
+    expect((await browser.send("/")).status).toBe(200);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { makeContext } from "../../test/support/http-context.ts";
+import { comesFromElsewhere } from "./request-origin.ts";
+
+const APP = "https://shop.example";
+
+function verdict(
+  headers: Record<string, string>,
+  appUrl: string | null = APP,
+  url = "http://10.0.0.7:3000/login",
+): string {
+  return comesFromElsewhere(makeContext({ url, headers }).request, appUrl) ? "elsewhere" : "here";
+}
+
+describe("S27 Sec-Fetch-Site decides where it is there", () => {
+  test.each([
+    ["same-origin", "here"],
+    ["none", "here"],
+    ["same-site", "elsewhere"],
+    ["cross-site", "elsewhere"],
+    ["", "elsewhere"],
+    ["Same-Origin", "elsewhere"],
+    ["same-origin, cross-site", "elsewhere"],
+    ["anything", "elsewhere"],
+  ])("%j is %s", (site, expected) => {
+    expect(verdict({ "sec-fetch-site": site })).toBe(expected);
+    expect(verdict({ "sec-fetch-site": site, origin: APP })).toBe(expected);
+  });
+});
+
+describe("S27 Origin decides where Sec-Fetch-Site is missing", () => {
+  test.each([
+    [APP, "here"],
+    ["https://shop.example:443", "here"],
+    ["http://shop.example", "elsewhere"],
+    ["https://shop.example:8443", "elsewhere"],
+    ["https://www.shop.example", "elsewhere"],
+    ["https://shop.example.evil.example", "elsewhere"],
+    ["https://evil.example", "elsewhere"],
+    ["http://10.0.0.7:3000", "elsewhere"],
+    ["null", "elsewhere"],
+    ["", "elsewhere"],
+    ["shop.example", "elsewhere"],
+    ["file://", "elsewhere"],
+    [`${APP}, https://evil.example`, "elsewhere"],
+  ])("%j is %s, whatever Referer says", (origin, expected) => {
+    expect(verdict({ origin })).toBe(expected);
+    expect(verdict({ origin, referer: `${APP}/login` })).toBe(expected);
+    expect(verdict({ origin, referer: "https://evil.example/" })).toBe(expected);
+  });
+
+  test.each([
+    ["http://10.0.0.7:3000", "here"],
+    ["https://10.0.0.7:3000", "here"],
+    ["http://10.0.0.7:3001", "elsewhere"],
+    ["http://10.0.0.7", "elsewhere"],
+    ["https://shop.example", "elsewhere"],
+    ["null", "elsewhere"],
+  ])("without APP_URL the host that was asked counts: %j is %s", (origin, expected) => {
+    expect(verdict({ origin }, null)).toBe(expected);
+  });
+
+  test("the usual port may stand there or not", () => {
+    const url = "http://10.0.0.7/";
+    expect(verdict({ host: "shop.example:443", origin: APP }, null, url)).toBe("here");
+    expect(verdict({ host: "shop.example", origin: "http://shop.example:80" }, null, url)).toBe("here");
+    expect(verdict({ host: "shop.example:80", origin: APP }, null, url)).toBe("elsewhere");
+  });
+});
+
+describe("S27 Referer decides where both are missing", () => {
+  test.each([
+    [`${APP}/login?next=/`, "here"],
+    [`${APP}/`, "here"],
+    ["https://evil.example/?https://shop.example/", "elsewhere"],
+    ["https://shop.example@evil.example/", "elsewhere"],
+    ["about:blank", "elsewhere"],
+  ])("%j is %s", (referer, expected) => {
+    expect(verdict({ referer })).toBe(expected);
+  });
+
+  test("none of them says nothing against it", () => {
+    expect([verdict({}), verdict({}, null)]).toEqual(["here", "here"]);
+  });
+});

@@ -1,0 +1,337 @@
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import { Browser, sessionApplication } from "../../test/support/session-application.ts";
+import type { Application } from "../foundation/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
+import { AshlarError, setClock } from "../support/index.ts";
+import { SessionMiddleware } from "./index.ts";
+
+const MINUTE = 60_000;
+
+afterEach(() => setClock(null));
+
+const ROUTES: readonly RouteEntry[] = [
+  Route.get("/", () => "untouched"),
+  Route.get("/read", ({ session }) => ({ all: session.all() })),
+  Route.get("/put/@key/@value", ({ session, request }) => {
+    session.put(request.param("key")!, request.param("value"));
+    return "put";
+  }),
+  Route.get("/forget/@key", ({ session, request }) => {
+    session.forget(request.param("key")!);
+    return "forgotten";
+  }),
+  Route.get("/flash/@value", ({ session, request }) => {
+    session.flash("status", request.param("value"));
+    return "flashed";
+  }),
+  Route.get("/csrf", ({ csrfField }) => `<form>${csrfField}</form>`),
+  Route.get("/id", ({ session }) => session.id),
+  Route.get("/regenerate", ({ session }) => session.regenerate().id),
+  Route.get("/invalidate", ({ session }) => {
+    session.invalidate();
+    return "invalidated";
+  }),
+  Route.get("/fail", async ({ session }) => {
+    session.put("before", "failure");
+    await Promise.resolve();
+    throw new AshlarError("E_FORBIDDEN");
+  }),
+  Route.get("/fail-at-once", ({ session }) => {
+    session.put("before", "failure");
+    throw new Error("broken");
+  }),
+  Route.get("/big/@bytes:int", ({ session, request }) => {
+    session.put("big", "x".repeat(Number(request.param("bytes"))));
+    return "big";
+  }),
+  Route.get("/platform", ({ session }) => {
+    session.put("a", "platform");
+    return new Response("own", { status: 201, headers: { "x-own": "yes" } });
+  }),
+];
+
+/** What `/read` answers. */
+async function read(browser: Browser): Promise<{ all: object }> {
+  return JSON.parse((await browser.send("/read")).text);
+}
+
+describe.each(["cookie", "database"])("with the driver %s", (driver) => {
+  const session = { driver };
+  const create = (): Promise<Application> => sessionApplication({ routes: ROUTES, session, web: [SessionMiddleware] });
+
+  test("a request that asks for nothing sets nothing; nor does one that finds nothing", async () => {
+    const browser = new Browser(await create());
+    for (const path of ["/", "/read", "/forget/a", "/invalidate"]) {
+      expect([path, (await browser.send(path)).cookies]).toEqual([path, []]);
+    }
+    const untouched = await browser.send("/");
+    expect([...untouched.headers.keys()].sort()).toEqual(["content-type", "x-content-type-options"]);
+  });
+
+  test("what is put is there in later requests, for this visitor alone", async () => {
+    const application = await create();
+    const [ada, bob] = [new Browser(application), new Browser(application)];
+    expect((await ada.send("/put/name/Ada")).cookies).toEqual(["session"]);
+    await bob.send("/put/name/Bob");
+    await ada.send("/put/age/36");
+    expect([(await read(ada)).all, (await read(bob)).all]).toEqual([{ name: "Ada", age: "36" }, { name: "Bob" }]);
+    expect((await read(new Browser(application))).all).toEqual({});
+  });
+
+  test("a session that did not change is not written, and its cookie is not sent again", async () => {
+    const browser = new Browser(await create());
+    await browser.send("/put/a/1");
+    for (const path of ["/", "/read", "/put/a/1", "/forget/b"]) {
+      expect([path, (await browser.send(path)).cookies]).toEqual([path, []]);
+    }
+  });
+
+  test("when the last value is forgotten, so is the cookie", async () => {
+    const browser = new Browser(await create());
+    await browser.send("/put/a/1");
+    const answer = await browser.send("/forget/a");
+    expect(answer.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^session=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970/),
+    ]);
+    expect(browser.cookies.size).toBe(0);
+  });
+
+  test("what is flashed is gone after one more request, and leaves no cookie", async () => {
+    const browser = new Browser(await create());
+    await browser.send("/flash/Saved");
+    await browser.send("/");
+    expect((await read(browser)).all).toEqual({ status: "Saved" });
+    expect(browser.cookies.size).toBe(0);
+    expect((await read(browser)).all).toEqual({});
+  });
+
+  test("S18 regenerate keeps the data under another id, and the old cookie is nobody's", async () => {
+    const application = await create();
+    const browser = new Browser(application);
+    await browser.send("/put/a/1");
+    const id = (await browser.send("/id")).text;
+    const old = new Map(browser.cookies);
+    expect((await browser.send("/regenerate")).text).not.toBe(id);
+    expect((await read(browser)).all).toEqual({ a: "1" });
+    expect([...browser.cookies.values()]).not.toEqual([...old.values()]);
+    const thief = new Browser(application);
+    for (const [name, value] of old) thief.cookies.set(name, value);
+    // A sealed cookie keeps what it held; with the database, nothing is left of it.
+    expect((await read(thief)).all).toEqual(driver === "cookie" ? { a: "1" } : {});
+  });
+
+  test("S18 an id that the browser brought is never adopted", async () => {
+    const browser = new Browser(await create());
+    const planted = "A".repeat(43);
+    browser.cookies.set("session", planted);
+    expect((await browser.send("/id")).text).not.toBe(planted);
+    await browser.send("/put/a/1");
+    expect(browser.cookies.get("session")).not.toBe(planted);
+  });
+
+  test("S19 invalidate leaves neither data nor cookie", async () => {
+    const browser = new Browser(await create());
+    await browser.send("/put/a/1");
+    await browser.send("/id");
+    await browser.send("/invalidate");
+    expect(browser.cookies.size).toBe(0);
+  });
+
+  test.each(["/fail", "/fail-at-once"])(
+    "what changed before %s is kept, and the error's answer carries the cookie",
+    async (path) => {
+      const browser = new Browser(await create());
+      const answer = await browser.send(path);
+      expect([answer.status, answer.cookies]).toEqual([path === "/fail" ? 403 : 500, ["session"]]);
+      expect((await read(browser)).all).toEqual({ before: "failure" });
+    },
+  );
+
+  test("an answer that sets the cookie is stored by no cache, and one made with the session varies by it", async () => {
+    const browser = new Browser(await create());
+    const put = await browser.send("/put/a/1");
+    expect([put.headers.get("cache-control"), put.headers.get("vary")]).toEqual(["no-store", "cookie"]);
+    const seen = await browser.send("/read");
+    expect([seen.headers.get("cache-control"), seen.headers.get("vary")]).toEqual([null, "cookie"]);
+  });
+
+  test("a Response of the handler's own carries the cookie as well", async () => {
+    const answer = await new Browser(await create()).send("/platform");
+    expect([answer.status, answer.text, answer.headers.get("x-own"), answer.cookies]).toEqual([
+      201,
+      "own",
+      "yes",
+      ["session"],
+    ]);
+  });
+
+  test("S21 a session ends when it has not been used for its lifetime, and use puts that off", async () => {
+    let time = Date.UTC(2030, 0, 1);
+    setClock(() => time);
+    const browser = new Browser(await create());
+    await browser.send("/put/a/1");
+    for (let hours = 0; hours < 3; hours++) {
+      time += 119 * MINUTE;
+      expect([hours, (await read(browser)).all]).toEqual([hours, { a: "1" }]);
+    }
+    time += 120 * MINUTE;
+    expect((await read(browser)).all).toEqual({});
+    expect(browser.cookies.size).toBe(0);
+  });
+
+  test("S21 however much it is used, it ends after its absolute lifetime", async () => {
+    let time = Date.UTC(2030, 0, 1);
+    setClock(() => time);
+    const browser = new Browser(await create());
+    await browser.send("/put/a/1");
+    for (let minutes = 0; minutes < 1380; minutes += 60) {
+      time += 60 * MINUTE;
+      expect([minutes, (await read(browser)).all]).toEqual([minutes, { a: "1" }]);
+    }
+    time += 60 * MINUTE - 1;
+    expect((await read(browser)).all).toEqual({ a: "1" });
+    time += 1;
+    expect((await read(browser)).all).toEqual({});
+  });
+
+  test("the cookie lives as long as the session would without use, and no longer than its absolute end", async () => {
+    let time = Date.UTC(2030, 0, 1);
+    setClock(() => time);
+    const browser = new Browser(await create());
+    const age = async (path: string) =>
+      /Max-Age=(\d+)/.exec((await browser.send(path)).headers.getSetCookie()[0] ?? "")?.[1];
+    expect(await age("/put/a/1")).toBe(String(120 * 60));
+    for (let hour = 0; hour < 23; hour++) {
+      time += 60 * MINUTE;
+      await browser.send("/read");
+    }
+    time += 30 * MINUTE;
+    expect(await age("/read")).toBe(String(30 * 60));
+  });
+
+  test("a session that is used is kept anew every few minutes, not at each request", async () => {
+    let time = Date.UTC(2030, 0, 1);
+    setClock(() => time);
+    const browser = new Browser(await create());
+    await browser.send("/put/a/1");
+    time += 5 * MINUTE - 1;
+    expect((await browser.send("/read")).cookies).toEqual([]);
+    time += 1;
+    expect((await browser.send("/read")).cookies).toEqual(["session"]);
+    expect((await browser.send("/read")).cookies).toEqual([]);
+  });
+
+  test("S24 interleaved requests each see their own session", async () => {
+    const application = await sessionApplication({
+      session,
+      web: [SessionMiddleware],
+      routes: [
+        Route.get("/me/@name", async ({ session, request }) => {
+          const before = session.get("name");
+          await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
+          session.put("name", request.param("name"));
+          await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
+          return { before, after: session.get("name") };
+        }),
+      ],
+    });
+    const names = Array.from({ length: 300 }, (_, index) => `n${index}`);
+    const browsers = names.map(() => new Browser(application));
+    for (const before of [false, true]) {
+      const pages = await Promise.all(names.map((name, index) => browsers[index]!.send(`/me/${name}`)));
+      expect(pages.map((page) => JSON.parse(page.text))).toEqual(
+        names.map((name) => ({ before: before ? name : null, after: name })),
+      );
+    }
+  });
+
+  test("S25 no cookie, whatever it holds, is more than a visitor without a session", async () => {
+    const application = await create();
+    const owner = new Browser(application);
+    await owner.send("/put/name/Ada");
+    const own = owner.cookies.get("session")!;
+    const hostile = fc.oneof(
+      fc.string({ unit: "binary-ascii" }),
+      fc.base64String({ maxLength: 200 }),
+      fc.string({ minLength: 4000, maxLength: 9000 }),
+      fc.nat(own.length - 1).map((end) => own.slice(0, end)),
+      fc
+        .nat(own.length - 1)
+        .map((place) => own.slice(0, place) + (own[place] === "x" ? "y" : "x") + own.slice(place + 1)),
+      fc.constantFrom(
+        "",
+        "%",
+        "%ff%fe",
+        "%00",
+        '"',
+        "null",
+        "{}",
+        `${own}; session=${own}x`.slice(own.length + 2),
+        `${own}=`,
+        ` ,${own}`,
+        "__proto__",
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(hostile, fc.constantFrom("/read", "/id"), async (value, path) => {
+        const cookie = `session=${value.replaceAll(/[^\x20-\x7e]|;/g, "~")}`;
+        const answer = await new Browser(application).send(path, { headers: { cookie } });
+        expect(answer.status).toBe(200);
+        expect(answer.text).not.toContain("Ada");
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("S25 of two cookies with the name the first counts; bytes that are no text are no session", async () => {
+    const browser = new Browser(await create());
+    await browser.send("/put/name/Ada");
+    const own = browser.cookies.get("session")!;
+    const seen = async (cookie: string) => JSON.parse((await browser.send("/read", { headers: { cookie } })).text).all;
+    expect(await seen(`session=${own}; session=garbage`)).toEqual({ name: "Ada" });
+    expect(await seen(`session=garbage; session=${own}`)).toEqual({});
+    expect(await seen(`session=\xff\xfe${own}`)).toEqual({});
+    expect(await seen(`SESSION=${own}; xsession=${own}`)).toEqual({});
+  });
+
+  test("S25 a cookie that opens nothing is taken back from the browser that sends it", async () => {
+    const browser = new Browser(await create());
+    browser.cookies.set("session", "garbage");
+    await read(browser);
+    expect(browser.cookies.size).toBe(0);
+  });
+
+  test("too much is an error that says what to do", async () => {
+    const application = await create();
+    const messages: string[] = [];
+    application.onError((error) => void messages.push((error as Error).message));
+    const browser = new Browser(application);
+    await browser.send("/put/a/1");
+    const [fits, tooMuch] = driver === "cookie" ? [2700, 3000] : [65_000, 66_000];
+    expect((await browser.send(`/big/${fits}`)).status).toBe(200);
+    const answer = await browser.send(`/big/${tooMuch}`);
+    expect([answer.status, answer.cookies]).toEqual([500, []]);
+    const remedy = {
+      cookie: 'Keep less in it, or keep sessions in the database: driver: "database" in SESSION of config/session.ts.',
+      database: "Keep what is large in a table of its own, and in the session what finds it there.",
+    }[driver];
+    expect(messages).toEqual([expect.stringMatching(/^The session holds \d+ bytes, and there is room for \d+\. /)]);
+    expect(messages[0]).toContain(remedy);
+    expect((await read(browser)).all).toMatchObject({ a: "1" });
+  });
+
+  test("a form on an error page is of a session as any other", async () => {
+    const application = await create();
+    application.errorPage(403, ({ session, csrfField }) => {
+      session.put("seen", true);
+      session.put("twice", true);
+      return `<form>${csrfField}</form>`;
+    });
+    const browser = new Browser(application);
+    browser.page = await browser.send("/fail");
+    expect(browser.token).toMatch(/^[\w-]{86}$/);
+    await application.container.make("session").settled();
+    expect((await read(browser)).all).toEqual({ before: "failure", seen: true, twice: true });
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { Browser, sessionApplication } from "../../test/support/session-application.ts";
+import { createApplication, HttpKernel, type RouteMiddleware } from "../foundation/index.ts";
+import type { HttpContext } from "../http/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
+import { generateSecret } from "../security/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { SessionMiddleware, SessionProvider } from "./index.ts";
+
+const ROUTES: readonly RouteEntry[] = [
+  Route.get("/read", ({ session }) => session.all()),
+  Route.get("/put/@key/@value", ({ session, request }) => {
+    session.put(request.param("key")!, request.param("value"));
+    return "put";
+  }),
+  Route.get("/id", ({ session }) => session.id),
+  Route.get("/fail", ({ session }) => {
+    session.put("before", "failure");
+    throw new AshlarError("E_FORBIDDEN");
+  }),
+];
+
+describe("the cookie", () => {
+  test("S20 over http it is plain, over https secure and bound to its host; scripts see neither", async () => {
+    const set = async (url: string) => {
+      const application = await sessionApplication({ routes: ROUTES, environment: { APP_URL: url } });
+      return (await new Browser(application, url).send("/put/a/1")).headers.getSetCookie();
+    };
+    const value = "[\\w-]+";
+    expect(await set("http://localhost")).toEqual([
+      expect.stringMatching(new RegExp(`^session=${value}; Max-Age=7200; Path=/; HttpOnly; SameSite=Lax$`)),
+    ]);
+    expect(await set("https://shop.example")).toEqual([
+      expect.stringMatching(
+        new RegExp(`^__Host-session=${value}; Max-Age=7200; Path=/; HttpOnly; Secure; SameSite=Lax$`),
+      ),
+    ]);
+  });
+
+  test("S23 it holds nothing that can be read", async () => {
+    const browser = new Browser(await sessionApplication({ routes: ROUTES }));
+    await browser.send("/put/name/Lovelace");
+    expect(Buffer.from(browser.cookies.get("session")!, "base64url").toString("latin1")).not.toContain("Lovelace");
+  });
+
+  test("S23 that of another application is none", async () => {
+    const browser = new Browser(await sessionApplication({ routes: ROUTES }));
+    await browser.send("/put/a/1");
+    const other = await sessionApplication({ routes: ROUTES, environment: { APP_KEY: generateSecret() } });
+    const stranger = new Browser(other);
+    stranger.cookies.set("session", browser.cookies.get("session")!);
+    expect((await stranger.send("/read")).text).toBe("{}");
+  });
+});
+
+describe("where there is no session", () => {
+  test("asking for it says what is missing", async () => {
+    const application = await sessionApplication({ routes: ROUTES, web: [] });
+    const errors: unknown[] = [];
+    application.onError((error) => void errors.push(error));
+    expect((await new Browser(application).send("/id")).status).toBe(500);
+    expect(errors).toEqual([
+      expect.objectContaining({
+        code: "E_SESSION",
+        message:
+          "There is no session here: the route does not go through SessionMiddleware, or not yet. Put SessionMiddleware first in the stack, in routeMiddleware of app/kernel.ts.",
+      }),
+    ]);
+  });
+
+  test("twice in one stack it is one session", async () => {
+    const browser = new Browser(
+      await sessionApplication({ routes: ROUTES, web: [SessionMiddleware, SessionMiddleware] }),
+    );
+    expect((await browser.send("/put/a/1")).cookies).toEqual(["session"]);
+  });
+
+  test("middleware without the provider ends the boot", async () => {
+    class Kernel extends HttpKernel {
+      override routeMiddleware: RouteMiddleware = { web: [SessionMiddleware], api: [] };
+    }
+    const booting = createApplication({
+      kernel: Kernel,
+      routes: [Route.get("/", () => "")],
+      environment: { APP_ENV: "test" },
+    });
+    await expect(booting).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining("Add SessionProvider to PROVIDERS in config/providers.ts."),
+    });
+  });
+
+  test.each<[object, string]>([
+    [
+      { driver: "database" },
+      'config/session.ts: SESSION.driver: is "database", and the application has none. Add DatabaseProvider to PROVIDERS in config/providers.ts.',
+    ],
+    [{ driver: "file" }, 'config/session.ts: SESSION.driver: is "file". It can be "cookie", "database".'],
+  ])("%j ends the boot", async (SESSION, message) => {
+    const booting = createApplication({
+      providers: [SessionProvider],
+      config: { session: { SESSION } },
+      environment: { APP_ENV: "test" },
+    });
+    await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION", message });
+  });
+
+  test("without a configuration file the defaults hold", async () => {
+    const application = await createApplication({ providers: [SessionProvider], environment: { APP_ENV: "test" } });
+    expect(application.container.make("session").configuration.driver).toBe("cookie");
+    await application.shutdown();
+  });
+
+  test("with httpMiddleware around, an error's answer carries the cookie all the same", async () => {
+    const outer = (_context: HttpContext, next: () => unknown): unknown => next();
+    const browser = new Browser(await sessionApplication({ routes: ROUTES, http: [outer] }));
+    expect((await browser.send("/fail")).cookies).toEqual(["session"]);
+  });
+});

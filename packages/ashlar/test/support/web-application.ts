@@ -1,0 +1,226 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { onTestFinished } from "vitest";
+import {
+  Authenticates,
+  type AuthenticatesInstance,
+  type AuthenticatesStatics,
+  AuthenticationMiddleware,
+  AuthProvider,
+  ConfirmPasswordMiddleware,
+  GuardMiddleware,
+  LoadUserMiddleware,
+} from "../../src/auth/index.ts";
+import {
+  compose,
+  Database,
+  DatabaseProvider,
+  type Migration,
+  Model,
+  primaryKey,
+  type Row,
+} from "../../src/database/index.ts";
+import { type EventMap, EventProvider } from "../../src/events/index.ts";
+import {
+  type Application,
+  createApplication,
+  HttpKernel,
+  type MiddlewareEntry,
+  type ProviderClass,
+  type RouteMiddleware,
+} from "../../src/foundation/index.ts";
+import type { HttpContext } from "../../src/http/index.ts";
+import { Route, type RouteEntry } from "../../src/routing/index.ts";
+import { hashPassword } from "../../src/security/index.ts";
+import type { Constructor } from "../../src/support/index.ts";
+import { Browser, type BrowserOptions } from "./browser.ts";
+import type { TestDatabase, TestEngine } from "./services.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** The password of every user of the test. */
+export const PASSWORD = "correct horse battery staple";
+
+/** What `GET /me` answers for the two users. */
+export const ADA: { readonly id: number; readonly email: string } = { id: 1, email: "ada@example.com" };
+export const BOB: { readonly id: number; readonly email: string } = { id: 2, email: "bob@example.com" };
+
+const UserModel: typeof Model & AuthenticatesStatics & Constructor<AuthenticatesInstance> = compose(
+  Model,
+  Authenticates,
+);
+
+/** A user of the test's applications. Each application extends it, so that each has its own database. */
+export class TestUser extends UserModel {
+  static override table = "users";
+  static override hidden: readonly string[] = ["password"];
+  static override timestamps = false;
+  declare id: number;
+  declare email: string;
+  declare password: string;
+}
+
+/** How an application of a test differs from the usual one. */
+export interface TestWebOptions {
+  /** The kind of database; SQLite where left out. */
+  readonly engine?: TestEngine;
+  /** The users' class, which is given the application's database. */
+  readonly User?: typeof TestUser;
+  /** Options of `GUARDS.web` besides the model. */
+  readonly guard?: object;
+  /** Guards besides `web`. */
+  readonly guards?: Readonly<Record<string, object>>;
+  /** Providers after those of auth. */
+  readonly providers?: readonly ProviderClass[];
+  /** The middleware around every route. */
+  readonly stack?: readonly MiddlewareEntry[];
+  /** Routes besides the usual ones. */
+  readonly routes?: readonly RouteEntry[];
+  readonly environment?: Record<string, string>;
+}
+
+/** An application with the guard `web` on a database of its own, with the users Ada (1) and Bob (2). */
+export class TestWeb {
+  readonly application: Application;
+  readonly database: Database;
+  readonly User: typeof TestUser;
+  /** The security events since the start, in order. */
+  readonly told: [name: keyof EventMap, payload: Record<string, unknown>][] = [];
+  /** The statements that the database ran since {@link TestWeb.forgetQueries}. */
+  queries: string[] = [];
+
+  constructor(application: Application, User: typeof TestUser) {
+    this.application = application;
+    this.User = User;
+    this.database = application.container.make("database");
+    this.database.onQuery(({ sql }) => this.queries.push(sql));
+    const events = application.container.make("events");
+    for (const name of EVENTS) events.on(name, (payload) => this.told.push([name, { ...payload }]));
+  }
+
+  browser(options: BrowserOptions = {}): Browser {
+    return new Browser(this.application, options);
+  }
+
+  /** A browser in which a user has logged in. */
+  async loggedIn(user: { readonly id: number } = ADA, options: BrowserOptions = {}): Promise<Browser> {
+    const browser = this.browser(options);
+    await browser.post(`/login/${user.id}`);
+    return browser;
+  }
+
+  forgetQueries(): void {
+    this.queries = [];
+  }
+
+  /** The rows of the table of sessions, in the order of their making. */
+  async rows(): Promise<Row[]> {
+    return (await this.database.kysely.selectFrom("sessions").selectAll().orderBy("id").execute()) as Row[];
+  }
+
+  /** The security events of a name, once all listeners are done. */
+  async toldOf(name: keyof EventMap): Promise<Record<string, unknown>[]> {
+    await this.application.container.make("events").settled();
+    return this.told.filter(([told]) => told === name).map(([, payload]) => payload);
+  }
+}
+
+const EVENTS = ["auth.login", "auth.failed", "auth.logout", "auth.new_device"] as const;
+
+const form = ({ request }: HttpContext): Record<string, unknown> => request.all();
+
+const ROUTES: readonly RouteEntry[] = [
+  Route.get("/plain", () => ({ plain: true })),
+  Route.get("/me", async ({ auth }) => ({ user: await auth.user() })),
+  Route.post("/login", async (context) => {
+    const { email, password, remember } = form(context);
+    return { user: await context.auth.attempt(email, password, { remember: remember === true }) };
+  }),
+  Route.post("/login/@id", async ({ auth, request }) => {
+    return { user: await auth.attemptById(request.param("id")!, { remember: request.input("remember") === true }) };
+  }),
+  Route.post("/logout", async ({ auth, request }) => {
+    await auth.logout();
+    return { user: await auth.user(), known: request.user() };
+  }),
+  Route.get("/sessions", async ({ auth }) => auth.sessions().list()),
+  Route.post("/sessions/end", async (context) => ({ ended: await context.auth.sessions().end(form(context).id) })),
+  Route.post("/sessions/end-others", async ({ auth }) => ({ ended: await auth.sessions().endOthers() })),
+  Route.post("/sessions/end-all", async ({ auth }) => ({
+    ended: await auth.sessions().endAll(),
+    user: await auth.user(),
+  })),
+  Route.post("/logout-others", async (context) => ({
+    done: await context.auth.logoutOtherDevices(form(context).password),
+  })),
+  Route.post("/confirm", async (context) => ({ done: await context.auth.confirmPassword(form(context).password) })),
+  Route.any("/danger", () => ({ danger: true })).middleware("password.confirm"),
+  Route.get("/danger-soon", () => ({ danger: true })).middleware("password.confirm:30"),
+  Route.get("/home", () => ({ home: true })).middleware("auth"),
+];
+
+/** Makes an application with the guard `web` and a database of its own; both are gone when the test is finished. */
+export async function testWeb(options: TestWebOptions = {}): Promise<TestWeb> {
+  const own = await (options.engine?.open() ?? openSqlite());
+  onTestFinished(() => own.drop());
+  await createTables(own);
+  class Kernel extends HttpKernel {
+    override routeMiddleware: RouteMiddleware = {
+      web: options.stack ?? [],
+      auth: [AuthenticationMiddleware],
+      guard: [GuardMiddleware],
+      user: [LoadUserMiddleware],
+      "password.confirm": [ConfirmPasswordMiddleware],
+    };
+  }
+  const User = options.User ?? class User extends TestUser {};
+  const application = await createApplication({
+    kernel: Kernel,
+    routes: [...ROUTES, ...(options.routes ?? [])],
+    providers: [EventProvider, DatabaseProvider, AuthProvider, ...(options.providers ?? [])],
+    config: {
+      database: { DATABASES: { default: "main", main: own.configuration } },
+      auth: { GUARDS: { default: "web", web: { model: User, ...options.guard }, ...options.guards } },
+    },
+    environment: { APP_ENV: "test", ...options.environment },
+  });
+  onTestFinished(() => application.shutdown());
+  User.useDatabase(application.container.make("database"));
+  return new TestWeb(application, User);
+}
+
+async function openSqlite(): Promise<TestDatabase> {
+  const configuration = { driver: "sqlite", path: join(await temporaryFolder(), "test.sqlite") };
+  const database = new Database({ default: "main", main: configuration }, "/");
+  return { database, configuration, drop: () => database.close() };
+}
+
+let passwordHash: Promise<string> | null = null;
+
+async function createTables({ database }: TestDatabase): Promise<void> {
+  const { kysely } = database;
+  // One hash serves all: a hash takes as long as everything else a test does.
+  passwordHash ??= hashPassword(PASSWORD);
+  const password = await passwordHash;
+  await kysely.schema
+    .createTable("users")
+    .$call(primaryKey(kysely))
+    .addColumn("email", "varchar(254)", (column) => column.notNull().unique())
+    .addColumn("password", "varchar(255)", (column) => column.notNull())
+    .execute();
+  await kysely
+    .insertInto("users")
+    .values([ADA, BOB].map((user) => ({ ...user, password })))
+    .execute();
+  const { up } = await migrationOfStub("auth/migrations/create_sessions.ts.stub");
+  await up(kysely);
+}
+
+/** The migration that an application gets from a stub. */
+export async function migrationOfStub(stub: string): Promise<Required<Migration>> {
+  const packageFolder = join(import.meta.dirname, "../..");
+  const source = await readFile(join(packageFolder, "stubs", stub), "utf8");
+  const file = join(await temporaryFolder(), "migration.ts");
+  await writeFile(file, source.replace('"ashlar/database"', `"${packageFolder}/src/database/index.ts"`));
+  return (await import(pathToFileURL(file).href)) as Required<Migration>;
+}
