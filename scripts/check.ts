@@ -9,6 +9,7 @@ const steps: readonly (readonly [what: string, script: string])[] = [
   ["floors and cycles", "floors"],
   ["unused exports, files and packages", "unused"],
   ["built packages", "packaging"],
+  ["map of security properties", "security-map"],
 ];
 
 let failed = 0;

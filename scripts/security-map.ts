@@ -1,7 +1,8 @@
 // Keeps the last column of docs/security.md: which test files show which property. `--write` brings it up to date;
 // without it, an outdated table or a property without a test is an error.
-import { readFile, writeFile } from "node:fs/promises";
+
 import { globSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
@@ -31,7 +32,10 @@ const after = before.replaceAll(/^\| (S\d+) \| (.+?) \|.*\|$/gm, (_, number: str
 const byNumber = (a: string, b: string): number => Number(a.slice(1)) - Number(b.slice(1));
 const problems = [
   ...[...listed].filter((number) => !files.has(number)).map((number) => `${number} has no test.`),
-  ...[...files.keys()].filter((number) => !listed.has(number)).sort(byNumber).map((number) => `${number} has tests and is not in docs/security.md.`),
+  ...[...files.keys()]
+    .filter((number) => !listed.has(number))
+    .sort(byNumber)
+    .map((number) => `${number} has tests and is not in docs/security.md.`),
 ];
 if (process.argv.includes("--write")) await writeFile(document, after);
 else if (before !== after) problems.push("docs/security.md is out of date: node scripts/security-map.ts --write");

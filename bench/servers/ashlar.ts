@@ -41,7 +41,10 @@ const application = await createApplication({
   },
   routes: [
     Route.get("/json", () => ({ hello: "world" })),
-    Route.get("/users/@id", ({ request, apiToken }) => ({ id: request.param("id"), user: apiToken.claims?.sub })).middleware("api"),
+    Route.get("/users/@id", ({ request, apiToken }) => ({
+      id: request.param("id"),
+      user: apiToken.claims?.sub,
+    })).middleware("api"),
     Route.get("/accounts/@id", ({ request }) => {
       const user = request.user() as User;
       return { id: request.param("id"), name: user.name, email: user.email };

@@ -8,6 +8,9 @@ if (major < 24 || (major === 24 && minor < 7)) {
   );
   process.exitCode = 1;
 } else {
+  // What was compiled once need not be compiled at every start.
+  const { enableCompileCache } = await import("node:module");
+  enableCompileCache();
   const { main } = await import("../dist/cli/main.js");
   process.exitCode = await main(process.argv.slice(2));
 }

@@ -50,8 +50,7 @@ export class RequestSession {
 
   /** Tells whether a token was issued for this session. It opens the session, and gives it no reason to be kept. */
   matchesToken(token: unknown): boolean {
-    const { id, isUsed } = this.session.identity;
-    return isUsed && this.manager.tokens.matches(id, token);
+    return this.manager.tokens.matches(this.session.identity.id, token);
   }
 
   /**

@@ -41,6 +41,7 @@ const ROUTES: readonly RouteEntry[] = [
     session.put("before", "failure");
     throw new Error("broken");
   }),
+  Route.get("/missing-row", () => Promise.reject(new AshlarError("E_ROW_NOT_FOUND"))),
   Route.get("/big/@bytes:int", ({ session, request }) => {
     session.put("big", "x".repeat(Number(request.param("bytes"))));
     return "big";
@@ -319,6 +320,16 @@ describe.each(["cookie", "database"])("with the driver %s", (driver) => {
     expect(messages).toEqual([expect.stringMatching(/^The session holds \d+ bytes, and there is room for \d+\. /)]);
     expect(messages[0]).toContain(remedy);
     expect((await read(browser)).all).toMatchObject({ a: "1" });
+  });
+
+  test("what was flashed is used up by an error page that shows it", async () => {
+    const application = await create();
+    application.errorPage(404, ({ session }) => `<p>${session.get("status")}</p>`);
+    const browser = new Browser(application);
+    await browser.send("/flash/Saved");
+    expect((await browser.send("/missing-row")).text).toBe("<p>Saved</p>");
+    await application.container.make("session").settled();
+    expect([(await read(browser)).all, browser.cookies.size]).toEqual([{}, 0]);
   });
 
   test("a form on an error page is of a session as any other", async () => {

@@ -221,8 +221,8 @@ export class Session {
   }
 
   /** @internal The id, whether or not anything depends on it, and when it was given. */
-  get identity(): { readonly id: string; readonly createdAt: number; readonly isUsed: boolean } {
-    return { id: this.#id, createdAt: this.#createdAt, isUsed: this.#isIdentified };
+  get identity(): { readonly id: string; readonly createdAt: number } {
+    return { id: this.#id, createdAt: this.#createdAt };
   }
 
   #flashFor(key: string, value: unknown): this {

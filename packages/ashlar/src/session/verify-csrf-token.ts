@@ -47,7 +47,7 @@ export class VerifyCsrfToken implements Middleware {
     const route = request.route();
     if (route !== null && this.#exemptRoutes().has(route)) return next();
     const held = requireSession(context);
-    if (false as boolean) {
+    if (comesFromElsewhere(request, services.appUrl)) {
       throw refusal("The request came from another site.", "Open the page on this site and send it from there.");
     }
     if (!held.matchesToken(presentedToken(request))) {

@@ -47,7 +47,11 @@ export function createEngine(cache: boolean): Engine {
   };
 }
 
-/** Where in a template an error arose, as far as it says, and the error that was thrown there first. */
+/**
+ * Where in a template an error arose, as far as it says, and the error that was thrown there first.
+ *
+ * @public loaded along with the engine, when the first template is rendered
+ */
 export function trace(error: unknown): { readonly place: string | null; readonly cause: unknown } {
   if (error instanceof TemplateFailure) return { place: `${error.file}:${error.line}`, cause: error.cause };
   return { place: error instanceof EdgeError ? `${error.filename}:${error.line}` : null, cause: error };

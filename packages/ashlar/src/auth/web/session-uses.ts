@@ -14,7 +14,7 @@ export interface SessionUse {
 }
 
 /** How long a use waits to be written, so that the answer it came from is out by then. */
-const DELAY_MS = 1000;
+const DELAY_MS = 200;
 
 /**
  * Writes down when sessions were last used: after the answers, one by one, each session once.

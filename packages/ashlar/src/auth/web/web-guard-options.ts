@@ -55,11 +55,15 @@ export function webGuardOptions(
     throw new ConfigurationError(where, problem, "A session that is remembered lasts longer than one that is not.");
   }
   return Object.freeze({
-    cookie: cookieName(where, options.cookie ?? (guard === "web" ? "token" : `${guard}_token`), isHttps),
+    cookie: cookieName(where, options.cookie === undefined ? defaultCookie(guard) : options.cookie, isHttps),
     idleMs: idle * MS_PER_MINUTE,
     absoluteMs: absolute * MS_PER_MINUTE,
     rememberMs: remember * MS_PER_MINUTE,
   });
+}
+
+function defaultCookie(guard: string): string {
+  return guard === "web" ? "token" : `${guard}_token`;
 }
 
 function cookieName(where: string, name: unknown, isHttps: boolean): string {

@@ -1,0 +1,142 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { Person } from "../../../test/support/people.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { ADA, BOB, PASSWORD, TestUser, testWeb } from "../../../test/support/web-application.ts";
+import type { Row } from "../../database/index.ts";
+import type { UserId } from "../authenticatable.ts";
+
+const JOINED = expect.stringMatching(/ from "sessions" inner join "users" on /);
+const OF_SESSIONS = expect.stringMatching(/ from "sessions" where /);
+const OF_USERS = expect.stringMatching(/ from "users" where /);
+
+beforeEach(() => Person.populate(PASSWORD));
+
+await onEachDatabase("session and user", (engine) => {
+  test("are found by one statement, and the user has its own columns and no others", async () => {
+    class User extends TestUser {}
+    let seen: Row | null = null;
+    const { Route } = await import("../../routing/index.ts");
+    const web = await testWeb({
+      engine,
+      User,
+      routes: [
+        Route.get("/self", async ({ auth }) => {
+          const user = (await auth.user()) as TestUser;
+          seen = { ...user };
+          user.email = "countess@example.com";
+          return { isUser: user instanceof User, dirty: user.isDirty(), saved: await user.save() };
+        }),
+      ],
+    });
+    const browser = await web.loggedIn();
+    web.forgetQueries();
+    const { body } = await browser.get("/self");
+    expect(seen).toEqual({ id: 1, email: ADA.email, password: expect.stringContaining("argon2") });
+    expect(body).toEqual({ isUser: true, dirty: true, saved: { id: 1, email: "countess@example.com" } });
+    expect(web.queries).toEqual([JOINED, expect.stringMatching(/^update "users" set "email" = \S+ where "id" = \S+$/)]);
+  });
+
+  test("are found by two, where the model has its own way to find a user, which is asked", async () => {
+    const banned = new Set<string>();
+    class User extends TestUser {
+      static override async findByAuthId<M>(id: UserId): Promise<M | null> {
+        const user = banned.has(String(id)) ? null : await User.findBy("id", id);
+        return user as M | null;
+      }
+    }
+    const web = await testWeb({ engine, User });
+    const browser = await web.loggedIn();
+    web.forgetQueries();
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    expect(web.queries).toEqual([OF_SESSIONS, OF_USERS]);
+    banned.add("1");
+    expect((await browser.get("/me")).body).toEqual({ user: null });
+  });
+});
+
+describe("two statements are made also", () => {
+  test("where the model finds rows in its own way", async () => {
+    class User extends TestUser {
+      static override async find<M>(key: string | number | bigint): Promise<M | null> {
+        return (await User.where("id", key).where("email", "!=", BOB.email).first()) as M | null;
+      }
+    }
+    const web = await testWeb({ User });
+    const browser = await web.loggedIn(ADA);
+    web.forgetQueries();
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    expect(web.queries).toEqual([OF_SESSIONS, OF_USERS]);
+    expect((await (await web.loggedIn(BOB)).get("/me")).body).toEqual({ user: null });
+  });
+
+  test("where the model is on another connection", async () => {
+    class User extends TestUser {
+      static override connection = "main";
+    }
+    const joined = await testWeb({ User });
+    const browser = await joined.loggedIn();
+    joined.forgetQueries();
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    expect(joined.queries).toEqual([JOINED]);
+  });
+});
+
+describe("a hand-made class as the users", () => {
+  const GUARDS = { people: { driver: "web", model: Person } };
+  const webOfPeople = async () => {
+    const { Route } = await import("../../routing/index.ts");
+    return testWeb({
+      guards: GUARDS,
+      routes: [
+        Route.post("/people/login", async ({ auth, request }) => {
+          return { user: await auth.guard("people").attempt(request.input("email"), request.input("password")) };
+        }),
+        Route.get("/people/me", ({ request }) => ({ user: request.user() })).middleware("guard:people"),
+        Route.post("/people/logout", ({ auth }) => auth.guard("people").logout()),
+        Route.get("/people/sessions", ({ auth }) => auth.guard("people").sessions().list()),
+      ],
+    });
+  };
+
+  test("logs in, is recognised and logs out as any other", async () => {
+    const web = await webOfPeople();
+    const browser = web.browser();
+    const { body } = await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
+    expect(body).toEqual({ user: ADA });
+    Person.lookups = [];
+    web.forgetQueries();
+    expect((await browser.get("/people/me")).body).toEqual({ user: ADA });
+    expect([Person.lookups, web.queries]).toEqual([[1], [OF_SESSIONS]]);
+    expect((await browser.get("/people/sessions")).body).toEqual([expect.objectContaining({ isCurrent: true })]);
+    await browser.post("/people/logout");
+    expect([(await browser.get("/people/me")).body, await web.rows()]).toEqual([{ user: null }, []]);
+  });
+
+  test("S37 a class that finds somebody else than was asked for gives nobody", async () => {
+    const web = await webOfPeople();
+    const browser = web.browser();
+    await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
+    const { findByAuthId } = Person;
+    Person.findByAuthId = async () => new Person(Person.rows[1]!);
+    try {
+      expect((await browser.get("/people/me")).body).toEqual({ user: null });
+    } finally {
+      Person.findByAuthId = findByAuthId;
+    }
+  });
+
+  test("S19 logs out even where its users cannot be loaded", async () => {
+    const web = await webOfPeople();
+    const browser = web.browser();
+    await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
+    const { findByAuthId } = Person;
+    Person.findByAuthId = () => Promise.reject(new Error("The directory is down."));
+    try {
+      expect((await browser.get("/people/me")).status).toBe(500);
+      expect((await browser.post("/people/logout")).status).toBe(204);
+    } finally {
+      Person.findByAuthId = findByAuthId;
+    }
+    expect([[...browser.cookies.keys()], await web.rows()]).toEqual([["device"], []]);
+  });
+});

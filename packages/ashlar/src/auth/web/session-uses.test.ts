@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import { ADA, BOB, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
+import { createLogger, type Logger } from "../../foundation/index.ts";
+import { SessionUses } from "./session-uses.ts";
+
+const NOW = new Date("2030-01-01T00:00:00.000Z");
+const LATER = new Date("2030-01-01T02:00:00.000Z");
+
+interface Line {
+  readonly details: { readonly err: Error };
+  readonly message: string;
+}
+
+/** A real logger, whose errors are collected instead of printed. */
+function collecting(): { logger: Logger; lines: Line[] } {
+  const lines: Line[] = [];
+  const logger = createLogger({ level: "silent" });
+  return {
+    lines,
+    logger: Object.assign(Object.create(logger), {
+      error: (details: Line["details"], message: string) => void lines.push({ details, message }),
+    }) as Logger,
+  };
+}
+
+const use = (id: number) => ({ id, ip: "203.0.113.9", userAgent: "Agent", now: NOW, expiresAt: LATER });
+
+async function withSessions(count: number): Promise<TestWeb> {
+  const web = await testWeb();
+  for (let index = 0; index < count; index++) await web.loggedIn(index % 2 === 0 ? ADA : BOB);
+  web.forgetQueries();
+  return web;
+}
+
+describe("a use", () => {
+  test("is written some time after it was noted, and not at once", async () => {
+    const web = await withSessions(1);
+    const { logger } = collecting();
+    const uses = new SessionUses(web.database.kysely, logger);
+    uses.note(use(1));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(web.queries).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await web.rows()).toMatchObject([
+      { last_used_at: NOW.toISOString(), expires_at: LATER.toISOString(), ip: "203.0.113.9", user_agent: "Agent" },
+    ]);
+  });
+
+  test("is written once for each session, however often it was noted", async () => {
+    const web = await withSessions(3);
+    const uses = new SessionUses(web.database.kysely, collecting().logger);
+    for (let round = 0; round < 50; round++) for (const id of [1, 2, 3]) uses.note(use(id));
+    const flushed = uses.flush();
+    for (const id of [1, 2, 3]) uses.note(use(id));
+    await flushed;
+    await uses.flush();
+    expect(web.queries).toHaveLength(3);
+  });
+
+  test("of a session that is gone changes nothing", async () => {
+    const web = await withSessions(1);
+    const { logger, lines } = collecting();
+    const uses = new SessionUses(web.database.kysely, logger);
+    const before = await web.rows();
+    uses.note(use(99));
+    await uses.flush();
+    expect([await web.rows(), lines]).toEqual([before, []]);
+  });
+});
+
+test("many are written without keeping everything else waiting", async () => {
+  const web = await withSessions(40);
+  const uses = new SessionUses(web.database.kysely, collecting().logger);
+  for (let id = 1; id <= 40; id++) uses.note(use(id));
+  let turns = 0;
+  let isDone = false;
+  const flushed = uses.flush().then(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    await new Promise((resolve) => setImmediate(resolve));
+    turns++;
+  }
+  await flushed;
+  expect(turns).toBeGreaterThanOrEqual(40);
+  expect((await web.rows()).every((row) => row.last_used_at === NOW.toISOString())).toBe(true);
+});
+
+test("what cannot be written is one line in the log, and what comes later is written", async () => {
+  const web = await withSessions(2);
+  const { logger, lines } = collecting();
+  const uses = new SessionUses(web.database.kysely, logger);
+  await web.database.kysely.schema.alterTable("sessions").renameTo("elsewhere").execute();
+  uses.note(use(1));
+  uses.note(use(2));
+  await uses.flush();
+  expect(lines).toEqual([
+    { details: { err: expect.any(Error) }, message: "The last use of sessions could not be written." },
+  ]);
+  await web.database.kysely.schema.alterTable("elsewhere").renameTo("sessions").execute();
+  uses.note(use(1));
+  uses.note(use(2));
+  await uses.flush();
+  expect((await web.rows()).map((row) => row.last_used_at)).toEqual([NOW.toISOString(), NOW.toISOString()]);
+  expect(lines).toHaveLength(1);
+});

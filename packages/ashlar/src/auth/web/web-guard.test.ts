@@ -1,0 +1,426 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Person } from "../../../test/support/people.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { ADA, BOB, PASSWORD, TestUser, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
+import { createApplication, HttpKernel } from "../../foundation/index.ts";
+import { Route } from "../../routing/index.ts";
+import { digest } from "../../security/index.ts";
+import { now, setClock } from "../../support/index.ts";
+import { AuthProvider } from "../auth-provider.ts";
+import { AuthenticationMiddleware } from "../authentication-middleware.ts";
+
+const MINUTE = 60_000;
+const HTTPS = { environment: { APP_URL: "https://shop.example" } };
+const GUEST = { user: null };
+
+const credentials = { email: ADA.email, password: PASSWORD };
+
+function travel(minutes: number): void {
+  const then = now() + minutes * MINUTE;
+  setClock(() => then);
+}
+
+/** Writes down the uses that are still waiting for that. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 300));
+
+const time = (value: unknown) => new Date(value as string | Date).getTime();
+
+afterEach(() => setClock(null));
+
+await onEachDatabase("the guard web", (engine) => {
+  describe("a login", () => {
+    test("S17 stores the digest of the token that the cookie has, and no more of it", async () => {
+      const web = await testWeb({ engine });
+      const browser = web.browser({ userAgent: "Mozilla/5.0", ip: "203.0.113.7" });
+      const start = now();
+      const { body, setCookies } = await browser.post("/login", credentials);
+      expect(body).toEqual({ user: ADA });
+      const token = browser.cookies.get("token")!;
+      expect(token).toMatch(/^[\w-]{43}$/);
+      const rows = await web.rows();
+      expect(rows).toEqual([
+        {
+          id: expect.any(Number),
+          user_id: 1,
+          guard: "web",
+          token_hash: digest(token),
+          ip: "203.0.113.7",
+          user_agent: "Mozilla/5.0",
+          authenticated_at: rows[0]?.created_at,
+          last_used_at: rows[0]?.created_at,
+          expires_at: expect.anything(),
+          created_at: expect.anything(),
+        },
+      ]);
+      expect(JSON.stringify(rows)).not.toContain(token);
+      expect(time(rows[0]?.created_at) - start).toBeLessThan(10_000);
+      expect(time(rows[0]?.expires_at) - time(rows[0]?.created_at)).toBe(120 * MINUTE);
+      expect(setCookies.filter((one) => one.startsWith("token="))).toEqual([
+        `token=${token}; Path=/; HttpOnly; SameSite=Lax`,
+      ]);
+    });
+
+    test("is recognised at the next request, by one query", async () => {
+      const web = await testWeb({ engine });
+      const browser = await web.loggedIn();
+      web.forgetQueries();
+      expect((await browser.get("/me")).body).toEqual({ user: ADA });
+      expect(web.queries).toEqual([expect.stringMatching(/^select "users"\.\*.* from "sessions" inner join "users"/)]);
+    });
+
+    test("S18 makes a new token each time, and ends the session that the browser had", async () => {
+      const web = await testWeb({ engine });
+      const browser = await web.loggedIn(ADA);
+      const [before] = [...browser.cookies.values()];
+      const stolen = browser.copy();
+      await browser.post("/login", credentials);
+      expect(browser.cookies.get("token")).not.toBe(before);
+      expect(await web.rows()).toHaveLength(1);
+      expect((await stolen.get("/me")).body).toEqual(GUEST);
+      expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    });
+
+    test("S18 never adopts what the browser brought: neither a made-up token nor another user's", async () => {
+      const web = await testWeb({ engine });
+      const attacker = await web.loggedIn(BOB);
+      for (const planted of ["A".repeat(43), attacker.cookies.get("token")!]) {
+        const victim = web.browser();
+        victim.cookies.set("token", planted);
+        await victim.post("/login", credentials);
+        expect(victim.cookies.get("token")).not.toBe(planted);
+        const fixated = web.browser();
+        fixated.cookies.set("token", planted);
+        expect((await fixated.get("/me")).body).toEqual(GUEST);
+      }
+      expect((await web.rows()).map(({ user_id }) => user_id)).toEqual([1, 1]);
+    });
+
+    test("twice in one request leaves one session", async () => {
+      const web = await testWeb({
+        engine,
+        routes: [Route.post("/twice", async ({ auth }) => [await auth.attemptById(1), await auth.attemptById(2)])],
+      });
+      const browser = web.browser();
+      await browser.post("/twice");
+      expect((await web.rows()).map(({ user_id }) => user_id)).toEqual([2]);
+      expect((await browser.get("/me")).body).toEqual({ user: BOB });
+    });
+
+    test("that fails makes no cookie and no row, and the one before stays", async () => {
+      const web = await testWeb({ engine });
+      const browser = web.browser();
+      const wrong = await browser.post("/login", { ...credentials, password: "wrong" });
+      const unknown = await browser.post("/login", { ...credentials, email: "nobody@example.com" });
+      expect([wrong.body, wrong.setCookies, unknown.body, unknown.setCookies]).toEqual([GUEST, [], GUEST, []]);
+      expect(await web.rows()).toEqual([]);
+      await browser.post("/login", credentials);
+      await browser.post("/login", { ...credentials, password: "wrong" });
+      expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    });
+
+    test("on each device has a row of its own", async () => {
+      const web = await testWeb({ engine });
+      const devices = await Promise.all(Array.from({ length: 20 }, () => web.loggedIn()));
+      expect(await web.rows()).toHaveLength(20);
+      for (const device of devices) expect((await device.get("/me")).body).toEqual({ user: ADA });
+    });
+  });
+
+  describe("a logout", () => {
+    test("S19 deletes the row and the cookie; the old cookie is a guest's", async () => {
+      const web = await testWeb({ engine });
+      const browser = await web.loggedIn();
+      const old = browser.copy();
+      const other = await web.loggedIn();
+      const { body, setCookies } = await browser.post("/logout");
+      expect(body).toEqual({ user: null, known: null });
+      expect(setCookies).toEqual([
+        "token=; Max-Age=0; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax",
+      ]);
+      expect(browser.cookies.has("token")).toBe(false);
+      expect(await web.rows()).toHaveLength(1);
+      expect((await old.get("/me")).body).toEqual(GUEST);
+      expect((await other.get("/me")).body).toEqual({ user: ADA });
+    });
+
+    test("S19 works where the user is gone", async () => {
+      const web = await testWeb({ engine });
+      const browser = await web.loggedIn();
+      await web.User.where("id", 1).delete();
+      expect((await browser.get("/me")).body).toEqual(GUEST);
+      const { status } = await browser.post("/logout");
+      expect([status, browser.cookies.has("token"), await web.rows()]).toEqual([200, false, []]);
+    });
+
+    test("S19 works where the session has ended, and where there was none", async () => {
+      const web = await testWeb({ engine });
+      const browser = await web.loggedIn();
+      travel(121);
+      expect((await browser.post("/logout")).status).toBe(200);
+      expect(await web.rows()).toEqual([]);
+      expect((await browser.post("/logout")).status).toBe(200);
+    });
+
+    test("S19 ends every session that a doubled cookie names, although nobody is logged in by it", async () => {
+      const web = await testWeb({ engine });
+      const [a, b] = [await web.loggedIn(ADA), await web.loggedIn(BOB)];
+      const cookie = `token=${a.cookies.get("token")}; token=${b.cookies.get("token")}`;
+      expect((await web.browser().get("/me", { cookie })).body).toEqual(GUEST);
+      await web.browser().post("/logout", {}, { cookie });
+      expect(await web.rows()).toEqual([]);
+    });
+
+    test("of a login in the same request leaves nothing", async () => {
+      const web = await testWeb({
+        engine,
+        routes: [
+          Route.post("/in-and-out", async ({ auth }) => {
+            await auth.attemptById(1);
+            await auth.logout();
+            return { user: await auth.user() };
+          }),
+        ],
+      });
+      const browser = web.browser();
+      expect((await browser.post("/in-and-out")).body).toEqual(GUEST);
+      expect([browser.cookies.has("token"), await web.rows()]).toEqual([false, []]);
+    });
+  });
+
+  describe("lifetimes", () => {
+    test("S21 a session that is not used ends, and is not revived by the request that finds it", async () => {
+      const web = await testWeb({ engine, guard: { idleMinutes: 10 } });
+      const browser = await web.loggedIn();
+      travel(9);
+      expect((await browser.get("/me")).body).toEqual({ user: ADA });
+      await settled();
+      travel(9);
+      expect((await browser.get("/me")).body).toEqual({ user: ADA });
+      await settled();
+      travel(10);
+      expect((await browser.get("/me")).body).toEqual(GUEST);
+      await settled();
+      expect((await browser.get("/me")).body).toEqual(GUEST);
+    });
+
+    test("S21 a session that is used all the time ends as well", async () => {
+      const web = await testWeb({ engine, guard: { idleMinutes: 10, absoluteMinutes: 25 } });
+      const browser = await web.loggedIn();
+      for (const user of [ADA, ADA, null]) {
+        travel(9);
+        expect((await browser.get("/me")).body).toEqual({ user });
+        await settled();
+      }
+    });
+
+    test("S21 one that is remembered outlasts both, and ends at its own time", async () => {
+      const options = { idleMinutes: 10, absoluteMinutes: 20, rememberMinutes: 100 };
+      const web = await testWeb({ engine, guard: options });
+      const browser = web.browser();
+      const { setCookies } = await browser.post("/login", { ...credentials, remember: true });
+      expect(setCookies[0]).toMatch(/^token=[\w-]{43}; Max-Age=(6000|5999); Path=\/; HttpOnly; SameSite=Lax$/);
+      travel(60);
+      expect((await browser.get("/me")).body).toEqual({ user: ADA });
+      await settled();
+      const [row] = await web.rows();
+      expect(time(row?.last_used_at) - time(row?.created_at)).toBeGreaterThanOrEqual(60 * MINUTE);
+      expect(time(row?.expires_at) - time(row?.created_at)).toBe(100 * MINUTE);
+      travel(39);
+      expect((await browser.get("/me")).body).toEqual({ user: ADA });
+      travel(1);
+      expect((await browser.get("/me")).body).toEqual(GUEST);
+    });
+
+    test("a use is written down once in five minutes, with where it came from", async () => {
+      const web = await testWeb({ engine });
+      const browser = await web.loggedIn(ADA, { ip: "203.0.113.1", userAgent: "Old" });
+      const [before] = await web.rows();
+      travel(4);
+      await browser.get("/me");
+      await settled();
+      expect(await web.rows()).toEqual([before]);
+      travel(1);
+      const moved = browser.copy({ ip: "203.0.113.2", userAgent: "New" });
+      web.forgetQueries();
+      await Promise.all(Array.from({ length: 50 }, () => moved.get("/me")));
+      expect(web.queries.filter((sql) => sql.startsWith("update"))).toEqual([]);
+      await settled();
+      expect(web.queries.filter((sql) => sql.startsWith("update"))).toHaveLength(1);
+      const [after] = await web.rows();
+      expect(after).toMatchObject({ ip: "203.0.113.2", user_agent: "New", created_at: before?.created_at });
+      expect(time(after?.last_used_at)).toBeGreaterThanOrEqual(time(before?.last_used_at) + 5 * MINUTE);
+      expect(time(after?.expires_at)).toBe(time(after?.last_used_at) + 120 * MINUTE);
+    });
+  });
+
+  test("S37 no input, header or argument makes a request another user's", async () => {
+    const web = await testWeb({ engine });
+    const browser = await web.loggedIn(ADA);
+    const forged = { "x-user-id": "2", user_id: "2", authorization: "Bearer 2" };
+    expect((await browser.get("/me?user_id=2&id=2&auth=2", forged)).body).toEqual({ user: ADA });
+    expect((await web.browser().get("/me?user_id=1", { ...forged, cookie: "user_id=1; id=1" })).body).toEqual(GUEST);
+    await browser.post("/sessions/end-others", { user_id: 2, userId: 2 });
+    const [, bob] = [browser, await web.loggedIn(BOB)];
+    await browser.post("/sessions/end-all", { user_id: 2 });
+    expect((await bob.get("/me")).body).toEqual({ user: BOB });
+  });
+
+  test("S25 what cannot be a token is a guest's, without a query", async () => {
+    const web = await testWeb({ engine });
+    const token = (await web.loggedIn()).cookies.get("token")!;
+    web.forgetQueries();
+    const cookies = [
+      "token=",
+      "token=x",
+      `token=${token}x`,
+      `token=${token.slice(1)}`,
+      `token=${"A".repeat(8000)}`,
+      `token=${"ÿ".repeat(43)}`,
+      "token=%E0%A4%A",
+      `token=${token}; token=${token}`,
+      `token=${token}; token=x`,
+      `__Host-token=${token}`,
+      "token=' or 1=1 --",
+      ";;;===;",
+    ];
+    for (const cookie of cookies) {
+      const { status, body } = await web.browser().get("/me", { cookie });
+      expect([cookie, status, body]).toEqual([cookie, 200, GUEST]);
+    }
+    expect((await web.browser().get("/me")).body).toEqual(GUEST);
+    expect(web.queries).toEqual([]);
+  });
+
+  test("S25 a token that is none of the stored ones is a guest's", async () => {
+    const web = await testWeb({ engine });
+    await web.loggedIn();
+    const [row] = await web.rows();
+    for (const token of ["A".repeat(43), row?.token_hash as string]) {
+      const { status, body } = await web.browser().get("/me", { cookie: `token=${token}` });
+      expect([status, body]).toEqual([200, GUEST]);
+    }
+  });
+
+  test("S24 interleaved requests each see their own user", async () => {
+    const web = await testWeb({ engine });
+    const browsers = await Promise.all([web.loggedIn(ADA), web.loggedIn(BOB), web.browser()]);
+    const users = [ADA, BOB, null];
+    const pages = await Promise.all(Array.from({ length: 2000 }, (_, index) => browsers[index % 3]!.get("/me")));
+    expect(pages.map(({ body }) => body)).toEqual(pages.map((_, index) => ({ user: users[index % 3] })));
+  });
+});
+
+describe("over https", () => {
+  test("S20 the cookie is Secure, and for this host alone", async () => {
+    const web = await testWeb(HTTPS);
+    const browser = web.browser({ origin: "https://shop.example" });
+    const login = await browser.post("/login", { ...credentials, remember: true });
+    const token = browser.cookies.get("__Host-token");
+    expect(login.setCookies.filter((one) => one.includes("token="))).toEqual([
+      expect.stringMatching(
+        /^__Host-token=[\w-]{43}; Max-Age=(2592000|2591999); Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      ),
+    ]);
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    const { setCookies } = await browser.post("/logout");
+    expect(setCookies).toEqual([
+      "__Host-token=; Max-Age=0; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; SameSite=Lax",
+    ]);
+    expect((await web.browser().get("/me", { cookie: `token=${token}` })).body).toEqual(GUEST);
+  });
+
+  test("S20 the same holds behind a proxy that ends TLS", async () => {
+    const web = await testWeb(HTTPS);
+    const browser = web.browser();
+    const { setCookies } = await browser.post("/login", credentials);
+    expect(setCookies[0]).toMatch(/^__Host-token=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+  });
+});
+
+test("S16 answers that set or take the cookie are kept by no cache", async () => {
+  const web = await testWeb();
+  const browser = web.browser();
+  const login = await browser.post("/login", credentials);
+  const page = await browser.get("/me");
+  const logout = await browser.post("/logout");
+  expect([login, page, logout].map(({ headers }) => headers.get("cache-control"))).toEqual([
+    "no-store",
+    null,
+    "no-store",
+  ]);
+});
+
+describe("a request without the cookie", () => {
+  test("makes no query, and gets none", async () => {
+    const web = await testWeb();
+    web.forgetQueries();
+    const page = await web.browser().get("/me");
+    expect([page.body, page.setCookies, web.queries]).toEqual([GUEST, [], []]);
+  });
+
+  test("nor does one with it, where nobody asks for the user", async () => {
+    const web = await testWeb();
+    const browser = await web.loggedIn();
+    web.forgetQueries();
+    expect((await browser.get("/plain")).body).toEqual({ plain: true });
+    expect(web.queries).toEqual([]);
+  });
+});
+
+describe("several guards of the kind", () => {
+  const staffOf = async (): Promise<TestWeb> => {
+    class User extends TestUser {}
+    return testWeb({
+      User,
+      guards: { staff: { driver: "web", model: User } },
+      routes: [
+        Route.post("/staff/login", async ({ auth }) => ({ user: await auth.guard("staff").attemptById(2) })),
+        Route.get("/staff/me", async ({ auth }) => ({ user: await auth.user() })).middleware("guard:staff"),
+        Route.post("/staff/logout", ({ auth }) => auth.guard("staff").logout()),
+      ],
+    });
+  };
+
+  test("each have their own cookie, and do not end one another's logins", async () => {
+    const web = await staffOf();
+    const browser = await web.loggedIn(ADA);
+    await browser.post("/staff/login");
+    expect([...browser.cookies.keys()].sort()).toEqual(["device", "staff_token", "token"]);
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    expect((await browser.get("/staff/me")).body).toEqual({ user: BOB });
+    await browser.post("/staff/logout");
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    expect((await browser.get("/staff/me")).body).toEqual(GUEST);
+  });
+
+  test("S37 the token of one guard is none to the other", async () => {
+    const web = await staffOf();
+    const token = (await web.loggedIn(ADA)).cookies.get("token");
+    const cookie = `staff_token=${token}`;
+    expect((await web.browser().get("/staff/me", { cookie })).body).toEqual(GUEST);
+    await web.browser().post("/staff/logout", {}, { cookie });
+    expect(await web.rows()).toHaveLength(1);
+  });
+
+  test("two with one cookie end the boot", async () => {
+    const booting = testWeb({ guards: { staff: { driver: "web", model: TestUser, cookie: "token" } } });
+    await expect(booting).rejects.toThrow(
+      'config/auth.ts: GUARDS.staff.cookie: its cookie "token" is that of the guard "web"',
+    );
+  });
+});
+
+test("an application without a database cannot have it", async () => {
+  class Kernel extends HttpKernel {
+    override routeMiddleware = { web: [], auth: [AuthenticationMiddleware] };
+  }
+  const booting = createApplication({
+    kernel: Kernel,
+    routes: [Route.get("/", () => "").middleware("auth")],
+    providers: [AuthProvider],
+    config: { auth: { GUARDS: { default: "web", web: { model: Person } } } },
+    environment: { APP_ENV: "test" },
+  });
+  await expect(booting).rejects.toThrow("config/auth.ts: GUARDS.web: its sessions need a database.");
+});

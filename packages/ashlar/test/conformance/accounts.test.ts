@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { Route } from "../../src/routing/index.ts";
+import {
+  ADA,
+  NEW_PASSWORD,
+  PASSWORD,
+  type PlainUser,
+  testAccounts,
+  PlainUser as Unverifiable,
+} from "../support/account-application.ts";
+
+const NOTICE = "/email/verify/notice";
+
+/** Where an answer leads. */
+const target = ({ status, headers }: { status: number; headers: Headers }): string =>
+  `${status} ${headers.get("location")}`;
+
+describe("attempt", () => {
+  test.each([
+    ["right", ADA.email, PASSWORD, "302 /home", true],
+    ["wrong", ADA.email, "another password", "302 /login", false],
+    ["unknown", "nobody@example.com", PASSWORD, "302 /login", false],
+  ])("%s: the model or null, and the cookie token only in the first case", async (_, email, password, where, isIn) => {
+    const accounts = await testAccounts();
+    const visitor = accounts.visitor();
+    const answer = await visitor.post("/login", { email, password });
+    expect([target(answer), visitor.cookies.has("__Host-token")]).toEqual([where, isIn]);
+  });
+
+  test("attemptById(1), then logout(): cookie set; then cookie gone, row gone, and user() is null", async () => {
+    const routes = [
+      Route.post("/by-id", async ({ auth }) => ({ user: await auth.attemptById(1) })),
+      Route.post("/out", async ({ auth }) => ({ logout: await auth.logout(), user: await auth.user() })),
+    ];
+    const accounts = await testAccounts({ routes });
+    const visitor = accounts.visitor();
+    expect(await visitor.post("/by-id")).toMatchObject({ status: 200, body: { user: { id: 1 } } });
+    expect([visitor.cookies.has("__Host-token"), (await accounts.rows("sessions")).length]).toEqual([true, 1]);
+    expect(await visitor.post("/out")).toMatchObject({ status: 200, body: { user: null } });
+    expect([visitor.cookies.has("__Host-token"), await accounts.rows("sessions")]).toEqual([false, []]);
+  });
+});
+
+describe("the middleware verified", () => {
+  test("a guest is sent to /login, and from there to where he was heading", async () => {
+    const accounts = await testAccounts();
+    const visitor = accounts.visitor();
+    expect(target(await visitor.get("/members?page=2"))).toBe("302 /login");
+    const { headers } = await visitor.post("/login", { email: ADA.email, password: PASSWORD });
+    expect(headers.get("location")).toBe("/members?page=2");
+  });
+
+  test("an unverified user is sent to /email/verify/notice, a verified one passes", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    expect(target(await visitor.get("/members"))).toBe(`302 ${NOTICE}`);
+    await (await accounts.user()).markEmailAsVerified();
+    expect(await visitor.get("/members")).toMatchObject({ status: 200, body: "for members" });
+  });
+
+  test("a user whose model lacks the mixin is sent to /email/verify/notice", async () => {
+    const accounts = await testAccounts({ User: class User extends Unverifiable {} as typeof PlainUser });
+    const visitor = await accounts.loggedIn();
+    expect(target(await visitor.get("/members"))).toBe(`302 ${NOTICE}`);
+  });
+
+  test("a caller that takes JSON is told by the status", async () => {
+    const accounts = await testAccounts();
+    const visitor = accounts.visitor();
+    const json = { accept: "application/json" };
+    expect(await visitor.get("/members", json)).toMatchObject({ status: 401, body: { code: "E_UNAUTHENTICATED" } });
+    const user = await accounts.loggedIn();
+    expect(await user.get("/members", json)).toMatchObject({
+      status: 403,
+      body: { code: "E_FORBIDDEN", detail: "Verify your e-mail address first." },
+    });
+  });
+});
+
+describe("registration", () => {
+  const person = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
+
+  test("with MustVerifyEmail: a mail is sent, and the visitor goes to /email/verify/notice", async () => {
+    const accounts = await testAccounts();
+    expect(target(await accounts.visitor().post("/register", person))).toBe(`302 ${NOTICE}`);
+    const mails = await accounts.mails();
+    expect(mails.map(({ to }) => to)).toEqual(["cleo@example.com"]);
+    expect(mails[0]?.text).toContain("https://shop.example/email/verify/");
+  });
+
+  test("without MustVerifyEmail: no mail, and the visitor goes to /home", async () => {
+    const accounts = await testAccounts({ User: class User extends Unverifiable {} as typeof PlainUser });
+    expect(target(await accounts.visitor().post("/register", person))).toBe("302 /home");
+    expect(await accounts.mails()).toEqual([]);
+  });
+});
+
+describe("the verification link", () => {
+  test("used, used again, and with one character changed", async () => {
+    const accounts = await testAccounts();
+    await (await accounts.loggedIn()).post("/email/resend");
+    const link = await accounts.link();
+    const visitor = accounts.visitor();
+    expect(await visitor.get(link)).toMatchObject({ status: 200, body: "verified" });
+    expect(await visitor.get(link)).toMatchObject({ status: 200, body: "already" });
+    expect((await accounts.toldOf("auth.email_verified")).length).toBe(1);
+    const changed = link.replace(/.$/, (last) => (last === "A" ? "Q" : "A"));
+    expect(target(await visitor.get(changed))).toBe(`302 ${NOTICE}?error=1`);
+    expect(await visitor.get(`${NOTICE}?error=1`)).toMatchObject({ status: 200, body: "the link is not valid" });
+  });
+
+  test("a guest who posts /email/resend is sent to /login", async () => {
+    const accounts = await testAccounts();
+    expect(target(await accounts.visitor().post("/email/resend"))).toBe("302 /login");
+    expect(await accounts.mails()).toEqual([]);
+  });
+});
+
+describe("logout", () => {
+  test("a plain link to /logout is 405, with Allow: POST and a page that says why; nobody is logged out", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    const { status, headers, body } = await visitor.get("/logout");
+    expect([status, headers.get("allow"), headers.get("cache-control")]).toEqual([405, "POST", "no-store"]);
+    expect(body).toContain("A link cannot log you out");
+    expect(await visitor.get("/home")).toMatchObject({ status: 200, body: "home" });
+  });
+
+  test("POST /logout logs out", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    expect(target(await visitor.post("/logout"))).toBe("302 /login");
+    expect(target(await visitor.get("/home"))).toBe("302 /login");
+  });
+});
+
+describe("the routes of the source", () => {
+  test.each([
+    ["/login", "the login form"],
+    ["/register", "the registration form"],
+    ["/password_reset", "the form for a new password"],
+    ["/change_password", "the form for a forgotten password"],
+    [NOTICE, "check the inbox"],
+  ])("GET %s shows a page to anybody", async (path, body) => {
+    const accounts = await testAccounts();
+    expect(await accounts.visitor().get(path)).toMatchObject({ status: 200, body });
+  });
+
+  test("GET /home is for users", async () => {
+    const accounts = await testAccounts();
+    expect(target(await accounts.visitor().get("/home"))).toBe("302 /login");
+    expect(await (await accounts.loggedIn()).get("/home")).toMatchObject({ status: 200, body: "home" });
+  });
+
+  test("POST /change_password mails a link to /password_reset, and POST /password_reset sets the password", async () => {
+    const accounts = await testAccounts();
+    const visitor = accounts.visitor();
+    await visitor.post("/change_password", { email: ADA.email });
+    const link = await accounts.link();
+    expect(link).toMatch(/^\/password_reset\?token=[\w.-]+$/);
+    expect(await visitor.get(link)).toMatchObject({ status: 200, body: "the form for a new password" });
+    const token = new URL(link, "http://localhost").searchParams.get("token");
+    const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    expect(target(await visitor.post("/password_reset", { token, ...passwords }))).toBe("302 /login");
+    expect(visitor.cookies.has("__Host-token")).toBe(false);
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
+  });
+
+  test("passwordResetExpiration null: a link does not expire; n: it expires after n minutes", async () => {
+    for (const [passwordResetExpiration, stored] of [
+      [null, null],
+      [30, expect.any(String)],
+    ] as const) {
+      const accounts = await testAccounts({ guards: { passwordResetExpiration } });
+      await accounts.resetToken();
+      expect((await accounts.rows("password_resets")).map(({ expires_at }) => expires_at)).toEqual([stored]);
+    }
+  });
+});

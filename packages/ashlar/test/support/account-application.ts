@@ -1,0 +1,333 @@
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import {
+  AuthenticatesTokens,
+  type AuthenticatesTokensInstance,
+  type AuthenticatesTokensStatics,
+} from "../../src/api/index.ts";
+import {
+  type AuthControllers,
+  AuthPageMiddleware,
+  type AuthRouteGroup,
+  authRoutes,
+  installAccounts,
+  MustVerifyEmail,
+  type MustVerifyEmailInstance,
+  type MustVerifyEmailStatics,
+  startAccounts,
+  VerifiesEmailMiddleware,
+} from "../../src/auth/accounts/index.ts";
+import {
+  Authenticates,
+  type AuthenticatesInstance,
+  type AuthenticatesStatics,
+  AuthenticationMiddleware,
+  AuthProvider,
+  ConfirmPasswordMiddleware,
+  GuardMiddleware,
+  LoadUserMiddleware,
+} from "../../src/auth/index.ts";
+import { compose, Database, DatabaseProvider, Model, primaryKey, type Row } from "../../src/database/index.ts";
+import { type EventMap, EventProvider } from "../../src/events/index.ts";
+import {
+  type Application,
+  createApplication,
+  HttpKernel,
+  Provider,
+  type ProviderClass,
+  type RouteMiddleware,
+} from "../../src/foundation/index.ts";
+import { type CapturedMail, MailProvider } from "../../src/mail/index.ts";
+import { Route, type RouteEntry } from "../../src/routing/index.ts";
+import { hashPassword } from "../../src/security/index.ts";
+import { SessionMiddleware, SessionProvider } from "../../src/session/index.ts";
+import type { Constructor } from "../../src/support/index.ts";
+import { ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";
+import { ViewProvider } from "../../src/views/index.ts";
+import { ACCOUNT_CONTROLLERS } from "./account-controllers.ts";
+import { Browser, type BrowserOptions, type Page } from "./browser.ts";
+import type { TestDatabase, TestEngine } from "./services.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+import { migrationOfStub } from "./web-application.ts";
+
+/** The password of every user of the test. */
+export const PASSWORD = "correct horse battery staple";
+export const NEW_PASSWORD = "staple battery horse correct";
+
+/** What an application of the test is reached under, and what every link in a mail must begin with. */
+export const APP_URL = "https://shop.example";
+
+export const ADA = { id: 1, name: "Ada", email: "ada@example.com" } as const;
+export const BOB = { id: 2, name: "Bob", email: "bob@example.com" } as const;
+
+type Plain = typeof Model & AuthenticatesStatics & Constructor<AuthenticatesInstance>;
+type Mixed = Plain &
+  AuthenticatesTokensStatics &
+  MustVerifyEmailStatics &
+  Constructor<AuthenticatesTokensInstance & MustVerifyEmailInstance>;
+
+const PlainModel: Plain = compose(Model, Authenticates);
+const MixedModel: Mixed = compose(Model, Authenticates, AuthenticatesTokens, MustVerifyEmail);
+
+/** A user with all that accounts can use. */
+export class FullUser extends MixedModel {
+  static override table = "users";
+  static override timestamps = false;
+  declare id: number;
+  declare name: string;
+  declare email: string;
+  declare password: string;
+  declare api_token: string | null;
+}
+
+/** A user without `MustVerifyEmail` and without API tokens. */
+export class PlainUser extends PlainModel {
+  static override table = "users";
+  static override timestamps = false;
+  declare id: number;
+  declare name: string;
+  declare email: string;
+  declare password: string;
+}
+
+/** A headline user of another table, for a second guard. */
+export class AdminUser extends MixedModel {
+  static override table = "admins";
+  static override timestamps = false;
+  declare id: number;
+  declare name: string;
+  declare email: string;
+}
+
+/** How an application of a test differs from the usual one. */
+export interface TestAccountsOptions {
+  /** The kind of database; SQLite where left out. */
+  readonly engine?: TestEngine;
+  /** The users' class; {@link FullUser} where left out. */
+  readonly User?: typeof FullUser | typeof PlainUser;
+  readonly ACCOUNTS?: object;
+  /** `GUARDS` besides the guard `web`. */
+  readonly guards?: Readonly<Record<string, unknown>>;
+  /** Routes besides the usual ones. */
+  readonly routes?: readonly RouteEntry[];
+  readonly controllers?: Partial<AuthControllers>;
+  readonly leftOut?: Readonly<Partial<Record<AuthRouteGroup, false>>>;
+  /** Providers that are missing. */
+  readonly without?: readonly ProviderClass[];
+  /** The limits of `config/throttle.ts`; wide ones where left out. */
+  readonly throttle?: object;
+  readonly environment?: Record<string, string>;
+}
+
+/** Everything that is told about accounts. */
+const EVENTS = [
+  "auth.login",
+  "auth.failed",
+  "auth.registered",
+  "auth.verification_sent",
+  "auth.email_verified",
+  "auth.email_change_requested",
+  "auth.email_changed",
+  "auth.password_reset_requested",
+  "auth.password_reset",
+  "auth.password_changed",
+] as const;
+
+/** An application with accounts on a database of its own, with the users Ada (1) and Bob (2), neither of them verified. */
+export class TestAccounts {
+  readonly application: Application;
+  readonly database: Database;
+  readonly User: typeof FullUser;
+  /** The events since the start, in order. */
+  readonly told: [name: keyof EventMap, payload: Record<string, unknown>][] = [];
+
+  constructor(application: Application, User: typeof FullUser) {
+    this.application = application;
+    this.User = User;
+    this.database = application.container.make("database");
+    const events = application.container.make("events");
+    for (const name of EVENTS) events.on(name, (payload) => this.told.push([name, { ...payload }]));
+  }
+
+  /** A browser that asks for pages, as all browsers do. */
+  visitor(options: BrowserOptions = {}): Visitor {
+    return new Visitor(this.application, { ip: "203.0.113.7", ...options });
+  }
+
+  /** A browser in which a user has logged in. */
+  async loggedIn({ email }: { readonly email: string } = ADA, password: string = PASSWORD): Promise<Visitor> {
+    const visitor = this.visitor();
+    const { status, headers } = await visitor.post("/login", { email, password });
+    if (status !== 302 || headers.get("location") !== "/home") throw new Error("The login failed.");
+    return visitor;
+  }
+
+  /** The mails since the last call, once all are sent. */
+  async mails(): Promise<readonly CapturedMail[]> {
+    const mailer = this.application.container.make("mail");
+    await mailer.settled();
+    const mails = mailer.captured;
+    mailer.clear();
+    return mails;
+  }
+
+  /** The path of the link in the last mail. */
+  async link(): Promise<string> {
+    const url = linkIn((await this.mails()).at(-1));
+    if (!url.startsWith(`${APP_URL}/`)) throw new Error(`The link leads to ${url}.`);
+    return url.slice(APP_URL.length);
+  }
+
+  /** The token of the reset link that is mailed to a user. */
+  async resetToken({ email }: { readonly email: string } = ADA): Promise<string> {
+    await this.visitor().post("/change_password", { email });
+    return new URL(linkIn((await this.mails()).at(-1))).searchParams.get("token")!;
+  }
+
+  async user(id: number = ADA.id): Promise<FullUser> {
+    return this.User.findOrFail(id);
+  }
+
+  async rows(table: string): Promise<Row[]> {
+    return (await this.database.kysely.selectFrom(table).selectAll().execute()) as Row[];
+  }
+
+  /** The events of a name, once all listeners are done. */
+  async toldOf(name: keyof EventMap): Promise<Record<string, unknown>[]> {
+    await this.application.container.make("events").settled();
+    return this.told.filter(([told]) => told === name).map(([, payload]) => payload);
+  }
+
+  head(path: string): Promise<Response> | Response {
+    return this.application.fetch(new Request(new URL(path, APP_URL), { method: "HEAD" }));
+  }
+}
+
+/** A browser: it prefers pages. */
+export class Visitor extends Browser {
+  constructor(application: Application, options: BrowserOptions) {
+    super(application, { origin: APP_URL, ...options });
+  }
+
+  override get(path: string, headers: Record<string, string> = {}): Promise<Page> {
+    return super.get(path, { accept: "text/html", ...headers });
+  }
+
+  override post(path: string, body: object = {}, headers: Record<string, string> = {}): Promise<Page> {
+    return super.post(path, body, { accept: "text/html", ...headers });
+  }
+}
+
+/** The one link in a mail. */
+export function linkIn(mail: CapturedMail | undefined): string {
+  const [url, ...others] = mail?.text.match(/https?:\S+/g) ?? [];
+  if (url === undefined || others.length > 0) throw new Error(`One link was expected in: ${mail?.text}`);
+  return url;
+}
+
+class AccountsProvider extends Provider {
+  override register(): void {
+    installAccounts(this.application);
+  }
+
+  override boot(): void {
+    startAccounts(this.application);
+  }
+}
+
+class Kernel extends HttpKernel {
+  override routeMiddleware: RouteMiddleware = {
+    web: [SessionMiddleware, LoadUserMiddleware],
+    auth: [AuthenticationMiddleware],
+    "auth.page": [AuthPageMiddleware],
+    guard: [GuardMiddleware],
+    throttle: [ThrottleMiddleware],
+    verified: [VerifiesEmailMiddleware],
+    "password.confirm": [ConfirmPasswordMiddleware],
+  };
+}
+
+const PROVIDERS: readonly ProviderClass[] = [
+  EventProvider,
+  DatabaseProvider,
+  ViewProvider,
+  SessionProvider,
+  ThrottleProvider,
+  MailProvider,
+  AuthProvider,
+  AccountsProvider,
+];
+
+const WIDE = { buckets: [{ by: ["address"], attempts: 100_000, windowSeconds: 60 }] };
+const WIDE_LIMITS = Object.fromEntries(
+  ["login", "register", "password_reset", "change_password", "email.resend"].map((name) => [name, WIDE]),
+);
+
+const ROUTES: readonly RouteEntry[] = [
+  Route.get("/members", () => "for members").middleware("verified"),
+  Route.get("/me", async ({ auth }) => ({ user: await auth.user() })),
+];
+
+/** Makes an application with accounts and a database of its own; both are gone when the test is finished. */
+export async function testAccounts(options: TestAccountsOptions = {}): Promise<TestAccounts> {
+  const own = await (options.engine?.open() ?? openSqlite());
+  onTestFinished(() => own.drop());
+  await createTables(own);
+  const User = options.User ?? class User extends FullUser {};
+  const { without = [], leftOut = {}, controllers = {} } = options;
+  const application = await createApplication({
+    kernel: Kernel,
+    routes: [
+      ...authRoutes({ ...ACCOUNT_CONTROLLERS, ...controllers }, leftOut as Record<never, false>),
+      ...ROUTES,
+      ...(options.routes ?? []),
+    ],
+    providers: PROVIDERS.filter((provider) => !without.includes(provider)),
+    config: {
+      database: { DATABASES: { default: "main", main: own.configuration } },
+      throttle: { THROTTLE: { limits: options.throttle ?? WIDE_LIMITS } },
+      auth: {
+        GUARDS: { default: "web", web: { model: User }, ...options.guards },
+        ...(options.ACCOUNTS === undefined ? {} : { ACCOUNTS: options.ACCOUNTS }),
+      },
+    },
+    environment: { APP_ENV: "test", APP_URL, ...options.environment },
+  });
+  onTestFinished(() => application.shutdown());
+  const database = application.container.make("database");
+  for (const model of [User, AdminUser]) model.useDatabase(database);
+  return new TestAccounts(application, User as typeof FullUser);
+}
+
+async function openSqlite(): Promise<TestDatabase> {
+  const configuration = { driver: "sqlite", path: join(await temporaryFolder(), "test.sqlite") };
+  const database = new Database({ default: "main", main: configuration }, "/");
+  return { database, configuration, drop: () => database.close() };
+}
+
+let passwordHash: Promise<string> | null = null;
+
+async function createTables({ database: { kysely } }: TestDatabase): Promise<void> {
+  // One hash serves all: a hash takes as long as everything else a test does.
+  passwordHash ??= hashPassword(PASSWORD);
+  const password = await passwordHash;
+  for (const table of ["users", "admins"]) {
+    await kysely.schema
+      .createTable(table)
+      .$call(primaryKey(kysely))
+      .addColumn("name", "varchar(255)", (column) => column.notNull())
+      .addColumn("email", "varchar(254)", (column) => column.notNull().unique())
+      .addColumn("password", "varchar(255)", (column) => column.notNull())
+      .addColumn("api_token", "varchar(255)", (column) => column.unique())
+      .execute();
+  }
+  for (const stub of ["create_sessions", "create_password_resets", "add_verified_at_to_users"]) {
+    const { up } = await migrationOfStub(`auth/migrations/${stub}.ts.stub`);
+    await up(kysely);
+  }
+  await kysely.schema.alterTable("admins").addColumn("verified_at", "varchar(40)").execute();
+  for (const { name, email } of [ADA, BOB]) {
+    await kysely.insertInto("users").values({ name, email, password }).execute();
+  }
+  await kysely.insertInto("admins").values({ name: "Root", email: ADA.email, password }).execute();
+}

@@ -1,0 +1,86 @@
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
+import {
+  type Application,
+  createApplication,
+  type HttpContext,
+  HttpKernel,
+  type MiddlewareEntry,
+  Route,
+} from "../../src/index.ts";
+
+/** What is asked of a request, where a handler would ask it. What comes out has to fit into JSON. */
+export type Question = (context: HttpContext) => unknown;
+
+/** The request that is asked about, and the application that gets it. */
+export interface AskedRequest {
+  /** A path with its query, or an absolute URL; `/` where left out. */
+  readonly url?: string;
+  /** `POST` where there is a body, else `GET`. */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON, unless it is text or a form. */
+  readonly body?: unknown;
+  /** The address of the socket. */
+  readonly ip?: string;
+  /** The pattern of the route that answers; one for every path where left out. */
+  readonly route?: string;
+  /** The middleware of the kernel; none where left out. */
+  readonly httpMiddleware?: readonly MiddlewareEntry[];
+}
+
+/** An application whose one route answers a question about each request, whatever its method. */
+export async function askingApplication(question: Question, asked: AskedRequest = {}): Promise<Application> {
+  class Kernel extends HttpKernel {
+    override httpMiddleware = asked.httpMiddleware ?? [];
+    override routeMiddleware = { web: [] };
+  }
+  const application = await createApplication({
+    kernel: Kernel,
+    routes: [Route.any(asked.route ?? "/?path:any", async (context) => ({ answer: await question(context) }))],
+    environment: { APP_ENV: "test" },
+  });
+  onTestFinished(() => application.shutdown());
+  return application;
+}
+
+/** Sends a request through a whole application, and gives the platform's response. */
+export async function respondTo(question: Question, asked: AskedRequest = {}): Promise<Response> {
+  return await (await askingApplication(question, asked)).fetch(requestOf(asked));
+}
+
+/** Sends a request through a whole application, and gives the answer to the question; an error where it has another. */
+export async function ask(question: Question, asked: AskedRequest = {}): Promise<unknown> {
+  const response = await respondTo(question, asked);
+  return answerOf(response.status, await response.text());
+}
+
+/** The same over a socket: for what the platform's `Request` cannot say, such as a `GET` with a body, and for addresses. */
+export async function askOverSocket(question: Question, asked: AskedRequest = {}): Promise<unknown> {
+  const application = await askingApplication(question, asked);
+  const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  const { method = "GET", url = "/", headers = {}, body } = asked;
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = httpRequest({ host: "127.0.0.1", port, path: url, method, headers }, resolve);
+    sent.on("error", reject).end(body);
+  });
+  return answerOf(response.statusCode ?? 0, await text(response));
+}
+
+function requestOf({ url = "/", method, headers = {}, body, ip }: AskedRequest): Request {
+  const isRaw = typeof body === "string" || body instanceof URLSearchParams || body instanceof FormData;
+  const request = new Request(new URL(url, "http://localhost"), {
+    method: method ?? (body === undefined ? "GET" : "POST"),
+    headers: { ...(body === undefined || isRaw ? {} : { "content-type": "application/json" }), ...headers },
+    ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
+  });
+  // The server gives a request the address of its socket in this place.
+  if (ip !== undefined) Object.defineProperty(request, "ip", { value: ip });
+  return request;
+}
+
+function answerOf(status: number, body: string): unknown {
+  if (status !== 200) throw new Error(`The application answered ${status}: ${body}`);
+  return (JSON.parse(body) as { readonly answer: unknown }).answer;
+}
