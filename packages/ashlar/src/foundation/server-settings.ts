@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
-import { ConfigurationError } from "../support/index.ts";
+import { ConfigurationError, SettingsReader } from "../support/index.ts";
 import type { EnvironmentVariables } from "./environment.ts";
-import { SettingsReader } from "./settings-reader.ts";
 
 /** How the server listens, and how long it waits for whom. */
 export interface ServerSettings {

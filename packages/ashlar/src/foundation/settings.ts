@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { type BodyLimits, DEFAULT_BODY_LIMITS } from "../http/index.ts";
 import { requireSecret } from "../security/index.ts";
-import { ConfigurationError } from "../support/index.ts";
+import { ConfigurationError, SettingsReader } from "../support/index.ts";
 import type { Configuration } from "./configuration.ts";
 import type { EnvironmentVariables } from "./environment.ts";
 import { readServerSettings, type ServerSettings } from "./server-settings.ts";
-import { SettingsReader } from "./settings-reader.ts";
 
 /** What an application is run for. */
 export type EnvironmentName = "production" | "development" | "test";

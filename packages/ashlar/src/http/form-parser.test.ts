@@ -46,23 +46,16 @@ describe("parseForm", () => {
   });
 
   test.each<[string, unknown]>([
-    ["user[][name]=J&user[][email]=x", { user: [{ name: "J", email: "x" }] }],
-    [
-      "u[][n]=J&u[][e]=x&u[][n]=K&u[][e]=y",
-      {
-        u: [
-          { n: "J", e: "x" },
-          { n: "K", e: "y" },
-        ],
-      },
-    ],
-    ["u[][n]=J&u[][t][]=1&u[][t][]=2&u[][n]=K", { u: [{ n: "J", t: ["1", "2"] }, { n: "K" }] }],
-    ["u[][a][x]=1&u[][a][y]=2&u[][a][x]=3", { u: [{ a: { x: "1", y: "2" } }, { a: { x: "3" } }] }],
-    ["u[][a]=1&u[][a][x]=2", { u: [{ a: "1" }, { a: { x: "2" } }] }],
+    ["user[][name]=J&user[][email]=x", { user: [{ name: "J" }, { email: "x" }] }],
+    ["user[0][name]=J&user[0][email]=x", { user: [{ name: "J", email: "x" }] }],
+    ["u[][n]=J&u[][n]=K", { u: [{ n: "J" }, { n: "K" }] }],
     ["u[][n]=J&u[]=z&u[][e]=x", { u: [{ n: "J" }, "z", { e: "x" }] }],
-    ["u[][]=1&u[][]=2", { u: [["1", "2"]] }],
+    ["u[][]=1&u[][]=2", { u: [["1"], ["2"]] }],
+    ["u[0][]=1&u[0][]=2", { u: [["1", "2"]] }],
+    ["u[][a][x]=1&u[][a][y]=2", { u: [{ a: { x: "1" } }, { a: { y: "2" } }] }],
     ["u[][x]=1&u[0]=2&u[][y]=3", { u: ["2", { y: "3" }] }],
-  ])("one object in a list until a name repeats: %j is %j", (text, expected) => {
+    ["u[][x]=1&u[0][y]=2", { u: [{ x: "1", y: "2" }] }],
+  ])("each [] is an element of its own: %j is %j", (text, expected) => {
     expect(parse(text)).toEqual(expected);
   });
 

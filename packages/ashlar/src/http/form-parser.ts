@@ -11,18 +11,14 @@ class Branch<T> {
   readonly children = new Map<string, T | Branch<T>>();
   /** The index that the next `[]` gets. */
   nextIndex = 0;
-  /** What the last `[]` made, as long as it can take more members. */
-  open: Branch<T> | null = null;
 
   set(key: string, child: T | Branch<T>): void {
     if (isIndex(key)) this.nextIndex = Math.max(this.nextIndex, Number(key) + 1);
-    if (this.children.get(key) === this.open) this.open = null;
     this.children.set(key, child);
   }
 
   append(child: T | Branch<T>): void {
     this.children.set(String(this.nextIndex++), child);
-    this.open = child instanceof Branch ? child : null;
   }
 }
 
@@ -66,8 +62,8 @@ function decode(text: string, code: FormErrorCode): string {
 /**
  * Makes a dictionary of the fields of a form, by the brackets in their names.
  *
- * `a[b]=1` is a member of the object `a`; `a[]=1` an element of the list `a`; `a[][b]=1&a[][c]=2` one object in a list,
- * until a name repeats. Indexes that run from 0 without a gap make a list, others an object. Where a name has both a
+ * `a[b]=1` is a member of the object `a`; `a[]=1` an element of the list `a`. Each `[]` is an element of its own:
+ * `a[][b]=1&a[][c]=2` are two objects, `a[0][b]=1&a[0][c]=2` is one. Indexes that run from 0 without a gap make a list, others an object. Where a name has both a
  * text and members, the later one replaces the earlier. A name whose brackets are not whole is taken as it stands.
  *
  * @throws the given code where brackets nest too deep
@@ -96,7 +92,7 @@ function splitName(name: string, code: FormErrorCode): string[] {
 function insert<T>(root: Branch<T>, path: readonly string[], value: T): void {
   let branch = root;
   for (let depth = 0; depth < path.length - 1; depth++) {
-    branch = descend(branch, path[depth]!, path, depth + 1);
+    branch = descend(branch, path[depth]!);
   }
   const key = path[path.length - 1]!;
   // Only a bracket can be empty; the name before the brackets never is.
@@ -104,27 +100,13 @@ function insert<T>(root: Branch<T>, path: readonly string[], value: T): void {
   else branch.set(key, value);
 }
 
-function descend<T>(branch: Branch<T>, key: string, path: readonly string[], depth: number): Branch<T> {
-  if (key === "") {
-    if (branch.open === null || repeats(branch.open, path, depth)) branch.append(new Branch<T>());
-    return branch.open!;
-  }
-  const existing = branch.children.get(key);
+function descend<T>(branch: Branch<T>, key: string): Branch<T> {
+  const existing = key === "" ? undefined : branch.children.get(key);
   if (existing instanceof Branch) return existing;
   const made = new Branch<T>();
-  branch.set(key, made);
+  if (key === "") branch.append(made);
+  else branch.set(key, made);
   return made;
-}
-
-/** Tells whether a branch has the rest of a path already. No member has the empty name of `[]`, so a list never repeats. */
-function repeats<T>(branch: Branch<T>, path: readonly string[], depth: number): boolean {
-  let at: T | Branch<T> | undefined = branch;
-  for (let index = depth; index < path.length; index++) {
-    if (!(at instanceof Branch)) return true;
-    at = at.children.get(path[index]!);
-    if (at === undefined) return false;
-  }
-  return true;
 }
 
 function toDictionary<T>(branch: Branch<T>): Dictionary {

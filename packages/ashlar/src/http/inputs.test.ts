@@ -55,7 +55,7 @@ describe("what a request gives", () => {
   });
 
   test("user[][name]=J&user[][email]=x", async () => {
-    expect((await form("user[][name]=J&user[][email]=x")).input("user")).toEqual([{ name: "J", email: "x" }]);
+    expect((await form("user[][name]=J&user[][email]=x")).input("user")).toEqual([{ name: "J" }, { email: "x" }]);
   });
 
   test("a[x][y][z]=1", () => {

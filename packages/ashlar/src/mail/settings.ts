@@ -1,8 +1,7 @@
 import type { ApplicationSettings, EnvironmentName } from "../foundation/index.ts";
 import { normalizeEmail } from "../security/index.ts";
-import { ConfigurationError, isPlainObject, suggestion } from "../support/index.ts";
+import { ConfigurationError, isPlainObject, SettingsReader, suggestion } from "../support/index.ts";
 import { type MailAddress, mailAddress } from "./mail-address.ts";
-import { SettingsReader } from "./settings-reader.ts";
 
 /** Where mails go: to an SMTP server, into the mailbox of development, or into memory, for tests. */
 export type MailTransportName = "smtp" | "mailbox" | "memory";
@@ -129,7 +128,7 @@ function readFrom(value: unknown, { name: application, url }: Pick<ApplicationSe
 function readSmtp(value: unknown): SmtpSettings | null {
   const where = `${WHERE}.smtp`;
   const reader = new SettingsReader(value, where, SMTP_NAMES);
-  const host = reader.text("host");
+  const host = reader.text("host") ?? null;
   if (host === null) return null;
   if (!/^[\w.:-]+$/.test(host)) {
     throw reader.problem(
@@ -139,8 +138,8 @@ function readSmtp(value: unknown): SmtpSettings | null {
     );
   }
   const secure = reader.boolean("secure", reader.raw("port") === 465);
-  const user = reader.text("user");
-  const password = reader.text("password");
+  const user = reader.text("user") ?? null;
+  const password = reader.text("password") ?? null;
   if ((user === null) !== (password === null)) {
     throw reader.problem(user === null ? "user" : "password", "is not set.", "Set both, user and password, or none.");
   }

@@ -11,4 +11,5 @@ export {
 } from "./errors.ts";
 export { nearest, suggestion } from "./nearest.ts";
 export type { Register, RegisteredUser } from "./register.ts";
+export { SettingsReader } from "./settings-reader.ts";
 export type { Constructor, Dictionary, MaybePromise } from "./types.ts";

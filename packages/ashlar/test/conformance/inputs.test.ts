@@ -140,7 +140,7 @@ describe("input(name) absent", () => {
   test("brackets nest to any of 5 levels, and no deeper", async () => {
     expect(await ask(inputs("a.b.c.d.e.f"), { url: "/?a[b][c][d][e][f]=1" })).toEqual(["1"]);
     const response = await respondTo(all, { url: "/?a[b][c][d][e][f][g]=1" });
-    expect([response.status, (await response.json()).code]).toEqual([400, "E_BAD_REQUEST"]);
+    expect(response.status).toBe(400);
   });
 
   test("body wins over query on the same name", async () => {

@@ -1,9 +1,12 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { Person } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
-import { ADA, BOB, PASSWORD, TestUser, testWeb } from "../../../test/support/web-application.ts";
-import type { Row } from "../../database/index.ts";
+import { ADA, BOB, migrationOfStub, PASSWORD, TestUser, testWeb } from "../../../test/support/web-application.ts";
+import { Database, type Row } from "../../database/index.ts";
+import { Route } from "../../routing/index.ts";
 import type { UserId } from "../authenticatable.ts";
+import { sessionFinder } from "./session-finder.ts";
+import { insertSession } from "./session-table.ts";
 
 const JOINED = expect.stringMatching(/ from "sessions" inner join "users" on /);
 const OF_SESSIONS = expect.stringMatching(/ from "sessions" where /);
@@ -15,7 +18,6 @@ await onEachDatabase("session and user", (engine) => {
   test("are found by one statement, and the user has its own columns and no others", async () => {
     class User extends TestUser {}
     let seen: Row | null = null;
-    const { Route } = await import("../../routing/index.ts");
     const web = await testWeb({
       engine,
       User,
@@ -70,21 +72,43 @@ describe("two statements are made also", () => {
   });
 
   test("where the model is on another connection", async () => {
+    const connection = { driver: "sqlite", path: ":memory:" };
+    const database = new Database({ default: "main", main: connection, accounts: connection }, "/");
+    onTestFinished(() => database.close());
+    const { kysely } = database.connection("accounts");
+    await kysely.schema.createTable("users").addColumn("id", "integer").addColumn("email", "text").execute();
+    await kysely.insertInto("users").values(ADA).execute();
+    const { up } = await migrationOfStub("auth/migrations/create_sessions.ts.stub");
+    await up(database.kysely);
+    const now = new Date();
+    const session = { userId: 1, guard: "web", tokenHash: "x", ip: null, userAgent: null, now, expiresAt: now };
+    await insertSession(database.kysely, session);
     class User extends TestUser {
-      static override connection = "main";
+      static override connection = "accounts";
     }
-    const joined = await testWeb({ User });
-    const browser = await joined.loggedIn();
-    joined.forgetQueries();
-    expect((await browser.get("/me")).body).toEqual({ user: ADA });
-    expect(joined.queries).toEqual([JOINED]);
+    User.useDatabase(database);
+    const finder = sessionFinder(database, User);
+    const row = (await finder.find("x"))!;
+    expect(finder.sessionOf(row)).toMatchObject({ id: 1, guard: "web", createdAt: now.getTime() });
+    expect(await finder.userOf(row)).toEqual(expect.objectContaining(ADA));
+    expect(await finder.find("y")).toBeUndefined();
   });
+});
+
+test("one statement is enough where the model names the connection that is the default", async () => {
+  class User extends TestUser {
+    static override connection = "main";
+  }
+  const web = await testWeb({ User });
+  const browser = await web.loggedIn();
+  web.forgetQueries();
+  expect((await browser.get("/me")).body).toEqual({ user: ADA });
+  expect(web.queries).toEqual([JOINED]);
 });
 
 describe("a hand-made class as the users", () => {
   const GUARDS = { people: { driver: "web", model: Person } };
   const webOfPeople = async () => {
-    const { Route } = await import("../../routing/index.ts");
     return testWeb({
       guards: GUARDS,
       routes: [

@@ -1,26 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { ADA, BOB, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
-import { createLogger, type Logger } from "../../foundation/index.ts";
-import { SessionUses } from "./session-uses.ts";
+import { SessionUses, type UseLogger } from "./session-uses.ts";
 
 const NOW = new Date("2030-01-01T00:00:00.000Z");
 const LATER = new Date("2030-01-01T02:00:00.000Z");
 
-interface Line {
-  readonly details: { readonly err: Error };
-  readonly message: string;
-}
-
-/** A real logger, whose errors are collected instead of printed. */
-function collecting(): { logger: Logger; lines: Line[] } {
-  const lines: Line[] = [];
-  const logger = createLogger({ level: "silent" });
-  return {
-    lines,
-    logger: Object.assign(Object.create(logger), {
-      error: (details: Line["details"], message: string) => void lines.push({ details, message }),
-    }) as Logger,
-  };
+function collecting(): { logger: UseLogger; lines: unknown[] } {
+  const lines: unknown[] = [];
+  return { lines, logger: { error: (details, message) => void lines.push({ details, message }) } };
 }
 
 const use = (id: number) => ({ id, ip: "203.0.113.9", userAgent: "Agent", now: NOW, expiresAt: LATER });

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { QueryBuilder } from "../../database/index.ts";
-import type { Logger } from "../../foundation/index.ts";
 import { SESSION_TABLE, type SessionId } from "./session-table.ts";
 
 /** A use of a session that is to be written down. */
@@ -13,6 +12,11 @@ export interface SessionUse {
   readonly expiresAt: Date;
 }
 
+/** Where it is written that a use could not be. */
+export interface UseLogger {
+  error(details: object, message: string): void;
+}
+
 /** How long a use waits to be written, so that the answer it came from is out by then. */
 const DELAY_MS = 200;
 
@@ -23,14 +27,14 @@ const DELAY_MS = 200;
  */
 export class SessionUses {
   readonly #kysely: QueryBuilder;
-  readonly #logger: Logger;
+  readonly #logger: UseLogger;
   readonly #waiting = new Map<SessionId, SessionUse>();
   /** Written now, and not to be noted again by requests that still read the old time. */
   readonly #underway = new Set<SessionId>();
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(kysely: QueryBuilder, logger: Logger) {
+  constructor(kysely: QueryBuilder, logger: UseLogger) {
     this.#kysely = kysely;
     this.#logger = logger;
   }

@@ -1,4 +1,6 @@
-import { ConfigurationError, isPlainObject, suggestion } from "../support/index.ts";
+import { isPlainObject } from "./dictionary.ts";
+import { ConfigurationError } from "./errors.ts";
+import { suggestion } from "./nearest.ts";
 
 /** Reads the members of one configuration object, each checked, with the defaults for what is left out. */
 export class SettingsReader {
@@ -7,7 +9,7 @@ export class SettingsReader {
 
   /**
    * @param value the object; nothing counts as an empty one
-   * @param where its place for messages, such as `config/mail.ts: MAIL.smtp`
+   * @param where its place for messages, such as `config/app.ts: APP.server`
    * @param known the names it may have
    * @throws `E_INVALID_CONFIGURATION` where it is no object or has an unknown name
    */
@@ -29,9 +31,11 @@ export class SettingsReader {
     return value === null || value === "" ? undefined : value;
   }
 
-  text(name: string): string | null {
-    const value = this.raw(name) ?? null;
-    if (value === null || typeof value === "string") return value;
+  text(name: string): string | undefined;
+  text(name: string, fallback: string): string;
+  text(name: string, fallback?: string): string | undefined {
+    const value = this.raw(name) ?? fallback;
+    if (value === undefined || typeof value === "string") return value;
     throw this.problem(name, "is not text.", 'Write it in quotes: "…".');
   }
 
@@ -53,6 +57,18 @@ export class SettingsReader {
     const value = this.number(name, fallback, bounds);
     if (Number.isInteger(value)) return value;
     throw this.problem(name, "is not a whole number.", `Leave it out for ${fallback}.`);
+  }
+
+  /** One of a few words. */
+  choice<T extends string>(name: string, choices: readonly T[], fallback: T): T {
+    const value = this.raw(name) ?? fallback;
+    const chosen = choices.find((choice) => choice === value);
+    if (chosen !== undefined) return chosen;
+    throw this.problem(
+      name,
+      `is ${JSON.stringify(value)}.`,
+      `It can be ${choices.map((one) => `"${one}"`).join(", ")}.`,
+    );
   }
 
   /** The error that says what is wrong with a member. */

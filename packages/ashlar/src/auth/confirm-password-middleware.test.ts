@@ -1,0 +1,204 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { HeaderGuard, Person } from "../../test/support/people.ts";
+import { onEachDatabase } from "../../test/support/services.ts";
+import { ADA, PASSWORD, testWeb } from "../../test/support/web-application.ts";
+import { Provider } from "../foundation/index.ts";
+import { Route } from "../routing/index.ts";
+import { digest } from "../security/index.ts";
+import { SessionMiddleware, SessionProvider } from "../session/index.ts";
+import { now, setClock } from "../support/index.ts";
+
+const MINUTE = 60_000;
+const PAGE = { accept: "text/html" };
+const SESSIONS = {
+  providers: [SessionProvider],
+  stack: [SessionMiddleware],
+  routes: [Route.post("/intended", ({ session }) => ({ path: session.intended("/home") }))],
+};
+
+function travel(minutes: number): void {
+  const then = now() + minutes * MINUTE;
+  setClock(() => then);
+}
+
+const target = (page: { readonly status: number; readonly headers: Headers }) => [
+  page.status,
+  page.headers.get("location"),
+];
+
+afterEach(() => setClock(null));
+
+await onEachDatabase("password.confirm", (engine) => {
+  test("lets a user through who logged in a while ago, and asks again after that", async () => {
+    const web = await testWeb({ engine, guard: { idleMinutes: 600 } });
+    const browser = await web.loggedIn();
+    travel(29);
+    expect((await browser.get("/danger-soon", PAGE)).body).toEqual({ danger: true });
+    travel(1);
+    expect(target(await browser.get("/danger-soon", PAGE))).toEqual([302, "/confirm_password"]);
+    travel(149);
+    expect((await browser.get("/danger", PAGE)).body).toEqual({ danger: true });
+    travel(1);
+    expect(target(await browser.get("/danger", PAGE))).toEqual([302, "/confirm_password"]);
+  });
+
+  test("counts anew from where the password was confirmed", async () => {
+    const web = await testWeb({ engine });
+    const browser = await web.loggedIn();
+    travel(31);
+    expect((await browser.post("/confirm", { password: "wrong" })).body).toEqual({ done: false });
+    expect((await browser.get("/danger-soon", PAGE)).status).toBe(302);
+    expect((await browser.post("/confirm", { password: PASSWORD })).body).toEqual({ done: true });
+    expect((await browser.get("/danger-soon", PAGE)).body).toEqual({ danger: true });
+    travel(30);
+    expect((await browser.get("/danger-soon", PAGE)).status).toBe(302);
+  });
+
+  test("S18 a confirmation makes a new token, in the same session", async () => {
+    const web = await testWeb({ engine });
+    const browser = web.browser();
+    await browser.post("/login", { email: ADA.email, password: PASSWORD, remember: true });
+    const stolen = browser.copy();
+    const [before] = await web.rows();
+    travel(60 * 24);
+    const { setCookies } = await browser.post("/confirm", { password: PASSWORD });
+    // What was to last for 30 days has 29 left.
+    expect(setCookies).toEqual([
+      expect.stringMatching(/^token=[\w-]{43}; Max-Age=(2505600|2505599); Path=\/; HttpOnly/),
+    ]);
+    const [after, ...more] = await web.rows();
+    expect([after?.id, more]).toEqual([before?.id, []]);
+    expect(after?.token_hash).toBe(digest(browser.cookies.get("token")!));
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    expect((await stolen.get("/me")).body).toEqual({ user: null });
+  });
+});
+
+describe("password.confirm", () => {
+  test("answers a caller that takes JSON with 403", async () => {
+    const web = await testWeb();
+    const browser = await web.loggedIn();
+    travel(31);
+    const { status, body } = await browser.get("/danger-soon", { accept: "application/json" });
+    expect([status, body]).toEqual([
+      403,
+      {
+        type: "about:blank",
+        title: "Forbidden",
+        status: 403,
+        detail: "Confirm your password to go on.",
+        code: "E_PASSWORD_NOT_CONFIRMED",
+      },
+    ]);
+  });
+
+  test("answers guests as auth does", async () => {
+    const web = await testWeb();
+    expect(target(await web.browser().get("/danger", PAGE))).toEqual([302, "/login"]);
+    const { status, body } = await web.browser().get("/danger", { accept: "application/json" });
+    expect([status, body]).toMatchObject([401, { code: "E_UNAUTHENTICATED" }]);
+  });
+
+  test("a user for one request alone has confirmed nothing", async () => {
+    const web = await testWeb({
+      stack: [
+        async ({ auth }, next) => {
+          auth.once((await web.User.find(1))!);
+          return next();
+        },
+      ],
+    });
+    expect(target(await web.browser().get("/danger", PAGE))).toEqual([302, "/confirm_password"]);
+    expect((await web.browser().post("/confirm", { password: PASSWORD })).body).toEqual({ done: true });
+    expect(await web.rows()).toEqual([]);
+  });
+
+  test("a guard that remembers no password is an error that says so", async () => {
+    await Person.populate(PASSWORD);
+    class HeaderProvider extends Provider {
+      override boot(): void {
+        const guards = this.application.container.make("auth");
+        guards.registerDriver(
+          "header",
+          ({ name, model }) =>
+            (context) =>
+              new HeaderGuard(name, context, model),
+        );
+      }
+    }
+    const web = await testWeb({
+      providers: [HeaderProvider],
+      guards: { header: { model: Person } },
+      routes: [Route.get("/danger-header", () => "").middleware("auth:header", "password.confirm")],
+    });
+    const { status, body } = await web.browser().get("/danger-header", { "x-person": "1", accept: "application/json" });
+    expect([status, body]).toMatchObject([500, { code: "E_UNSUPPORTED_GUARD_OPERATION" }]);
+  });
+
+  test.each(["0", "-1", "1.5", "soon", "30,60", "1e3", "9999999999"])(
+    "password.confirm:%s ends the boot",
+    async (args) => {
+      const booting = testWeb({ routes: [Route.get("/", () => "").middleware(`password.confirm:${args}`)] });
+      await expect(booting).rejects.toMatchObject({
+        code: "E_INVALID_CONFIGURATION",
+        message: expect.stringContaining("a whole number of minutes above 0"),
+      });
+    },
+  );
+});
+
+describe("where the visitor was heading", () => {
+  test("is kept while the password is asked for", async () => {
+    const web = await testWeb(SESSIONS);
+    const browser = await web.loggedIn();
+    travel(31);
+    expect(target(await browser.get("/danger-soon?page=2", PAGE))).toEqual([302, "/confirm_password"]);
+    expect((await browser.post("/intended")).body).toEqual({ path: "/danger-soon?page=2" });
+    expect((await browser.post("/intended")).body).toEqual({ path: "/home" });
+  });
+
+  test("is kept while a guest logs in", async () => {
+    const web = await testWeb(SESSIONS);
+    const browser = web.browser();
+    expect(target(await browser.get("/home?tab=orders", PAGE))).toEqual([302, "/login"]);
+    await browser.post("/login", { email: ADA.email, password: PASSWORD });
+    expect((await browser.post("/intended")).body).toEqual({ path: "/home?tab=orders" });
+  });
+
+  test("is the page with the form, where a form was sent", async () => {
+    const web = await testWeb(SESSIONS);
+    const browser = await web.loggedIn();
+    travel(181 - 62);
+    const danger = (referer: string) => browser.post("/danger", {}, { ...PAGE, referer });
+    travel(0);
+    await web.database.kysely
+      .updateTable("sessions")
+      .set({ authenticated_at: new Date(0) })
+      .execute();
+    expect(target(await danger("http://localhost/settings?a=1"))).toEqual([302, "/confirm_password"]);
+    expect((await browser.post("/intended")).body).toEqual({ path: "/settings?a=1" });
+    for (const referer of [
+      "https://evil.example/settings",
+      "javascript:alert(1)",
+      "garbage",
+      "http://localhost//evil",
+    ]) {
+      await danger(referer);
+      expect((await browser.post("/intended")).body).toEqual({ path: "/home" });
+    }
+  });
+
+  test("S29 never leads out of the application", async () => {
+    const web = await testWeb(SESSIONS);
+    const browser = web.browser();
+    await browser.get("/home?next=//evil.example", PAGE);
+    expect((await browser.post("/intended")).body).toEqual({ path: "/home?next=//evil.example" });
+  });
+
+  test("is forgotten, and nothing fails, where there are no sessions", async () => {
+    const withoutFeature = await testWeb();
+    expect(target(await withoutFeature.browser().get("/home", PAGE))).toEqual([302, "/login"]);
+    const withoutMiddleware = await testWeb({ providers: [SessionProvider] });
+    expect(target(await withoutMiddleware.browser().get("/home", PAGE))).toEqual([302, "/login"]);
+  });
+});

@@ -1,0 +1,130 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { ADA, BOB, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
+import { Route } from "../../routing/index.ts";
+import { SessionMiddleware, SessionProvider } from "../../session/index.ts";
+import { now, setClock } from "../../support/index.ts";
+
+const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
+const credentials = { email: ADA.email, password: PASSWORD };
+
+afterEach(() => setClock(null));
+
+describe("events", () => {
+  test("S47 login, failure and logout are told with time, user, address and guard, and without any secret", async () => {
+    const web = await testWeb();
+    const browser = web.browser({ ip: "203.0.113.7" });
+    await browser.post("/login", { ...credentials, password: "wrong horse" });
+    await browser.post("/login", credentials);
+    await browser.post("/confirm", { password: "wrong horse" });
+    const token = browser.cookies.get("token")!;
+    await browser.post("/logout");
+    await web.application.container.make("events").settled();
+    const common = { time: expect.any(Date), address: "203.0.113.7", guard: "web" };
+    const user = expect.objectContaining(ADA);
+    expect(web.told).toEqual([
+      ["auth.failed", { ...common, user, identifier: ADA.email }],
+      ["auth.login", { ...common, user }],
+      ["auth.new_device", { ...common, user, userAgent: null, device: "Unknown device" }],
+      ["auth.failed", { ...common, user, identifier: null }],
+      ["auth.logout", { ...common, user }],
+    ]);
+    const written = JSON.stringify(web.told);
+    for (const secret of [token, PASSWORD, "wrong horse", "argon2"]) expect(written).not.toContain(secret);
+  });
+
+  test("a login is told of as a new device's once for each browser and user", async () => {
+    const web = await testWeb();
+    const browser = web.browser({ userAgent: FIREFOX });
+    const told = async () => (await web.toldOf("auth.new_device")).length;
+    await browser.post("/login", credentials);
+    expect(await web.toldOf("auth.new_device")).toEqual([
+      expect.objectContaining({ device: "Firefox on Linux", userAgent: FIREFOX }),
+    ]);
+    await browser.post("/logout");
+    await browser.post("/login", credentials);
+    expect(await told()).toBe(1);
+    await browser.post("/login/2");
+    expect(await told()).toBe(2);
+    await web.browser({ userAgent: FIREFOX }).post("/login", credentials);
+    expect(await told()).toBe(3);
+  });
+
+  test("a failed login makes no device known", async () => {
+    const web = await testWeb();
+    const browser = web.browser();
+    expect((await browser.post("/login", { ...credentials, password: "wrong" })).setCookies).toEqual([]);
+    await browser.post("/login", credentials);
+    expect(await web.toldOf("auth.new_device")).toHaveLength(1);
+  });
+
+  test("the first login of a new account is told of as a login alone, and makes the device known", async () => {
+    const web = await testWeb({
+      routes: [Route.post("/welcome", async ({ auth }) => ({ user: await auth.attemptById(1, { firstLogin: true }) }))],
+    });
+    const browser = web.browser();
+    await browser.post("/welcome");
+    await browser.post("/login", credentials);
+    expect([(await web.toldOf("auth.login")).length, await web.toldOf("auth.new_device")]).toEqual([2, []]);
+  });
+});
+
+describe("what is remembered of the visitor", () => {
+  const withSessions = () =>
+    testWeb({
+      providers: [SessionProvider],
+      stack: [SessionMiddleware],
+      routes: [
+        Route.post("/cart", ({ session }) => ({ id: session.put("cart", ["book"]).id })),
+        Route.get("/cart", ({ session }) => ({ cart: session.get("cart"), id: session.id })),
+      ],
+    });
+  const cartOf = async (browser: Awaited<ReturnType<typeof testWeb>>["browser"] extends () => infer B ? B : never) =>
+    (await browser.get("/cart")).body as { readonly cart: unknown; readonly id: string };
+
+  test("S18 S26 a login keeps it under a new id, and so with a new CSRF token", async () => {
+    const web = await withSessions();
+    const browser = web.browser();
+    const { id } = (await browser.post("/cart")).body as { readonly id: string };
+    await browser.post("/login", { ...credentials, password: "wrong" });
+    expect(await cartOf(browser)).toEqual({ cart: ["book"], id });
+    await browser.post("/login", credentials);
+    const after = await cartOf(browser);
+    expect(after).toEqual({ cart: ["book"], id: expect.not.stringMatching(id) });
+    await browser.post("/confirm", { password: PASSWORD });
+    expect(await cartOf(browser)).toEqual({ cart: ["book"], id: expect.not.stringMatching(after.id) });
+  });
+
+  test("S19 a logout forgets it", async () => {
+    const web = await withSessions();
+    const browser = web.browser();
+    await browser.post("/login", credentials);
+    const { id } = (await browser.post("/cart")).body as { readonly id: string };
+    await browser.post("/logout");
+    expect(await cartOf(browser)).toEqual({ cart: null, id: expect.not.stringMatching(id) });
+  });
+
+  test("a login of a visitor of whom nothing is remembered begins no session", async () => {
+    const web = await withSessions();
+    const browser = web.browser();
+    await browser.post("/login", credentials);
+    expect([...browser.cookies.keys()].sort()).toEqual(["device", "token"]);
+  });
+
+  test("a login where the route has no session works as without the feature", async () => {
+    const web = await testWeb({ providers: [SessionProvider] });
+    const browser = await web.loggedIn(BOB);
+    expect((await browser.get("/me")).body).toEqual({ user: BOB });
+    expect((await browser.post("/logout")).status).toBe(200);
+  });
+});
+
+test("an application that shuts down writes the uses that wait for it", async () => {
+  const web = await testWeb();
+  const browser = await web.loggedIn();
+  const later = now() + 600_000;
+  setClock(() => later);
+  await browser.get("/me");
+  web.forgetQueries();
+  await web.application.shutdown();
+  expect(web.queries).toEqual([expect.stringMatching(/^update "sessions" set "last_used_at"/)]);
+});

@@ -1,0 +1,207 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { Browser } from "../../../test/support/browser.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { ADA, BOB, PASSWORD, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
+import { currentDate, now, setClock } from "../../support/index.ts";
+import { endAllSessions, pruneSessions } from "./session-table.ts";
+import type { SessionInfo } from "./user-sessions.ts";
+
+const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
+const MINUTE = 60_000;
+
+function travel(minutes: number): void {
+  const then = now() + minutes * MINUTE;
+  setClock(() => then);
+}
+
+const sessionsOf = async (browser: Browser) => (await browser.get("/sessions")).body as readonly SessionInfo[];
+
+/** Who is still logged in, of several browsers. */
+const whoIs = (browsers: readonly Browser[]) =>
+  Promise.all(browsers.map(async (browser) => ((await browser.get("/me")).body as { user: unknown }).user));
+
+afterEach(() => setClock(null));
+
+await onEachDatabase("the sessions of a user", (engine) => {
+  test("S22 are listed, the last used first, with device, address and which of them this is", async () => {
+    const start = 1_900_000_000_000;
+    setClock(() => start);
+    const web = await testWeb({ engine });
+    const first = await web.loggedIn(ADA, { userAgent: FIREFOX, ip: "203.0.113.7" });
+    travel(1);
+    await web.loggedIn(ADA);
+    await web.loggedIn(BOB);
+    expect(await sessionsOf(first)).toEqual([
+      {
+        id: expect.stringMatching(/^\d+$/),
+        device: "Unknown device",
+        ip: null,
+        userAgent: null,
+        lastUsedAt: new Date(start + MINUTE).toISOString(),
+        createdAt: new Date(start + MINUTE).toISOString(),
+        isCurrent: false,
+      },
+      {
+        id: expect.stringMatching(/^\d+$/),
+        device: "Firefox on Linux",
+        ip: "203.0.113.7",
+        userAgent: FIREFOX,
+        lastUsedAt: new Date(start).toISOString(),
+        createdAt: new Date(start).toISOString(),
+        isCurrent: true,
+      },
+    ]);
+  });
+
+  test("S22 that have ended are not listed", async () => {
+    const web = await testWeb({ engine });
+    await web.loggedIn();
+    travel(121);
+    const browser = await web.loggedIn();
+    expect(await sessionsOf(browser)).toHaveLength(1);
+  });
+
+  test("S22 can be ended one by one", async () => {
+    const web = await testWeb({ engine });
+    const [here, there, elsewhere] = [await web.loggedIn(), await web.loggedIn(), await web.loggedIn()];
+    const { id } = (await sessionsOf(there)).find(({ isCurrent }) => isCurrent)!;
+    expect((await here.post("/sessions/end", { id })).body).toEqual({ ended: true });
+    expect((await here.post("/sessions/end", { id })).body).toEqual({ ended: false });
+    expect(await whoIs([here, there, elsewhere])).toEqual([ADA, null, ADA]);
+  });
+
+  test("S22 ending the one that the request comes from is a logout", async () => {
+    const web = await testWeb({ engine });
+    const browser = await web.loggedIn();
+    const [{ id } = { id: "" }] = await sessionsOf(browser);
+    expect((await browser.post("/sessions/end", { id })).body).toEqual({ ended: true });
+    expect([browser.cookies.has("token"), await web.rows()]).toEqual([false, []]);
+    expect(await web.toldOf("auth.logout")).toHaveLength(1);
+  });
+
+  test("S37 nobody ends those of somebody else, and nothing that is no session's number reaches the database", async () => {
+    const web = await testWeb({ engine });
+    const [ada, bob] = [await web.loggedIn(ADA), await web.loggedIn(BOB)];
+    const [{ id } = { id: "" }] = await sessionsOf(bob);
+    expect((await ada.post("/sessions/end", { id })).body).toEqual({ ended: false });
+    web.forgetQueries();
+    for (const odd of ["", "1 or 1=1", "1.0", "-1", " 1", "9".repeat(40), null, true, 1.5, 1e300, [id], { id }]) {
+      expect((await ada.post("/sessions/end", { id: odd })).body).toEqual({ ended: false });
+    }
+    expect(web.queries.filter((sql) => !sql.startsWith("select"))).toEqual([]);
+    expect(await whoIs([ada, bob])).toEqual([ADA, BOB]);
+  });
+
+  test("S22 all others can be ended, and all", async () => {
+    const web = await testWeb({ engine });
+    const [a, b, c, bob] = [await web.loggedIn(), await web.loggedIn(), await web.loggedIn(), await web.loggedIn(BOB)];
+    expect((await a.post("/sessions/end-others")).body).toEqual({ ended: 2 });
+    expect(await whoIs([a, b, c, bob])).toEqual([ADA, null, null, BOB]);
+    await web.loggedIn();
+    expect((await a.post("/sessions/end-all")).body).toEqual({ ended: 2, user: null });
+    expect([a.cookies.has("token"), await whoIs([a, bob])]).toEqual([false, [null, BOB]]);
+  });
+
+  test("S22 logoutOtherDevices ends the others for the right password alone", async () => {
+    const web = await testWeb({ engine });
+    const [here, there] = [await web.loggedIn(), await web.loggedIn()];
+    for (const password of ["wrong", "", null, 1, [PASSWORD], { password: PASSWORD }]) {
+      expect((await here.post("/logout-others", { password })).body).toEqual({ done: false });
+    }
+    expect(await whoIs([here, there])).toEqual([ADA, ADA]);
+    expect((await here.post("/logout-others", { password: PASSWORD })).body).toEqual({ done: true });
+    expect(await whoIs([here, there])).toEqual([ADA, null]);
+  });
+
+  test("of a guest are none", async () => {
+    const web = await testWeb({ engine });
+    await web.loggedIn();
+    const guest = web.browser();
+    const answers = await Promise.all([
+      guest.get("/sessions"),
+      guest.post("/sessions/end", { id: "1" }),
+      guest.post("/sessions/end-others"),
+      guest.post("/sessions/end-all"),
+      guest.post("/logout-others", { password: PASSWORD }),
+    ]);
+    expect(answers.map(({ body }) => body)).toEqual([
+      [],
+      { ended: false },
+      { ended: 0 },
+      { ended: 0, user: null },
+      { done: false },
+    ]);
+    expect(await web.rows()).toHaveLength(1);
+  });
+});
+
+await onEachDatabase("endAllSessions", (engine) => {
+  const populated = async (): Promise<TestWeb> => {
+    const web = await testWeb({ engine });
+    for (const user of [ADA, ADA, BOB]) await web.loggedIn(user);
+    await web.database.kysely.updateTable("sessions").set({ guard: "staff" }).where("id", "=", 2).execute();
+    return web;
+  };
+  const left = async (web: TestWeb) => (await web.rows()).map(({ id }) => id);
+
+  test("S22 ends those of one user with one guard, or with all", async () => {
+    const web = await populated();
+    expect(await endAllSessions(web.database, "web", 1)).toBe(1);
+    expect(await left(web)).toEqual([2, 3]);
+    expect(await endAllSessions(web.database, null, 1)).toBe(1);
+    expect(await left(web)).toEqual([3]);
+    expect(await endAllSessions(web.database, null, 99)).toBe(0);
+  });
+
+  test("S22 spares one", async () => {
+    const web = await populated();
+    expect(await endAllSessions(web.database, null, 1, 2)).toBe(1);
+    expect(await left(web)).toEqual([2, 3]);
+  });
+
+  test("S22 takes part in a transaction", async () => {
+    const web = await populated();
+    const failing = web.database.transaction(async () => {
+      await endAllSessions(web.database, null, 1);
+      throw new Error("The password could not be stored.");
+    });
+    await expect(failing).rejects.toThrow("The password could not be stored.");
+    expect(await left(web)).toEqual([1, 2, 3]);
+  });
+});
+
+await onEachDatabase("pruneSessions", (engine) => {
+  test("deletes the sessions that have ended, and no others", async () => {
+    const web = await testWeb({ engine });
+    const browser = web.browser();
+    await browser.post("/login", { email: ADA.email, password: PASSWORD, remember: true });
+    await web.loggedIn();
+    travel(60);
+    await web.loggedIn(BOB);
+    expect(await pruneSessions(web.database)).toBe(0);
+    travel(60);
+    expect(await pruneSessions(web.database)).toBe(1);
+    expect((await web.rows()).map(({ id }) => id)).toEqual([1, 3]);
+    expect(await pruneSessions(web.database, new Date(currentDate().getTime() + 60 * MINUTE))).toBe(1);
+    expect(await whoIs([browser])).toEqual([ADA]);
+  });
+});
+
+describe("a guard without sessions", () => {
+  test("says so", async () => {
+    const { HeaderGuard, Person } = await import("../../../test/support/people.ts");
+    const guard = new HeaderGuard("header", {} as never, Person);
+    expect(() => guard.sessions()).toThrow('The guard "header" cannot list the sessions of a user.');
+    const outcomes = await Promise.allSettled([
+      guard.logoutOtherDevices("x"),
+      guard.confirmPassword("x"),
+      guard.passwordConfirmedAt(),
+    ]);
+    expect(outcomes).toEqual(
+      outcomes.map(() => ({
+        status: "rejected",
+        reason: expect.objectContaining({ code: "E_UNSUPPORTED_GUARD_OPERATION" }),
+      })),
+    );
+  });
+});
