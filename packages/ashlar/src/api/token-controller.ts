@@ -1,26 +1,31 @@
 import type { Container } from "../foundation/index.ts";
 import type { HttpContext, HttpResponse } from "../http/index.ts";
 import { AshlarError, type FieldErrors, ValidationError } from "../support/index.ts";
+import type { Throttle } from "../throttle/index.ts";
 import type { TokenBearer } from "./token-model.ts";
 import { JWT_GUARD, type TokenService } from "./token-service.ts";
 
-/** Answers at the token endpoints. */
+/** Answers at the token endpoints, within the limits `api.auth` and `api.reauth` where the application has limits. */
 export class TokenController {
   readonly #service: TokenService;
+  readonly #throttle: Throttle | null;
 
   constructor(container: Container) {
     this.#service = container.make("api");
+    this.#throttle = container.has("throttle") ? container.make("throttle") : null;
   }
 
   /**
    * Answers a username and a password with a new API token.
    *
-   * @throws `E_INVALID_CREDENTIALS`; `E_INVALID_INPUT` where one of the two is missing or not text
+   * @throws `E_INVALID_CREDENTIALS`; `E_INVALID_INPUT` where one of the two is missing or not text; `E_TOO_MANY_REQUESTS`
    */
   async issue(context: HttpContext): Promise<HttpResponse> {
     const { username, password } = texts(context, ["username", "password"]);
+    await this.#throttle?.hit(context, "api.auth", { account: username });
     const user = await context.auth.guard(JWT_GUARD).attempt(username, password);
     if (user === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
+    await this.#throttle?.clear(context, "api.auth", { account: username });
     const { throttleAddress } = context.request;
     return tokenAnswer(context, await this.#service.issueTo(user as unknown as TokenBearer, throttleAddress));
   }
@@ -28,10 +33,11 @@ export class TokenController {
   /**
    * Answers an API token, which may have expired, with a new one in its place.
    *
-   * @throws `E_INVALID_TOKEN`; `E_INVALID_INPUT` where it is missing or not text
+   * @throws `E_INVALID_TOKEN`; `E_INVALID_INPUT` where it is missing or not text; `E_TOO_MANY_REQUESTS`
    */
   async renew(context: HttpContext): Promise<HttpResponse> {
     const { token } = texts(context, ["token"]);
+    await this.#throttle?.hit(context, "api.reauth", { account: token });
     const renewed = await this.#service.renew(token, context.request.throttleAddress);
     if (renewed === null) throw refusal("E_INVALID_TOKEN", 'Bearer error="invalid_token"');
     return tokenAnswer(context, renewed);

@@ -168,7 +168,6 @@ describe("where the visitor was heading", () => {
   test("is the page with the form, where a form was sent", async () => {
     const web = await testWeb(SESSIONS);
     const browser = await web.loggedIn();
-    travel(181 - 62);
     const danger = (referer: string) => browser.post("/danger", {}, { ...PAGE, referer });
     travel(0);
     await web.database.kysely

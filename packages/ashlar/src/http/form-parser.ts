@@ -63,8 +63,9 @@ function decode(text: string, code: FormErrorCode): string {
  * Makes a dictionary of the fields of a form, by the brackets in their names.
  *
  * `a[b]=1` is a member of the object `a`; `a[]=1` an element of the list `a`. Each `[]` is an element of its own:
- * `a[][b]=1&a[][c]=2` are two objects, `a[0][b]=1&a[0][c]=2` is one. Indexes that run from 0 without a gap make a list, others an object. Where a name has both a
- * text and members, the later one replaces the earlier. A name whose brackets are not whole is taken as it stands.
+ * `a[][b]=1&a[][c]=2` are two objects, `a[0][b]=1&a[0][c]=2` is one. Indexes that run from 0 without a gap make a list,
+ * others an object. Where a name has both a text and members, the later one replaces the earlier. A name whose brackets
+ * are not whole is taken as it stands.
  *
  * @throws the given code where brackets nest too deep
  */

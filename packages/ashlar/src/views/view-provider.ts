@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { Provider } from "../foundation/index.ts";
+import { assetUrls } from "./assets.ts";
 import { View } from "./view.ts";
 import { Views } from "./views.ts";
 
@@ -17,17 +18,24 @@ declare module "../http/context.ts" {
   }
 }
 
-/** Brings views into the application: its templates are in `views/`, compiled once in production. */
+/**
+ * Brings views into the application: its templates are in `views/`, compiled once in production.
+ *
+ * Every template can make the URL of a file of `public/`: `asset("style.css")`.
+ */
 export class ViewProvider extends Provider {
   override register(): void {
     const { container, root, environment } = this.application;
+    const cache = environment === "production";
     container.singleton("views", () => {
-      return new Views({ directory: join(root, "views"), cache: environment === "production" });
+      const views = new Views({ directory: join(root, "views"), cache });
+      views.share("asset", assetUrls(join(root, "public"), cache));
+      return views;
     });
   }
 
   override boot(): void {
     const views = this.application.container.make("views");
-    this.application.contextProperty("view", (context) => new View(views, context.services.urls));
+    this.application.contextProperty("view", (context) => new View(views, context));
   }
 }

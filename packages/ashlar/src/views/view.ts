@@ -1,21 +1,25 @@
-import type { QueryParameters, RouteParameters, UrlGenerator } from "../http/index.ts";
+import type { HttpContext, QueryParameters, RouteParameters } from "../http/index.ts";
 import type { Views } from "./views.ts";
 
 /**
  * Renders views for one request: `context.view`.
  *
- * Its templates can make URLs, `route("orders.show", { id: 1 }, { page: 2 })`, and know what was shared for the request.
+ * Its templates can make URLs, `route("orders.show", { id: 1 }, { page: 2 })`, know the request's `user`, as far as the
+ * guard in force has loaded one, and whatever else was shared for the request.
  */
 export class View {
   readonly #views: Views;
+  readonly #context: HttpContext;
   readonly #shared: Record<string, unknown>;
 
   /**
    * @param views what renders
-   * @param urls what the helper `route` makes URLs with
+   * @param context the request's
    */
-  constructor(views: Views, urls: UrlGenerator) {
+  constructor(views: Views, context: HttpContext) {
+    const { urls } = context.services;
     this.#views = views;
+    this.#context = context;
     this.#shared = {
       route: (name: string, parameters?: RouteParameters, query?: QueryParameters) => urls.to(name, parameters, query),
     };
@@ -35,6 +39,8 @@ export class View {
    * @throws `E_VIEW` where there is no such template, or where it fails
    */
   render(template: string, data: object = {}): Promise<string> {
-    return this.#views.render(template, data, this.#shared);
+    // Read now: a handler may have logged somebody in or out since the request began.
+    const user = this.#context.currentUser;
+    return this.#views.render(template, data, { user, ...this.#shared });
   }
 }

@@ -96,7 +96,8 @@ describe("Inputs", () => {
   });
 
   test("3.1415926 in JSON is the same number", async () => {
-    expect(await ask(inputs("pi"), { body: { pi: 3.1415926 } })).toEqual([3.1415926]);
+    const headers = { "content-type": "application/json" };
+    expect(await ask(inputs("pi"), { body: '{"pi":3.1415926}', headers })).toEqual([Number("3.1415926")]);
   });
 
   test.each(["GET", "POST", "PUT", "PATCH", "DELETE"])("%s with query and body: input() finds both", async (method) => {

@@ -25,6 +25,7 @@ import {
   createApplication,
   HttpKernel,
   type MiddlewareEntry,
+  type ProviderClass,
   type RouteMiddleware,
 } from "../../src/foundation/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
@@ -72,6 +73,8 @@ export interface TestApiOptions {
   /** Another application, whose database and users this one shares. */
   readonly sharing?: TestApi;
   readonly environment?: Record<string, string>;
+  /** Features that are on besides the usual ones. */
+  readonly providers?: readonly ProviderClass[];
 }
 
 /** What came back for a request. */
@@ -200,7 +203,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
       ...(options.web ?? Api.routes()),
       Route.group({ prefix: "/api", middleware: ["api"], withoutMiddleware: ["web"] }, routes).answersJson(),
     ],
-    providers: [EventProvider, DatabaseProvider, AuthProvider, ApiProvider],
+    providers: [EventProvider, DatabaseProvider, AuthProvider, ...(options.providers ?? []), ApiProvider],
     config: {
       database: { DATABASES: { default: "sqlite", sqlite: { driver: "sqlite", path } } },
       api: { DRIVERS: { jwt: { secret: SECRET, model: User, ...options.driver } } },

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import type { Browser } from "../../../test/support/browser.ts";
 import { ADA, BOB, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
 import { Route } from "../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../session/index.ts";
@@ -78,10 +79,10 @@ describe("what is remembered of the visitor", () => {
         Route.get("/cart", ({ session }) => ({ cart: session.get("cart"), id: session.id })),
       ],
     });
-  const cartOf = async (browser: Awaited<ReturnType<typeof testWeb>>["browser"] extends () => infer B ? B : never) =>
+  const cartOf = async (browser: Browser) =>
     (await browser.get("/cart")).body as { readonly cart: unknown; readonly id: string };
 
-  test("S18 S26 a login keeps it under a new id, and so with a new CSRF token", async () => {
+  test("S18, S26 a login keeps it under a new id, and so with a new CSRF token", async () => {
     const web = await withSessions();
     const browser = web.browser();
     const { id } = (await browser.post("/cart")).body as { readonly id: string };

@@ -1,0 +1,193 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  ADA,
+  APP_URL,
+  BOB,
+  linkIn,
+  PASSWORD,
+  type TestAccounts,
+  testAccounts,
+  type Visitor,
+} from "../../../test/support/account-application.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { setClock } from "../../support/index.ts";
+
+afterEach(() => setClock(null));
+
+const NEW = "ada@example.org";
+const SENT = "/account/email?sent=1";
+
+/** Has Ada ask for another address, and gives the path of the link. */
+async function asked(accounts: TestAccounts, email: unknown = NEW): Promise<string> {
+  const visitor = await accounts.loggedIn();
+  const { headers } = await visitor.post("/account/email", { email, password: PASSWORD });
+  expect(headers.get("location")).toBe(SENT);
+  const [mail] = await accounts.mails();
+  return linkIn(mail).slice(APP_URL.length);
+}
+
+async function follow(accounts: TestAccounts, link: string): Promise<unknown> {
+  const { status, headers, body } = await accounts.visitor().get(link);
+  return status === 200 ? body : headers.get("location");
+}
+
+/** The messages by field that a caller gets who takes JSON. */
+async function problems(visitor: Visitor, sent: object): Promise<unknown> {
+  const { status, body } = await visitor.post("/account/email", sent, { accept: "application/json" });
+  return [status, (body as { readonly errors?: unknown }).errors];
+}
+
+await onEachDatabase("a changed address", (engine) => {
+  test("is pending until its own link is followed; the old address stays, and gets a notice", async () => {
+    const accounts = await testAccounts({ engine });
+    const visitor = await accounts.loggedIn();
+    await visitor.post("/account/email", { email: "  ADA@Example.ORG ", password: PASSWORD });
+    const [toNew, toOld, ...others] = await accounts.mails();
+    expect([toNew?.to, toOld?.to, others]).toEqual([NEW, ADA.email, []]);
+    expect(toOld?.text).toContain(NEW);
+    expect(toOld?.text).not.toContain("http");
+    expect((await accounts.user()).email).toBe(ADA.email);
+    expect(await follow(accounts, linkIn(toNew).slice(APP_URL.length))).toBe("verified");
+    const user = await accounts.user();
+    expect([user.email, user.hasVerifiedEmail()]).toEqual([NEW, true]);
+    await accounts.loggedIn({ email: NEW });
+  });
+
+  test("20 parallel uses of the link have one effect and one event", async () => {
+    const accounts = await testAccounts({ engine });
+    const link = await asked(accounts);
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => follow(accounts, link)));
+    expect(outcomes.toSorted()).toEqual([...Array.from({ length: 19 }, () => "already"), "verified"]);
+    expect(await accounts.toldOf("auth.email_changed")).toHaveLength(1);
+  });
+
+  test("is refused when it has become somebody else's before the link was followed", async () => {
+    const accounts = await testAccounts({ engine });
+    const link = await asked(accounts);
+    await accounts.User.where("id", BOB.id).update({ email: NEW });
+    expect(await follow(accounts, link)).toBe("/email/verify/notice?error=1");
+    expect((await accounts.user()).email).toBe(ADA.email);
+    expect(await accounts.toldOf("auth.email_changed")).toEqual([]);
+  });
+
+  test("two accounts that ask for one address: the first to follow the link has it", async () => {
+    const accounts = await testAccounts({ engine });
+    const first = await asked(accounts);
+    const bob = await accounts.loggedIn(BOB);
+    await bob.post("/account/email", { email: NEW, password: PASSWORD });
+    const second = linkIn((await accounts.mails())[0]).slice(APP_URL.length);
+    const outcomes = await Promise.all([follow(accounts, second), follow(accounts, first)]);
+    expect(outcomes.toSorted()).toEqual(["/email/verify/notice?error=1", "verified"]);
+    const emails = [(await accounts.user(ADA.id)).email, (await accounts.user(BOB.id)).email];
+    expect(emails.filter((email) => email === NEW)).toHaveLength(1);
+  });
+});
+
+describe("the link to a new address", () => {
+  test("S38 is dead when the account's address has changed otherwise", async () => {
+    const accounts = await testAccounts();
+    const first = await asked(accounts, "first@example.org");
+    const second = await asked(accounts, "second@example.org");
+    expect(await follow(accounts, second)).toBe("verified");
+    expect(await follow(accounts, first)).toBe("/email/verify/notice?error=1");
+    expect((await accounts.user()).email).toBe("second@example.org");
+  });
+
+  test("S38 expires like that of the first address", async () => {
+    const accounts = await testAccounts({ ACCOUNTS: { verificationExpires: 5 } });
+    const link = await asked(accounts);
+    const start = Date.now();
+    setClock(() => start + 6 * 60_000);
+    expect(await follow(accounts, link)).toBe("/email/verify/notice?error=1");
+  });
+
+  test("S28 HEAD changes nothing", async () => {
+    const accounts = await testAccounts();
+    const link = await asked(accounts);
+    expect((await accounts.head(link)).status).toBe(200);
+    expect((await accounts.user()).email).toBe(ADA.email);
+  });
+
+  test("a verification link to the old address is dead once there is a new one", async () => {
+    const accounts = await testAccounts();
+    await (await accounts.loggedIn()).post("/email/resend");
+    const old = await accounts.link();
+    expect(await follow(accounts, await asked(accounts))).toBe("verified");
+    expect(await follow(accounts, old)).toBe("/email/verify/notice?error=1");
+  });
+
+  test("a reset link to the old address is dead once there is a new one", async () => {
+    const accounts = await testAccounts();
+    const token = await accounts.resetToken();
+    expect(await follow(accounts, await asked(accounts))).toBe("verified");
+    const passwords = { password: "another password", password_confirmation: "another password" };
+    const { headers } = await accounts.visitor().post("/password_reset", { token, ...passwords });
+    expect(headers.get("location")).toBe("/change_password?expired=1");
+  });
+});
+
+describe("requestEmailChange()", () => {
+  test("asks for the password: a wrong one changes nothing, mails nothing and is told as a failed login", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    for (const password of ["another password", "", null, undefined]) {
+      const expected = [422, { password: ["This is not your password."] }];
+      expect(await problems(visitor, { email: NEW, password })).toEqual(expected);
+    }
+    expect(await accounts.mails()).toEqual([]);
+    expect(await accounts.toldOf("auth.failed")).toHaveLength(4);
+  });
+
+  test("S36 what should be text and is a list, an object or a number is 422", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    for (const wrong of [[NEW], { a: NEW }, 7, true]) {
+      const email = [422, { email: ["This must be text."] }];
+      expect(await problems(visitor, { email: wrong, password: PASSWORD })).toEqual(email);
+      const password = [422, { password: ["This must be text."] }];
+      expect(await problems(visitor, { email: NEW, password: wrong })).toEqual(password);
+    }
+    expect(await accounts.mails()).toEqual([]);
+  });
+
+  test.each([
+    [ADA.email, "This is your address already."],
+    ["ADA@EXAMPLE.COM", "This is your address already."],
+    [BOB.email, "This is taken already."],
+    ["Bob@Example.com ", "This is taken already."],
+    ["no address", "This is not an e-mail address."],
+    [`${NEW}\r\nBcc: eve@example.com`, "This is not an e-mail address."],
+    [`${NEW}, eve@example.com`, "This is not an e-mail address."],
+    ["", "Enter an e-mail address."],
+    [null, "Enter an e-mail address."],
+  ])("S35 the address %j is refused", async (email, message) => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    expect(await problems(visitor, { email, password: PASSWORD })).toEqual([422, { email: [message] }]);
+    expect(await accounts.mails()).toEqual([]);
+  });
+
+  test("a guest is sent to /login", async () => {
+    const accounts = await testAccounts();
+    const { headers } = await accounts.visitor().post("/account/email", { email: NEW, password: PASSWORD });
+    expect(headers.get("location")).toBe("/login");
+  });
+
+  test("S47 the events tell both addresses, and no link", async () => {
+    const accounts = await testAccounts();
+    await follow(accounts, await asked(accounts));
+    const common = { time: expect.any(Date), address: "203.0.113.7", guard: "web" };
+    const change = { ...common, user: expect.objectContaining({ id: 1 }), previousEmail: ADA.email, email: NEW };
+    expect(await accounts.toldOf("auth.email_change_requested")).toEqual([change]);
+    expect(await accounts.toldOf("auth.email_changed")).toEqual([change]);
+    expect(await accounts.toldOf("auth.email_verified")).toEqual([{ ...common, user: change.user }]);
+  });
+
+  test("a user who was verified before is not told of as verified again", async () => {
+    const accounts = await testAccounts();
+    await (await accounts.user()).markEmailAsVerified();
+    await follow(accounts, await asked(accounts));
+    expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
+    expect(await accounts.toldOf("auth.email_changed")).toHaveLength(1);
+  });
+});

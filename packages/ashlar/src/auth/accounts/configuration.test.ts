@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { Mailable, type MailContent } from "../../mail/index.ts";
+import { accountsConfiguration } from "./configuration.ts";
+
+class OwnMail extends Mailable {
+  override subject(): string {
+    return "own";
+  }
+
+  override content(): MailContent {
+    return { text: "own" };
+  }
+}
+
+describe("ACCOUNTS", () => {
+  test.each([undefined, null, {}])("%j: links are good for a day, and no mail is the application's own", (accounts) => {
+    expect(accountsConfiguration(accounts)).toEqual({ verificationExpiresInMinutes: 1440, mailables: {} });
+  });
+
+  test("is taken as it is written, and frozen", () => {
+    const mailables = { verifyEmail: OwnMail, resetPassword: null, newDevice: OwnMail };
+    const configuration = accountsConfiguration({ verificationExpires: 5, mailables });
+    expect(configuration).toEqual({ verificationExpiresInMinutes: 5, mailables });
+    expect([Object.isFrozen(configuration), Object.isFrozen(configuration.mailables)]).toEqual([true, true]);
+  });
+
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60", true, 525_601])(
+    "S9 verificationExpires: %j ends the boot",
+    (verificationExpires) => {
+      expect(() => accountsConfiguration({ verificationExpires })).toThrow(
+        "config/auth.ts: ACCOUNTS.verificationExpires: is not a whole number of minutes from 1 to 525600. Leave it out for 1440.",
+      );
+    },
+  );
+
+  test.each([
+    [[], "config/auth.ts: ACCOUNTS: is not an object."],
+    ["text", "config/auth.ts: ACCOUNTS: is not an object."],
+    [
+      { verificationExpire: 1 },
+      'ACCOUNTS.verificationExpire: is not a known setting. Did you mean "verificationExpires"?',
+    ],
+    [{ mailables: [] }, "config/auth.ts: ACCOUNTS.mailables: is not an object."],
+    [
+      { mailables: { verifyMail: OwnMail } },
+      'mailables.verifyMail: is not a known setting. Did you mean "verifyEmail"?',
+    ],
+    [{ mailables: { verifyEmail: "VerifyEmail" } }, "ACCOUNTS.mailables.verifyEmail: is not the class of a mail."],
+    [{ mailables: { verifyEmail: () => null } }, "ACCOUNTS.mailables.verifyEmail: is not the class of a mail."],
+    [{ mailables: { verifyEmail: class {} } }, "ACCOUNTS.mailables.verifyEmail: is not the class of a mail."],
+    [{ mailables: { verifyEmail: new OwnMail() } }, "ACCOUNTS.mailables.verifyEmail: is not the class of a mail."],
+  ])("%j ends the boot", (accounts, message) => {
+    expect(() => accountsConfiguration(accounts)).toThrow(message);
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+import { ADA, FullUser, PlainUser, testAccounts } from "../../../test/support/account-application.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { Route } from "../../routing/index.ts";
+import { isVerifiable } from "./account-user.ts";
+
+await onEachDatabase("MustVerifyEmail", (engine) => {
+  test("hasVerifiedEmail() tells whether verified_at is set", async () => {
+    const accounts = await testAccounts({ engine });
+    const user = await accounts.user();
+    expect([user.verified_at, user.hasVerifiedEmail(), new accounts.User().hasVerifiedEmail()]).toEqual([
+      null,
+      false,
+      false,
+    ]);
+    await accounts.User.where("id", ADA.id).update({ verified_at: new Date() });
+    expect((await accounts.user()).hasVerifiedEmail()).toBe(true);
+  });
+
+  test("markEmailAsVerified() sets verified_at to the current time, in the table and on the model", async () => {
+    const accounts = await testAccounts({ engine });
+    const user = await accounts.user();
+    const before = Date.now();
+    expect(await user.markEmailAsVerified()).toBe(true);
+    expect([user.hasVerifiedEmail(), user.isDirty()]).toEqual([true, false]);
+    const stored = (await accounts.user()).verified_at!;
+    expect(stored.getTime()).toBeGreaterThanOrEqual(before);
+    expect(stored).toEqual(user.verified_at);
+  });
+
+  test("markEmailAsVerified() leaves an earlier time as it is, and other changes unsaved", async () => {
+    const accounts = await testAccounts({ engine });
+    const user = await accounts.user();
+    await user.markEmailAsVerified();
+    const first = user.verified_at;
+    const stale = await accounts.user();
+    stale.name = "Augusta";
+    expect(await stale.markEmailAsVerified()).toBe(false);
+    expect([stale.verified_at, stale.name, stale.isDirty("name")]).toEqual([first, "Augusta", true]);
+    expect((await accounts.user()).name).toBe("Ada");
+  });
+
+  test("20 parallel markEmailAsVerified(): one of them did it", async () => {
+    const accounts = await testAccounts({ engine });
+    const users = await Promise.all(Array.from({ length: 20 }, () => accounts.user()));
+    const done = await Promise.all(users.map((user) => user.markEmailAsVerified()));
+    expect(done.filter(Boolean)).toHaveLength(1);
+    expect(users.every((user) => user.hasVerifiedEmail())).toBe(true);
+  });
+});
+
+describe("verifyEmail(mail, request)", () => {
+  test("mails a link and tells of it, with the address of the request", async () => {
+    const routes = [
+      Route.post("/verify/@id", async ({ request }) => {
+        const user = await accounts.user(Number(request.param("id")));
+        await user.verifyEmail(accounts.application.container.make("mail"), request);
+        return { done: true };
+      }),
+    ];
+    const accounts = await testAccounts({ routes });
+    expect(await accounts.visitor().post("/verify/2")).toMatchObject({ status: 200 });
+    const [mail] = await accounts.mails();
+    expect([mail?.to, mail?.subject]).toEqual(["bob@example.com", "Verify your e-mail address"]);
+    expect(await accounts.toldOf("auth.verification_sent")).toEqual([
+      {
+        time: expect.any(Date),
+        address: "203.0.113.7",
+        guard: "web",
+        user: expect.objectContaining({ id: 2 }),
+        email: "bob@example.com",
+      },
+    ]);
+  });
+
+  test("a model that no guard has is refused, with what to do", async () => {
+    const accounts = await testAccounts();
+    class Stranger extends FullUser {}
+    Stranger.accountService = null;
+    const stranger = new Stranger().fill({ email: "x@example.com" });
+    const mail = accounts.application.container.make("mail");
+    await expect(stranger.verifyEmail(mail, null as never)).rejects.toMatchObject({
+      code: "E_UNKNOWN_SERVICE",
+      message:
+        "The model Stranger belongs to no guard. List AuthProvider in PROVIDERS, and name the class in config/auth.ts: GUARDS.",
+    });
+  });
+});
+
+test("whether a user can verify an address shows in its methods", () => {
+  expect([isVerifiable(new FullUser()), isVerifiable(new PlainUser()), isVerifiable({})]).toEqual([true, false, false]);
+});

@@ -1,0 +1,206 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  ADA,
+  AdminUser,
+  APP_URL,
+  BOB,
+  linkIn,
+  type PlainUser,
+  type TestAccounts,
+  testAccounts,
+  PlainUser as Unverifiable,
+} from "../../../test/support/account-application.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { MailProvider } from "../../mail/index.ts";
+import { setClock } from "../../support/index.ts";
+
+afterEach(() => setClock(null));
+
+/** The path of the link that is mailed to Ada when she asks for it. */
+async function resent(accounts: TestAccounts): Promise<string> {
+  await (await accounts.loggedIn()).post("/email/resend");
+  return accounts.link();
+}
+
+const INVALID = { status: 302, location: "/email/verify/notice?error=1" };
+
+async function follow(accounts: TestAccounts, link: string): Promise<unknown> {
+  const { status, headers, body } = await accounts.visitor().get(link);
+  return status === 200 ? body : { status, location: headers.get("location") };
+}
+
+await onEachDatabase("the verification link", (engine) => {
+  test("S38 works logged out, once: then it says so, and no second event is told", async () => {
+    const accounts = await testAccounts({ engine });
+    const link = await resent(accounts);
+    expect(await follow(accounts, link)).toBe("verified");
+    const { verified_at: verifiedAt } = await accounts.user();
+    expect(await follow(accounts, link)).toBe("already");
+    expect((await accounts.user()).verified_at).toEqual(verifiedAt);
+    expect(await accounts.toldOf("auth.email_verified")).toHaveLength(1);
+    expect((await accounts.user(BOB.id)).hasVerifiedEmail()).toBe(false);
+  });
+
+  test("S38 20 parallel uses have one effect and one event", async () => {
+    const accounts = await testAccounts({ engine });
+    const link = await resent(accounts);
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => follow(accounts, link)));
+    expect(outcomes.toSorted()).toEqual([...Array.from({ length: 19 }, () => "already"), "verified"]);
+    expect(await accounts.toldOf("auth.email_verified")).toHaveLength(1);
+  });
+
+  test("S38 with another address on the account the link is dead", async () => {
+    const accounts = await testAccounts({ engine });
+    const link = await resent(accounts);
+    await accounts.User.where("id", ADA.id).update({ email: "ada@example.org" });
+    expect(await follow(accounts, link)).toEqual(INVALID);
+    expect((await accounts.user()).hasVerifiedEmail()).toBe(false);
+    expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
+  });
+
+  test("S38 when the account is gone the link is dead", async () => {
+    const accounts = await testAccounts({ engine });
+    const link = await resent(accounts);
+    await (await accounts.user()).delete();
+    expect(await follow(accounts, link)).toEqual(INVALID);
+  });
+});
+
+describe("the verification link", () => {
+  test("S38 expires after verificationExpires minutes", async () => {
+    const accounts = await testAccounts({ ACCOUNTS: { verificationExpires: 30 } });
+    const link = await resent(accounts);
+    const start = Date.now();
+    setClock(() => start + 31 * 60_000);
+    expect(await follow(accounts, link)).toEqual(INVALID);
+    setClock(() => start + 29 * 60_000);
+    expect(await follow(accounts, link)).toBe("verified");
+  });
+
+  test("S38 is good for a day where nothing is configured, and the mail says so", async () => {
+    const accounts = await testAccounts();
+    await (await accounts.loggedIn()).post("/email/resend");
+    const [mail] = await accounts.mails();
+    expect(mail?.text).toContain("It can be used for 24 hours.");
+    const start = Date.now();
+    const link = linkIn(mail).slice(APP_URL.length);
+    setClock(() => start + 24 * 3_600_000);
+    expect(await follow(accounts, link)).toEqual(INVALID);
+    setClock(() => start + 23 * 3_600_000);
+    expect(await follow(accounts, link)).toBe("verified");
+  });
+
+  test("S28 HEAD does nothing, and answers as GET would", async () => {
+    const accounts = await testAccounts();
+    const link = await resent(accounts);
+    const response = await accounts.head(link);
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+    expect((await accounts.user()).hasVerifiedEmail()).toBe(false);
+    expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
+    expect(await follow(accounts, link)).toBe("verified");
+    expect((await accounts.head(link)).status).toBe(200);
+    expect((await accounts.head(`${link}x`)).status).toBe(302);
+  });
+
+  test("S37 verifies the address it was sent to, whoever is logged in", async () => {
+    const accounts = await testAccounts();
+    const link = await resent(accounts);
+    const bob = await accounts.loggedIn(BOB);
+    expect(await bob.get(`${link}?user_id=2&id=2`)).toMatchObject({ status: 200, body: "verified" });
+    const verified = [await accounts.user(ADA.id), await accounts.user(BOB.id)].map((user) => user.hasVerifiedEmail());
+    expect(verified).toEqual([true, false]);
+  });
+
+  test("verifies nobody where the model lacks MustVerifyEmail", async () => {
+    const accounts = await testAccounts({ User: class User extends Unverifiable {} as typeof PlainUser });
+    const service = accounts.application.container.make("accounts");
+    const link = new URL(service.verificationUrl("web", await accounts.user(), null)).pathname;
+    expect(await follow(accounts, link)).toEqual(INVALID);
+  });
+
+  test("of a guard that there is not any more it is dead", async () => {
+    const accounts = await testAccounts();
+    const service = accounts.application.container.make("accounts");
+    const link = new URL(service.verificationUrl("admin", await accounts.user(), null)).pathname;
+    expect(await follow(accounts, link)).toEqual(INVALID);
+  });
+
+  test("of another guard it is about that guard's user, with the same key and the same address", async () => {
+    const Admin = class Admin extends AdminUser {};
+    const accounts = await testAccounts({ guards: { admin: { driver: "web", model: Admin } } });
+    Admin.useDatabase(accounts.database);
+    const admin = await Admin.findOrFail(1);
+    expect(admin.email).toBe(ADA.email);
+    const service = accounts.application.container.make("accounts");
+    expect(await follow(accounts, new URL(service.verificationUrl("admin", admin as never, null)).pathname)).toBe(
+      "verified",
+    );
+    expect([(await Admin.findOrFail(1)).hasVerifiedEmail(), (await accounts.user()).hasVerifiedEmail()]).toEqual([
+      true,
+      false,
+    ]);
+    expect(await accounts.toldOf("auth.email_verified")).toMatchObject([{ guard: "admin", user: { id: 1 } }]);
+  });
+
+  test("S47 the event tells time, user, address and guard, and nothing else", async () => {
+    const accounts = await testAccounts();
+    await follow(accounts, await resent(accounts));
+    const [event] = await accounts.toldOf("auth.email_verified");
+    const user = expect.objectContaining({ id: ADA.id, verified_at: expect.any(Date) });
+    expect(event).toEqual({ time: expect.any(Date), address: "203.0.113.7", guard: "web", user });
+  });
+});
+
+describe("sendVerification()", () => {
+  test("S40 the link's host is that of APP_URL, whatever the request says", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    const evil = { host: "evil.example", "x-forwarded-host": "evil.example", origin: APP_URL };
+    await visitor.post("/email/resend", {}, evil);
+    const [mail] = await accounts.mails();
+    expect(linkIn(mail).startsWith(`${APP_URL}/email/verify/`)).toBe(true);
+    expect(JSON.stringify(mail)).not.toContain("evil");
+  });
+
+  test("S40 without APP_URL no mail is sent, and the error names it", async () => {
+    const accounts = await testAccounts({ environment: { APP_URL: "" } });
+    const visitor = accounts.visitor();
+    await visitor.post("/login", { email: ADA.email, password: "correct horse battery staple" });
+    const answer = await visitor.post("/email/resend", {}, { accept: "application/json" });
+    expect(answer).toMatchObject({
+      status: 500,
+      body: {
+        code: "E_MISSING_ENVIRONMENT",
+        detail:
+          "Environment variable APP_URL: is not set, and the links in mails begin with it. " +
+          "Set it to the address of the application, like APP_URL=http://localhost:3000",
+      },
+    });
+    expect(await accounts.mails()).toEqual([]);
+  });
+
+  test("a user whose address is verified gets no mail, and goes home", async () => {
+    const accounts = await testAccounts();
+    await (await accounts.user()).markEmailAsVerified();
+    const { headers } = await (await accounts.loggedIn()).post("/email/resend");
+    expect([headers.get("location"), await accounts.mails()]).toEqual(["/home", []]);
+  });
+
+  test("a user whose model lacks MustVerifyEmail gets no mail", async () => {
+    const accounts = await testAccounts({ User: class User extends Unverifiable {} as typeof PlainUser });
+    const { headers } = await (await accounts.loggedIn()).post("/email/resend");
+    expect([headers.get("location"), await accounts.mails()]).toEqual(["/home", []]);
+  });
+
+  test("an application without mail is told which provider is missing", async () => {
+    const accounts = await testAccounts({ without: [MailProvider] });
+    const answer = await (await accounts.loggedIn()).post("/email/resend", {}, { accept: "application/json" });
+    expect(answer).toMatchObject({
+      status: 500,
+      body: {
+        code: "E_INVALID_CONFIGURATION",
+        detail: expect.stringContaining("config/providers.ts: PROVIDERS: lacks MailProvider"),
+      },
+    });
+  });
+});

@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { ThrottleProvider } from "../../src/throttle/index.ts";
+import { PASSWORD, type TestApi, testApi } from "../support/api-application.ts";
+
+const WRONG = { username: "ada@example.com", password: "not her password" };
+const RIGHT = { username: "ada@example.com", password: PASSWORD };
+
+/** So many attempts from one address, one after the other; their statuses. */
+async function attempts(api: TestApi, count: number, body: object, ip = "203.0.113.7"): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < count; attempt++) {
+    statuses.push((await api.post("/api/auth", body, { ip })).status);
+  }
+  return statuses;
+}
+
+function throttled(): Promise<TestApi> {
+  return testApi({ providers: [ThrottleProvider] });
+}
+
+test("S33 after five wrong passwords from one address, the right one is refused too", async () => {
+  const api = await throttled();
+  expect(await attempts(api, 6, WRONG)).toEqual([401, 401, 401, 401, 401, 429]);
+  const { status, headers, body } = await api.post("/api/auth", RIGHT, { ip: "203.0.113.7" });
+  expect(status).toBe(429);
+  expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(headers.get("content-type")).toBe("application/problem+json");
+  expect(body).toMatchObject({ status: 429, code: "E_TOO_MANY_REQUESTS" });
+});
+
+test("S33 nobody else is locked out by them: not the account from elsewhere, nor the address for its own account", async () => {
+  const api = await throttled();
+  await attempts(api, 6, WRONG);
+  expect((await api.post("/api/auth", RIGHT, { ip: "198.51.100.1" })).status).toBe(200);
+  const other = { username: "bob@example.com", password: PASSWORD };
+  expect((await api.post("/api/auth", other, { ip: "203.0.113.7" })).status).toBe(200);
+});
+
+test("S33 an address that is not known is counted as one that is", async () => {
+  const api = await throttled();
+  const unknown = { username: "nobody@example.com", password: "not a password" };
+  expect(await attempts(api, 6, unknown)).toEqual([401, 401, 401, 401, 401, 429]);
+});
+
+test("S33 another spelling of the address is the same account", async () => {
+  const api = await throttled();
+  await attempts(api, 5, WRONG);
+  expect(await attempts(api, 1, { ...WRONG, username: " ADA@Example.com " })).toEqual([429]);
+});
+
+test("S33 of 50 attempts at once, five reach the password", async () => {
+  const api = await throttled();
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => api.post("/api/auth", WRONG, { ip: "203.0.113.7" })),
+  );
+  expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(45);
+});
+
+test("a login that succeeds gives the account its attempts back", async () => {
+  const api = await throttled();
+  await attempts(api, 4, WRONG);
+  expect(await attempts(api, 1, RIGHT)).toEqual([200]);
+  expect(await attempts(api, 5, WRONG)).toEqual([401, 401, 401, 401, 401]);
+});
+
+test("S33 a token cannot be tried for renewal any number of times", async () => {
+  const api = await throttled();
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 11; attempt++) {
+    statuses.push((await api.post("/api/reauth", { token: "no.real.token" }, { ip: "203.0.113.7" })).status);
+  }
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
+});
