@@ -3,6 +3,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { hashSync } from "@node-rs/argon2";
 
 /** Where the benchmark keeps what it makes; not in the repository. */
 export const FOLDER: string = join(import.meta.dirname, "..", ".bench");
@@ -10,6 +11,23 @@ export const DATABASE: string = join(FOLDER, "users.sqlite");
 export const SECRET: string = "benchmark-only-".padEnd(64, "0123456789abcdef");
 export const USERS: number = 100_000;
 export const TOKENS: number = 10_000;
+export const SESSIONS: number = 1_000;
+
+/** What the servers are loaded with. */
+export interface Fixtures {
+  /** API tokens of the first users. */
+  readonly tokens: readonly string[];
+  /** Cookie values of live sessions of the first users. */
+  readonly sessions: readonly string[];
+}
+
+/** The password of every user, and its hash as the framework makes it. */
+export const PASSWORD: string = "a password of the benchmark";
+export const PASSWORD_HASH: string = hashSync(PASSWORD, { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
 
 function encode(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -26,16 +44,22 @@ function makeToken(subject: number): string {
   return `${input}.${createHmac("sha512", SECRET).update(input).digest("base64url")}`;
 }
 
-/** Makes 10,000 tokens, and a table of 100,000 users of whom the first 10,000 hold them. */
-export async function makeFixtures(): Promise<string[]> {
+/** Makes a table of 100,000 users, of whom the first 10,000 hold API tokens and the first 1,000 have a live session. */
+export async function makeFixtures(): Promise<Fixtures> {
   await mkdir(FOLDER, { recursive: true });
   await writeFile(DATABASE, "");
   const tokens = Array.from({ length: TOKENS }, (_, index) => makeToken(index + 1));
+  const sessions = Array.from({ length: SESSIONS }, () => randomBytes(32).toString("base64url"));
   const database = new DatabaseSync(DATABASE);
   database.exec(`PRAGMA journal_mode = WAL;
     CREATE TABLE users (
       id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, email TEXT NOT NULL UNIQUE, password TEXT NOT NULL,
       api_token TEXT UNIQUE, created_at TEXT, updated_at TEXT
+    );
+    CREATE TABLE sessions (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL, guard TEXT NOT NULL, token_hash TEXT NOT NULL UNIQUE,
+      ip TEXT, user_agent TEXT, authenticated_at TEXT NOT NULL, last_used_at TEXT NOT NULL, expires_at TEXT NOT NULL,
+      created_at TEXT NOT NULL
     );
     BEGIN`);
   const insert = database.prepare(
@@ -44,10 +68,17 @@ export async function makeFixtures(): Promise<string[]> {
   const time = new Date().toISOString();
   for (let index = 0; index < USERS; index++) {
     const token = tokens[index];
-    const digest = token === undefined ? null : createHash("sha256").update(token).digest("base64url");
-    insert.run(`User ${index}`, `user${index}@example.com`, "not a hash", digest, time, time);
+    const digest = token === undefined ? null : sha256(token);
+    insert.run(`User ${index}`, `user${index}@example.com`, PASSWORD_HASH, digest, time, time);
   }
+  const insertSession = database.prepare(
+    `INSERT INTO sessions (user_id, guard, token_hash, authenticated_at, last_used_at, expires_at, created_at)
+     VALUES (?, 'web', ?, ?, ?, ?, ?)`,
+  );
+  const end = new Date(Date.now() + 6 * 3_600_000).toISOString();
+  for (const [index, session] of sessions.entries())
+    insertSession.run(index + 1, sha256(session), time, time, end, time);
   database.exec("COMMIT");
   database.close();
-  return tokens;
+  return { tokens, sessions };
 }

@@ -3,9 +3,11 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
 import { DatabaseSync } from "node:sqlite";
 import { DATABASE, SECRET } from "../fixtures.ts";
+import { FIND_SESSION, PAGE_HEADERS, page, type SessionRow } from "./page.ts";
 
 const database = new DatabaseSync(DATABASE);
 const findByDigest = database.prepare("SELECT * FROM users WHERE id = ? AND api_token = ?");
+const findSession = database.prepare(FIND_SESSION);
 
 interface Claims {
   sub: string;
@@ -32,8 +34,21 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
   response.end(text);
 }
 
+function answerPage(cookies: string | undefined, response: ServerResponse): void {
+  const token = /(?:^|; )token=([^;]+)/.exec(cookies ?? "")?.[1];
+  const digest = token === undefined ? "" : createHash("sha256").update(token).digest("base64url");
+  const row = findSession.get(digest) as unknown as SessionRow | undefined;
+  if (row === undefined || Date.parse(row.expires_at) <= Date.now()) {
+    response.writeHead(302, { Location: "/login" }).end();
+    return;
+  }
+  const html = page(row);
+  response.writeHead(200, { ...PAGE_HEADERS, "Content-Length": Buffer.byteLength(html) }).end(html);
+}
+
 createServer((request, response) => {
   const url = request.url!;
+  if (url === "/home") return answerPage(request.headers.cookie, response);
   if (url === "/json") return answer(response, 200, { hello: "world" });
   const token = request.headers.authorization?.slice("Bearer ".length);
   const claims = token === undefined ? null : verify(token);

@@ -1,14 +1,19 @@
 // Fastify with @fastify/jwt, as its documentation shows it.
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
+import cookie from "@fastify/cookie";
 import jwt from "@fastify/jwt";
 import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { DATABASE, SECRET } from "../fixtures.ts";
+import { FIND_SESSION, PAGE_HEADERS, page, type SessionRow } from "./page.ts";
 
 const database = new DatabaseSync(DATABASE);
 const findByDigest = database.prepare("SELECT * FROM users WHERE id = ? AND api_token = ?");
 
+const findSession = database.prepare(FIND_SESSION);
+
 const fastify = Fastify();
+await fastify.register(cookie);
 await fastify.register(jwt, { secret: SECRET, verify: { algorithms: ["HS512"] } });
 
 async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -36,6 +41,15 @@ fastify.get<{ Params: { id: string } }>("/accounts/:id", { onRequest: authentica
   return reply
     .header("X-Content-Type-Options", "nosniff")
     .send({ id: request.params.id, name: row.name, email: row.email });
+});
+
+fastify.get("/home", (request, reply) => {
+  const digest = createHash("sha256")
+    .update(request.cookies.token ?? "")
+    .digest("base64url");
+  const row = findSession.get(digest) as unknown as SessionRow | undefined;
+  if (row === undefined || Date.parse(row.expires_at) <= Date.now()) return reply.redirect("/login");
+  return reply.headers(PAGE_HEADERS).send(page(row));
 });
 
 await fastify.listen({ port: Number(process.env.PORT), host: "127.0.0.1" });

@@ -85,7 +85,9 @@ describe("what ends the boot", () => {
   ])("%s without ApiProvider", async (_, routes) => {
     await expect(boot({ routes, providers: [AuthProvider] })).rejects.toMatchObject({
       code: "E_UNKNOWN_SERVICE",
-      message: expect.stringContaining('Nothing is bound to "api"'),
+      message: expect.stringMatching(
+        /: The application has no API tokens\. Add ApiProvider to PROVIDERS in config\/providers\.ts\.$/,
+      ),
     });
   });
 

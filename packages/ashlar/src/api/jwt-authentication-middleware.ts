@@ -2,6 +2,7 @@ import type { Guard } from "../auth/index.ts";
 import type { Container } from "../foundation/index.ts";
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import type { PresentedToken } from "./presented-token.ts";
+import { requireTokenService } from "./require-token-service.ts";
 import { JWT_GUARD } from "./token-service.ts";
 
 /**
@@ -13,7 +14,7 @@ export class JWTAuthenticationMiddleware implements Middleware {
   readonly #authenticates: boolean;
 
   constructor(container: Container) {
-    this.#authenticates = container.make("api").configuration.authenticates;
+    this.#authenticates = requireTokenService(container).configuration.authenticates;
   }
 
   /** @throws `E_UNAUTHENTICATED` without a token, `E_INVALID_TOKEN` with one that is refused, `E_CONFLICTING_TOKENS` */

@@ -2,6 +2,7 @@ import type { Container } from "../foundation/index.ts";
 import type { HttpContext, HttpResponse } from "../http/index.ts";
 import { AshlarError, type FieldErrors, ValidationError } from "../support/index.ts";
 import type { Throttle } from "../throttle/index.ts";
+import { requireTokenService } from "./require-token-service.ts";
 import type { TokenBearer } from "./token-model.ts";
 import { JWT_GUARD, type TokenService } from "./token-service.ts";
 
@@ -11,7 +12,7 @@ export class TokenController {
   readonly #throttle: Throttle | null;
 
   constructor(container: Container) {
-    this.#service = container.make("api");
+    this.#service = requireTokenService(container);
     this.#throttle = container.has("throttle") ? container.make("throttle") : null;
   }
 

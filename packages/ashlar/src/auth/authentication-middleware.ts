@@ -3,6 +3,7 @@ import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 import { refuseGuest } from "./refuse-guest.ts";
+import { requireGuards } from "./require-guards.ts";
 
 /**
  * `auth`, `auth:<name>`: lets only requests with a user through, by the guard in force or by the one that is named.
@@ -14,8 +15,7 @@ export class AuthenticationMiddleware implements Middleware {
   readonly #guards: GuardRegistry;
 
   constructor(container: Container) {
-    this.#guards = container.make("auth");
-    this.#guards.prepare();
+    this.#guards = requireGuards(container);
   }
 
   /** @throws `E_UNAUTHENTICATED` where there is no user and the caller takes JSON */

@@ -2,6 +2,7 @@ import type { Container } from "../foundation/index.ts";
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
+import { requireGuards } from "./require-guards.ts";
 
 /**
  * `guard:<name>`: puts a guard in force for the request and loads its user. It refuses nobody; `auth` does that.
@@ -12,8 +13,7 @@ export class GuardMiddleware implements Middleware {
   readonly #guards: GuardRegistry;
 
   constructor(container: Container) {
-    this.#guards = container.make("auth");
-    this.#guards.prepare();
+    this.#guards = requireGuards(container);
   }
 
   async handle(context: HttpContext, next: Next, name: string): Promise<unknown> {

@@ -1,7 +1,13 @@
+import type { Container } from "../foundation/index.ts";
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import { requireGuards } from "./require-guards.ts";
 
 /** Loads the user of the guard in force, so that `request.user()` gives it. It refuses nobody; `auth` does that. */
 export class LoadUserMiddleware implements Middleware {
+  constructor(container: Container) {
+    requireGuards(container);
+  }
+
   async handle(context: HttpContext, next: Next): Promise<unknown> {
     await context.auth.user();
     return next();

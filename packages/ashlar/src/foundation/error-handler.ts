@@ -46,6 +46,8 @@ export class ErrorHandler {
     const error = asAshlarError(thrown);
     try {
       if (error.status >= 500) this.#log(error, thrown, context);
+      // What the handler had said of its own answer is not true of this one.
+      context.startedResponse?.forgetContent();
       const isPlain = this.#listeners.length === 0 && !this.#pages.has(error.status);
       const answer = isPlain ? this.#standard(error, thrown, context) : this.#own(error, thrown, context);
       return answer instanceof Promise ? answer.catch((second) => this.#lastResort(second)) : answer;
@@ -77,6 +79,7 @@ export class ErrorHandler {
     } catch (second) {
       const failure = asAshlarError(second);
       this.#log(failure, second, context);
+      context.response.forgetContent();
       return this.#standard(failure, second, context);
     }
     return this.#standard(error, thrown, context);
@@ -139,7 +142,6 @@ function respond(error: AshlarError, body: string, headers: Readonly<Record<stri
   const all = {
     ...error.headers,
     ...headers,
-    // What was said of the answer that failed, its length above all, is not true of this one.
     "content-length": String(Buffer.byteLength(body)),
     // An error is of this moment and of this caller: no cache keeps it, and nothing guesses at its type.
     "cache-control": "no-store",

@@ -20,7 +20,9 @@ export function createLogger(
     level: settings.log.level,
     base: { app: settings.name },
     timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }), log: redact },
+    formatters: { level: (label: string) => ({ level: label }), bindings: redact, log: redact },
+    // Redaction has made data of errors already.
+    serializers: { err: (error: unknown) => error },
   };
   if (destination !== undefined) return pino(options, destination);
   return settings.environment === "development" ? pino(options, prettyLines(process.stdout)) : pino(options);

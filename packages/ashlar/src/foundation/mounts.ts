@@ -1,6 +1,7 @@
 import { requestPath, requestSearch } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
+import { UnmatchedError } from "./unmatched.ts";
 
 /** Answers a request of the web platform: what any fetch-speaking framework gives. */
 export type FetchFunction = (request: Request) => MaybePromise<Response>;
@@ -53,8 +54,16 @@ export class Mounts {
   }
 }
 
-/** Hands a request to what is mounted, with the prefix taken off its path: `/trpc/posts` arrives as `/posts`. */
+/** What an `Allow` header lists where all that is known is that something is mounted. */
+const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/**
+ * Hands a request to what is mounted, with the prefix taken off its path: `/trpc/posts` arrives as `/posts`.
+ *
+ * @throws `E_METHOD_NOT_ALLOWED` for TRACE, which the platform makes no request of (Fetch §2.2.1)
+ */
 export function forward(raw: Request, { prefix, fetch }: Mount): MaybePromise<Response> {
+  if (raw.method === "TRACE") throw new UnmatchedError(METHODS, false);
   const url = new URL(raw.url);
   url.pathname = requestPath(raw).slice(prefix.length) || "/";
   url.search = requestSearch(raw);

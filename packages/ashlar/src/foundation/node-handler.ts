@@ -26,29 +26,44 @@ export function nodeHandler(
 ): RequestListener {
   const trusted = typeof trustProxy === "object" ? [...trustProxy] : trustProxy;
 
+  let knownHost = "";
+
   function fail(response: ServerResponse, error: unknown): void {
     logger.error({ err: error }, "The answer could not be sent.");
     if (response.headersSent) response.destroy();
-    else response.writeHead(500, { connection: "close" }).end();
+    else refuse(response, 500);
+  }
+
+  /** RFC 9112 §3.2. The host that came last is nearly always the one that comes next. */
+  function hasValidHost({ headers: { host } }: IncomingMessage): boolean {
+    if (host === undefined || host === "" || host === knownHost) return true;
+    if (!HOST.test(host) || !URL.canParse(`http://${host}/`)) return false;
+    knownHost = host;
+    return true;
   }
 
   function send(response: ServerResponse, answer: Preparable): void {
     try {
       const prepared = answer._toNodeResponse?.();
       if (prepared !== undefined && isOnePiece(prepared.body)) {
-        response.writeHead(prepared.status, prepared.headers).end(prepared.body);
+        response.writeHead(prepared.status, withLength(prepared, response)).end(prepared.body);
         return;
       }
       const rest = prepared === undefined ? answer : ({ _toNodeResponse: () => prepared } as unknown as Response);
-      sendNodeResponse(response, rest).catch((error) => fail(response, error));
+      sendNodeResponse(response, rest).then(
+        () => {
+          if (response.errored) logger.error({ err: response.errored }, "The answer broke off.");
+        },
+        (error) => fail(response, error),
+      );
     } catch (error) {
       fail(response, error);
     }
   }
 
   return (message, response) => {
-    if (!isRequestTarget(message)) {
-      response.writeHead(400, { connection: "close" }).end();
+    if (!isRequestTarget(message) || !hasValidHost(message)) {
+      refuse(response, 400);
       return;
     }
     const request = new NodeRequest({ req: message, res: response, trustProxy: trusted });
@@ -64,6 +79,22 @@ export function nodeHandler(
       fail(response, error);
     }
   };
+}
+
+/** A name or an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
+
+function refuse(response: ServerResponse, status: number): void {
+  response.writeHead(status, { connection: "close", "content-length": 0 }).end();
+}
+
+/** Nothing has the length 0, where it might have had another; `node:http` would send it in chunks, of which there is none. */
+function withLength({ status, headers, body }: PreparedResponse, { req }: ServerResponse): string[] {
+  const isLengthOpen = (body === null || body === undefined) && req.method !== "HEAD" && status !== 204 && status !== 304;
+  if (!isLengthOpen || headers.some((text, index) => index % 2 === 0 && text.toLowerCase() === "content-length")) {
+    return headers;
+  }
+  return [...headers, "content-length", "0"];
 }
 
 function isOnePiece(body: unknown): body is string | Uint8Array | null | undefined {

@@ -1,23 +1,8 @@
-import { isPlainObject } from "../support/index.ts";
+import { stdSerializers } from "pino";
 
-const SECRET_NAMES: ReadonlySet<string> = new Set([
-  "authorization",
-  "proxyauthorization",
-  "cookie",
-  "setcookie",
-  "password",
-  "passwordconfirmation",
-  "currentpassword",
-  "newpassword",
-  "secret",
-  "jwtsecret",
-  "appkey",
-  "token",
-  "apitoken",
-  "accesstoken",
-  "refreshtoken",
-  "xcsrftoken",
-]);
+/** How the names end that secrets have, whatever stands before: `password`, `new_password`, `X-CSRF-TOKEN`, `apiKey`. */
+const SECRET_NAME =
+  /(?:password|passphrase|secret|token|authorization|cookie|apikey|appkey|privatekey)$|^passwordconfirmation$/;
 
 /** What stands in the log in the place of a secret. */
 export const REDACTED = "[redacted]";
@@ -26,7 +11,7 @@ const MAX_DEPTH = 8;
 
 /**
  * The same data with each member that could be a secret blacked out by its name, at any depth: `password`,
- * `Authorization`, `api_token`, …
+ * `Authorization`, `api_token`, … Errors, and what they carry beside their message, are data too.
  *
  * Security: a name is all it goes by. A secret inside a message or under another name is logged as it is.
  */
@@ -34,7 +19,7 @@ export function redact(data: Readonly<Record<string, unknown>>): Record<string, 
   return redactMembers(data, 0);
 }
 
-function redactMembers(data: Readonly<Record<string, unknown>>, depth: number): Record<string, unknown> {
+function redactMembers(data: object, depth: number): Record<string, unknown> {
   const clean: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(data)) {
     clean[name] = isSecretName(name) ? REDACTED : redactValue(value, depth + 1);
@@ -43,13 +28,18 @@ function redactMembers(data: Readonly<Record<string, unknown>>, depth: number): 
 }
 
 function redactValue(value: unknown, depth: number): unknown {
-  if (value instanceof Headers) return redactMembers(Object.fromEntries(value), depth);
-  const isData = Array.isArray(value) || isPlainObject(value);
-  if (!isData) return value;
+  if (typeof value !== "object" || value === null) return value;
   if (depth > MAX_DEPTH) return "[too deep]";
-  return Array.isArray(value) ? value.map((one) => redactValue(one, depth + 1)) : redactMembers(value, depth);
+  if (Array.isArray(value)) return value.map((one) => redactValue(one, depth + 1));
+  if (value instanceof Headers) return redactMembers(Object.fromEntries(value), depth);
+  if (value instanceof Error) return redactMembers(stdSerializers.err(value), depth);
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON !== "function") return redactMembers(value, depth);
+  const json: unknown = toJSON.call(value);
+  // What becomes text (a date, a URL) has no members.
+  return typeof json === "object" ? redactValue(json, depth + 1) : value;
 }
 
 function isSecretName(name: string): boolean {
-  return SECRET_NAMES.has(name.toLowerCase().replaceAll(/[-_]/g, ""));
+  return SECRET_NAME.test(name.toLowerCase().replaceAll(/[-_]/g, ""));
 }

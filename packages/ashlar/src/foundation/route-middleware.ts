@@ -5,6 +5,12 @@ import { isParameter, type MiddlewareInstances, type PipelineStep } from "./pipe
 
 const PARAMETER = /[@?]([A-Za-z_][A-Za-z0-9_]*)/g;
 
+/** The line that mends a kernel without one of the two stacks. An empty `api` would open every route of the API. */
+const STACKS: ReadonlyMap<string, string> = new Map([
+  ["web", "web: []"],
+  ["api", "api: [JWTAuthenticationMiddleware]"],
+]);
+
 /** Finds the middleware that routes name. */
 export class NamedMiddleware {
   readonly #lists: RouteMiddleware;
@@ -47,9 +53,10 @@ export class NamedMiddleware {
   #list(name: string): readonly MiddlewareEntry[] {
     const list = Object.hasOwn(this.#lists, name) ? this.#lists[name] : undefined;
     if (list !== undefined) return list;
-    if (name === "web" || name === "api") {
+    const stack = STACKS.get(name);
+    if (stack !== undefined) {
       const problem = `the kernel's routeMiddleware has no stack "${name}", which every route of this file goes through.`;
-      throw new AshlarError("E_INVALID_ROUTE", `${problem} Add it to app/kernel.ts: ${name}: []`);
+      throw new AshlarError("E_INVALID_ROUTE", `${problem} Add it to app/kernel.ts: ${stack}`);
     }
     const near = suggestion(name, Object.keys(this.#lists));
     throw new AshlarError(

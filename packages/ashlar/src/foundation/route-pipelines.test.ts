@@ -46,6 +46,16 @@ describe("every problem of the routes is found at boot, with its place", () => {
         `^${place}GET /: the kernel's routeMiddleware has no stack "web", which every route of this file goes through\\. Add it to app/kernel.ts: web: \\[\\]$`,
       ),
     );
+    // An empty list would open every route of the API to everybody.
+    const api = await failure({
+      kernel: Bare,
+      routes: [
+        Route.get("/", () => "x")
+          .withoutMiddleware("web")
+          .middleware("api"),
+      ],
+    });
+    expect(api.message).toMatch(/Add it to app\/kernel\.ts: api: \[JWTAuthenticationMiddleware\]$/);
     const without = await createApplication({
       kernel: Bare,
       routes: [Route.get("/", () => "x").withoutMiddleware("web")],

@@ -38,8 +38,10 @@ export async function startServer(
     // The two timeouts above are only looked at this often.
     connectionsCheckingInterval: Math.min(5000, settings.headersTimeoutSeconds * 250),
     maxHeaderSize: settings.maxHeaderBytes,
-    // A smuggled request begins with headers that two parsers read differently.
+    // A smuggled request begins with headers that two parsers read differently. One that stands twice and may stand once
+    // is taken for neither of the two, but for a value that fits nothing.
     insecureHTTPParser: false,
+    joinDuplicateHeaders: true,
   };
   const node = createServer(options, nodeHandler(fetch, settings.trustProxy, logger));
   if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;

@@ -14,6 +14,26 @@ import type { QueryParameters, RouteParameters } from "./services.ts";
 /** What the body of an answer can be on its way out. */
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;
 
+/** What says something of the content, of where it is, or of how it is sent: not true of any other content. */
+const CONTENT_HEADERS: readonly string[] = [
+  "accept-ranges",
+  "content-digest",
+  "content-disposition",
+  "content-encoding",
+  "content-language",
+  "content-length",
+  "content-location",
+  "content-range",
+  "content-type",
+  "etag",
+  "last-modified",
+  "location",
+  "refresh",
+  "repr-digest",
+  "trailer",
+  "transfer-encoding",
+];
+
 /** RFC 9110 §6.4.1: answers with these statuses have no content. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
@@ -218,6 +238,19 @@ export class HttpResponse {
       );
     }
     return this.#location(parsed.href);
+  }
+
+  /**
+   * Takes back the status, the content, and the headers that describe it (`ETag`, `Location`, `Content-…`): something
+   * else is to be answered, such as an error. Cookies and all other headers stay.
+   */
+  forgetContent(): this {
+    this.#status = null;
+    this.#body = null;
+    this.#contentHeaders = [];
+    this.#hasContent = false;
+    for (const name of CONTENT_HEADERS) this.#headers.delete(name);
+    return this;
   }
 
   /** Builds the answer out of what was set here; 204 where nothing gave it a content or a status. */

@@ -1,4 +1,4 @@
-import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import { type HttpContext, type HttpRequest, hasBody, type Middleware, type Next } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
 
 /** What tells a signed URL from others: the router. */
@@ -15,7 +15,8 @@ export interface SignedMiddlewareServices {
  * Lets a request pass only through a URL that `router.signed` made, unaltered and not expired. Registered under a name
  * in the kernel's `routeMiddleware`, such as `signed`.
  *
- * Answers `E_INVALID_SIGNATURE` (403) otherwise.
+ * Answers `E_INVALID_SIGNATURE` (403) otherwise. A body is not signed: one that has an input of the same name as the
+ * signed query is refused as well, for it would win over the signed one.
  */
 export class SignedMiddleware implements Middleware {
   readonly #services: SignedMiddlewareServices;
@@ -26,9 +27,16 @@ export class SignedMiddleware implements Middleware {
 
   handle(context: HttpContext, next: Next): unknown {
     // The router is asked for here because it is bound after the middleware is made.
-    if (!this.#services.make("router").hasValidSignature(context.request.raw.url)) {
-      throw new AshlarError("E_INVALID_SIGNATURE");
-    }
+    const { request } = context;
+    const isValid = this.#services.make("router").hasValidSignature(request.raw.url);
+    if (!isValid || overridesQuery(request)) throw new AshlarError("E_INVALID_SIGNATURE");
     return next();
   }
+}
+
+/** Whether the body has an input, or a part of one (`a.b`), under a name that the query has. */
+function overridesQuery(request: HttpRequest): boolean {
+  if (!hasBody(request.raw)) return false;
+  const { query } = request;
+  return Object.keys(request.body).some((name) => name in query || name.split(".", 1)[0]! in query);
 }

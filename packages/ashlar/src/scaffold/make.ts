@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { currentDate } from "../support/index.ts";
 import type { NewFile } from "./files.ts";
 import { pluralise, spell } from "./names.ts";
+import { codeOf } from "./remaining-steps.ts";
 import { readStub } from "./stub.ts";
 
 /** Where an application keeps its migrations. */
-export const MIGRATIONS = "database/migrations";
+const MIGRATIONS = "database/migrations";
 
 /** Which methods a new controller has: one, those of an API resource, or those of a resource with pages. */
 export type ControllerKind = "plain" | "api" | "resource";
@@ -79,11 +80,27 @@ export async function makeMigration(name: string, root: string): Promise<NewFile
  * @param name in snake case
  */
 export async function migrationPath(root: string, name: string): Promise<string> {
+  const [path = ""] = await migrationPaths(root, [name]);
+  return path;
+}
+
+/** Where new migrations are put that run one after the other; see {@link migrationPath}. */
+export async function migrationPaths(root: string, names: readonly string[]): Promise<string[]> {
   const last = (await filesIn(root, MIGRATIONS)).map(timeOf).findLast((time) => time !== null) ?? null;
   const now = Math.floor(currentDate().getTime() / 1000) * 1000;
-  const time = last === null ? now : Math.max(now, last + 1000);
-  const [date = "", clock = ""] = new Date(time).toISOString().split("T");
-  return `${MIGRATIONS}/${date.replaceAll("-", "_")}_${clock.slice(0, 8).replaceAll(":", "")}_${name}.ts`;
+  const first = last === null ? now : Math.max(now, last + 1000);
+  return names.map((name, index) => {
+    const [date = "", clock = ""] = new Date(first + index * 1000).toISOString().split("T");
+    return `${MIGRATIONS}/${date.replaceAll("-", "_")}_${clock.slice(0, 8).replaceAll(":", "")}_${name}.ts`;
+  });
+}
+
+/** Tells whether a migration of the application names something, such as a table, elsewhere than in a comment. */
+export async function migrationsMention(root: string, name: string): Promise<boolean> {
+  for (const file of await filesIn(root, MIGRATIONS)) {
+    if ((await codeOf(root, `${MIGRATIONS}/${file}`)).includes(`"${name}"`)) return true;
+  }
+  return false;
 }
 
 /** The time in a migration's name, in milliseconds since the epoch; `null` where it bears none. */
@@ -95,7 +112,7 @@ function timeOf(file: string): number | null {
 }
 
 /** The files of a folder of the application, by name; none where there is no such folder. */
-export async function filesIn(root: string, folder: string): Promise<string[]> {
+async function filesIn(root: string, folder: string): Promise<string[]> {
   const entries = await readdir(join(root, folder)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw error;

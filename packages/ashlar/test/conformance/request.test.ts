@@ -1,9 +1,9 @@
-import { describe, expect, onTestFinished, test } from "vitest";
-import { GuardMiddleware } from "../../src/auth/index.ts";
+import { describe, expect, test } from "vitest";
 import { type HttpContext, IpMiddleware, Route } from "../../src/index.ts";
 import { ADA, testApi } from "../support/api-application.ts";
 import { ask, askingApplication, askOverSocket, respondTo } from "../support/asking-application.ts";
 
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 const PUBLIC = "93.16.100.10";
 
 describe("Request object operations", () => {
@@ -179,7 +179,6 @@ describe("Request", () => {
     ["/a/test", "/test"],
     ["/test", "/test/*"],
     ["/test/a/b/user", "/test/*/user"],
-    ["/testing", "/test*"],
   ])("path %s, contains(%j): false", async (path, glob) => {
     expect(await contains(path, glob)).toBe(false);
   });
@@ -283,14 +282,14 @@ describe("what else a request is asked", () => {
     const question = ({ request }: HttpContext) => [
       [request.url(), request.fullUrl(), request.isSecure()],
       [request.userAgent(), request.isJson(), request.wantsJson(), request.accepts("text/html", "application/json")],
-      [request.route()?.pattern, request.id === request.id, request.raw instanceof Request],
+      [request.route()?.pattern, [...new Set([request.id, request.id])], request.raw instanceof Request],
     ];
     const url = "https://shop.example/orders?page=2";
     const headers = { accept: "application/json", "user-agent": "curl/8" };
     expect(await ask(question, { url, headers, body: {}, route: "/orders" })).toEqual([
       ["https://shop.example/orders", "https://shop.example/orders?page=2", true],
       ["curl/8", true, true, "application/json"],
-      ["/orders", true, true],
+      ["/orders", [expect.stringMatching(UUID)], true],
     ]);
   });
 

@@ -1,8 +1,6 @@
-import { type Database, UniqueViolationError } from "../../database/index.ts";
+import type { Database } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
-
-const TRIES = 5;
 
 /**
  * The table of password resets: at most one row for each address, which holds the digest of the latest link's token, never
@@ -23,24 +21,17 @@ export class PasswordResets {
     this.#expiresInMinutes = expiresInMinutes;
   }
 
-  /** Stores the reset of an address in the place of any older one. */
+  /** Stores the reset of an address in the place of any older one: by one statement, so that the last of several counts. */
   async replace(email: string, token: string): Promise<void> {
     const created_at = currentDate();
     const minutes = this.#expiresInMinutes;
     const expires_at = minutes === null ? null : new Date(created_at.getTime() + minutes * 60_000);
-    const row = { email, token: digest(token), created_at, expires_at };
-    for (let left = TRIES - 1; ; left--) {
-      try {
-        await this.#database.transaction(async (transaction) => {
-          await transaction.deleteFrom(this.#table).where("email", "=", email).execute();
-          await transaction.insertInto(this.#table).values(row).execute();
-        });
-        return;
-      } catch (error) {
-        // Somebody else asked for the same address at the same moment: the last one counts.
-        if (!(error instanceof UniqueViolationError) || left === 0) throw error;
-      }
-    }
+    const values = { token: digest(token), created_at, expires_at };
+    await this.#database.kysely
+      .insertInto(this.#table)
+      .values({ email, ...values })
+      .onConflict((conflict) => conflict.column("email").doUpdateSet(values))
+      .execute();
   }
 
   /** The address that a token was sent to, provided that it can still be used. */

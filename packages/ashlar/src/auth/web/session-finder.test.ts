@@ -3,7 +3,7 @@ import { Person } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { ADA, BOB, migrationOfStub, PASSWORD, TestUser, testWeb } from "../../../test/support/web-application.ts";
 import { Database, type Row } from "../../database/index.ts";
-import { Route } from "../../routing/index.ts";
+import { Route, type RouteEntry } from "../../routing/index.ts";
 import type { UserId } from "../authenticatable.ts";
 import { sessionFinder } from "./session-finder.ts";
 import { insertSession } from "./session-table.ts";
@@ -108,10 +108,11 @@ test("one statement is enough where the model names the connection that is the d
 
 describe("a hand-made class as the users", () => {
   const GUARDS = { people: { driver: "web", model: Person } };
-  const webOfPeople = async () => {
+  const webOfPeople = async (...routes: readonly RouteEntry[]) => {
     return testWeb({
       guards: GUARDS,
       routes: [
+        ...routes,
         Route.post("/people/login", async ({ auth, request }) => {
           return { user: await auth.guard("people").attempt(request.input("email"), request.input("password")) };
         }),
@@ -134,6 +135,26 @@ describe("a hand-made class as the users", () => {
     expect((await browser.get("/people/sessions")).body).toEqual([expect.objectContaining({ isCurrent: true })]);
     await browser.post("/people/logout");
     expect([(await browser.get("/people/me")).body, await web.rows()]).toEqual([{ user: null }, []]);
+  });
+
+  test("S24 a login that finishes while the user of the old cookie is looked up has the last word", async () => {
+    const web = await webOfPeople(
+      Route.post("/people/switch", async ({ auth }) => {
+        const guard = auth.guard("people");
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const { findByAuthId } = Person;
+        Person.findByAuthId = (id) => promise.then(() => findByAuthId(id));
+        const lookup = guard.user();
+        await guard.loginAs(new Person(Person.rows[1]!));
+        Person.findByAuthId = findByAuthId;
+        resolve();
+        return [await lookup, await guard.user(), (await guard.sessions().list()).map(({ isCurrent }) => isCurrent)];
+      }),
+    );
+    const browser = web.browser();
+    await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
+    expect((await browser.post("/people/switch")).body).toEqual([BOB, BOB, [true]]);
+    expect((await browser.get("/people/me")).body).toEqual({ user: BOB });
   });
 
   test("S37 a class that finds somebody else than was asked for gives nobody", async () => {

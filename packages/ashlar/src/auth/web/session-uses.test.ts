@@ -44,6 +44,18 @@ describe("a use", () => {
     expect(web.queries).toHaveLength(3);
   });
 
+  test("that is noted while it is being written is not written again", async () => {
+    const web = await withSessions(3);
+    const uses = new SessionUses(web.database.kysely, collecting().logger);
+    for (const id of [1, 2, 3]) uses.note(use(id));
+    const flushed = uses.flush();
+    await new Promise((resolve) => setImmediate(resolve));
+    uses.note(use(3));
+    await flushed;
+    await uses.flush();
+    expect(web.queries).toHaveLength(3);
+  });
+
   test("of a session that is gone changes nothing", async () => {
     const web = await withSessions(1);
     const { logger, lines } = collecting();

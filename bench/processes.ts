@@ -1,0 +1,93 @@
+// Starting servers, loading them, and reading what they cost.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A server of the benchmark. */
+export interface Contestant {
+  readonly name: string;
+  readonly script: string;
+  readonly port: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** What wrk said of one run. */
+export interface Load {
+  readonly requests: number;
+  readonly seconds: number;
+  /** The 99th percentile of the latency, in milliseconds. */
+  readonly p99: number;
+}
+
+export function has(command: string): boolean {
+  try {
+    execFileSync("which", [command], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Pins a command to a processor where the system can, so that load and server do not take turns on one. */
+function pinned(processor: number, command: string, args: readonly string[]): [string, string[]] {
+  const canPin = cpus().length > 1 && has("taskset");
+  return canPin ? ["taskset", ["-c", String(processor), command, ...args]] : [command, [...args]];
+}
+
+/** Starts a server, on one processor unless it may use all of them, and waits until it answers. */
+export async function startServer(contestant: Contestant, onAllProcessors = false): Promise<ChildProcess> {
+  const script = join(import.meta.dirname, "servers", contestant.script);
+  const [command, args] = onAllProcessors ? [process.execPath, [script]] : pinned(0, process.execPath, [script]);
+  const child = spawn(command, args, {
+    env: { ...process.env, NODE_ENV: "production", PORT: String(contestant.port), ...contestant.environment },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  for (let attempt = 0; attempt < 100; attempt++) {
+    if (child.exitCode !== null) throw new Error(`${contestant.name} ended while starting`);
+    try {
+      await fetch(`http://127.0.0.1:${contestant.port}/json`);
+      return child;
+    } catch {
+      await sleep(100);
+    }
+  }
+  throw new Error(`${contestant.name} does not answer on port ${contestant.port}`);
+}
+
+/** User and system time that a process has used so far, in microseconds. */
+export function cpuTime(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
+/**
+ * Loads a server from the other processor.
+ *
+ * @param script what wrk sends, in Lua
+ * @throws where any answer was not a success: a refused request is quick, and would flatter
+ */
+export async function load(url: string, script: string, seconds: number, connections = 64): Promise<Load> {
+  const options = ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", script, url];
+  const [command, args] = pinned(1, "wrk", options);
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  await new Promise((resolve) => child.on("close", resolve));
+  if (/Non-2xx|Socket errors/.test(output)) throw new Error(`Some requests to ${url} failed:\n${output}`);
+  const [, requests, time] = /(\d+) requests in ([\d.]+)s/.exec(output) ?? [];
+  const [, p99, unit] = /99%\s+([\d.]+)(us|ms|s)/.exec(output) ?? [];
+  if (requests === undefined || p99 === undefined)
+    throw new Error(`The load generator said nothing useful:\n${output}`);
+  const scale = unit === "us" ? 0.001 : unit === "s" ? 1000 : 1;
+  return { requests: Number(requests), seconds: Number(time), p99: Number(p99) * scale };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}

@@ -1,0 +1,145 @@
+// One request after the other, as many as go: ratios to bare node:http within a round.
+import type { ChildProcess } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { FOLDER } from "./fixtures.ts";
+import { type Contestant, cpuTime, load, median, startServer } from "./processes.ts";
+
+const WARM_UP_SECONDS = 3;
+
+/** What is sent to all servers, and what Ashlar is held to. */
+export interface Scenario {
+  readonly title: string;
+  readonly path: string;
+  /** The header that proves who asks, and its values, sent in turn; `null` where nobody has to. */
+  readonly credential: { readonly header: "Authorization" | "Cookie"; readonly values: readonly string[] } | null;
+  /** What a server answers to a credential that is broken. */
+  readonly refusal: number;
+  /** The first is what the others are compared to. */
+  readonly contestants: readonly Contestant[];
+  /** The least ratio for Ashlar. */
+  readonly goal: number;
+}
+
+interface Measurement {
+  readonly requestsPerSecond: number;
+  readonly cpuMicroseconds: number;
+}
+
+/** Checks that a server answers what the others answer: a quick wrong answer would win. */
+async function requireSameAnswer({ contestants, path, credential, refusal }: Scenario): Promise<void> {
+  const bodies = new Set<string>();
+  for (const { port } of contestants) {
+    const ask = (value: string | undefined): Promise<Response> => {
+      const headers: Record<string, string> = credential && value ? { [credential.header]: value } : {};
+      return fetch(`http://127.0.0.1:${port}${path}`, { headers, redirect: "manual" });
+    };
+    const value = credential?.values[0];
+    const response = await ask(value);
+    bodies.add(`${response.status} ${(await response.text()).trim()}`);
+    if (value === undefined) continue;
+    const { status } = await ask(`${value.slice(0, -2)}xx`);
+    if (status !== refusal) throw new Error(`Port ${port} answers ${status} to a broken credential on ${path}`);
+  }
+  if (bodies.size !== 1) throw new Error(`The servers answer ${path} differently:\n${[...bodies].join("\n")}`);
+}
+
+async function writeLoadScript({ credential, path }: Scenario): Promise<string> {
+  const name = join(FOLDER, `load${path.replaceAll("/", "-")}-${credential?.values.length ?? 0}`);
+  if (credential === null) {
+    await writeFile(`${name}.lua`, "-- every request is alike\n");
+    return `${name}.lua`;
+  }
+  await writeFile(`${name}.txt`, `${credential.values.join("\n")}\n`);
+  await writeFile(
+    `${name}.lua`,
+    `local requests, index = {}, 0
+function init()
+  for value in io.lines(${JSON.stringify(`${name}.txt`)}) do
+    requests[#requests + 1] = wrk.format("GET", nil, { ["${credential.header}"] = value })
+  end
+end
+function request()
+  index = index % #requests + 1
+  return requests[index]
+end
+`,
+  );
+  return `${name}.lua`;
+}
+
+async function measure(
+  { port }: Contestant,
+  pid: number,
+  path: string,
+  script: string,
+  seconds: number,
+): Promise<Measurement> {
+  const before = cpuTime(pid);
+  const { requests, seconds: took } = await load(`http://127.0.0.1:${port}${path}`, script, seconds);
+  return { requestsPerSecond: requests / took, cpuMicroseconds: (cpuTime(pid) - before) / requests };
+}
+
+/**
+ * Measures a scenario, the servers taking turns.
+ *
+ * @returns the lines of the report, and whether Ashlar reached its goal
+ */
+export async function measureThroughput(
+  scenario: Scenario,
+  rounds: number,
+  seconds: number,
+): Promise<{ readonly lines: readonly string[]; readonly reached: boolean }> {
+  const { contestants, path } = scenario;
+  const script = await writeLoadScript(scenario);
+  const results = new Map<Contestant, Measurement[]>(contestants.map((contestant) => [contestant, []]));
+  const servers = new Map<Contestant, ChildProcess>();
+  try {
+    for (const contestant of contestants) servers.set(contestant, await startServer(contestant));
+    await requireSameAnswer(scenario);
+    for (const { port } of contestants) await load(`http://127.0.0.1:${port}${path}`, script, WARM_UP_SECONDS);
+    for (let round = 0; round < rounds; round++) {
+      // The order turns from round to round, so that nobody always follows the same neighbour.
+      const order = contestants.map((_, index) => contestants[(index + round) % contestants.length]!);
+      for (const contestant of order) {
+        const { pid } = servers.get(contestant)!;
+        results.get(contestant)!.push(await measure(contestant, pid!, path, script, seconds));
+      }
+    }
+  } finally {
+    for (const server of servers.values()) server.kill("SIGKILL");
+  }
+  return report(scenario, results);
+}
+
+function report(
+  { title, goal, contestants }: Scenario,
+  results: ReadonlyMap<Contestant, readonly Measurement[]>,
+): { readonly lines: readonly string[]; readonly reached: boolean } {
+  const reference = results.get(contestants[0]!)!;
+  let reached = true;
+  const rows = [...results].map(([{ name }, measurements]) => {
+    const ratios = measurements.map((one, round) => one.requestsPerSecond / reference[round]!.requestsPerSecond);
+    const cpuRatio = median(measurements.map((one, round) => reference[round]!.cpuMicroseconds / one.cpuMicroseconds));
+    if (name === "Ashlar") reached = median(ratios) >= goal;
+    const cells = [
+      `**${median(ratios).toFixed(2)}**`,
+      `${Math.min(...ratios).toFixed(2)} – ${Math.max(...ratios).toFixed(2)}`,
+      Math.round(median(measurements.map((one) => one.requestsPerSecond))).toLocaleString("en"),
+      cpuRatio.toFixed(2),
+      median(measurements.map((one) => one.cpuMicroseconds)).toFixed(1),
+    ];
+    return `| ${name} | ${cells.join(" | ")} |`;
+  });
+  const lines = [
+    `## ${title}`,
+    "",
+    "| server | ratio | lowest – highest | requests/s | ratio by CPU time | CPU µs/request |",
+    "|---|--:|--:|--:|--:|--:|",
+    ...rows,
+    "",
+    `Goal for Ashlar: a ratio of at least ${goal}${reached ? "." : "; not reached in this run."}`,
+    "",
+  ];
+  return { lines, reached };
+}

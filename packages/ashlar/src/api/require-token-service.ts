@@ -1,0 +1,14 @@
+import type { Container } from "../foundation/index.ts";
+import { AshlarError } from "../support/index.ts";
+import type { TokenService } from "./token-service.ts";
+
+/**
+ * What issues and verifies the application's API tokens, for what cannot work without it.
+ *
+ * @throws `E_UNKNOWN_SERVICE` where the application has no API tokens
+ */
+export function requireTokenService(container: Container): TokenService {
+  if (container.has("api")) return container.make("api");
+  const remedy = "Add ApiProvider to PROVIDERS in config/providers.ts.";
+  throw new AshlarError("E_UNKNOWN_SERVICE", `The application has no API tokens. ${remedy}`);
+}

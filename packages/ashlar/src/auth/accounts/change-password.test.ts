@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import {
+  ADA,
+  BOB,
+  NEW_PASSWORD,
+  PASSWORD,
+  testAccounts,
+  type Visitor,
+} from "../../../test/support/account-application.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { Route } from "../../routing/index.ts";
+
+const CHANGED = "/account/password?changed=1";
+const SENT = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+
+async function change(visitor: Visitor, sent: object = SENT): Promise<string | null> {
+  return (await visitor.post("/account/password", sent)).headers.get("location");
+}
+
+/** What a caller is told who takes JSON: the status, and the messages by field. */
+async function problems(visitor: Visitor, sent: object): Promise<unknown> {
+  const { status, body } = await visitor.post("/account/password", sent, { accept: "application/json" });
+  return [status, (body as { readonly errors?: unknown }).errors];
+}
+
+await onEachDatabase("changePassword()", (engine) => {
+  test("S22 ends all other sessions and the API token; this session goes on", async () => {
+    const accounts = await testAccounts({ engine });
+    const [here, there, elsewhere] = [
+      await accounts.loggedIn(),
+      await accounts.loggedIn(),
+      await accounts.loggedIn(BOB),
+    ];
+    await accounts.User.where("id", ADA.id).update({ api_token: "a".repeat(43) });
+    expect(await change(here)).toBe(CHANGED);
+    expect(await here.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
+    expect(await there.get("/me")).toMatchObject({ body: { user: null } });
+    expect(await elsewhere.get("/me")).toMatchObject({ body: { user: { id: BOB.id } } });
+    expect((await accounts.user()).api_token).toBeNull();
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
+    await expect(accounts.loggedIn(ADA, PASSWORD)).rejects.toThrow("The login failed.");
+  });
+
+  test("S22 a session token that was stolen before opens nothing any more", async () => {
+    const accounts = await testAccounts({ engine });
+    const visitor = await accounts.loggedIn();
+    const thief = visitor.copy({ origin: "https://shop.example" });
+    expect(await change(visitor)).toBe(CHANGED);
+    expect(await thief.get("/me")).toMatchObject({ body: { user: null } });
+  });
+
+  test("20 parallel changes with one old password: one is made", async () => {
+    const accounts = await testAccounts({ engine });
+    const visitors = await Promise.all(Array.from({ length: 20 }, () => accounts.loggedIn()));
+    const passwords = visitors.map((_, index) => `a password of number ${index}`);
+    const statuses = await Promise.all(
+      visitors.map(async (visitor, index) => {
+        const password = passwords[index];
+        const json = { accept: "application/json" };
+        const sent = { current_password: PASSWORD, password, password_confirmation: password };
+        return (await visitor.post("/account/password", sent, json)).status;
+      }),
+    );
+    expect(statuses.filter((status) => status === 302)).toHaveLength(1);
+    const winner = passwords[statuses.indexOf(302)]!;
+    expect(await (await accounts.user()).verifyPassword(winner)).toBe(true);
+    expect(await accounts.toldOf("auth.password_changed")).toHaveLength(1);
+  });
+
+  test("all of it, or nothing: where the sessions cannot be ended, the password stays", async () => {
+    const accounts = await testAccounts({ engine });
+    const visitor = await accounts.loggedIn();
+    await accounts.User.where("id", ADA.id).update({ api_token: "a".repeat(43) });
+    const { kysely } = accounts.database;
+    await kysely.schema.alterTable("users").renameColumn("api_token", "other_token").execute();
+    expect(await problems(visitor, SENT)).toEqual([500, undefined]);
+    await kysely.schema.alterTable("users").renameColumn("other_token", "api_token").execute();
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
+    expect(await accounts.toldOf("auth.password_changed")).toEqual([]);
+    expect(await accounts.mails()).toEqual([]);
+  });
+});
+
+describe("changePassword()", () => {
+  test("refuses without the present password, and tells of it as a failed login", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    for (const current_password of ["another password", "", null, undefined]) {
+      const expected = [422, { current_password: ["This is not your password."] }];
+      expect(await problems(visitor, { ...SENT, current_password })).toEqual(expected);
+    }
+    expect(await accounts.toldOf("auth.failed")).toHaveLength(4);
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
+  });
+
+  test.each([
+    ["short", "short", { password: ["The password is too short; use at least 8 characters."] }],
+    [PASSWORD, PASSWORD, { password: ["This is the password in use; choose another."] }],
+    [NEW_PASSWORD, "another", { password_confirmation: ["The two passwords are not the same."] }],
+    [NEW_PASSWORD, null, { password_confirmation: ["The two passwords are not the same."] }],
+    [["a list"], ["a list"], expect.objectContaining({ password: ["The password must be text."] })],
+    [12_345_678, 12_345_678, { password: ["The password must be text."] }],
+  ])("S31 refuses %j with %j, and the other sessions go on", async (password, password_confirmation, errors) => {
+    const accounts = await testAccounts();
+    const [visitor, other] = [await accounts.loggedIn(), await accounts.loggedIn()];
+    const sent = { current_password: PASSWORD, password, password_confirmation };
+    expect(await problems(visitor, sent)).toEqual([422, errors]);
+    expect(await other.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
+    expect(await accounts.mails()).toEqual([]);
+  });
+
+  test("S36 a present password that is a list, an object or a number is 422", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    for (const current_password of [[PASSWORD], { a: PASSWORD }, 7]) {
+      const expected = [422, { current_password: ["This must be text."] }];
+      expect(await problems(visitor, { ...SENT, current_password })).toEqual(expected);
+    }
+  });
+
+  test("a password that is refused is not left on the model, where the next save would store it", async () => {
+    const routes = [
+      Route.post("/careless", async ({ accounts: own, auth }) => {
+        await own.changePassword(PASSWORD, NEW_PASSWORD, "another").catch(() => null);
+        const user = (await auth.user()) as unknown as { isDirty(): boolean; save(): Promise<unknown> };
+        await user.save();
+        return { isDirty: user.isDirty() };
+      }),
+    ];
+    const accounts = await testAccounts({ routes });
+    await (await accounts.loggedIn()).post("/careless");
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
+  });
+
+  test("a notice is mailed", async () => {
+    const accounts = await testAccounts();
+    await change(await accounts.loggedIn());
+    const [mail, ...others] = await accounts.mails();
+    expect([mail?.to, mail?.subject, others]).toEqual([ADA.email, "Your password was changed", []]);
+    expect(mail?.text).toContain("You have been logged out on all other devices.");
+  });
+
+  test("a guest is sent to /login, and told so by the service itself where no middleware did", async () => {
+    const routes = [
+      Route.post("/open", ({ accounts: own }) => own.changePassword(PASSWORD, NEW_PASSWORD, NEW_PASSWORD)),
+    ];
+    const accounts = await testAccounts({ routes });
+    expect(await change(accounts.visitor())).toBe("/login");
+    const answer = await accounts.visitor().post("/open", {}, { accept: "application/json" });
+    expect(answer).toMatchObject({ status: 401, body: { code: "E_UNAUTHENTICATED" } });
+  });
+
+  test("S47 the event tells time, user, address and guard, and no password", async () => {
+    const accounts = await testAccounts();
+    await change(await accounts.loggedIn());
+    expect(await accounts.toldOf("auth.password_changed")).toEqual([
+      { time: expect.any(Date), address: "203.0.113.7", guard: "web", user: expect.objectContaining({ id: ADA.id }) },
+    ]);
+    const told = JSON.stringify(accounts.told);
+    expect([told.includes(PASSWORD), told.includes(NEW_PASSWORD), told.includes("$argon2")]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, test } from "vitest";
+import { ADA, PASSWORD, type TestAccounts, testAccounts } from "../../../test/support/account-application.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { Route } from "../../routing/index.ts";
+import type { RegistrationAttributes } from "./register-user.ts";
+
+const CLEO = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
+
+/** What a caller is told who takes JSON: the status, and the messages by field. */
+async function problems(accounts: TestAccounts, sent: object): Promise<unknown> {
+  const { status, body } = await accounts.visitor().post("/register", sent, { accept: "application/json" });
+  return [status, (body as { readonly errors?: unknown }).errors];
+}
+
+/** An application that takes whatever it is sent. */
+const OPEN = Route.post("/open", async ({ accounts, request }) => {
+  return { user: await accounts.register(request.all() as unknown as RegistrationAttributes) };
+});
+
+await onEachDatabase("register()", (engine) => {
+  test("stores a user with a hashed password, and logs in by it", async () => {
+    const accounts = await testAccounts({ engine });
+    await accounts.visitor().post("/register", CLEO);
+    const user = await accounts.user(3);
+    expect(user).toMatchObject({ name: "Cleo", email: "cleo@example.com", verified_at: null, api_token: null });
+    expect(user.password).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    await accounts.loggedIn(CLEO);
+  });
+
+  test("20 parallel registrations of one address: one user, one event, 19 times 422", async () => {
+    const accounts = await testAccounts({ engine });
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => problems(accounts, CLEO)));
+    const taken = [422, { email: ["This is taken already."] }];
+    expect(outcomes.filter((outcome) => JSON.stringify(outcome) === JSON.stringify(taken))).toHaveLength(19);
+    expect(await accounts.rows("users")).toHaveLength(3);
+    expect(await accounts.toldOf("auth.registered")).toHaveLength(1);
+  });
+});
+
+describe("register()", () => {
+  test("S47 tells of it, with time, user, address and guard", async () => {
+    const accounts = await testAccounts();
+    await accounts.visitor().post("/register", CLEO);
+    const user = expect.objectContaining({ id: 3, email: CLEO.email });
+    expect(await accounts.toldOf("auth.registered")).toEqual([
+      { time: expect.any(Date), address: "203.0.113.7", guard: "web", user },
+    ]);
+    expect(JSON.stringify(accounts.told)).not.toContain(PASSWORD);
+    expect(JSON.stringify(accounts.told)).not.toContain("$argon2");
+  });
+
+  test("S35 stores the address in its normal form, and takes no other spelling of it for another", async () => {
+    const accounts = await testAccounts();
+    await accounts.visitor().post("/register", { ...CLEO, email: " ＣLEO@Example.COM " });
+    expect((await accounts.user(3)).email).toBe("cleo@example.com");
+    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
+  });
+
+  test.each([
+    [{ ...CLEO, email: ADA.email }, { email: ["This is taken already."] }],
+    [{ ...CLEO, email: "no address" }, { email: ["This is not an e-mail address."] }],
+    [{ ...CLEO, email: `${CLEO.email}\r\nBcc: eve@example.com` }, { email: ["This is not an e-mail address."] }],
+    [{ ...CLEO, email: `${CLEO.email},eve@example.com` }, { email: ["This is not an e-mail address."] }],
+    [{ ...CLEO, email: undefined }, { email: ["Enter an e-mail address."] }],
+    [
+      { ...CLEO, password: "short", password_confirmation: "short" },
+      {
+        password: ["The password is too short; use at least 8 characters."],
+      },
+    ],
+    [
+      { ...CLEO, password_confirmation: "another" },
+      {
+        password_confirmation: ["The two passwords are not the same."],
+      },
+    ],
+    [{ ...CLEO, password_confirmation: null }, { password_confirmation: ["The two passwords are not the same."] }],
+    [{ ...CLEO, name: " " }, { name: ["Enter a name."] }],
+    [{ ...CLEO, name: null }, { name: ["Enter a name."] }],
+    [{ ...CLEO, name: "a".repeat(256) }, { name: ["Use at most 255 characters."] }],
+    [{ ...CLEO, name: "Cleo\r\nBcc: eve@example.com" }, { name: ["This holds a character that cannot be used."] }],
+  ])("refuses %j", async (sent, errors) => {
+    const accounts = await testAccounts();
+    expect(await problems(accounts, sent)).toEqual([422, errors]);
+    expect(await accounts.rows("users")).toHaveLength(2);
+  });
+
+  test("everything that is wrong is told at once", async () => {
+    const accounts = await testAccounts();
+    expect(await problems(accounts, { name: "", email: "x", password: "y", password_confirmation: "z" })).toEqual([
+      422,
+      {
+        name: ["Enter a name."],
+        email: ["This is not an e-mail address."],
+        password: ["The password is too short; use at least 8 characters."],
+        password_confirmation: ["The two passwords are not the same."],
+      },
+    ]);
+  });
+
+  test.each(["name", "email", "password"])("S36 %s as a list, an object or a number is 422", async (field) => {
+    const accounts = await testAccounts();
+    for (const wrong of [["Cleo"], { a: "Cleo" }, 12_345_678, true]) {
+      const [status, errors] = (await problems(accounts, { ...CLEO, [field]: wrong })) as [number, object];
+      expect([status, Object.keys(errors)]).toEqual([422, expect.arrayContaining([field])]);
+    }
+    expect(await accounts.rows("users")).toHaveLength(2);
+  });
+
+  test("S36 a list or an object for any other column is 422", async () => {
+    const accounts = await testAccounts({ routes: [OPEN] });
+    for (const nickname of [["a"], { a: 1 }]) {
+      const answer = await accounts.visitor().post("/open", { ...CLEO, nickname }, { accept: "application/json" });
+      expect(answer).toMatchObject({ status: 422, body: { errors: { nickname: ["This must be text."] } } });
+    }
+  });
+
+  test("S37 nobody gives himself a key, a verified address, an API token or a hash", async () => {
+    const accounts = await testAccounts({ routes: [OPEN] });
+    const greedy = { id: 1, verified_at: "2026-01-01", api_token: "x", created_at: "x", updated_at: "x" };
+    const answer = await accounts.visitor().post("/open", { ...CLEO, ...greedy });
+    expect(answer).toMatchObject({ status: 200, body: { user: { id: 3 } } });
+    expect(await accounts.user(3)).toMatchObject({ verified_at: null, api_token: null, name: "Cleo" });
+    expect((await accounts.user(1)).email).toBe(ADA.email);
+  });
+
+  test("takes a registration without a confirmation, where the caller has none", async () => {
+    const accounts = await testAccounts({ routes: [OPEN] });
+    const { password_confirmation: _, ...sent } = CLEO;
+    expect(await accounts.visitor().post("/open", sent)).toMatchObject({ status: 200 });
+  });
+
+  test("the answer shows no password, not even its hash", async () => {
+    const accounts = await testAccounts({ routes: [OPEN] });
+    const { body } = await accounts.visitor().post("/open", CLEO);
+    expect(body).toEqual({ user: { id: 3, name: "Cleo", email: "cleo@example.com", verified_at: null } });
+  });
+
+  test("a guard whose users cannot have accounts is named", async () => {
+    const routes = [
+      Route.post("/stranger", ({ accounts, request }) => {
+        return accounts.register(request.all() as unknown as RegistrationAttributes);
+      }).middleware("guard:stranger"),
+    ];
+    class Stranger {
+      static identifierColumn = "email";
+      static findByAuthId = async () => null;
+      static findByIdentifier = async () => null;
+      authId = () => 1;
+      passwordHash(): null {
+        return null;
+      }
+      async storePasswordHash(): Promise<void> {}
+    }
+    Object.assign(Stranger.prototype, { authId: () => 1 });
+    const accounts = await testAccounts({ routes, guards: { stranger: { driver: "web", model: Stranger } } });
+    const answer = await accounts.visitor().post("/stranger", CLEO, { accept: "application/json" });
+    expect(answer).toMatchObject({
+      status: 500,
+      body: {
+        code: "E_INVALID_MODEL",
+        detail:
+          'The model of the guard "stranger" cannot have accounts. Declare it as class User extends compose(Model, Authenticates).',
+      },
+    });
+  });
+});

@@ -1,0 +1,392 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  ADA,
+  AdminUser,
+  APP_URL,
+  BOB,
+  linkIn,
+  NEW_PASSWORD,
+  PASSWORD,
+  type TestAccounts,
+  testAccounts,
+} from "../../../test/support/account-application.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { Route } from "../../routing/index.ts";
+import { digest } from "../../security/index.ts";
+import { setClock } from "../../support/index.ts";
+
+afterEach(() => setClock(null));
+
+const DONE = "/login";
+const DEAD = "/change_password?expired=1";
+
+/** Where the visitor is sent who uses a token. */
+async function reset(accounts: TestAccounts, token: unknown, password: string = NEW_PASSWORD): Promise<string | null> {
+  const sent = { token, password, password_confirmation: password };
+  return (await accounts.visitor().post("/password_reset", sent)).headers.get("location");
+}
+
+/** What a caller is told who takes JSON: the status, and the messages by field. */
+async function problems(accounts: TestAccounts, sent: object, path = "/password_reset"): Promise<unknown> {
+  const { status, body } = await accounts.visitor().post(path, sent, { accept: "application/json" });
+  return [status, (body as { readonly errors?: unknown }).errors];
+}
+
+await onEachDatabase("a reset link", (engine) => {
+  test("S39 sets the password once; the old one is refused from then on", async () => {
+    const accounts = await testAccounts({ engine });
+    const token = await accounts.resetToken();
+    expect(await reset(accounts, token)).toBe(DONE);
+    expect(await accounts.rows("password_resets")).toEqual([]);
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
+    await expect(accounts.loggedIn(ADA, PASSWORD)).rejects.toThrow("The login failed.");
+    expect(await reset(accounts, token, "yet another password")).toBe(DEAD);
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
+  });
+
+  test("S39 20 parallel uses make one change, one event and one mail", async () => {
+    const accounts = await testAccounts({ engine });
+    const token = await accounts.resetToken();
+    const passwords = Array.from({ length: 20 }, (_, index) => `a password of number ${index}`);
+    const outcomes = await Promise.all(passwords.map((password) => reset(accounts, token, password)));
+    expect(outcomes.filter((outcome) => outcome === DONE)).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === DEAD)).toHaveLength(19);
+    const winner = passwords[outcomes.indexOf(DONE)]!;
+    expect(await (await accounts.user()).verifyPassword(winner)).toBe(true);
+    expect(await accounts.toldOf("auth.password_reset")).toHaveLength(1);
+    expect(await accounts.mails()).toHaveLength(1);
+  });
+
+  test("S39 a newer request voids the older link", async () => {
+    const accounts = await testAccounts({ engine });
+    const [first, second] = [await accounts.resetToken(), await accounts.resetToken()];
+    expect(await accounts.rows("password_resets")).toHaveLength(1);
+    expect(await reset(accounts, first)).toBe(DEAD);
+    expect(await reset(accounts, second)).toBe(DONE);
+  });
+
+  test("20 parallel requests leave one link that works", async () => {
+    const accounts = await testAccounts({ engine });
+    const visitor = accounts.visitor();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => visitor.post("/change_password", { email: ADA.email })),
+    );
+    expect(answers.every(({ status }) => status === 302)).toBe(true);
+    expect(await accounts.rows("password_resets")).toHaveLength(1);
+    const tokens = (await accounts.mails()).map((mail) => new URL(linkIn(mail)).searchParams.get("token"));
+    expect(new Set(tokens).size).toBe(20);
+    const outcomes: (string | null)[] = [];
+    for (const token of tokens) outcomes.push(await reset(accounts, token));
+    expect(outcomes.filter((outcome) => outcome === DONE)).toHaveLength(1);
+  });
+
+  test("S39 is dead after passwordResetExpiration minutes, decided by the server", async () => {
+    const accounts = await testAccounts({ engine, guards: { passwordResetExpiration: 30 } });
+    const token = await accounts.resetToken();
+    const start = Date.now();
+    setClock(() => start + 31 * 60_000);
+    expect(await reset(accounts, token)).toBe(DEAD);
+    setClock(() => start + 29 * 60_000);
+    expect(await reset(accounts, token)).toBe(DONE);
+  });
+
+  test("S39 never dies of age where passwordResetExpiration is null", async () => {
+    const accounts = await testAccounts({ engine, guards: { passwordResetExpiration: null } });
+    const token = await accounts.resetToken();
+    const start = Date.now();
+    setClock(() => start + 10 * 365 * 86_400_000);
+    expect(await reset(accounts, token)).toBe(DONE);
+  });
+
+  test("S22 ends every session of the user and the API token, and nobody else's", async () => {
+    const accounts = await testAccounts({ engine });
+    const devices = [await accounts.loggedIn(), await accounts.loggedIn()];
+    const bob = await accounts.loggedIn(BOB);
+    await accounts.User.where("id", ADA.id).update({ api_token: "a".repeat(43) });
+    await accounts.User.where("id", BOB.id).update({ api_token: "b".repeat(43) });
+    expect(await reset(accounts, await accounts.resetToken())).toBe(DONE);
+    for (const device of devices) expect(await device.get("/me")).toMatchObject({ body: { user: null } });
+    expect(await bob.get("/me")).toMatchObject({ body: { user: { id: BOB.id } } });
+    expect((await accounts.rows("sessions")).map(({ user_id }) => user_id)).toEqual([BOB.id]);
+    expect([(await accounts.user()).api_token, (await accounts.user(BOB.id)).api_token]).toEqual([
+      null,
+      "b".repeat(43),
+    ]);
+  });
+
+  test("S39 is not used up where ending the sessions fails: all of it, or nothing", async () => {
+    const accounts = await testAccounts({ engine });
+    const token = await accounts.resetToken();
+    await accounts.database.kysely.schema.alterTable("sessions").renameTo("elsewhere").execute();
+    const sent = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    expect(await problems(accounts, sent)).toEqual([500, undefined]);
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
+    await accounts.database.kysely.schema.alterTable("elsewhere").renameTo("sessions").execute();
+    expect(await accounts.toldOf("auth.password_reset")).toEqual([]);
+    expect(await reset(accounts, token)).toBe(DONE);
+  });
+});
+
+describe("a reset link", () => {
+  test("S39 is not burnt by a password that is refused", async () => {
+    const accounts = await testAccounts();
+    const token = await accounts.resetToken();
+    const refused = [
+      ["short", "short", { password: ["The password is too short; use at least 8 characters."] }],
+      [
+        "password1",
+        "password1",
+        { password: ["This is one of the most used passwords and would be guessed at once; choose another."] },
+      ],
+      [PASSWORD, PASSWORD, { password: ["This is the password in use; choose another."] }],
+      [NEW_PASSWORD, "another", { password_confirmation: ["The two passwords are not the same."] }],
+      [NEW_PASSWORD, undefined, { password_confirmation: ["The two passwords are not the same."] }],
+      [undefined, undefined, { password: ["The password must be text."] }],
+      [
+        "short",
+        "shorter",
+        {
+          password: ["The password is too short; use at least 8 characters."],
+          password_confirmation: ["The two passwords are not the same."],
+        },
+      ],
+    ] as const;
+    for (const [password, password_confirmation, errors] of refused) {
+      expect(await problems(accounts, { token, password, password_confirmation })).toEqual([422, errors]);
+    }
+    expect(await reset(accounts, token)).toBe(DONE);
+  });
+
+  test("S31 any Unicode is a password, as it was typed: nothing is trimmed or folded", async () => {
+    const accounts = await testAccounts();
+    const password = "  pässwörd ſß 密碼 🔑 ";
+    expect(await reset(accounts, await accounts.resetToken(), password)).toBe(DONE);
+    await accounts.loggedIn(ADA, password);
+    await expect(accounts.loggedIn(ADA, password.trim())).rejects.toThrow("The login failed.");
+  });
+
+  test("S36 a password or token that is a list, an object or a number is 422", async () => {
+    const accounts = await testAccounts();
+    const token = await accounts.resetToken();
+    for (const wrong of [[NEW_PASSWORD], { a: NEW_PASSWORD }, 123_456_789, true]) {
+      expect(await problems(accounts, { token, password: wrong, password_confirmation: wrong })).toMatchObject([
+        422,
+        { password: ["The password must be text."] },
+      ]);
+      const sent = { token: wrong, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+      expect(await problems(accounts, sent)).toEqual([422, { token: ["This must be text."] }]);
+    }
+    expect(await reset(accounts, token)).toBe(DONE);
+  });
+
+  test.each([undefined, null, "", "garbage", "a.b", "x".repeat(10_000)])("the token %j is dead", async (token) => {
+    const accounts = await testAccounts();
+    expect(await reset(accounts, token)).toBe(DEAD);
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
+  });
+
+  test("what the table holds is a digest, and opens nothing", async () => {
+    const accounts = await testAccounts();
+    const token = await accounts.resetToken();
+    const [row] = await accounts.rows("password_resets");
+    expect(row).toMatchObject({ email: ADA.email, token: digest(token) });
+    expect(await reset(accounts, row!.token)).toBe(DEAD);
+  });
+
+  test("S8 with a row in the table, but a token that was not made here, is dead", async () => {
+    const accounts = await testAccounts();
+    const token = "planted";
+    const created_at = new Date();
+    const row = { email: ADA.email, token: digest(token), created_at, expires_at: null };
+    await accounts.database.kysely.insertInto("password_resets").values(row).execute();
+    expect(await reset(accounts, token)).toBe(DEAD);
+  });
+
+  test("logs nobody in", async () => {
+    const accounts = await testAccounts();
+    const token = await accounts.resetToken();
+    const visitor = accounts.visitor();
+    await visitor.post("/password_reset", { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD });
+    expect(await visitor.get("/me")).toMatchObject({ body: { user: null } });
+    expect(await accounts.toldOf("auth.login")).toEqual([]);
+  });
+
+  test("of a user who is gone, or whose address is now somebody else's, is dead", async () => {
+    const accounts = await testAccounts();
+    const token = await accounts.resetToken();
+    await accounts.User.where("id", ADA.id).update({ email: "moved@example.com" });
+    await accounts.User.where("id", BOB.id).update({ email: ADA.email });
+    expect(await reset(accounts, token)).toBe(DEAD);
+    expect(await (await accounts.user(BOB.id)).verifyPassword(PASSWORD)).toBe(true);
+    await (await accounts.user()).delete();
+    expect(await reset(accounts, token)).toBe(DEAD);
+  });
+
+  test("S37 sets the password of the user it was mailed to, whoever is logged in", async () => {
+    const accounts = await testAccounts();
+    const token = await accounts.resetToken();
+    const bob = await accounts.loggedIn(BOB);
+    const sent = {
+      token,
+      password: NEW_PASSWORD,
+      password_confirmation: NEW_PASSWORD,
+      user_id: BOB.id,
+      email: BOB.email,
+    };
+    expect((await bob.post("/password_reset", sent)).headers.get("location")).toBe(DONE);
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
+    await accounts.loggedIn(BOB, PASSWORD);
+  });
+
+  test("of another guard sets that guard's user's password, though key and address are the same", async () => {
+    const Admin = class Admin extends AdminUser {};
+    const routes = [
+      Route.post("/admin/forgot", async ({ accounts: own, request }) => {
+        await own.requestPasswordReset(request.input("email"));
+        return { done: true };
+      }).middleware("guard:admin"),
+    ];
+    const accounts = await testAccounts({ routes, guards: { admin: { driver: "web", model: Admin } } });
+    Admin.useDatabase(accounts.database);
+    const user = await accounts.loggedIn();
+    await accounts.visitor().post("/admin/forgot", { email: ADA.email });
+    const token = new URL(linkIn((await accounts.mails())[0])).searchParams.get("token");
+    expect(await reset(accounts, token)).toBe(DONE);
+    expect(await (await Admin.findOrFail(1)).verifyPassword(NEW_PASSWORD)).toBe(true);
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
+    expect(await user.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
+    expect(await accounts.toldOf("auth.password_reset")).toMatchObject([{ guard: "admin" }]);
+  });
+
+  test("a notice is mailed afterwards, without a link", async () => {
+    const accounts = await testAccounts();
+    await reset(accounts, await accounts.resetToken());
+    const mails = await accounts.mails();
+    expect(mails.map(({ to, subject }) => [to, subject])).toEqual([[ADA.email, "Your password was changed"]]);
+    expect(mails[0]?.text).toContain("You have been logged out everywhere.");
+    expect(mails[0]?.text).not.toMatch(/https?:/);
+  });
+
+  test("S47 the event tells time, user, address and guard, and neither token nor password", async () => {
+    const accounts = await testAccounts();
+    const token = await accounts.resetToken();
+    await reset(accounts, token);
+    const [event] = await accounts.toldOf("auth.password_reset");
+    const user = expect.objectContaining({ id: ADA.id });
+    expect(event).toEqual({ time: expect.any(Date), address: "203.0.113.7", guard: "web", user });
+    expect(JSON.stringify(accounts.told)).not.toContain(token);
+    expect(JSON.stringify(accounts.told)).not.toContain(NEW_PASSWORD);
+  });
+});
+
+describe("asking for a reset link", () => {
+  test("S39 changes nothing on the account", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    const before = [await accounts.rows("users"), await accounts.rows("sessions")];
+    await accounts.resetToken();
+    expect([await accounts.rows("users"), await accounts.rows("sessions")]).toEqual(before);
+    expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
+  });
+
+  test("S32 an unknown address is answered byte for byte like a known one, and gets no mail", async () => {
+    const accounts = await testAccounts();
+    const answers: unknown[] = [];
+    for (const [ip, email] of [
+      ["203.0.113.1", ADA.email],
+      ["203.0.113.2", "nobody@example.com"],
+    ] as const) {
+      const visitor = accounts.visitor({ ip });
+      const { status, headers, body, setCookies } = await visitor.post("/change_password", { email });
+      answers.push([status, [...headers], body, setCookies]);
+    }
+    expect(answers[0]).toEqual(answers[1]);
+    expect((await accounts.mails()).map(({ to }) => to)).toEqual([ADA.email]);
+  });
+
+  test("S32 for an unknown address the database does the same work", async () => {
+    const accounts = await testAccounts();
+    const statements: string[][] = [];
+    for (const email of [ADA.email, "nobody@example.com", ADA.email, "nobody@example.com"]) {
+      const run: string[] = [];
+      const end = accounts.database.onQuery(({ sql }) => run.push(sql));
+      await accounts.visitor().post("/change_password", { email });
+      end();
+      statements.push(run);
+    }
+    expect(statements[0]!.map((sql) => sql.split(" ", 1)[0])).toEqual(["select", "insert"]);
+    for (const run of statements) expect(run).toEqual(statements[0]);
+  });
+
+  test("an unknown address is stored nowhere, and however many are made up, the table keeps its size", async () => {
+    const accounts = await testAccounts();
+    const email = "nobody@example.com";
+    for (let time = 0; time < 3; time++) await accounts.visitor().post("/change_password", { email });
+    const rows = await accounts.rows("password_resets");
+    expect(rows).toEqual([expect.objectContaining({ email: expect.stringMatching(/^nobody-[\w-]{2}$/) })]);
+    expect(JSON.stringify(rows)).not.toContain(email);
+  });
+
+  test("the row of an unknown address is of no use to whoever registers it", async () => {
+    const accounts = await testAccounts();
+    await accounts.visitor().post("/change_password", { email: "nobody@example.com" });
+    await accounts.User.where("id", BOB.id).update({ email: "nobody@example.com" });
+    const [row] = await accounts.rows("password_resets");
+    expect(await reset(accounts, row!.token)).toBe(DEAD);
+  });
+
+  test("S35 the address counts in its normal form", async () => {
+    const accounts = await testAccounts();
+    await accounts.visitor().post("/change_password", { email: " ＡDA@Example.COM " });
+    expect((await accounts.mails()).map(({ to }) => to)).toEqual([ADA.email]);
+  });
+
+  test.each([
+    [[ADA.email], "This must be text."],
+    [{ a: 1 }, "This must be text."],
+    [7, "This must be text."],
+    [null, "Enter an e-mail address."],
+    [undefined, "Enter an e-mail address."],
+    ["", "Enter an e-mail address."],
+    ["no address", "This is not an e-mail address."],
+    [`${ADA.email}, eve@example.com`, "This is not an e-mail address."],
+    [`${ADA.email}\nBcc: eve@example.com`, "This is not an e-mail address."],
+    [`<${ADA.email}>`, "This is not an e-mail address."],
+    [`${ADA.email}@example.com`, "This is not an e-mail address."],
+    [`${"a".repeat(300)}@example.com`, "This is not an e-mail address."],
+  ])("S36 the address %j is 422", async (email, message) => {
+    const accounts = await testAccounts();
+    expect(await problems(accounts, { email }, "/change_password")).toEqual([422, { email: [message] }]);
+    expect(await accounts.mails()).toEqual([]);
+  });
+
+  test("S40 the link's host is that of APP_URL, whatever the request says", async () => {
+    const accounts = await testAccounts();
+    const evil = { host: "evil.example", "x-forwarded-host": "evil.example" };
+    const { headers } = await accounts.visitor().post("/change_password", { email: ADA.email }, evil);
+    const [mail] = await accounts.mails();
+    expect(linkIn(mail).startsWith(`${APP_URL}/password_reset?token=`)).toBe(true);
+    expect(JSON.stringify([mail, [...headers]])).not.toContain("evil");
+  });
+
+  test("S40 without APP_URL known and unknown addresses fail alike, and no mail is sent", async () => {
+    const accounts = await testAccounts({ environment: { APP_URL: "" } });
+    for (const email of [ADA.email, "nobody@example.com"]) {
+      const answer = await accounts.visitor().post("/change_password", { email }, { accept: "application/json" });
+      expect(answer).toMatchObject({ status: 500, body: { code: "E_MISSING_ENVIRONMENT" } });
+    }
+    expect(await accounts.mails()).toEqual([]);
+  });
+
+  test("S47 the event tells the address that was typed, and the account where there is one", async () => {
+    const accounts = await testAccounts();
+    for (const email of [ADA.email, "Nobody@example.com"]) await accounts.visitor().post("/change_password", { email });
+    const common = { time: expect.any(Date), address: "203.0.113.7", guard: "web" };
+    expect(await accounts.toldOf("auth.password_reset_requested")).toEqual([
+      { ...common, user: expect.objectContaining({ id: ADA.id }), email: ADA.email },
+      { ...common, user: null, email: "nobody@example.com" },
+    ]);
+    const [, token] = linkIn((await accounts.mails())[0]).split("token=");
+    expect(JSON.stringify(accounts.told)).not.toContain(token);
+  });
+});

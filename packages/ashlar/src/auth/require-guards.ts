@@ -1,0 +1,20 @@
+import type { Container } from "../foundation/index.ts";
+import { AshlarError } from "../support/index.ts";
+import type { GuardRegistry } from "./guard-registry.ts";
+
+/**
+ * The application's guards, for middleware that cannot work without one. Called at boot, so that no request is the first
+ * to find out.
+ *
+ * @throws `E_UNKNOWN_SERVICE` where the application has no guards, `E_UNKNOWN_GUARD` where it has none to begin with,
+ * `E_INVALID_CONFIGURATION` where one of them cannot work
+ */
+export function requireGuards(container: Container): GuardRegistry {
+  if (!container.has("auth")) {
+    const remedy = "Add AuthProvider to PROVIDERS in config/providers.ts.";
+    throw new AshlarError("E_UNKNOWN_SERVICE", `The application has no guards. ${remedy}`);
+  }
+  const guards = container.make("auth");
+  guards.checkName(guards.defaultName);
+  return guards;
+}

@@ -1,0 +1,38 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** A change to make by hand. */
+export interface RemainingStep {
+  readonly file: string;
+  readonly lines: readonly string[];
+}
+
+/** A step that is done when a file of the application matches. */
+export interface Step extends RemainingStep {
+  readonly done: RegExp;
+}
+
+/** The text of a file; `null` where there is none. */
+export async function readIfThere(root: string, file: string): Promise<string | null> {
+  try {
+    return await readFile(join(root, file), "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** The text of a file without its comments, so that a step that is only written about does not count as done. */
+export async function codeOf(root: string, file: string): Promise<string> {
+  const text = (await readIfThere(root, file)) ?? "";
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, "");
+}
+
+/** The steps that are not done yet. */
+export async function remainingSteps(root: string, steps: readonly Step[]): Promise<RemainingStep[]> {
+  const remaining: RemainingStep[] = [];
+  for (const { file, done, lines } of steps) {
+    if (!done.test(await codeOf(root, file))) remaining.push({ file, lines });
+  }
+  return remaining;
+}

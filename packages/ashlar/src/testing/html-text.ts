@@ -1,0 +1,31 @@
+import { tokensOf } from "./html-tokens.ts";
+
+/** Elements that do not part words: `<b>He</b>llo` reads "Hello". */
+const INLINE: ReadonlySet<string> = new Set(
+  "a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong sub sup time u var wbr".split(
+    " ",
+  ),
+);
+
+/** Elements whose content nobody reads on the page. */
+const UNSEEN: ReadonlySet<string> = new Set(["script", "style", "template", "title", "noframes", "iframe"]);
+
+/** The text that a visitor reads on a page: without markup, scripts and the title, each run of white space one space. */
+export function pageText(html: string): string {
+  let text = "";
+  let unseen = 0;
+  for (const token of tokensOf(html)) {
+    if (token.kind === "text") {
+      if (unseen === 0) text += token.text;
+    } else {
+      if (UNSEEN.has(token.name)) unseen = Math.max(0, unseen + (token.kind === "open" ? 1 : -1));
+      if (!INLINE.has(token.name)) text += " ";
+    }
+  }
+  return collapsed(text);
+}
+
+/** Text with each run of white space as one space, and none at its ends. */
+export function collapsed(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
