@@ -11,6 +11,8 @@ interface Flags {
   readonly database?: "sqlite" | "postgres";
   readonly install: boolean;
   readonly migrate: boolean;
+  /** `false` where `--no-pages` is given. */
+  readonly pages: boolean;
   readonly yes?: true;
 }
 
@@ -27,6 +29,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const program = new Command("create-ashlar")
     .description("Makes a new Ashlar application.")
     .argument("[folder]", "where it is made")
+    .option("--no-pages", "without the pages of accounts: login, registration, passwords, mails")
     .option("--no-api", "without the API: token endpoints, routes/api.ts, the api stack")
     .addOption(new Option("--database <name>", "the database it begins with").choices(["sqlite", "postgres"]))
     .option("--no-install", "do not run npm install")
@@ -49,10 +52,11 @@ async function create(folder: string | undefined, flags: Flags): Promise<void> {
   const asks = process.stdin.isTTY === true && process.stdout.isTTY === true && flags.yes === undefined;
   if (asks) intro("A new Ashlar application");
   const target = folder ?? (asks ? await askFolder() : "ashlar-application");
+  const pages = flags.pages && (asks ? await askPages() : true);
   const api = flags.api && (asks ? await askApi() : true);
   const database = flags.database ?? (asks ? await askDatabase() : "sqlite");
 
-  const project = await createProject({ folder: target, api, database });
+  const project = await createProject({ folder: target, pages, api, database });
   const place = relative(process.cwd(), project.root) || ".";
   console.log(`Made ${project.files.length} files in ${place}, and a .env with secrets of its own.`);
 
@@ -74,6 +78,15 @@ async function create(folder: string | undefined, flags: Flags): Promise<void> {
 
 async function askFolder(): Promise<string> {
   const answer = await text({ message: "Where?", placeholder: "shop", defaultValue: "shop" });
+  if (isCancel(answer)) throw new Cancelled();
+  return answer;
+}
+
+async function askPages(): Promise<boolean> {
+  const answer = await confirm({
+    message: "With pages for accounts: login, registration, passwords, and their mails?",
+    initialValue: true,
+  });
   if (isCancel(answer)) throw new Cancelled();
   return answer;
 }

@@ -1,4 +1,5 @@
 import { type Application, Provider } from "../foundation/index.ts";
+import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { Auth } from "./auth.ts";
 import { authConfiguration } from "./configuration.ts";
 import { GuardRegistry } from "./guard-registry.ts";
@@ -28,7 +29,7 @@ export function installAuth(application: Application): void {
 
 /**
  * Brings guards into the application: `context.auth`, `request.user()`, the middleware that know a request's user, and
- * the driver `web`, which keeps logins in the table `sessions`. In `PROVIDERS` it stands after `DatabaseProvider`.
+ * the driver `web`, which keeps logins in the table `sessions`, and `context.accounts`. In `PROVIDERS` it stands after `DatabaseProvider`.
  */
 export class AuthProvider extends Provider {
   readonly #sessions: WebSessions = new WebSessions(this.application);
@@ -36,6 +37,11 @@ export class AuthProvider extends Provider {
   override register(): void {
     installAuth(this.application);
     this.application.container.make("auth").registerDriver("web", (settings) => this.#sessions.driver(settings));
+    installAccounts(this.application);
+  }
+
+  override boot(): void {
+    startAccounts(this.application);
   }
 
   override ready(): void {

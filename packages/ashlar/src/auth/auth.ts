@@ -1,6 +1,7 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type { RegisteredUser } from "../support/index.ts";
+import { authRoutes } from "./accounts/auth-routes.ts";
 import type { UserId } from "./authenticatable.ts";
 import type { Guard, LoginOptions } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
@@ -21,6 +22,8 @@ declare module "../http/context.ts" {
  * ```
  */
 export class Auth {
+  /** The routes of accounts, from `/login` to `/password_reset`, for the web routes list: `...Auth.routes(controllers)`. */
+  static readonly routes: typeof authRoutes = authRoutes;
   /** Where what happens is told; `null` where the application has no events. */
   readonly events: Events | null;
   readonly #context: HttpContext;

@@ -1,6 +1,8 @@
+import type { Container } from "../foundation/index.ts";
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import { AshlarError, ConfigurationError, now } from "../support/index.ts";
 import { refuseGuest } from "./refuse-guest.ts";
+import { requireGuards } from "./require-guards.ts";
 import { rememberIntended } from "./visitor-session.ts";
 
 /** Where a visitor is asked for the password. */
@@ -16,6 +18,10 @@ const MS_PER_MINUTE = 60_000;
  * is answered 403. Guests are answered as by `auth`.
  */
 export class ConfirmPasswordMiddleware implements Middleware {
+  constructor(container: Container) {
+    requireGuards(container);
+  }
+
   /**
    * @throws `E_UNAUTHENTICATED`, `E_PASSWORD_NOT_CONFIRMED` where the caller takes JSON;
    * `E_UNSUPPORTED_GUARD_OPERATION` where the guard in force knows no passwords

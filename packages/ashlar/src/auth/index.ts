@@ -1,3 +1,44 @@
+export type {
+  AccountMailableClass,
+  AccountMailables,
+  EmailChangedData,
+  NewDeviceData,
+  PasswordChangedData,
+  ResetPasswordData,
+  VerifyEmailData,
+} from "./accounts/account-mailables.ts";
+export { AccountService } from "./accounts/account-service.ts";
+export { Accounts } from "./accounts/accounts.ts";
+export type {
+  AuthControllers,
+  AuthRouteGroup,
+  ChangeEmailController,
+  ChangePasswordController,
+  ConfirmPasswordController,
+  ForgotPasswordController,
+  HomeController,
+  LoginController,
+  RegisterController,
+  ResetPasswordController,
+  SessionsController,
+  VerifyEmailController,
+} from "./accounts/auth-controllers.ts";
+export { AuthPageMiddleware } from "./accounts/auth-page-middleware.ts";
+export type { AccountsSettings } from "./accounts/configuration.ts";
+export type {
+  AccountEvent,
+  EmailChangeEvent,
+  PasswordResetRequestedEvent,
+  VerificationSentEvent,
+} from "./accounts/events.ts";
+export {
+  MustVerifyEmail,
+  type MustVerifyEmailInstance,
+  type MustVerifyEmailStatics,
+} from "./accounts/must-verify-email.ts";
+export type { RegistrationAttributes } from "./accounts/register-user.ts";
+export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
+export type { VerificationOutcome } from "./accounts/verify-email.ts";
 export { Auth } from "./auth.ts";
 export { AuthProvider, installAuth } from "./auth-provider.ts";
 export {

@@ -3,6 +3,7 @@ import { type ApplicationOptions, createApplication, HttpKernel, type Middleware
 import { Route } from "../routing/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { AuthenticationMiddleware } from "./authentication-middleware.ts";
+import { ConfirmPasswordMiddleware } from "./confirm-password-middleware.ts";
 import { GuardMiddleware } from "./guard-middleware.ts";
 import { LoadUserMiddleware } from "./load-user-middleware.ts";
 
@@ -10,6 +11,7 @@ const EACH: readonly [name: string, middleware: MiddlewareEntry][] = [
   ["guard:jwt", GuardMiddleware],
   ["auth", AuthenticationMiddleware],
   ["user", LoadUserMiddleware],
+  ["password.confirm", ConfirmPasswordMiddleware],
 ];
 
 function boot(use: string, entry: MiddlewareEntry, options: ApplicationOptions = {}): Promise<unknown> {

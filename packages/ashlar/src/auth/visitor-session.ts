@@ -1,4 +1,4 @@
-import { type HttpContext, requestAuthority, requestPath, requestSearch } from "../http/index.ts";
+import { type HttpContext, ownPath, requestPath, requestSearch } from "../http/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 
 /** What a login and a logout do with what is remembered of a visitor. */
@@ -26,13 +26,8 @@ export function visitorSession(context: HttpContext): VisitorSession | null {
 export function rememberIntended(context: HttpContext): void {
   const { raw } = context.request;
   const isPage = raw.method === "GET" || raw.method === "HEAD";
-  const path = isPage ? `${requestPath(raw)}${requestSearch(raw)}` : ownReferer(context);
+  const path = isPage
+    ? `${requestPath(raw)}${requestSearch(raw)}`
+    : ownPath(context, context.request.header("referer"));
   if (path !== null) visitorSession(context)?.intend(path);
-}
-
-function ownReferer({ request, services }: HttpContext): string | null {
-  const url = URL.parse(request.header("referer") ?? "");
-  if (url === null) return null;
-  const isOwn = url.origin === services.appUrl || url.host === requestAuthority(request.raw);
-  return isOwn ? `${url.pathname}${url.search}` : null;
 }

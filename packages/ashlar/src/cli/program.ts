@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Command, CommanderError } from "commander";
 import { AshlarError } from "../support/index.ts";
 import { apiInstallCommand } from "./commands/api-install.ts";
+import { authCommand } from "./commands/auth.ts";
 import { keyGenerateCommand } from "./commands/key-generate.ts";
 import { makeCommands } from "./commands/make.ts";
 import { migrateCommands } from "./commands/migrate.ts";
@@ -37,6 +38,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     ...migrateCommands(terminal),
     routesCommand(terminal),
     keyGenerateCommand(terminal),
+    authCommand(terminal),
     apiInstallCommand(terminal),
     ...makeCommands(terminal),
   ];

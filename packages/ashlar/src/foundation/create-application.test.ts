@@ -1,8 +1,7 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
+import { folderWith } from "../../test/support/temporary-folder.ts";
 import type { HttpContext, Next } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
@@ -46,15 +45,6 @@ export const PROVIDERS = [Stamp];
   "public/index.html": "static home",
 };
 
-function folder(files: Readonly<Record<string, string>>): string {
-  const root = mkdtempSync(join(tmpdir(), "ashlar-app-"));
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(join(root, name, ".."), { recursive: true });
-    writeFileSync(join(root, name), text);
-  }
-  return root;
-}
-
 async function ask(application: Application, path: string, init: RequestInit = {}) {
   const response = await application.fetch(new Request(`http://localhost${path}`, init));
   return {
@@ -87,7 +77,7 @@ describe("the one-file application", () => {
 
   test("serves no file of the folder it happens to be started in", async () => {
     const before = process.cwd();
-    process.chdir(folder(FILES));
+    process.chdir(folderWith(FILES));
     const application = await createApplication({ routes: [], environment: { APP_ENV: "test" } });
     process.chdir(before);
     expect((await ask(application, "/app.css")).status).toBe(404);
@@ -109,7 +99,7 @@ describe("the one-file application", () => {
 describe("an application with a folder", () => {
   test("has its .env, its configuration, its providers, its routes on their stacks, and its files", async () => {
     const application = await createApplication({
-      root: folder(FILES),
+      root: folderWith(FILES),
       kernel: Kernel,
       environment: { APP_ENV: "test" },
     });
@@ -127,7 +117,7 @@ describe("an application with a folder", () => {
 
   test("a route wins over a file of its path", async () => {
     const application = await createApplication({
-      root: folder(FILES),
+      root: folderWith(FILES),
       kernel: Kernel,
       environment: { APP_ENV: "test" },
     });
@@ -137,7 +127,7 @@ describe("an application with a folder", () => {
 
   test("routes that are given come besides those of the files, on the stack web", async () => {
     const application = await createApplication({
-      root: folder(FILES),
+      root: folderWith(FILES),
       kernel: Kernel,
       environment: { APP_ENV: "test" },
       routes: [Route.get("/given", () => "given")],
@@ -148,7 +138,7 @@ describe("an application with a folder", () => {
 
   test("providers that are given stand in for those of the configuration", async () => {
     const application = await createApplication({
-      root: folder(FILES),
+      root: folderWith(FILES),
       kernel: Kernel,
       environment: { APP_ENV: "test" },
       providers: [],
@@ -157,7 +147,7 @@ describe("an application with a folder", () => {
   });
 
   test("the same folder can be two applications with two environments", async () => {
-    const root = folder(FILES);
+    const root = folderWith(FILES);
     const [one, two] = await Promise.all(
       ["One", "Two"].map((name) =>
         createApplication({ root, kernel: Kernel, environment: { APP_ENV: "test", APP_NAME: name } }),
@@ -168,7 +158,7 @@ describe("an application with a folder", () => {
 
   test("a relative root is taken from the working directory", async () => {
     const before = process.cwd();
-    const root = folder(FILES);
+    const root = folderWith(FILES);
     process.chdir(join(root, ".."));
     const application = await createApplication({
       root: root.split("/").at(-1)!,
@@ -211,7 +201,7 @@ describe("an application with a folder", () => {
 describe("what is wrong ends the boot and says where", () => {
   test("a routes file that is not there", async () => {
     const { "routes/web.ts": _, ...files } = FILES;
-    expect(await failure({ root: folder(files), kernel: Kernel })).toEqual(
+    expect(await failure({ root: folderWith(files), kernel: Kernel })).toEqual(
       new ConfigurationError(
         "routes/web.ts",
         "does not exist, and the container key routes.location names it.",
@@ -221,18 +211,18 @@ describe("what is wrong ends the boot and says where", () => {
   });
 
   test("a routes file without ROUTES, or with something else", async () => {
-    const without = folder({ ...FILES, "routes/api.js": "export const routes = [];" });
+    const without = folderWith({ ...FILES, "routes/api.js": "export const routes = [];" });
     expect((await failure({ root: without, kernel: Kernel })).message).toBe(
       "routes/api.js: does not export ROUTES. Write it as: export const ROUTES = [ Route.get(…), … ];",
     );
-    const other = folder({ ...FILES, "routes/api.js": "export const ROUTES = {};" });
+    const other = folderWith({ ...FILES, "routes/api.js": "export const ROUTES = {};" });
     expect((await failure({ root: other, kernel: Kernel })).message).toContain(
       "routes/api.js: exports ROUTES, which is not a list.",
     );
   });
 
   test("a routes file that throws", async () => {
-    const root = folder({ ...FILES, "routes/web.ts": "throw new Error('no such thing');" });
+    const root = folderWith({ ...FILES, "routes/web.ts": "throw new Error('no such thing');" });
     const error = await failure({ root, kernel: Kernel });
     expect([error.code, error.message]).toEqual([
       "E_INVALID_CONFIGURATION",
@@ -253,7 +243,7 @@ describe("what is wrong ends the boot and says where", () => {
       "export const PROVIDERS = {};",
       "export const PROVIDERS = ['Mail'];",
     ]) {
-      const root = folder({ ...FILES, "config/providers.ts": providers });
+      const root = folderWith({ ...FILES, "config/providers.ts": providers });
       expect((await failure({ root, kernel: Kernel })).message).toBe(
         "config/providers.ts: PROVIDERS: is not a list of provider classes. Write it as: export const PROVIDERS = [ViewProvider];",
       );

@@ -1,15 +1,9 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { folderWith } from "../../test/support/temporary-folder.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { env, readEnvironment, useEnvironment } from "./environment.ts";
 
-function folder(dotEnv: string): string {
-  const root = mkdtempSync(join(tmpdir(), "ashlar-env-"));
-  writeFileSync(join(root, ".env"), dotEnv);
-  return root;
-}
+const folder = (dotEnv: string): string => folderWith({ ".env": dotEnv });
 
 afterEach(() => {
   delete process.env.ASHLAR_TEST_SHARED;
@@ -44,7 +38,7 @@ describe("readEnvironment", () => {
   test("an application without folder or without .env has the process's variables", () => {
     process.env.ASHLAR_TEST_SHARED = "process";
     expect(readEnvironment(null).ASHLAR_TEST_SHARED).toBe("process");
-    expect(readEnvironment(mkdtempSync(join(tmpdir(), "ashlar-env-"))).ASHLAR_TEST_SHARED).toBe("process");
+    expect(readEnvironment(folderWith({})).ASHLAR_TEST_SHARED).toBe("process");
   });
 
   test("what is read is frozen and has no prototype", () => {

@@ -287,6 +287,55 @@ describe("the application's own answers", () => {
 });
 
 describe("S46 what cannot be sent", () => {
+  test("an error says nothing of the content that the handler had begun, and keeps cookies and other headers", async () => {
+    const begun = Route.get("/begun", ({ response }) => {
+      response.status(206).header("etag", '"1"').header("location", "/x").header("content-disposition", "attachment");
+      response.header("content-encoding", "gzip").header("content-range", "bytes 0-1/2").header("content-length", 2);
+      response.header("x-mine", "1").header("vary", "origin").cookie("a", "b").json({ secret: true });
+      throw new ValidationError({ email: ["Required."] });
+    });
+    for (const withPage of [false, true]) {
+      const { application } = await make("production", { routes: [begun] });
+      if (withPage) application.errorPage(422, () => "own");
+      const response = await application.fetch(new Request("https://shop.example/begun"));
+      const body = await response.text();
+      expect(response.status).toBe(422);
+      expect(body).toContain(withPage ? "own" : "Unprocessable Entity");
+      expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      const gone = ["etag", "location", "content-disposition", "content-encoding", "content-range"];
+      expect(gone.filter((name) => response.headers.has(name))).toEqual([]);
+      const length = response.headers.get("content-length");
+      expect(length === null || Number(length) === Buffer.byteLength(body)).toBe(true);
+      expect(response.headers.get("x-mine")).toBe("1");
+      expect(response.headers.getSetCookie()).toHaveLength(1);
+    }
+  });
+
+  test("a page that fails leaves nothing of its content on the answer", async () => {
+    const { application } = await make("production");
+    application.errorPage(404, ({ response }) => {
+      response.header("etag", '"1"').header("content-language", "de");
+      throw new Error("the page broke");
+    });
+    const response = await application.fetch(new Request("https://shop.example/nowhere"));
+    expect(response.status).toBe(500);
+    expect([response.headers.get("etag"), response.headers.get("content-language")]).toEqual([null, null]);
+  });
+
+  test("errors of the application's own by field are shown, a list of them or one", async () => {
+    const routes = [
+      Route.get("/own", () => {
+        throw new AshlarError("E_INVALID_INPUT", "No.", {
+          extensions: { errors: { email: "Taken.", name: ["Short."] } },
+        });
+      }),
+    ];
+    const { application } = await make("production", { routes });
+    const response = await application.fetch(new Request("https://shop.example/own"));
+    expect(response.status).toBe(422);
+    expect(await response.text()).toContain("<li>email: Taken.</li>\n<li>name: Short.</li>");
+  });
+
   test("S46 a header or a redirect with a line break is refused where it is set, and the answer is a 500 without it", async () => {
     const { application } = await make("production", {
       routes: [

@@ -67,7 +67,9 @@ ${fieldList(problem.errors)}${reference === null ? "" : `<p class="reference">Re
 function fieldList(errors: unknown): string {
   if (typeof errors !== "object" || errors === null) return "";
   const items = Object.entries(errors as FieldErrors).flatMap(([field, messages]) => {
-    return [messages].flat().map((message) => `<li>${escapeHtml(field === "" ? message : `${field}: ${message}`)}</li>\n`);
+    return [messages]
+      .flat()
+      .map((message) => `<li>${escapeHtml(field === "" ? message : `${field}: ${message}`)}</li>\n`);
   });
   return items.length === 0 ? "" : `<ul>\n${items.join("")}</ul>\n`;
 }

@@ -1,25 +1,15 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
+import { folderWith } from "../../test/support/temporary-folder.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 
 const ENVIRONMENT = pathToFileURL(join(import.meta.dirname, "environment.ts")).href;
 
-function application(files: Readonly<Record<string, string>>): string {
-  const root = mkdtempSync(join(tmpdir(), "ashlar-config-"));
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(join(root, name, ".."), { recursive: true });
-    writeFileSync(join(root, name), text);
-  }
-  return root;
-}
-
 describe("loadConfiguration", () => {
   test("each file is a section with its exports in capital letters", async () => {
-    const root = application({
+    const root = folderWith({
       "config/app.ts": "export const APP: { name: string } = { name: 'Shop' };\nexport const helper = 1;",
       "config/auth.js": "export const GUARDS = { default: 'web' };\nexport const LIMIT_2 = 2;\nexport default 3;",
       "config/types.d.ts": "export const NOTHING: number;",
@@ -34,7 +24,7 @@ describe("loadConfiguration", () => {
   });
 
   test("what is given wins over the files, export by export", async () => {
-    const root = application({ "config/app.js": "export const APP = { name: 'Shop' };\nexport const OTHER = 1;" });
+    const root = folderWith({ "config/app.js": "export const APP = { name: 'Shop' };\nexport const OTHER = 1;" });
     const configuration = await loadConfiguration(root, {}, { app: { APP: { name: "Test" } }, mail: { MAIL: true } });
     expect(configuration.section("app")).toEqual({ APP: { name: "Test" }, OTHER: 1 });
     expect(configuration.section("mail")).toEqual({ MAIL: true });
@@ -42,11 +32,11 @@ describe("loadConfiguration", () => {
 
   test("no folder, and a folder without config, are no configuration", async () => {
     expect((await loadConfiguration(null, {})).names).toEqual([]);
-    expect((await loadConfiguration(application({}), {})).names).toEqual([]);
+    expect((await loadConfiguration(folderWith({}), {})).names).toEqual([]);
   });
 
   test("env() reads the environment of the application that is being made, also of several at once", async () => {
-    const root = application({
+    const root = folderWith({
       "config/app.ts": `import { env } from ${JSON.stringify(ENVIRONMENT)};\nexport const APP = { name: env("APP_NAME", "none") };`,
     });
     const names = ["one", "two", "three", "four"];
@@ -57,7 +47,7 @@ describe("loadConfiguration", () => {
   });
 
   test("a file that exports nothing in capital letters is named, with what to write", async () => {
-    const root = application({ "config/app.ts": "export const app = {};" });
+    const root = folderWith({ "config/app.ts": "export const app = {};" });
     await expect(loadConfiguration(root, {})).rejects.toThrow(
       new ConfigurationError(
         "config/app.ts",
@@ -68,7 +58,7 @@ describe("loadConfiguration", () => {
   });
 
   test("one name with two extensions is refused", async () => {
-    const root = application({ "config/app.ts": "export const APP = {};", "config/app.js": "export const APP = {};" });
+    const root = folderWith({ "config/app.ts": "export const APP = {};", "config/app.js": "export const APP = {};" });
     await expect(loadConfiguration(root, {})).rejects.toThrow(
       new ConfigurationError(
         "config/app.ts and config/app.js",
@@ -79,7 +69,7 @@ describe("loadConfiguration", () => {
   });
 
   test("what a file throws names the file and keeps the cause", async () => {
-    const root = application({ "config/app.ts": "throw new RangeError('out of range');" });
+    const root = folderWith({ "config/app.ts": "throw new RangeError('out of range');" });
     const error = await loadConfiguration(root, {}).catch((thrown: unknown) => thrown);
     expect(error).toEqual(
       new AshlarError("E_INVALID_CONFIGURATION", "config/app.ts: it could not be loaded: out of range"),
@@ -88,8 +78,8 @@ describe("loadConfiguration", () => {
   });
 
   test("a failed load does not stand in the way of the next", async () => {
-    const broken = loadConfiguration(application({ "config/app.ts": "throw new Error('broken');" }), {});
-    const sound = loadConfiguration(application({ "config/app.ts": "export const APP = 1;" }), {});
+    const broken = loadConfiguration(folderWith({ "config/app.ts": "throw new Error('broken');" }), {});
+    const sound = loadConfiguration(folderWith({ "config/app.ts": "export const APP = 1;" }), {});
     await expect(broken).rejects.toThrow("broken");
     expect((await sound).section("app")).toEqual({ APP: 1 });
   });

@@ -51,6 +51,18 @@ describe("createLogger", () => {
     ]);
   });
 
+  test("S15 secrets that an error carries are blacked out, however it is logged", () => {
+    const output = memory();
+    const logger = createLogger(SETTINGS, output);
+    const error = Object.assign(new Error("boom"), { config: { headers: { authorization: "Bearer s3cret" } } });
+    logger.error(error);
+    logger.error({ err: error }, "Failed.");
+    logger.error({ reason: error }, "Failed.");
+    const carried = { type: "Error", message: "boom", config: { headers: { authorization: REDACTED } } };
+    expect(output.lines).toMatchObject([{ err: carried, msg: "boom" }, { err: carried }, { reason: carried }]);
+    expect(JSON.stringify(output.lines)).not.toContain("s3cret");
+  });
+
   test("an error keeps its stack and its cause", () => {
     const output = memory();
     createLogger(SETTINGS, output).error({ err: new Error("outer", { cause: new TypeError("inner") }) }, "Failed.");

@@ -8,7 +8,9 @@ export type Logger = PinoLogger;
 
 /**
  * Makes the application's log: JSON lines on standard output, in development lines for the eye. Members that could be
- * secrets are blacked out by their names.
+ * secrets are blacked out by their names, those that an error carries too.
+ *
+ * Security: what `logger.child(…)` is given goes out as it is.
  *
  * @param destination where the lines go instead, for tests
  */
@@ -20,7 +22,7 @@ export function createLogger(
     level: settings.log.level,
     base: { app: settings.name },
     timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }), bindings: redact, log: redact },
+    formatters: { level: (label: string) => ({ level: label }), log: redact },
     // Redaction has made data of errors already.
     serializers: { err: (error: unknown) => error },
   };

@@ -57,6 +57,19 @@ describe("mount", () => {
     });
   });
 
+  test("TRACE, which no request of the platform can have, is 405 there", async () => {
+    const application = await make();
+    application.mount("/trpc", echo);
+    const request = new Request("http://localhost/trpc/x");
+    // Only a server has such requests.
+    const raw = new Proxy(request, {
+      get: (_, name) => (name === "method" ? "TRACE" : Reflect.get(request, name, request)),
+    });
+    const response = await application.fetch(raw);
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+  });
+
   test("what only begins with the same letters is not under the prefix", async () => {
     const application = await make();
     application.mount("/trpc", echo);

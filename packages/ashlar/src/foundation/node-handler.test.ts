@@ -19,7 +19,7 @@ afterEach(() => {
 });
 
 /** Serves `fetch`, sends raw text to it and gives what comes back until the connection ends. */
-function exchange(fetch: FetchFunction, target = "/", method = "GET"): Promise<string> {
+function exchange(fetch: FetchFunction, target = "/", method = "GET", host = "a.example"): Promise<string> {
   const settings = { name: "x", environment: "test", log: { level: "info", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(String(JSON.parse(line).err?.message)) });
   const server = createServer(nodeHandler(fetch, false, logger)).listen(0);
@@ -28,7 +28,7 @@ function exchange(fetch: FetchFunction, target = "/", method = "GET"): Promise<s
   return new Promise((resolve) => {
     let received = "";
     const socket = connect(port, "127.0.0.1", () => {
-      socket.write(`${method} ${target} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n`);
+      socket.write(`${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     });
     socket.on("data", (data) => (received += String(data)));
     socket.on("close", () => resolve(received)).on("error", () => {});
@@ -80,6 +80,35 @@ test.each(["nowhere", "ftp://a.example/", "javascript:alert(1)"])(
   },
 );
 
+test.each(["a:99999", "[::::]", "999.999.999.999", "1.2.3.4.5", "a b", "a,b", "a/b", "x@a", "a?b", "ü.example"])(
+  "the host %s is refused (RFC 9112 §3.2)",
+  async (host) => {
+    for (const target of ["/", "/<>", "http://b.example/"]) {
+      const text = await exchange(() => expect.unreachable(), target, "GET", host);
+      expect(withoutDate(text)).toBe("HTTP/1.1 400 Bad Request\nconnection: close\ncontent-length: 0\n\n");
+    }
+    expect(logged).toEqual([]);
+  },
+);
+
+test.each(["a.example", "a_b.example:8080", "127.0.0.1:3000", "[::1]:3000", "[2001:db8::1]", "a.example.", ""])(
+  "the host %j is taken",
+  async (host) => {
+    expect(await exchange(() => new FastResponse("ok"), "/<>", "GET", host)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  },
+);
+
+test("an answer without content says so by its length", async () => {
+  const headers: [string, string][] = [["location", "/x"]];
+  const redirect = await exchange(() => new FastResponse(null, { status: 302, headers }));
+  expect(withoutDate(redirect)).toBe("HTTP/1.1 302 Found\nlocation: /x\ncontent-length: 0\nConnection: close\n\n");
+  const head = await exchange(() => new FastResponse(null, { headers: [["Content-Length", "5"]] }), "/", "HEAD");
+  expect(withoutDate(head)).toBe("HTTP/1.1 200 OK\ncontent-length: 5\nConnection: close\n\n");
+  for (const status of [204, 304]) {
+    expect(await exchange(() => new FastResponse(null, { status }))).not.toMatch(/content-length/i);
+  }
+});
+
 test("a fetch that throws or rejects is a 500 without a word, and is logged", async () => {
   const thrown = await exchange(() => {
     throw new Error("thrown s3cret");
@@ -111,4 +140,24 @@ test("a stream that breaks off ends the connection, so that nobody takes the hal
   const text = await exchange(() => new Response(stream));
   expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
   expect(text.startsWith("HTTP/1.1 200 OK") || text === "").toBe(true);
+  await expect.poll(() => logged).toEqual(["broken"]);
+});
+
+test("a client that goes away in the middle is nobody's fault, and not logged", async () => {
+  let cancelled = false;
+  const stream = new ReadableStream({
+    pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
+    cancel: () => {
+      cancelled = true;
+    },
+  });
+  const settings = { name: "x", environment: "test", log: { level: "info", requests: false } } as const;
+  const logger = createLogger(settings, { write: (line) => void logged.push(line) });
+  const server = createServer(nodeHandler(() => new Response(stream), false, logger)).listen(0);
+  servers.push(server);
+  const socket = connect((server.address() as { port: number }).port, "127.0.0.1");
+  socket.write("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n");
+  socket.once("data", () => socket.destroy());
+  await expect.poll(() => cancelled).toBe(true);
+  expect(logged).toEqual([]);
 });

@@ -90,8 +90,9 @@ function refuse(response: ServerResponse, status: number): void {
 
 /** Nothing has the length 0, where it might have had another; `node:http` would send it in chunks, of which there is none. */
 function withLength({ status, headers, body }: PreparedResponse, { req }: ServerResponse): string[] {
-  const isLengthOpen = (body === null || body === undefined) && req.method !== "HEAD" && status !== 204 && status !== 304;
-  if (!isLengthOpen || headers.some((text, index) => index % 2 === 0 && text.toLowerCase() === "content-length")) {
+  const isLengthOpen =
+    (body === null || body === undefined) && req.method !== "HEAD" && status !== 204 && status !== 304;
+  if (!isLengthOpen || headers.some((text, index) => index % 2 === 0 && text === "content-length")) {
     return headers;
   }
   return [...headers, "content-length", "0"];

@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
+import { folderWith } from "../../test/support/temporary-folder.ts";
 import { Route } from "../routing/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
 import type { Application } from "./application.ts";
@@ -214,6 +213,30 @@ describe("S50 slow clients do not stop it from answering others", () => {
     expect(await (await fetch(server.url)).text()).toBe("hello");
   });
 
+  test("S14 a header that may stand once counts as none where it stands twice, and a second host is refused", async () => {
+    const application = await createApplication({
+      environment: { APP_ENV: "test" },
+      routes: [
+        Route.post("/", ({ request }) => [request.bearerToken(), request.header("content-type"), request.all()]),
+      ],
+    });
+    open.push(application);
+    const server = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+    const post = (...headers: string[]) => {
+      const lines = [...headers, "Content-Length: 7", "Connection: close"].join("\r\n");
+      return dial(server, `POST / HTTP/1.1\r\n${lines}\r\n\r\n{"a":1}`).closed;
+    };
+    expect(await post("Host: a", "Authorization: Bearer x", "Content-Type: application/json")).toContain(
+      '["x","application/json",{"a":1}]',
+    );
+    const twice = ["Authorization: Bearer x", "Authorization: Bearer x", "Content-Type: application/json"];
+    expect(await post("Host: a", ...twice, "Content-Type: text/plain")).toContain(
+      '[null,"application/json, text/plain",{}]',
+    );
+    expect(await post("Host: a", "Host: b")).toMatch(/^HTTP\/1\.1 400 Bad Request/);
+    expect(await post("Host: a", "Host: a")).toMatch(/^HTTP\/1\.1 400 Bad Request/);
+  });
+
   test("S50 what is no HTTP is 400 and no crash", async () => {
     const { server } = await serve();
     for (const text of [
@@ -306,8 +329,7 @@ console.log("port " + server.port);
     output: () => string;
     ended: Promise<unknown[]>;
   }> {
-    const file = join(mkdtempSync(join(tmpdir(), "ashlar-signal-")), "app.ts");
-    writeFileSync(file, script);
+    const file = join(folderWith({ "app.ts": script }), "app.ts");
     const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });
     let output = "";
     children.push(child);

@@ -3,6 +3,7 @@ import type { ServerRequest } from "srvx";
 import { AshlarError } from "../support/index.ts";
 import { mediaType } from "./body-text.ts";
 import { parseMultipart } from "./multipart.ts";
+import { isJsonType } from "./negotiation.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
 
 /** How much of a body is taken. */
@@ -80,10 +81,9 @@ export async function readBody(raw: Request, limits: BodyLimits): Promise<Reques
 
 function bodyKind(contentType: string): BodyKind {
   const type = mediaType(contentType);
-  if (type === "application/json") return "json";
+  if (isJsonType(contentType)) return "json";
   if (type === "application/x-www-form-urlencoded") return "form";
-  if (type === "multipart/form-data") return "multipart";
-  return /^application\/[^\s/+]+(?:\+[^\s/+]+)*\+json$/.test(type) ? "json" : "unsupported";
+  return type === "multipart/form-data" ? "multipart" : "unsupported";
 }
 
 /** RFC 9110 §15.5.16: a coding that is not taken is a 415, with the codings that are. */

@@ -8,7 +8,7 @@ export { Inputs } from "./inputs.ts";
 export { IpMiddleware } from "./ip-middleware.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
 export { bestType, prefersJson } from "./negotiation.ts";
-export { redirectTarget } from "./redirect-target.ts";
+export { ownPath, redirectTarget } from "./redirect-target.ts";
 export { HttpRequest } from "./request.ts";
 export type { RequestInputs } from "./request-inputs.ts";
 export { requestAuthority, requestPath, requestSearch } from "./request-url.ts";

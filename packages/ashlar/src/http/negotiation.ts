@@ -1,3 +1,5 @@
+import { mediaType } from "./body-text.ts";
+
 /** One media range of an `Accept` header (RFC 9110 §12.5.1). */
 interface MediaRange {
   readonly type: string;
@@ -120,9 +122,7 @@ function firstChoice(accept: string | null): string | null {
 
 /** Tells whether a `Content-Type` names JSON: `application/json`, or a type built on it such as `application/problem+json`. */
 export function isJsonType(contentType: string | null): boolean {
-  if (contentType === null) return false;
-  const end = contentType.indexOf(";");
-  return JSON_TYPE.test((end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase());
+  return contentType !== null && JSON_TYPE.test(mediaType(contentType));
 }
 
 /**

@@ -1,3 +1,6 @@
+import type { HttpContext } from "./context.ts";
+import { requestAuthority } from "./request-url.ts";
+
 /** No path of an application comes near this, and no browser is asked to follow a longer one. */
 const MAX_TARGET_LENGTH = 2048;
 
@@ -48,4 +51,16 @@ export function pathWithin(url: string, hosts: readonly string[]): string | null
   const parsed = URL.parse(url);
   if (parsed === null || (parsed.protocol !== "https:" && parsed.protocol !== "http:")) return null;
   return hosts.includes(parsed.host) ? `${parsed.pathname}${parsed.search}${parsed.hash}` : null;
+}
+
+/**
+ * The path, query and fragment of an absolute URL of this application, be it under `APP_URL` or the host that was asked,
+ * such as that of `Referer`.
+ *
+ * @returns what follows the host, still to be passed to {@link redirectTarget}; `null` for any other URL
+ */
+export function ownPath({ request, services }: HttpContext, url: unknown): string | null {
+  if (typeof url !== "string") return null;
+  const configured = services.appUrl === null ? null : URL.parse(services.appUrl);
+  return pathWithin(url, [requestAuthority(request.raw), ...(configured === null ? [] : [configured.host])]);
 }

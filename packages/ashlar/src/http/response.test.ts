@@ -53,6 +53,26 @@ describe("content", () => {
     expect(await answer(() => null)).toEqual(empty);
   });
 
+  test("what is forgotten is as if it had not been said, cookies and other headers aside", async () => {
+    const { response } = makeContext();
+    response
+      .status(206)
+      .header("ETag", '"1"')
+      .header("X-Mine", "1")
+      .header("Cache-Control", "private")
+      .cookie("a", "b");
+    response.download(new Uint8Array([1, 2]), "a.bin").redirect("/x");
+    expect(response.forgetContent()).toBe(response);
+    const answer = response.toResponse();
+    expect([answer.status, answer.body]).toEqual([204, null]);
+    expect(Object.fromEntries(answer.headers)).toEqual({
+      "cache-control": "private",
+      "set-cookie": "a=b; Path=/; HttpOnly; SameSite=Lax",
+      "x-content-type-options": "nosniff",
+      "x-mine": "1",
+    });
+  });
+
   test("the last content wins", async () => {
     expect(await answer((response) => response.download(new Uint8Array([1]), "a.bin").text("b"))).toEqual({
       status: 200,

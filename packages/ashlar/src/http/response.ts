@@ -6,8 +6,7 @@ import { attachment } from "./content-disposition.ts";
 import type { HttpContext } from "./context.ts";
 import { type CookieOptions, serializeCookie } from "./cookies.ts";
 import { checkHeader } from "./header-fields.ts";
-import { pathWithin, redirectTarget } from "./redirect-target.ts";
-import { requestAuthority } from "./request-url.ts";
+import { ownPath, redirectTarget } from "./redirect-target.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
 
@@ -192,7 +191,7 @@ export class HttpResponse {
    * @param fallback where to go when the target leads out of the application; the application's own, and not checked
    */
   redirect(target: unknown, fallback = "/"): this {
-    return this.#location(redirectTarget(this.#ownPath(target) ?? target, fallback));
+    return this.#location(redirectTarget(ownPath(this.#context, target) ?? target, fallback));
   }
 
   /**
@@ -218,7 +217,7 @@ export class HttpResponse {
    * @param fallback where to go otherwise; the application's own, and not checked
    */
   back(fallback = "/"): this {
-    return this.#location(redirectTarget(this.#ownPath(this.#context.request.header("referer")), fallback));
+    return this.#location(redirectTarget(ownPath(this.#context, this.#context.request.header("referer")), fallback));
   }
 
   /**
@@ -310,13 +309,5 @@ export class HttpResponse {
   #location(target: string): this {
     const ascii = target.replace(/[^\0-\x7f]+/g, (text) => encodeURIComponent(text.toWellFormed()));
     return this.status(302).header("location", ascii).#content(null);
-  }
-
-  /** The path of an absolute URL of this application, be it under `APP_URL` or the host that was asked; else `null`. */
-  #ownPath(url: unknown): string | null {
-    if (typeof url !== "string") return null;
-    const { request, services } = this.#context;
-    const configured = services.appUrl === null ? null : URL.parse(services.appUrl);
-    return pathWithin(url, [requestAuthority(request.raw), ...(configured === null ? [] : [configured.host])]);
   }
 }

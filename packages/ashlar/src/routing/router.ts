@@ -41,7 +41,7 @@ interface Domain {
  * What matches: the path as the client sent it, segment by segment, in its case; one slash at its end counts for
  * nothing. Between routes that fit, the one that says more wins (text, then a parameter with a compiler, then one
  * without, then `any`), and between those that say as much, the one defined first. An empty segment (`//login`) and a
- * `.` or `..` match nothing. Text of a route is not matched by escapes of characters that need none (`%6cogin`), and
+ * `.` or `..` match nothing; those in the URL of a request the platform has resolved before. Text of a route is not matched by escapes of characters that need none (`%6cogin`), and
  * such a path never leads to another route than the path without them. Parameters are decoded once.
  */
 export class Router implements UrlGenerator {

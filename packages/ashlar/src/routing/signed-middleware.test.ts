@@ -45,6 +45,24 @@ describe("SignedMiddleware", () => {
     expect(asked).toBe(0);
   });
 
+  test.each([
+    ["a form", "application/x-www-form-urlencoded", "user=2"],
+    ["a form with brackets", "application/x-www-form-urlencoded", "user[id]=2"],
+    ["JSON", "application/json", '{"user":2}'],
+    ["JSON with a path for a name", "application/json", '{"user.id":2}'],
+  ])("what is signed cannot be overridden by %s in the body", async (_kind, type, body) => {
+    const url = router.signed("leave", { id: 7 }, { query: { user: 1 } });
+    const handle = async (content: string) => {
+      const init = { method: "POST", headers: { "content-type": type }, body: content };
+      const raw = new Request(`http://localhost:3000${url}`, init);
+      const context = new HttpContext(raw, { urls: router, limits: DEFAULT_BODY_LIMITS, appUrl: null }, null);
+      await context.request.loadBody();
+      return middleware.handle(context, () => context.request.input("user"));
+    };
+    await expect(handle(body)).rejects.toMatchObject({ code: "E_INVALID_SIGNATURE" });
+    expect(await handle(body.replace("user", "reason"))).toBe("1");
+  });
+
   test("the router is looked for at the first request, for it is bound after the middleware is made", () => {
     const late = new SignedMiddleware({
       make: () => {

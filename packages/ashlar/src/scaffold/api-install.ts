@@ -45,8 +45,7 @@ const STEPS: readonly Step[] = [
     done: /\bAuthenticatesTokens\b/,
     lines: [
       'import { AuthenticatesTokens } from "ashlar/api";',
-      "// among the mixins of the class:",
-      "export class User extends compose(Model, Authenticates, AuthenticatesTokens) {",
+      "// add the mixin to the class: compose(Model, Authenticates, AuthenticatesTokens)",
     ],
   },
   {

@@ -1,4 +1,5 @@
-export { type ApiInstallation, installApi, type RemainingStep } from "./api-install.ts";
+export { type ApiInstallation, installApi } from "./api-install.ts";
+export { type AuthPlan, diffOfPlan, type PlannedFile, planAuth, writeAuth } from "./auth-install.ts";
 export { setMissingVariable } from "./env-file.ts";
 export { type NewFile, writeNewFile } from "./files.ts";
 export {
@@ -10,3 +11,4 @@ export {
   makeProvider,
 } from "./make.ts";
 export { createProject, type Project, type ProjectOptions } from "./project.ts";
+export type { RemainingStep } from "./remaining-steps.ts";

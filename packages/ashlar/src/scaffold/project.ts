@@ -3,9 +3,9 @@ import { basename, join, resolve } from "node:path";
 import { generateSecret } from "../security/index.ts";
 import { setMissingVariable } from "./env-file.ts";
 import { type NewFile, requireEmptyFolder, writeNewFile } from "./files.ts";
-import { migrationPath } from "./make.ts";
+import { migrationPaths } from "./make.ts";
 import { spell } from "./names.ts";
-import { readStub } from "./stub.ts";
+import { fileOf, looks, pages, stubValues, wiring } from "./stub-files.ts";
 
 /** What a new application is to have. */
 export interface ProjectOptions {
@@ -13,6 +13,8 @@ export interface ProjectOptions {
   readonly folder: string;
   /** Whether it has the API: token endpoints, `routes/api.ts`, the `api` stack. */
   readonly api: boolean;
+  /** Whether it has the pages of accounts: login, registration, passwords, with the mails that go with them. */
+  readonly pages: boolean;
   /** The connection its configuration names as the default. */
   readonly database: "sqlite" | "postgres";
 }
@@ -27,19 +29,7 @@ export interface Project {
   readonly files: readonly string[];
 }
 
-const ALWAYS = [
-  "app.ts",
-  "app/kernel.ts",
-  "app/models/user.ts",
-  "config/app.ts",
-  "config/database.ts",
-  "config/providers.ts",
-  "routes/web.ts",
-  "views/welcome.edge",
-  "public/style.css",
-  "tests/application.test.ts",
-  "tsconfig.json",
-] as const;
+const ALWAYS = ["app.ts", "config/app.ts", "config/database.ts", "tests/application.test.ts", "tsconfig.json"] as const;
 
 /**
  * Makes a new application: its files, and a `.env` with secrets of its own.
@@ -56,26 +46,41 @@ export async function createProject(options: ProjectOptions): Promise<Project> {
   return { root, name: packageName(root), files: files.map(({ path }) => path) };
 }
 
-async function projectFiles(root: string, { api, database }: ProjectOptions): Promise<NewFile[]> {
+async function projectFiles(root: string, options: ProjectOptions): Promise<NewFile[]> {
+  const { api, database } = options;
   const name = packageName(root);
-  const values = { name, title: spell(name).title, database, api, postgres: database === "postgres" };
-  const stub = async (path: string, from: string): Promise<NewFile> => ({ path, text: await readStub(from, values) });
-  const files = [
+  const traits = { title: spell(name).title, api, pages: options.pages };
+  const values = { ...stubValues(traits), name, database, postgres: database === "postgres" };
+  const stub = (path: string, from: string): Promise<NewFile> => fileOf(path, from, values);
+  return [
     { path: "package.json", text: await packageManifest(name, database) },
     await stub(".gitignore", "application/gitignore"),
     await stub(".env.example", "application/env"),
     await stub(".env", "application/env"),
     await stub("README.md", "application/README.md"),
     ...(await Promise.all(ALWAYS.map((path) => stub(path, `application/${path}`)))),
-    await stub(await migrationPath(root, "create_users"), "application/database/migrations/create_users.ts"),
+    ...(await wiring(traits)),
+    ...(await looks(traits)),
+    ...(await migrations(root, options.pages, stub)),
+    ...(options.pages ? await pages(traits) : []),
+    ...(api ? [await stub("config/api.ts", "api/config.ts"), await stub("routes/api.ts", "api/routes.ts")] : []),
   ];
-  if (!api) return files;
-  return [
-    ...files,
-    await stub("config/auth.ts", "application/config/auth.ts"),
-    await stub("config/api.ts", "api/config.ts"),
-    await stub("routes/api.ts", "api/routes.ts"),
-  ];
+}
+
+/** The column `verified_at` is in the users' table from the start here; only an older table has it added. */
+async function migrations(
+  root: string,
+  hasPages: boolean,
+  stub: (path: string, from: string) => Promise<NewFile>,
+): Promise<NewFile[]> {
+  const names = ["create_users", ...(hasPages ? ["create_sessions", "create_password_resets"] : [])];
+  const paths = await migrationPaths(root, names);
+  return Promise.all(
+    names.map((name, index) => {
+      const folder = name === "create_users" ? "application/database" : "auth";
+      return stub(paths[index]!, `${folder}/migrations/${name}.ts`);
+    }),
+  );
 }
 
 /** A package name out of the folder's: lower case, words joined by hyphens, `application` where nothing is left. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 export type StubValues = Readonly<Record<string, string | boolean>>;
 
 /** The folder of the stubs: the same place seen from `src/scaffold` and from `dist/scaffold`. */
-const STUBS: string = join(import.meta.dirname, "..", "..", "stubs");
+export const STUBS: string = join(import.meta.dirname, "..", "..", "stubs");
 
 const DIRECTIVE = /^\s*\/\/#(if|else|endif)\b\s*(\w*)\s*$/;
 

@@ -11,7 +11,8 @@ const RAW: ReadonlySet<string> = new Set(["script", "style", "iframe", "noembed"
 const ESCAPABLE: ReadonlySet<string> = new Set(["textarea", "title"]);
 
 const TAG = /<(\/?)([a-z][^\s/>]*)/iy;
-const ATTRIBUTE = /[\s/]*([^\s"'<>/=][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?/y;
+const BETWEEN_ATTRIBUTES = /[\s/]*/y;
+const ATTRIBUTE = /([^\s"'<>/=][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?/y;
 
 /** Cuts a page into tags and text, leniently as browsers do. Comments and declarations are left out. */
 export function* tokensOf(html: string): Generator<HtmlToken, void> {
@@ -65,21 +66,27 @@ function endOfNoElement(html: string, start: number): number | null {
 
 function attributesAt(html: string, start: number): { readonly attributes: Map<string, string>; readonly end: number } {
   const attributes = new Map<string, string>();
-  let position = start;
+  let position = endOfGap(html, start);
   while (position < html.length && html[position] !== ">") {
     ATTRIBUTE.lastIndex = position;
     const match = ATTRIBUTE.exec(html);
     if (match === null) {
-      position++;
+      position = endOfGap(html, position + 1);
       continue;
     }
     const [, name = "", double, single, bare] = match;
     const key = name.toLowerCase();
     // Of two attributes of one name the first counts (HTML §13.2.5.33).
     if (!attributes.has(key)) attributes.set(key, decodeEntities(double ?? single ?? bare ?? ""));
-    position = ATTRIBUTE.lastIndex;
+    position = endOfGap(html, ATTRIBUTE.lastIndex);
   }
   return { attributes, end: Math.min(position + 1, html.length) };
+}
+
+function endOfGap(html: string, start: number): number {
+  BETWEEN_ATTRIBUTES.lastIndex = start;
+  BETWEEN_ATTRIBUTES.exec(html);
+  return BETWEEN_ATTRIBUTES.lastIndex;
 }
 
 function endOfRawText(html: string, start: number, name: string): number {

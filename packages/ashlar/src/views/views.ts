@@ -31,6 +31,8 @@ export class Views {
   readonly #cache: boolean;
   readonly #mounts = new Map<string, string>();
   readonly #shared: Record<string, unknown> = {};
+  /** The names that were rendered; as many as there are templates. */
+  readonly #rendered = new Set<string>();
   #loading: Promise<EngineModule> | null = null;
   #engine: Engine | null = null;
 
@@ -68,12 +70,16 @@ export class Views {
    * @throws `E_VIEW` where there is no such template, or where it fails: with its name, file and line
    */
   async render(template: string, data: object = {}, local: object = {}): Promise<string> {
-    const file = this.#fileOf(template);
+    // What was rendered before has a name that holds; what a name means is only asked again to explain a failure.
+    if (!this.#rendered.has(template)) this.#fileOf(template);
     this.#loading ??= this.#load();
     const { trace } = await this.#loading;
     try {
-      return await this.#engine!.render(template, data, { ...this.#shared, ...local });
+      const html = await this.#engine!.render(template, data, { ...this.#shared, ...local });
+      this.#rendered.add(template);
+      return html;
     } catch (error) {
+      const file = this.#fileOf(template);
       if (!existsSync(file)) throw this.#missing(template, file);
       const { place, cause } = trace(error);
       const message = error instanceof Error ? error.message : String(error);

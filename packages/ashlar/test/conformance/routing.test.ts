@@ -99,6 +99,21 @@ describe("Routing", () => {
     expect([response.status, response.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
   });
 
+  test("__method, only in the body of a POST, only PUT, PATCH, DELETE: the route of that method answers", async () => {
+    const application = await applicationWith([
+      Route.match(["PATCH", "GET"], "/home", told),
+      Route.options("/home", told),
+    ]);
+    const status = async (method: string, path: string, body: URLSearchParams | null) =>
+      (await application.fetch(new Request(`http://localhost${path}`, { method, body }))).status;
+    const form = (method: string) => new URLSearchParams({ __method: method });
+    expect(await status("POST", "/home", form("PATCH"))).toBe(200);
+    expect(await status("POST", "/home?__method=PATCH", null)).toBe(405);
+    expect(await status("POST", "/home", form("GET"))).toBe(405);
+    expect(await status("POST", "/home", form("OPTIONS"))).toBe(405);
+    expect(await status("PUT", "/home", form("PATCH"))).toBe(405);
+  });
+
   test("groups: prefix, name prefix, middleware, nested; withoutMiddleware: outer first", async () => {
     const pass = (name: string) => [
       ({ response }: HttpContext, next: Next, ...args: string[]) => {

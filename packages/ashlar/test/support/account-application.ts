@@ -6,26 +6,22 @@ import {
   type AuthenticatesTokensStatics,
 } from "../../src/api/index.ts";
 import {
+  Auth,
   type AuthControllers,
-  AuthPageMiddleware,
-  type AuthRouteGroup,
-  authRoutes,
-  installAccounts,
-  MustVerifyEmail,
-  type MustVerifyEmailInstance,
-  type MustVerifyEmailStatics,
-  startAccounts,
-  VerifiesEmailMiddleware,
-} from "../../src/auth/accounts/index.ts";
-import {
   Authenticates,
   type AuthenticatesInstance,
   type AuthenticatesStatics,
   AuthenticationMiddleware,
+  AuthPageMiddleware,
   AuthProvider,
+  type AuthRouteGroup,
   ConfirmPasswordMiddleware,
   GuardMiddleware,
   LoadUserMiddleware,
+  MustVerifyEmail,
+  type MustVerifyEmailInstance,
+  type MustVerifyEmailStatics,
+  VerifiesEmailMiddleware,
 } from "../../src/auth/index.ts";
 import { compose, Database, DatabaseProvider, Model, primaryKey, type Row } from "../../src/database/index.ts";
 import { type EventMap, EventProvider } from "../../src/events/index.ts";
@@ -33,7 +29,6 @@ import {
   type Application,
   createApplication,
   HttpKernel,
-  Provider,
   type ProviderClass,
   type RouteMiddleware,
 } from "../../src/foundation/index.ts";
@@ -90,7 +85,7 @@ export class PlainUser extends PlainModel {
   declare password: string;
 }
 
-/** A headline user of another table, for a second guard. */
+/** A user of another table, for a second guard. */
 export class AdminUser extends MixedModel {
   static override table = "admins";
   static override timestamps = false;
@@ -164,6 +159,8 @@ export class TestAccounts {
 
   /** The mails since the last call, once all are sent. */
   async mails(): Promise<readonly CapturedMail[]> {
+    // Some are sent by who listens to an event.
+    await this.application.container.make("events").settled();
     const mailer = this.application.container.make("mail");
     await mailer.settled();
     const mails = mailer.captured;
@@ -225,16 +222,6 @@ export function linkIn(mail: CapturedMail | undefined): string {
   return url;
 }
 
-class AccountsProvider extends Provider {
-  override register(): void {
-    installAccounts(this.application);
-  }
-
-  override boot(): void {
-    startAccounts(this.application);
-  }
-}
-
 class Kernel extends HttpKernel {
   override routeMiddleware: RouteMiddleware = {
     web: [SessionMiddleware, LoadUserMiddleware],
@@ -255,7 +242,6 @@ const PROVIDERS: readonly ProviderClass[] = [
   ThrottleProvider,
   MailProvider,
   AuthProvider,
-  AccountsProvider,
 ];
 
 const WIDE = { buckets: [{ by: ["address"], attempts: 100_000, windowSeconds: 60 }] };
@@ -278,7 +264,7 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
   const application = await createApplication({
     kernel: Kernel,
     routes: [
-      ...authRoutes({ ...ACCOUNT_CONTROLLERS, ...controllers }, leftOut as Record<never, false>),
+      ...Auth.routes({ ...ACCOUNT_CONTROLLERS, ...controllers }, leftOut as Record<never, false>),
       ...ROUTES,
       ...(options.routes ?? []),
     ],

@@ -1,4 +1,4 @@
-import type { AuthControllers } from "../../src/auth/accounts/index.ts";
+import type { AuthControllers } from "../../src/auth/index.ts";
 import type { HttpContext, HttpResponse } from "../../src/http/index.ts";
 import type {} from "../../src/session/index.ts";
 

@@ -1,11 +1,24 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 
 /** A new empty folder, removed when the test that asked for it has finished. */
 export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "ashlar-test-"));
-  onTestFinished(async () => await rm(folder, { recursive: true, force: true }));
+  return folderWith({});
+}
+
+/**
+ * A new folder with these files, removed when the test that asked for it has finished.
+ *
+ * @param files their contents by path, relative to the folder
+ */
+export function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "ashlar-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
   return folder;
 }

@@ -80,12 +80,15 @@ const GROUPS: Groups = {
  * @param options `false` for each group of routes to leave out
  * @throws `E_INVALID_CONFIGURATION` where a controller is missing, or a group is none
  */
-export function authRoutes<Out extends AuthRouteGroup = never>(
+export function authRoutes(controllers: AuthControllers): RouteCollection;
+export function authRoutes<Out extends AuthRouteGroup>(
   controllers: Omit<AuthControllers, Out>,
-  options?: Readonly<Record<Out, false>>,
+  options: Readonly<Record<Out, false>>,
+): RouteCollection;
+export function authRoutes(
+  given: Partial<AuthControllers>,
+  left: Readonly<Partial<Record<AuthRouteGroup, false>>> = {},
 ): RouteCollection {
-  const given = controllers as Partial<AuthControllers>;
-  const left = (options ?? {}) as Partial<Record<AuthRouteGroup, false>>;
   const known = Object.keys(GROUPS) as AuthRouteGroup[];
   for (const name of [...Object.keys(given), ...Object.keys(left)]) {
     if (known.includes(name as AuthRouteGroup)) continue;

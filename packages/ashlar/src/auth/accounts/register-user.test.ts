@@ -146,13 +146,14 @@ describe("register()", () => {
       static identifierColumn = "email";
       static findByAuthId = async () => null;
       static findByIdentifier = async () => null;
-      authId = () => 1;
+      authId(): number {
+        return 1;
+      }
       passwordHash(): null {
         return null;
       }
       async storePasswordHash(): Promise<void> {}
     }
-    Object.assign(Stranger.prototype, { authId: () => 1 });
     const accounts = await testAccounts({ routes, guards: { stranger: { driver: "web", model: Stranger } } });
     const answer = await accounts.visitor().post("/stranger", CLEO, { accept: "application/json" });
     expect(answer).toMatchObject({

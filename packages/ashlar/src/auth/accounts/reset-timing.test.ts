@@ -30,8 +30,8 @@ await onEachDatabase("asking for a reset link", (engine) => {
     const ratios: number[] = [];
     // The first one warms up.
     for (let time = 0; time <= MEASUREMENTS; time++) {
-      ratios.push(await ratio(accounts)); console.log(engine.name, ratios.at(-1));
-      if (time > 9 && Math.abs(ratios.at(-1)! - 1) <= 0.1) return;
+      ratios.push(await ratio(accounts));
+      if (time > 0 && Math.abs(ratios.at(-1)! - 1) <= 0.1) return;
     }
     expect.fail(`An address with an account takes ${ratios.join(", ")} times as long as one without.`);
   });

@@ -1,0 +1,244 @@
+import { describe, expect, test } from "vitest";
+import {
+  ADA,
+  APP_URL,
+  linkIn,
+  NEW_PASSWORD,
+  PASSWORD,
+  testAccounts,
+} from "../../../test/support/account-application.ts";
+import type { ProviderClass } from "../../foundation/index.ts";
+import { type CapturedMail, Mailable, type MailContent, MailProvider } from "../../mail/index.ts";
+import type { AccountMailables } from "./account-mailables.ts";
+import { BUILT_IN_MAILS } from "./built-in-mails.ts";
+
+/** A mail that shows what it was made with. */
+function showing(name: string): new (data: object) => Mailable {
+  return class extends Mailable {
+    readonly #data: object;
+
+    constructor(data: object) {
+      super();
+      this.#data = data;
+    }
+
+    override subject(): string {
+      return name;
+    }
+
+    override content(): MailContent {
+      return { text: "ashlar-accounts::message", data: { text: JSON.stringify(this.#data) } };
+    }
+  };
+}
+
+const NAMES = ["verifyEmail", "resetPassword", "passwordChanged", "emailChanged", "newDevice"] as const;
+const OWN = Object.fromEntries(NAMES.map((name) => [name, showing(name)])) as unknown as AccountMailables;
+
+const said = (mail: CapturedMail | undefined): unknown => [mail?.to, mail?.subject, JSON.parse(mail!.text)];
+
+describe("the application's own mails", () => {
+  const user = expect.objectContaining({ id: ADA.id, email: ADA.email });
+  const link = (path: string): unknown => expect.stringMatching(new RegExp(`^${APP_URL}${path}[\\w.-]+$`));
+
+  test("are made with what they are about", async () => {
+    const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN, verificationExpires: 90 } });
+    const visitor = await accounts.loggedIn();
+    await accounts.mails();
+    await visitor.post("/email/resend");
+    await visitor.post("/change_password", { email: ADA.email });
+    await visitor.post("/account/email", { email: "ada@example.org", password: PASSWORD });
+    const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await visitor.post("/account/password", { current_password: PASSWORD, ...passwords });
+    expect((await accounts.mails()).map(said)).toEqual([
+      [
+        ADA.email,
+        "verifyEmail",
+        { user, email: ADA.email, isChange: false, url: link("/email/verify/"), expiresInMinutes: 90 },
+      ],
+      [
+        ADA.email,
+        "resetPassword",
+        { user, email: ADA.email, url: link("/password_reset\\?token="), expiresInMinutes: 1440 },
+      ],
+      [
+        "ada@example.org",
+        "verifyEmail",
+        { user, email: "ada@example.org", isChange: true, url: link("/email/verify/"), expiresInMinutes: 90 },
+      ],
+      [ADA.email, "emailChanged", { user, email: ADA.email, newEmail: "ada@example.org" }],
+      [
+        ADA.email,
+        "passwordChanged",
+        { user, email: ADA.email, changedAt: expect.stringMatching(/^\d{4}-.*Z$/), wasReset: false },
+      ],
+    ]);
+  });
+
+  test("newDevice: a login on a device that was not seen before is told by mail, once for the device", async () => {
+    const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN } });
+    const visitor = accounts.visitor({
+      userAgent: "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0",
+    });
+    await visitor.post("/login", { email: ADA.email, password: PASSWORD });
+    await accounts.toldOf("auth.login");
+    expect((await accounts.mails()).map(said)).toEqual([
+      [
+        ADA.email,
+        "newDevice",
+        {
+          user,
+          email: ADA.email,
+          device: "Firefox on Windows",
+          userAgent: expect.stringContaining("Firefox/140.0"),
+          address: "203.0.113.7",
+          loggedInAt: expect.stringMatching(/^\d{4}-.*Z$/),
+        },
+      ],
+    ]);
+    await visitor.post("/login", { email: ADA.email, password: PASSWORD });
+    await accounts.toldOf("auth.login");
+    expect(await accounts.mails()).toEqual([]);
+  });
+
+  test("newDevice: nobody is told where the application has no such mail, nor where it says null", async () => {
+    for (const mailables of [undefined, {}, { newDevice: null }]) {
+      const accounts = await testAccounts({ ACCOUNTS: { mailables } });
+      await accounts.loggedIn();
+      await accounts.toldOf("auth.login");
+      expect(await accounts.mails()).toEqual([]);
+    }
+  });
+
+  test("newDevice: a new account is not warned of the device it was made on", async () => {
+    const accounts = await testAccounts({ ACCOUNTS: { mailables: { newDevice: OWN.newDevice } } });
+    const person = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
+    await accounts.visitor().post("/register", person);
+    await accounts.toldOf("auth.login");
+    expect((await accounts.mails()).map(({ subject }) => subject)).toEqual(["Verify your e-mail address"]);
+  });
+
+  test("a notice that fails takes nothing back: the password is changed, and the failure is logged", async () => {
+    class Broken extends Mailable {
+      constructor() {
+        super();
+        throw new Error("broken");
+      }
+
+      override subject(): string {
+        return "";
+      }
+
+      override content(): MailContent {
+        return { text: "" };
+      }
+    }
+    const accounts = await testAccounts({
+      ACCOUNTS: { mailables: { passwordChanged: Broken, resetPassword: Broken } },
+    });
+    const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    const { status } = await (await accounts.loggedIn()).post("/account/password", {
+      current_password: PASSWORD,
+      ...passwords,
+    });
+    expect(status).toBe(302);
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
+    // An address with an account fails no differently from one without.
+    for (const email of [ADA.email, "nobody@example.com"]) {
+      expect((await accounts.visitor().post("/change_password", { email })).status).toBe(302);
+    }
+  });
+});
+
+describe("the built-in mails", () => {
+  const user = { id: 1, name: "Ada <b>http://evil.example</b>" };
+  const url = "https://shop.example/x?a=1&b=2";
+
+  /** The text of a mail, as it is sent. */
+  async function sent(mailable: Mailable): Promise<CapturedMail> {
+    const accounts = await testAccounts();
+    await accounts.application.container.make("accounts").mails.prepare();
+    await accounts.application.container.make("mail").send(mailable, ADA.email);
+    return (await accounts.mails())[0]!;
+  }
+
+  test.each([
+    [1, "1 minute"],
+    [59, "59 minutes"],
+    [60, "60 minutes"],
+    [90, "90 minutes"],
+    [120, "2 hours"],
+    [1440, "24 hours"],
+    [2880, "2 days"],
+  ])("a link that is good for %d minutes is said to be good for %s", async (expiresInMinutes, words) => {
+    const VerifyEmail = BUILT_IN_MAILS.verifyEmail!;
+    const mail = await sent(new VerifyEmail({ user, email: ADA.email, isChange: false, url, expiresInMinutes }));
+    expect(mail.text).toBe(
+      `Follow this link to verify your address:\n\n${url}\n\n` +
+        `It can be used for ${words}. If you did not ask for this, you need not do anything.`,
+    );
+  });
+
+  test("S41 say nothing that a user typed but addresses, and hold their links whole", async () => {
+    const { verifyEmail, resetPassword, passwordChanged, emailChanged } = BUILT_IN_MAILS as Required<AccountMailables>;
+    const email = "o'hara&co@example.com";
+    const mails = [
+      new verifyEmail!({ user, email, isChange: true, url, expiresInMinutes: 60 }),
+      new resetPassword!({ user, email, url, expiresInMinutes: null }),
+      new passwordChanged!({ user, email, changedAt: new Date(0), wasReset: true }),
+      new emailChanged!({ user, email, newEmail: email }),
+    ];
+    const texts: string[] = [];
+    for (const mail of mails) {
+      const { text, html, subject } = await sent(mail);
+      expect([html, /[\r\n]/.test(subject), text.includes("evil")]).toEqual([null, false, false]);
+      texts.push(text);
+    }
+    expect(texts).toEqual([
+      expect.stringContaining(`make this the address of your account:\n\n${url}\n\n`),
+      expect.stringContaining(`${url}\n\nIt can be used once. If you did not ask`),
+      expect.stringContaining("was changed on Thu, 01 Jan 1970 00:00:00 GMT. You have been logged out everywhere."),
+      expect.stringContaining(`to change the address of your account to ${email}.`),
+    ]);
+  });
+});
+
+describe("an application without mail", () => {
+  const WITHOUT: readonly ProviderClass[] = [MailProvider];
+  const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+
+  test.each([
+    ["/change_password", { email: ADA.email }],
+    ["/change_password", { email: "nobody@example.com" }],
+    ["/email/resend", {}],
+    ["/account/password", { current_password: PASSWORD, ...passwords }],
+    ["/account/email", { email: "ada@example.org", password: PASSWORD }],
+  ])("POST %s with %j changes nothing, and says that MailProvider is missing", async (path, body) => {
+    const accounts = await testAccounts({ without: WITHOUT });
+    const visitor = await accounts.loggedIn();
+    const before = await accounts.rows("users");
+    expect(await visitor.post(path, body, { accept: "application/json" })).toMatchObject({
+      status: 500,
+      body: {
+        code: "E_INVALID_CONFIGURATION",
+        detail:
+          "config/providers.ts: PROVIDERS: lacks MailProvider, and this operation sends a mail. " +
+          'Add it: import { MailProvider } from "ashlar/mail".',
+      },
+    });
+    expect([await accounts.rows("users"), await accounts.rows("password_resets")]).toEqual([before, []]);
+  });
+
+  test("registers users all the same, where no address has to be verified", async () => {
+    const accounts = await testAccounts({ without: WITHOUT });
+    const person = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
+    await accounts.visitor().post("/register", person);
+    expect(await accounts.rows("users")).toHaveLength(3);
+  });
+});
+
+test("S40 a link in a mail names the host of APP_URL alone", async () => {
+  const accounts = await testAccounts({ environment: { APP_URL: "http://127.0.0.1:3000" } });
+  await accounts.visitor().post("/change_password", { email: ADA.email });
+  expect(linkIn((await accounts.mails())[0])).toMatch(/^http:\/\/127\.0\.0\.1:3000\/password_reset\?token=/);
+});

@@ -1,0 +1,247 @@
+import { describe, expect, test } from "vitest";
+import {
+  ADA,
+  APP_URL,
+  PASSWORD,
+  type TestAccounts,
+  testAccounts,
+  type Visitor,
+} from "../../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
+import { createApplication, HttpKernel, type RouteMiddleware } from "../../foundation/index.ts";
+import { ThrottleProvider } from "../../throttle/index.ts";
+import type { AuthControllers } from "./auth-controllers.ts";
+import { AuthPageMiddleware } from "./auth-page-middleware.ts";
+import { authRoutes } from "./auth-routes.ts";
+
+/** A route as it is listed: `POST /login login.store (auth.page, throttle:login)`. */
+function listed(routes: ReturnType<typeof authRoutes>): string[] {
+  return [...routes].map(({ attributes: { methods, path, name, middleware } }) => {
+    return `${methods.join("|")} ${path} ${name} (${middleware.join(", ")})`;
+  });
+}
+
+const LOGIN = [
+  "GET /login login (auth.page)",
+  "POST /login login.store (auth.page, throttle:login)",
+  "POST /logout logout (auth.page)",
+  "GET /logout null (auth.page)",
+];
+
+describe("authRoutes()", () => {
+  test("makes the routes of the source's table, and those around them, with their names and their middleware", () => {
+    expect(listed(authRoutes(ACCOUNT_CONTROLLERS))).toEqual([
+      ...LOGIN,
+      "GET /home home (auth.page, auth)",
+      "GET /register register (auth.page)",
+      "POST /register register.store (auth.page, throttle:register)",
+      "GET /change_password change_password (auth.page)",
+      "POST /change_password change_password.store (auth.page, throttle:change_password)",
+      "GET /password_reset password_reset (auth.page:token)",
+      "POST /password_reset password_reset.store (auth.page:token, throttle:password_reset)",
+      "GET /email/verify/notice email.verify.notice (auth.page)",
+      "GET /email/verify/@token email.verify (auth.page:token)",
+      "POST /email/resend email.resend (auth.page, auth, throttle:email.resend)",
+      "GET /sessions sessions (auth.page, auth)",
+      "DELETE /sessions/@id sessions.destroy (auth.page, auth)",
+      "DELETE /sessions sessions.destroy_others (auth.page, auth)",
+      "GET /confirm_password confirm_password (auth.page, auth)",
+      "POST /confirm_password confirm_password.store (auth.page, auth, throttle:login)",
+      "GET /account/password account.password (auth.page, auth)",
+      "POST /account/password account.password.store (auth.page, auth, throttle:login)",
+      "GET /account/email account.email (auth.page, auth)",
+      "POST /account/email account.email.store (auth.page, auth, throttle:email.resend)",
+    ]);
+  });
+
+  test("each group can be left out, and needs no controller then", () => {
+    const { login, ...others } = ACCOUNT_CONTROLLERS;
+    const groups = Object.keys(others) as Exclude<keyof AuthControllers, "login">[];
+    const leftOut = Object.fromEntries(groups.map((group) => [group, false])) as Record<(typeof groups)[number], false>;
+    expect(listed(authRoutes({ login }, leftOut))).toEqual(LOGIN);
+    for (const group of groups) {
+      const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { [group]: false } as { register: false }));
+      expect([group, routes.length < 23, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 23]);
+    }
+  });
+
+  test("a controller that is left out by mistake is named, with what to do", () => {
+    const { register: _, ...others } = ACCOUNT_CONTROLLERS;
+    expect(() => authRoutes(others as AuthControllers)).toThrow(
+      'Auth.routes: there is no controller "register". Add register: RegisterController, or leave the routes out: { register: false }.',
+    );
+    // @ts-expect-error: the compiler says so as well.
+    expect(() => authRoutes(others)).toThrow("Auth.routes");
+    expect(listed(authRoutes(others, { register: false }))).toHaveLength(21);
+  });
+
+  test("a group that is misspelt is named, with the near ones", () => {
+    const options = { registration: false } as unknown as { register: false };
+    expect(() => authRoutes(ACCOUNT_CONTROLLERS, options)).toThrow('"registration" is no group of routes.');
+    const controllers = { ...ACCOUNT_CONTROLLERS, logins: ACCOUNT_CONTROLLERS.login };
+    expect(() => authRoutes(controllers)).toThrow('"logins" is no group of routes. Did you mean "login"?');
+  });
+
+  test("a kernel that lacks the throttle, or any other middleware of theirs, ends the boot", async () => {
+    class Kernel extends HttpKernel {
+      override routeMiddleware: RouteMiddleware = { web: [], "auth.page": [AuthPageMiddleware] };
+    }
+    const boot = createApplication({
+      kernel: Kernel,
+      routes: authRoutes(ACCOUNT_CONTROLLERS).routes,
+      providers: [ThrottleProvider],
+      environment: { APP_ENV: "test" },
+    });
+    await expect(boot).rejects.toThrow(
+      /POST \/login: the middleware "throttle" is not known\.[\s\S]*"auth" is not known/,
+    );
+  });
+});
+
+describe("the answers of the routes", () => {
+  const GUEST_PATHS = [
+    "/login",
+    "/register",
+    "/change_password",
+    "/password_reset?token=x",
+    "/email/verify/notice",
+    "/email/verify/token",
+    "/logout",
+  ];
+  const USER_PATHS = ["/home", "/sessions", "/confirm_password", "/account/password", "/account/email"];
+
+  test.each([...GUEST_PATHS, ...USER_PATHS])(
+    "S16 GET %s carries Cache-Control: no-store, for guests and users",
+    async (path) => {
+      const accounts = await testAccounts();
+      for (const visitor of [accounts.visitor(), await accounts.loggedIn()]) {
+        expect((await visitor.get(path)).headers.get("cache-control")).toBe("no-store");
+      }
+    },
+  );
+
+  test.each([
+    ["/login", { email: ADA.email, password: PASSWORD }],
+    ["/login", { email: ADA.email, password: "another password" }],
+    ["/register", {}],
+    ["/change_password", { email: ADA.email }],
+    ["/change_password", {}],
+    ["/password_reset", {}],
+    ["/email/resend", {}],
+    ["/logout", {}],
+    ["/confirm_password", {}],
+    ["/account/password", {}],
+    ["/account/email", {}],
+  ])("S16 POST %s with %j carries it, for guests and users, pages and JSON", async (path, sent) => {
+    const accounts = await testAccounts();
+    for (const accept of ["text/html", "application/json"]) {
+      for (const visitor of [accounts.visitor(), await accounts.loggedIn()]) {
+        expect((await visitor.post(path, sent, { accept })).headers.get("cache-control")).toBe("no-store");
+      }
+    }
+  });
+
+  test("S16 pages with a token in the URL carry Referrer-Policy: no-referrer, and only those", async () => {
+    const accounts = await testAccounts();
+    const visitor = accounts.visitor();
+    const policies: [string, string | null][] = [];
+    for (const path of GUEST_PATHS) policies.push([path, (await visitor.get(path)).headers.get("referrer-policy")]);
+    expect(policies.filter(([, policy]) => policy !== null)).toEqual([
+      ["/password_reset?token=x", "no-referrer"],
+      ["/email/verify/token", "no-referrer"],
+    ]);
+  });
+
+  test.each([
+    ["/login", { email: ADA.email, password: "another password" }],
+    ["/register", {}],
+    ["/change_password", { email: "nobody@example.com" }],
+    ["/password_reset", { token: "x" }],
+  ])("S33 POST %s is throttled", async (path, sent) => {
+    const limit = { buckets: [{ by: ["address"], attempts: 2, windowSeconds: 60 }] };
+    const names = ["login", "register", "password_reset", "change_password", "email.resend"];
+    const accounts = await testAccounts({ throttle: Object.fromEntries(names.map((name) => [name, limit])) });
+    const visitor = accounts.visitor();
+    const statuses: number[] = [];
+    for (let time = 0; time < 3; time++) statuses.push((await visitor.post(path, sent)).status);
+    expect([statuses.slice(0, 2).includes(429), statuses[2]]).toEqual([false, 429]);
+  });
+
+  test.each(["/email/resend", "/confirm_password", "/account/password", "/account/email"])(
+    "S33 POST %s is throttled for users; guests, who are sent to /login, use nothing up",
+    async (path) => {
+      const limit = { buckets: [{ by: ["address"], attempts: 3, windowSeconds: 60 }] };
+      const names = ["login", "register", "password_reset", "change_password", "email.resend"];
+      const accounts = await testAccounts({ throttle: Object.fromEntries(names.map((name) => [name, limit])) });
+      const guest = accounts.visitor();
+      for (let time = 0; time < 5; time++) expect((await guest.post(path)).headers.get("location")).toBe("/login");
+      const visitor = await accounts.loggedIn();
+      const statuses: number[] = [];
+      for (let time = 0; time < 4; time++) statuses.push((await visitor.post(path)).status);
+      expect(statuses.at(-1)).toBe(429);
+    },
+  );
+
+  test("S28 GET and HEAD change nothing", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    const tables = ["users", "sessions", "password_resets"];
+    const state = async (): Promise<unknown> => Promise.all(tables.map((table) => accounts.rows(table)));
+    const before = await state();
+    const query = `?email=${ADA.email}&password=${PASSWORD}&current_password=${PASSWORD}&token=x&__method=POST`;
+    for (const path of [...GUEST_PATHS, ...USER_PATHS, "/email/resend"]) {
+      await visitor.get(path.includes("?") ? path : path + query);
+      await accounts.head(path);
+    }
+    expect(await state()).toEqual(before);
+    expect([await accounts.mails(), accounts.told.length]).toEqual([[], 1]);
+  });
+
+  test("S30 other spellings of a path reach no route without its limits", async () => {
+    const accounts = await testAccounts();
+    const visitor = accounts.visitor();
+    const sent = { email: ADA.email, password: PASSWORD };
+    for (const path of ["//login", "/LOGIN", "/%6cogin"]) {
+      expect([path, (await visitor.post(path, sent)).status]).toEqual([
+        path,
+        path === "/%6cogin" ? expect.any(Number) : 404,
+      ]);
+    }
+    const { headers } = await visitor.post("/login/", { ...sent, password: "another password" });
+    expect(headers.has("ratelimit")).toBe(true);
+  });
+
+  test("the sessions page lists the devices and ends them", async () => {
+    const accounts = await testAccounts();
+    const [here, there] = [await accounts.loggedIn(), await accounts.loggedIn()];
+    const list = (await here.get("/sessions")).body as { readonly id: string; readonly isCurrent: boolean }[];
+    expect(list.map(({ isCurrent }) => isCurrent).toSorted()).toEqual([false, true]);
+    const other = list.find(({ isCurrent }) => !isCurrent)!;
+    const ended = await sendForm(accounts, here, `/sessions/${other.id}`);
+    expect([ended.status, ended.headers.get("location")]).toEqual([302, "/sessions"]);
+    expect(await there.get("/me")).toMatchObject({ body: { user: null } });
+    await accounts.loggedIn();
+    await sendForm(accounts, here, "/sessions");
+    expect((await here.get("/sessions")).body).toHaveLength(1);
+  });
+});
+
+/** A form can send no DELETE; it says so in its body. */
+async function sendForm(accounts: TestAccounts, visitor: Visitor, path: string): Promise<Response> {
+  const cookie = [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
+  const body = new URLSearchParams({ __method: "DELETE" });
+  return accounts.application.fetch(new Request(new URL(path, APP_URL), { method: "POST", headers: { cookie }, body }));
+}
+
+describe("AuthPageMiddleware", () => {
+  test.each([["tokens"], ["token", "more"], [""]])("auth.page:%s ends the boot", (...args) => {
+    expect(() => new AuthPageMiddleware().checkArguments(...args)).toThrow("This middleware takes nothing, or token");
+  });
+
+  test("auth.page and auth.page:token are known", () => {
+    expect([new AuthPageMiddleware().checkArguments(), new AuthPageMiddleware().checkArguments("token")]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+});

@@ -1,0 +1,51 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { ADA, PASSWORD, testAccounts } from "../../../test/support/account-application.ts";
+
+/** What a form never sends, and somebody else might. */
+const anything = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.string({ unit: "binary", maxLength: 300 }),
+  fc.constantFrom(ADA.email, PASSWORD, "", "\0", "\ud800", "__proto__", "1 or 1=1", "'--", "a".repeat(5000)),
+);
+
+const FIELDS = [
+  ["/register", ["name", "email", "password", "password_confirmation", "__proto__", "id", "verified_at"]],
+  ["/change_password", ["email"]],
+  ["/password_reset", ["token", "password", "password_confirmation"]],
+  ["/account/password", ["current_password", "password", "password_confirmation"]],
+  ["/account/email", ["email", "password"]],
+  ["/confirm_password", ["password"]],
+] as const;
+
+test.each(FIELDS)(
+  "S36 POST %s takes anything for its fields, and answers with a page or a 4xx",
+  async (path, fields) => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    const sent = fc.record(Object.fromEntries(fields.map((field) => [field, anything])), { requiredKeys: [] });
+    await fc.assert(
+      fc.asyncProperty(sent, async (body) => {
+        const { status } = await visitor.post(path, body, { accept: "application/json" });
+        expect([302, 400, 403, 422]).toContain(status);
+      }),
+      { numRuns: 60 },
+    );
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
+  },
+);
+
+test("S38 S39 a link with anything in the place of its token leads nowhere", async () => {
+  const accounts = await testAccounts();
+  const visitor = accounts.visitor();
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: "grapheme", minLength: 1, maxLength: 100 }), async (text) => {
+      fc.pre(text.isWellFormed());
+      const token = encodeURIComponent(text);
+      const { status, headers } = await visitor.get(`/email/verify/${token}`);
+      expect([302, 400, 404, 200]).toContain(status);
+      expect(headers.get("location") ?? "/email/verify/notice?error=1").toBe("/email/verify/notice?error=1");
+    }),
+  );
+  expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
+});

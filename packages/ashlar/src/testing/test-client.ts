@@ -1,0 +1,290 @@
+import type { Application } from "../foundation/index.ts";
+import type { RegisteredUser } from "../support/index.ts";
+import type { CookieJar } from "./cookie-jar.ts";
+import { failure } from "./failure.ts";
+import { entriesBody, type FormFields, formBody } from "./form-body.ts";
+import { type FieldValues, submissionOf } from "./form-filling.ts";
+import { chooseForm } from "./form-selector.ts";
+import type { SessionSnapshot } from "./session-snapshot.ts";
+import { TestResponse } from "./test-response.ts";
+import { sameUser, userName, Visitor } from "./visitor.ts";
+
+/** Who a client is to the application. */
+export interface TestClientOptions {
+  /** Where its requests go; `APP_URL` where left out, or `http://localhost`. Over https, cookies are `Secure`. */
+  readonly origin?: string;
+  /** The address that its requests come from; `127.0.0.1` where left out. */
+  readonly address?: string;
+  /** Headers of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a single request carries besides what the client sends anyway. */
+export interface SendOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A request in all its parts. */
+export interface SentRequest extends SendOptions {
+  readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams | FormData | null;
+}
+
+const PAGE_FIRST = "text/html,application/xhtml+xml,*/*;q=0.8";
+const JSON_TYPE = "application/json";
+const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+const MAX_REDIRECTS = 20;
+
+/**
+ * A visitor of an application, for tests: sends requests to `application.fetch`, without a socket, and keeps cookies as a
+ * browser does.
+ *
+ * ```ts
+ * const client = createTestClient(application);
+ * const page = await client.get("/login");
+ * const answer = await client.submit(page, { email: "ada@example.com", password });
+ * answer.assertRedirect("/home");
+ * (await client.follow(answer)).assertSee("Welcome, Ada");
+ * ```
+ *
+ * Each client is a visitor of its own; a test of two users makes two.
+ */
+export class TestClient {
+  readonly #visitor: Visitor;
+  readonly #headers: Readonly<Record<string, string>>;
+  #sendsCsrfToken = false;
+
+  /** @internal Use `createTestClient`. */
+  constructor(application: Application, options: TestClientOptions) {
+    const { url, server } = application.settings;
+    const origin = options.origin ?? url ?? `http://localhost:${server.port || 3000}`;
+    this.#visitor = new Visitor(application, new URL(origin).origin, options.address ?? "127.0.0.1");
+    this.#headers = options.headers ?? {};
+  }
+
+  /** The visitor's cookies. */
+  get cookies(): CookieJar {
+    return this.#visitor.cookies;
+  }
+
+  /** Asks for a page. */
+  get(path: string, options: SendOptions = {}): Promise<TestResponse> {
+    return this.send("GET", path, options);
+  }
+
+  /**
+   * Sends a form that no page made, as another program would.
+   *
+   * @param data `{ email: "ada@example.com", tags: ["a", "b"] }`; with a `File` or `Blob` in it, it is sent as multipart
+   */
+  post(path: string, data: FormFields = {}, options: SendOptions = {}): Promise<TestResponse> {
+    return this.send("POST", path, { ...options, body: formBody(data) });
+  }
+
+  /** Sends a form by PUT; see {@link TestClient.post}. */
+  put(path: string, data: FormFields = {}, options: SendOptions = {}): Promise<TestResponse> {
+    return this.send("PUT", path, { ...options, body: formBody(data) });
+  }
+
+  /** Sends a form by PATCH; see {@link TestClient.post}. */
+  patch(path: string, data: FormFields = {}, options: SendOptions = {}): Promise<TestResponse> {
+    return this.send("PATCH", path, { ...options, body: formBody(data) });
+  }
+
+  /** Sends a form by DELETE; see {@link TestClient.post}. */
+  delete(path: string, data: FormFields = {}, options: SendOptions = {}): Promise<TestResponse> {
+    return this.send("DELETE", path, { ...options, body: formBody(data) });
+  }
+
+  /** Asks for JSON. */
+  getJson(path: string, options: SendOptions = {}): Promise<TestResponse> {
+    return this.send("GET", path, asJson(options));
+  }
+
+  /** Sends JSON, and asks for JSON. */
+  postJson(path: string, data: unknown = {}, options: SendOptions = {}): Promise<TestResponse> {
+    return this.send("POST", path, asJson(options, data));
+  }
+
+  /** Sends JSON by PUT, and asks for JSON. */
+  putJson(path: string, data: unknown = {}, options: SendOptions = {}): Promise<TestResponse> {
+    return this.send("PUT", path, asJson(options, data));
+  }
+
+  /** Sends JSON by PATCH, and asks for JSON. */
+  patchJson(path: string, data: unknown = {}, options: SendOptions = {}): Promise<TestResponse> {
+    return this.send("PATCH", path, asJson(options, data));
+  }
+
+  /** Sends JSON by DELETE, and asks for JSON. */
+  deleteJson(path: string, data: unknown = {}, options: SendOptions = {}): Promise<TestResponse> {
+    return this.send("DELETE", path, asJson(options, data));
+  }
+
+  /**
+   * Sends any request. Redirects are answers like any other; {@link TestClient.follow} goes where they lead.
+   *
+   * @param path a path with its query, or an absolute URL, such as the link of a mail
+   */
+  async send(method: string, path: string, request: SentRequest = {}): Promise<TestResponse> {
+    const url = new URL(path, this.#visitor.origin);
+    const headers = new Headers({ accept: PAGE_FIRST, ...this.#headers, ...request.headers });
+    if (this.#sendsCsrfToken && !SAFE.has(method.toUpperCase()) && !headers.has("x-csrf-token")) {
+      headers.set("x-csrf-token", await this.#visitor.csrfToken());
+    }
+    const sent = this.#visitor.request(url, { method, body: request.body ?? null }, headers);
+    const response = await this.#visitor.application.fetch(sent);
+    this.#visitor.take(response.headers.getSetCookie(), url);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const readSession = this.#visitor.sessionReader();
+    return new TestResponse({ method, url, response, bytes, cookies: this.cookies, readSession });
+  }
+
+  /**
+   * Fills a form of a page in and submits it as a browser does: its action, its method, its hidden fields (the CSRF token
+   * and `__method` are two of them), and its first button, unless the values name another.
+   *
+   * ```ts
+   * await client.submit(page, { email: "ada@example.com", remember: true });
+   * await client.submit(page, "#delete");
+   * ```
+   *
+   * @param selector which form is meant: `#id`, `.class`, `[action="/orders"]`; not needed where the page has one form, or
+   * one with all these fields
+   * @param values what is put into the fields, by their names as in the HTML; a checkbox is `true` or `false`
+   * @throws `AssertionError` where the page has no such form, or the form no such field or choice
+   */
+  async submit(page: TestResponse, values?: FieldValues): Promise<TestResponse>;
+  async submit(page: TestResponse, selector: string, values?: FieldValues): Promise<TestResponse>;
+  async submit(
+    page: TestResponse,
+    ...[first, second]: [first?: string | FieldValues, second?: FieldValues]
+  ): Promise<TestResponse> {
+    const [selector, values = {}] = typeof first === "string" ? [first, second] : [null, first];
+    const form = chooseForm(page.forms, selector, Object.keys(values), this.submit);
+    const { method, action, entries, isMultipart } = submissionOf(form, values, this.submit);
+    const url = new URL(action, page.url);
+    if (url.origin !== new URL(page.url).origin) throw failure(`${form} is sent to another site.`, this.submit);
+    const headers: Record<string, string> = { referer: page.url, "sec-fetch-site": "same-origin" };
+    if (method === "GET") {
+      url.search = String(entriesBody(entries, false));
+      return await this.send(method, url.href, { headers });
+    }
+    return await this.send(method, url.href, {
+      headers: { ...headers, origin: url.origin },
+      body: entriesBody(entries, isMultipart),
+    });
+  }
+
+  /**
+   * Goes where a redirect leads, and on from there, to the first answer that is none.
+   *
+   * @throws `AssertionError` where it leads to another site, or in a circle
+   */
+  async follow(response: TestResponse): Promise<TestResponse> {
+    let current = response;
+    for (let count = 0; current.redirectsTo !== null; count++) {
+      if (count === MAX_REDIRECTS) throw failure(`It leads from redirect to redirect.\n${current}`, this.follow);
+      const target = new URL(current.redirectsTo, current.url);
+      if (target.origin !== new URL(current.url).origin) {
+        throw failure(`It leads to another site, ${target.origin}.\n${current}`, this.follow);
+      }
+      // RFC 9110 §15.4: 307 and 308 keep the method, and the body that went with it is not there any more.
+      const keepsMethod = (current.status === 307 || current.status === 308) && !SAFE.has(current.method);
+      if (keepsMethod) throw failure(`It asks for the same body at ${target.pathname}.\n${current}`, this.follow);
+      current = await this.send("GET", target.href);
+    }
+    return current;
+  }
+
+  /**
+   * Makes a user the visitor. A guard that keeps logins, such as `web`, logs the user in, and the cookies are real; by the
+   * guard `jwt` it is a real token, the user's one active token. By any other guard the user is put into each request from
+   * then on. No event tells of it, and no mail is sent.
+   *
+   * @param guard the guard's name; the default guard where left out
+   * @throws `E_UNKNOWN_GUARD`; `E_INVALID_MODEL` where the user is of another class than the guard's users
+   */
+  async actingAs(user: RegisteredUser, guard?: string): Promise<this> {
+    await this.#visitor.logIn(user, guard ?? null);
+    return this;
+  }
+
+  /** Sends an API token with every request, in the header `Authorization` (RFC 6750 §2.1). */
+  withToken(token: string): this {
+    this.#visitor.token = token;
+    return this;
+  }
+
+  /** Makes the visitor a new one: without cookies, token and user. */
+  asGuest(): this {
+    this.#visitor.forget();
+    return this;
+  }
+
+  /**
+   * Sends a CSRF token of the visitor's session, in the header `X-CSRF-TOKEN`, with every request that could change
+   * something, as a script on a page of the application would. Forms that {@link TestClient.submit} sends have their own.
+   */
+  withCsrfToken(): this {
+    this.#sendsCsrfToken = true;
+    return this;
+  }
+
+  /**
+   * The user that the visitor is by a guard, or `null`. The application is asked, as by a request: it is a use of the
+   * visitor's login.
+   *
+   * @param guard the guard's name; the default guard where left out
+   * @throws `E_UNKNOWN_GUARD`
+   */
+  user(guard?: string): Promise<RegisteredUser | null> {
+    return this.#visitor.user(guard);
+  }
+
+  /**
+   * What the visitor's session holds.
+   *
+   * @throws `E_SESSION` in an application without sessions
+   */
+  session(): Promise<SessionSnapshot> {
+    return this.#visitor.sessionReader()();
+  }
+
+  /** Asserts that the visitor is this user by a guard, the default one where none is named; see {@link TestClient.user}. */
+  async assertAuthenticatedAs(user: RegisteredUser, guard?: string): Promise<this> {
+    const actual = await this.user(guard);
+    if (sameUser(actual, user)) return this;
+    const message = `Expected the visitor to be ${userName(user)}${by(guard)}, and it is ${userName(actual)}.`;
+    throw failure(message, this.assertAuthenticatedAs);
+  }
+
+  /** Asserts that the visitor is nobody by a guard, the default one where none is named; see {@link TestClient.user}. */
+  async assertGuest(guard?: string): Promise<this> {
+    const actual = await this.user(guard);
+    if (actual === null) return this;
+    throw failure(`Expected a guest${by(guard)}, and the visitor is ${userName(actual)}.`, this.assertGuest);
+  }
+}
+
+/**
+ * Makes a client of an application: a visitor with no cookies yet.
+ *
+ * ```ts
+ * const client = createTestClient(application);
+ * await client.actingAs(await users.create());
+ * (await client.get("/account")).assertStatus(200);
+ * ```
+ */
+export function createTestClient(application: Application, options: TestClientOptions = {}): TestClient {
+  return new TestClient(application, options);
+}
+
+function asJson({ headers }: SendOptions, ...data: readonly [data?: unknown]): SentRequest {
+  if (data.length === 0) return { headers: { accept: JSON_TYPE, ...headers } };
+  const body = JSON.stringify(data[0]);
+  return { headers: { accept: JSON_TYPE, "content-type": JSON_TYPE, ...headers }, body };
+}
+
+function by(guard: string | undefined): string {
+  return guard === undefined ? "" : ` by the guard "${guard}"`;
+}

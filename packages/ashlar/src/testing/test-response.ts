@@ -1,0 +1,292 @@
+import { STATUS_CODES } from "node:http";
+import { isDeepStrictEqual } from "node:util";
+import { type FieldErrors, isPlainObject } from "../support/index.ts";
+import type { CookieJar, StoredCookie } from "./cookie-jar.ts";
+import { difference, failure, listed, shown } from "./failure.ts";
+import { chooseForm } from "./form-selector.ts";
+import { formsOf, type HtmlForm } from "./html-forms.ts";
+import { collapsed, pageText } from "./html-text.ts";
+import { asJson, missingPart, NOWHERE, valueAt } from "./json-matching.ts";
+import { assertHas, type SessionSnapshot } from "./session-snapshot.ts";
+import { assertErrors, type ExpectedErrors } from "./validation-errors.ts";
+
+/** @internal What a response is made of. */
+export interface TestResponseParts {
+  readonly method: string;
+  readonly url: URL;
+  readonly response: Response;
+  readonly bytes: Uint8Array;
+  /** The visitor's cookies, as they stand now. */
+  readonly cookies: CookieJar;
+  /** Reads the session as the visitor's cookies of that moment tell it. */
+  readonly readSession: () => Promise<SessionSnapshot>;
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const EXCERPT_LENGTH = 1000;
+
+/**
+ * What came back for a request, and assertions on it. Each throws an `AssertionError` that says what came back instead,
+ * and gives the response otherwise, so that they can be put in a row. Those on the session ask for it, and are awaited.
+ *
+ * ```ts
+ * const page = await client.get("/orders/7");
+ * page.assertStatus(200).assertSee("Order 7").assertDontSee("Order 8");
+ * ```
+ */
+export class TestResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The absolute URL that was asked. */
+  readonly url: string;
+  readonly bytes: Uint8Array;
+  readonly #parts: TestResponseParts;
+  #text: string | null = null;
+
+  /** @internal Made by the client. */
+  constructor(parts: TestResponseParts) {
+    this.#parts = parts;
+    this.status = parts.response.status;
+    this.headers = parts.response.headers;
+    this.url = parts.url.href;
+    this.bytes = parts.bytes;
+  }
+
+  /** The body as text. */
+  get text(): string {
+    this.#text ??= new TextDecoder().decode(this.bytes);
+    return this.#text;
+  }
+
+  /** What a visitor reads on the page: its text without markup, each run of white space as one space. */
+  get pageText(): string {
+    return this.#isPage ? pageText(this.text) : collapsed(this.text);
+  }
+
+  /**
+   * The body, parsed as JSON.
+   *
+   * @throws `AssertionError` where it is none
+   */
+  get json(): unknown {
+    try {
+      return JSON.parse(this.text) as unknown;
+    } catch {
+      throw failure(`The body is no JSON.\n${this}`, () => this.json);
+    }
+  }
+
+  /** Where the answer leads: path and query, or the absolute URL where that is on another site; `null` for nowhere. */
+  get redirectsTo(): string | null {
+    const location = REDIRECTS.has(this.status) ? this.headers.get("location") : null;
+    return location === null ? null : this.#within(location);
+  }
+
+  /** The forms of the page, in its order. */
+  get forms(): readonly HtmlForm[] {
+    return formsOf(this.text);
+  }
+
+  /**
+   * A form of the page: `page.form("#profile").value("email")`.
+   *
+   * @param selector `#id`, `.class`, `[action="/orders"]`; not needed where the page has one form
+   * @throws `AssertionError` where there is none, or more than one
+   */
+  form(selector: string | null = null): HtmlForm {
+    return chooseForm(this.forms, selector, [], this.form);
+  }
+
+  /** A cookie that the visitor has after this answer, and maybe later ones; `null` where there is none. */
+  cookie(name: string): StoredCookie | null {
+    return this.#parts.cookies.find(name);
+  }
+
+  /** Asserts the status. */
+  assertStatus(status: number): this {
+    if (this.status === status) return this;
+    const hint = this.status === 419 ? "\nSend forms with client.submit(), or call client.withCsrfToken()." : "";
+    const message = `Expected the status ${named(status)}, and got ${named(this.status)}.\n${this}${hint}`;
+    throw failure(message, this.assertStatus, { actual: this.status, expected: status });
+  }
+
+  /**
+   * Asserts that the answer is a redirect.
+   *
+   * @param to where it leads, with its query: a path, an absolute URL, or an expression; anywhere where left out
+   */
+  assertRedirect(to?: string | RegExp): this {
+    const target = this.redirectsTo;
+    if (target === null) throw failure(`Expected a redirect.\n${this}`, this.assertRedirect);
+    if (to === undefined) return this;
+    const expected = typeof to === "string" ? this.#within(to) : to;
+    if (typeof expected === "string" ? target === expected : expected.test(target)) return this;
+    const message = `Expected a redirect to ${String(expected)}, and it leads to ${target}.\n${this}`;
+    throw failure(message, this.assertRedirect, { actual: target, expected });
+  }
+
+  /**
+   * Asserts that the answer has a header.
+   *
+   * @param value what it is, in full, or an expression; anything where left out
+   */
+  assertHeader(name: string, value?: string | RegExp): this {
+    const actual = this.headers.get(name);
+    if (actual === null) {
+      throw failure(
+        `The answer has no header "${name}", but ${listed(this.headers.keys())}.\n${this}`,
+        this.assertHeader,
+      );
+    }
+    if (value === undefined || fits(actual, value)) return this;
+    const message = `The header "${name}" is ${shown(actual)} instead of ${String(value)}.\n${this}`;
+    throw failure(message, this.assertHeader, { actual, expected: value });
+  }
+
+  /** Asserts that the answer lacks a header. */
+  assertHeaderMissing(name: string): this {
+    const actual = this.headers.get(name);
+    if (actual === null) return this;
+    throw failure(`The answer has the header "${name}": ${shown(actual)}.\n${this}`, this.assertHeaderMissing);
+  }
+
+  /** Asserts that the body is this JSON, no more and no less. Models and dates are compared as their JSON. */
+  assertJson(expected: unknown): this {
+    const [actual, wanted] = [this.json, asJson(expected)];
+    if (isDeepStrictEqual(actual, wanted)) return this;
+    const message = `The JSON is not the expected one.\n${difference(actual, wanted)}\n${this}`;
+    throw failure(message, this.assertJson, { actual, expected: wanted });
+  }
+
+  /** Asserts that the body is JSON with this in it: objects may have more members, lists may not. */
+  assertJsonContains(expected: unknown): this {
+    const actual = this.json;
+    const problem = missingPart(actual, asJson(expected));
+    if (problem === null) return this;
+    throw failure(`The JSON lacks what is expected. ${problem}\n${this}`, this.assertJsonContains, {
+      actual,
+      expected,
+    });
+  }
+
+  /**
+   * Asserts what stands at a path of the JSON.
+   *
+   * @param path `data.0.name`, or `data.*.name` for the list of all names
+   * @param expected anything where left out
+   */
+  assertJsonPath(path: string, ...expected: readonly [expected?: unknown]): this {
+    const actual = valueAt(this.json, path);
+    if (actual === NOWHERE) {
+      throw failure(`There is nothing at "${path}" of the JSON.\n${this}`, this.assertJsonPath);
+    }
+    if (expected.length === 0) return this;
+    const wanted = asJson(expected[0]);
+    if (isDeepStrictEqual(actual, wanted)) return this;
+    const message = `At "${path}" of the JSON stands ${shown(actual)} instead of ${shown(wanted)}.\n${this}`;
+    throw failure(message, this.assertJsonPath, { actual, expected: wanted });
+  }
+
+  /** Asserts that a visitor reads these texts on the page; of a text each run of white space counts as one space. */
+  assertSee(...texts: readonly (string | RegExp)[]): this {
+    const seen = this.pageText;
+    const missing = texts.find((text) => !holds(seen, text));
+    if (missing === undefined) return this;
+    throw failure(`The page does not show ${quoted(missing)}.\n${this}`, this.assertSee);
+  }
+
+  /** Asserts that a visitor reads none of these texts on the page. */
+  assertDontSee(...texts: readonly (string | RegExp)[]): this {
+    const seen = this.pageText;
+    const found = texts.find((text) => holds(seen, text));
+    if (found === undefined) return this;
+    throw failure(`The page shows ${quoted(found)}.\n${this}`, this.assertDontSee);
+  }
+
+  /**
+   * Asserts that the visitor's session has something after this answer, put or flashed.
+   *
+   * @param expected the value; anything where left out
+   */
+  async assertSessionHas(key: string, ...expected: readonly [expected?: unknown]): Promise<this> {
+    assertHas(await this.#parts.readSession(), key, expected, this.assertSessionHas);
+    return this;
+  }
+
+  /** Asserts that the visitor's session has nothing under a key after this answer. */
+  async assertSessionMissing(key: string): Promise<this> {
+    const { values } = await this.#parts.readSession();
+    if (!(key in values)) return this;
+    throw failure(`The session has ${shown(values[key])} under "${key}".`, this.assertSessionMissing);
+  }
+
+  /**
+   * Asserts that input was refused: by a problem document, or by a redirect back to the form with messages in the session.
+   * Of a form it is asked of the redirect itself; a page that shows the messages has used them up.
+   *
+   * ```ts
+   * await page.assertValidationErrors({ email: "taken", password: /at least 8/ });
+   * ```
+   */
+  async assertValidationErrors(expected: ExpectedErrors): Promise<this> {
+    assertErrors(await this.#validationErrors(), expected, String(this), this.assertValidationErrors);
+    return this;
+  }
+
+  /** Asserts that no input was refused. */
+  async assertNoValidationErrors(): Promise<this> {
+    const errors = await this.#validationErrors();
+    if (Object.keys(errors).length === 0) return this;
+    throw failure(`Input was refused: ${shown(errors)}.\n${this}`, this.assertNoValidationErrors);
+  }
+
+  /** What was asked and what came back, as messages tell it. */
+  toString(): string {
+    const { method } = this.#parts;
+    const { pathname, search } = new URL(this.url);
+    const location = this.headers.get("location");
+    const shownBody = this.#isPage ? this.pageText : this.text;
+    const excerpt = shownBody.length > EXCERPT_LENGTH ? `${shownBody.slice(0, EXCERPT_LENGTH)}…` : shownBody;
+    const lines = [
+      `${method} ${pathname}${search} answered ${named(this.status)}`,
+      ...(location === null ? [] : [`location: ${location}`]),
+      ...(excerpt === "" ? [] : [excerpt]),
+    ];
+    return lines.join("\n  ");
+  }
+
+  async #validationErrors(): Promise<Readonly<FieldErrors>> {
+    if (this.headers.get("content-type")?.includes("json") === true) {
+      const { json } = this;
+      const errors = isPlainObject(json) ? json.errors : undefined;
+      return isPlainObject(errors) ? (errors as FieldErrors) : {};
+    }
+    return (await this.#parts.readSession()).errors;
+  }
+
+  get #isPage(): boolean {
+    return this.headers.get("content-type")?.includes("html") ?? false;
+  }
+
+  #within(location: string): string {
+    const { origin } = new URL(this.url);
+    const target = new URL(location, this.url);
+    return target.origin === origin ? `${target.pathname}${target.search}${target.hash}` : target.href;
+  }
+}
+
+function named(status: number): string {
+  return `${status} ${STATUS_CODES[status] ?? (status === 419 ? "Page Expired" : "")}`.trimEnd();
+}
+
+function fits(value: string, expected: string | RegExp): boolean {
+  return typeof expected === "string" ? value === expected : expected.test(value);
+}
+
+function holds(seen: string, text: string | RegExp): boolean {
+  return typeof text === "string" ? seen.includes(collapsed(text)) : text.test(seen);
+}
+
+function quoted(text: string | RegExp): string {
+  return typeof text === "string" ? `"${collapsed(text)}"` : String(text);
+}

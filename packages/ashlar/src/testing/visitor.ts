@@ -1,0 +1,161 @@
+import { JwtGuard } from "../api/index.ts";
+import { Auth, type Authenticatable, type Guard } from "../auth/index.ts";
+import type { Application } from "../foundation/index.ts";
+import type { HttpContext } from "../http/index.ts";
+import { digest } from "../security/index.ts";
+import { csrfToken } from "../session/index.ts";
+import { AshlarError, type RegisteredUser } from "../support/index.ts";
+import { markRequest, prepareApplication } from "./application-hooks.ts";
+import { CookieJar } from "./cookie-jar.ts";
+import { inOwnRequest } from "./own-request.ts";
+import { readSession, type SessionSnapshot } from "./session-snapshot.ts";
+
+/** Who makes the requests of a client: cookies, an API token, and users that are put into each request. */
+export class Visitor {
+  readonly application: Application;
+  readonly origin: string;
+  readonly address: string;
+  readonly cookies: CookieJar;
+  token: string | null = null;
+  /** Users of guards whose proof no cookie and no token can be, by the guard's name. */
+  readonly #users = new Map<string, RegisteredUser>();
+
+  constructor(application: Application, origin: string, address: string) {
+    prepareApplication(application);
+    this.application = application;
+    this.origin = origin;
+    this.address = address;
+    this.cookies = new CookieJar(origin);
+  }
+
+  /** Makes everything that is known of the visitor be forgotten. */
+  forget(): void {
+    this.cookies.clear();
+    this.#users.clear();
+    this.token = null;
+  }
+
+  /** A request by the visitor. */
+  request(url: URL, init: RequestInit, headers: Headers): Request {
+    const cookie = this.cookies.header(url);
+    if (cookie !== null && !headers.has("cookie")) headers.set("cookie", cookie);
+    if (this.token !== null && !headers.has("authorization")) headers.set("authorization", `Bearer ${this.token}`);
+    return this.#marked(new Request(url, { ...init, headers, redirect: "manual" }));
+  }
+
+  /** Takes the cookies of an answer. */
+  take(setCookies: readonly string[], url: URL): void {
+    for (const setCookie of setCookies) this.cookies.store(setCookie, url);
+  }
+
+  /**
+   * Makes a user the visitor, by a guard. Nobody is told of the login.
+   *
+   * A guard that logs users in does so, and the cookies are its own; the guard `jwt` gets a real token. A user of a guard
+   * that can do neither is put into each request.
+   */
+  async logIn(user: RegisteredUser, guardName: string | null): Promise<void> {
+    const { name, isToken } = await this.#inOwnRequest(async (context) => {
+      const auth = this.#silentAuth(context);
+      const name = guardName ?? auth.guardName;
+      const guard = auth.guard(name);
+      // Refuses a user of another class, before anything is stored.
+      guard.once(user);
+      const isToken = guard instanceof JwtGuard;
+      if (isToken) this.token = await this.#issueToken(user);
+      else await this.#logInBy(guard, user);
+      return { name, isToken };
+    });
+    this.#users.delete(name);
+    if (isToken || sameUser(await this.user(name), user)) return;
+    this.#users.set(name, user);
+  }
+
+  /** The user that the visitor is by a guard; that of the default guard where none is named. */
+  async user(guardName: string | null = null): Promise<RegisteredUser | null> {
+    // As a request finds it, and without a trace of it.
+    const request = this.#marked(this.#ownRequest());
+    const { value } = await inOwnRequest(this.application, request, async (context) => {
+      const auth = this.#silentAuth(context);
+      this.#putUsers(context);
+      return await auth.guard(guardName ?? auth.guardName).user();
+    });
+    return value;
+  }
+
+  /** A CSRF token such as the application's pages give out to the visitor. */
+  csrfToken(): Promise<string> {
+    return this.#inOwnRequest(async (context) => csrfToken(context));
+  }
+
+  /** The visitor's session, as the cookies tell it that there are now. */
+  sessionReader(): () => Promise<SessionSnapshot> {
+    const request = this.#ownRequest();
+    return () => readSession(this.application, request);
+  }
+
+  async #inOwnRequest<T>(task: (context: HttpContext) => Promise<T>): Promise<T> {
+    const { value, setCookies } = await inOwnRequest(this.application, this.#ownRequest(), task);
+    this.take(setCookies, new URL(this.origin));
+    return value;
+  }
+
+  #ownRequest(): Request {
+    // JSON: a failure is to be thrown, and not to become a redirect to a form.
+    return this.request(new URL(this.origin), {}, new Headers({ accept: "application/json" }));
+  }
+
+  #marked(request: Request): Request {
+    Object.defineProperty(request, "ip", { value: this.address });
+    if (this.#users.size > 0) markRequest(request, (context) => this.#putUsers(context));
+    return request;
+  }
+
+  #putUsers({ auth }: HttpContext): void {
+    const { guardName } = auth;
+    for (const [name, user] of this.#users) auth.guard(name).once(user);
+    auth.guard(guardName);
+  }
+
+  /** Gives a context an `auth` whose events nobody hears. */
+  #silentAuth(context: HttpContext): Auth {
+    const { container } = this.application;
+    if (!container.has("auth")) {
+      throw new AshlarError("E_UNKNOWN_GUARD", "The application has no guards: AuthProvider is not listed in PROVIDERS.");
+    }
+    const auth = new Auth(context, container.make("auth"), null);
+    Object.defineProperty(context, "auth", { value: auth });
+    return auth;
+  }
+
+  async #logInBy(guard: Guard, user: RegisteredUser): Promise<void> {
+    try {
+      // As after a registration: nobody is to be told of a new device.
+      await guard.loginAs(user, { firstLogin: true });
+    } catch (error) {
+      if (!(error instanceof AshlarError) || error.code !== "E_UNSUPPORTED_GUARD_OPERATION") throw error;
+    }
+  }
+
+  async #issueToken(user: RegisteredUser): Promise<string> {
+    const bearer = user as Authenticatable & { storeTokenDigest(digest: string): Promise<void> };
+    const token = this.application.container.make("api").issue(bearer.authId());
+    await bearer.storeTokenDigest(digest(token));
+    return token;
+  }
+}
+
+/** Tells whether two objects are the same user: the same key of the same class. */
+export function sameUser(one: RegisteredUser | null, other: RegisteredUser | null): boolean {
+  if (one === null || other === null) return one === other;
+  return one.constructor === other.constructor && String(idOf(one)) === String(idOf(other));
+}
+
+/** What a message calls a user. */
+export function userName(user: RegisteredUser | null): string {
+  return user === null ? "a guest" : `${user.constructor.name} ${String(idOf(user))}`;
+}
+
+function idOf(user: RegisteredUser): unknown {
+  return (user as Authenticatable).authId();
+}
