@@ -27,6 +27,8 @@ if (existsSync(join(demo, "app.ts"))) {
   );
 }
 
+// Links in mails begin with the address that the application answers at.
+process.env.APP_URL ??= `http://localhost:${process.env.PORT ?? 3000}`;
 const { default: application } = (await import(pathToFileURL(join(demo, "app.ts")).href)) as { default: Application };
 const { User } = await import(pathToFileURL(join(demo, "app/models/user.ts")).href);
 if ((await User.findBy("email", account.email)) === null) {
@@ -34,13 +36,20 @@ if ((await User.findBy("email", account.email)) === null) {
   user.fill(account);
   await user.setPassword(password);
   await user.save();
+  await user.markEmailAsVerified();
 }
 
 const { url } = await application.listen();
 console.log(`
 ${application.settings.name} answers at ${url}
 
-A demo account: ${account.email}, password "${password}". Paste, in another terminal:
+A demo account: ${account.email}, password "${password}".
+
+  Log in         ${url}login
+  Register       ${url}register
+  Mail it sends  ${url}dev/mailbox
+
+The same account by the API. Paste, in another terminal:
 
   curl -s -d "username=${account.email}" --data-urlencode "password=${password}" ${url}api/auth
 

@@ -29,7 +29,8 @@ export function installAuth(application: Application): void {
 
 /**
  * Brings guards into the application: `context.auth`, `request.user()`, the middleware that know a request's user, and
- * the driver `web`, which keeps logins in the table `sessions`, and `context.accounts`. In `PROVIDERS` it stands after `DatabaseProvider`.
+ * the driver `web`, which keeps logins in the table `sessions`, and `context.accounts`. In `PROVIDERS` it stands after
+ * `DatabaseProvider`.
  */
 export class AuthProvider extends Provider {
   readonly #sessions: WebSessions = new WebSessions(this.application);
@@ -46,6 +47,12 @@ export class AuthProvider extends Provider {
 
   override ready(): void {
     this.application.container.make("auth").prepare();
+  }
+
+  override async prune(): Promise<Readonly<Record<string, number>>> {
+    const { container } = this.application;
+    if (!container.has("database")) return {};
+    return { ...(await this.#sessions.prune()), ...(await container.make("accounts").prune()) };
   }
 
   override async shutdown(): Promise<void> {

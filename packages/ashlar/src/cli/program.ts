@@ -7,6 +7,7 @@ import { authCommand } from "./commands/auth.ts";
 import { keyGenerateCommand } from "./commands/key-generate.ts";
 import { makeCommands } from "./commands/make.ts";
 import { migrateCommands } from "./commands/migrate.ts";
+import { pruneCommand } from "./commands/prune.ts";
 import { routesCommand } from "./commands/routes.ts";
 import { serveCommand } from "./commands/serve.ts";
 import type { Terminal } from "./terminal.ts";
@@ -37,6 +38,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     serveCommand(terminal),
     ...migrateCommands(terminal),
     routesCommand(terminal),
+    pruneCommand(terminal),
     keyGenerateCommand(terminal),
     authCommand(terminal),
     apiInstallCommand(terminal),

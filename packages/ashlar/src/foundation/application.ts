@@ -159,6 +159,17 @@ export class Application {
   }
 
   /**
+   * Has every provider delete what has expired.
+   *
+   * @returns how many rows there were, by what they are
+   */
+  async prune(): Promise<Record<string, number>> {
+    const pruned: Record<string, number> = {};
+    for (const provider of this.#providers) Object.assign(pruned, await provider.prune());
+    return pruned;
+  }
+
+  /**
    * Ends the application: takes no new connection, waits for the requests under way (for `shutdownTimeoutSeconds` at
    * most), then shuts down the providers, the last first. It never rejects; what goes wrong is logged.
    */

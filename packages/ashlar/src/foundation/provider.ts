@@ -23,6 +23,15 @@ export abstract class Provider {
   /** Checks what can only be judged when all providers have booted: nothing is added any more. */
   ready(): MaybePromise<void> {}
 
+  /**
+   * Deletes what has expired and nobody can use any more. Called by `ashlar prune`.
+   *
+   * @returns how many rows there were, by what they are: `{ sessions: 3 }`
+   */
+  prune(): MaybePromise<Readonly<Record<string, number>>> {
+    return {};
+  }
+
   /** Lets go of what the feature holds (connections, timers). Called once, when the application shuts down. */
   shutdown(): MaybePromise<void> {}
 }

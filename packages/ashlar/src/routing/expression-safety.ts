@@ -1,3 +1,4 @@
+import { degreeOf } from "./expression-degree.ts";
 import { type Expression, parseExpression } from "./expression-parser.ts";
 
 /**
@@ -6,18 +7,27 @@ import { type Expression, parseExpression } from "./expression-parser.ts";
  * Refused is what this cannot judge (assertions, references back) and every repeated group that can match one text in
  * two ways, such as `(a+)+` and `(a|a)*`: on a text that fails in the end, the engine tries all combinations, and their
  * number doubles with each character. A repeated group passes where each next character leaves one way to go on, as in
- * `[a-z]+(?:-[a-z]+)*`.
+ * `[a-z]+(?:-[a-z]+)*`. Refused are also three and more repetitions in a row that share a character, such as
+ * `.*.*.*`.
  */
 export function problemOfExpression(expression: RegExp): string | null {
   if (/[gy]/.test(expression.flags)) return "the flags g and y make it remember its last match; leave them out";
   if (expression.flags.includes("v")) return "the flag v is not supported; use u";
   const parsed = parseExpression(expression);
   if (typeof parsed === "string") return parsed;
-  return hasAmbiguousLoop(parsed)
-    ? "a repeated group in it can match one text in two ways, which takes forever on some texts; " +
-        "separate the repetitions by a character that is not in them"
-    : null;
+  if (hasAmbiguousLoop(parsed)) {
+    return `a repeated group in it can match one text in two ways, which takes forever on some texts; ${REMEDY}`;
+  }
+  if (degreeOf(parsed) > MAX_DEGREE) {
+    return `more than ${MAX_DEGREE} repetitions in a row share a character, which takes seconds on some texts; ${REMEDY}`;
+  }
+  return null;
 }
+
+const REMEDY = "separate the repetitions by a character that is not in them";
+
+/** The square of the longest value that is looked at is some ten thousand steps; the cube is millions. */
+const MAX_DEGREE = 2;
 
 /** One place in an expression that consumes a character. */
 interface Position {

@@ -20,8 +20,8 @@ export interface RouterOptions {
    * The application's own compilers by name: what a decoded segment of at most 256 characters has to match from end to
    * end.
    *
-   * Security: expressions that take forever on some text are refused where that can be told from their form; several
-   * repetitions in a row that share characters (`.*.*.*`) cannot, and slow down with each one.
+   * Security: expressions that take forever, or seconds, on some text are refused where that can be told from their
+   * form.
    */
   readonly compilers?: Readonly<Record<string, RegExp>>;
   /** Signs the parameters of the compiler `signed`, and URLs. Without it there are neither. */

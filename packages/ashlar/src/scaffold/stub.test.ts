@@ -37,7 +37,15 @@ test("what an author's template language writes in braces is left alone", () => 
 
 test("every stub of the package can be filled, and leaves no directive behind", async () => {
   const folder = join(import.meta.dirname, "..", "..", "stubs");
-  const values = { name: "shop", title: "Shop", database: "sqlite", class: "A", table: "as", resource: "as" };
+  const values = {
+    name: "shop",
+    title: "Shop",
+    mixins: "Model",
+    database: "sqlite",
+    class: "A",
+    table: "as",
+    resource: "as",
+  };
   const paths = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith(".stub"));
   expect(paths.length).toBeGreaterThan(20);
   for (const path of paths) {

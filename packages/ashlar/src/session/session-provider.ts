@@ -56,6 +56,12 @@ export class SessionProvider extends Provider {
     for (const [name, value] of Object.entries(NEUTRAL_HELPERS)) container.make("views").share(name, value);
   }
 
+  override async prune(): Promise<Readonly<Record<string, number>>> {
+    // A sealed cookie expires by itself; only a store beside the browser has something to delete.
+    if (this.#manager === null || !this.#manager.store.isRemote) return {};
+    return { "session data": await this.#manager.prune() };
+  }
+
   override async shutdown(): Promise<void> {
     await this.#manager?.settled();
   }

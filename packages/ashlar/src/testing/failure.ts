@@ -1,12 +1,18 @@
 import { AssertionError } from "node:assert";
 
-/** The failure of an assertion, with the stack of the test that made it: what vitest and `node:test` both know. */
+/** An assertion, as the function that a test calls: the stack of its failure begins where it was called. */
+export type Assertion = (...args: never[]) => unknown;
+
+/** The failure of an assertion: what vitest and `node:test` both know. */
 export function failure(
   message: string,
-  stackStartFn: (...args: never[]) => unknown,
+  assertion: Assertion,
   values: { readonly actual?: unknown; readonly expected?: unknown } = {},
 ): AssertionError {
-  return new AssertionError({ message, stackStartFn, operator: stackStartFn.name, ...values });
+  const error = new AssertionError({ message, stackStartFn: assertion, operator: assertion.name, ...values });
+  // Node keeps how it would show a difference here, and vitest prints that in the place of one.
+  Reflect.deleteProperty(error, "diff");
+  return error;
 }
 
 /** What tells two values apart, in lines. */

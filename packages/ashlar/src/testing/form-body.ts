@@ -11,7 +11,10 @@ export type FormFields = URLSearchParams | FormData | object;
 export function formBody(data: FormFields): URLSearchParams | FormData {
   if (data instanceof URLSearchParams || data instanceof FormData) return data;
   const entries = [...entriesOf(data)];
-  return entriesBody(entries, entries.some(([, value]) => typeof value !== "string"));
+  return entriesBody(
+    entries,
+    entries.some(([, value]) => typeof value !== "string"),
+  );
 }
 
 /** The body of a form with these fields. Without multipart, of a file only its name travels. */

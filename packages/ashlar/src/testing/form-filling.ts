@@ -1,5 +1,5 @@
 import { nearest } from "../support/index.ts";
-import { failure, listed, shown } from "./failure.ts";
+import { type Assertion, failure, listed, shown } from "./failure.ts";
 import { chosenOptions, type FormControl, type HtmlForm } from "./html-forms.ts";
 
 /** What is put into a field: text, whether a checkbox is on, files, or several of these for fields that take several. */
@@ -27,15 +27,10 @@ export interface FormSubmission {
  *
  * @throws `AssertionError` where the values do not fit the form
  */
-export function submissionOf(
-  form: HtmlForm,
-  values: FieldValues,
-  caller: (...args: never[]) => unknown,
-): FormSubmission {
+export function submissionOf(form: HtmlForm, values: FieldValues, caller: Assertion): FormSubmission {
   const filling = new Filling(form, values, caller);
   const { button, entries } = filling;
-  const attribute = (name: string): string =>
-    button?.attributes.get(`form${name}`) ?? form.attributes.get(name) ?? "";
+  const attribute = (name: string): string => button?.attributes.get(`form${name}`) ?? form.attributes.get(name) ?? "";
   const method = attribute("method").toUpperCase();
   if (method === "DIALOG") throw failure(`${form} closes a dialog and sends nothing.`, caller);
   return {
@@ -50,12 +45,10 @@ class Filling {
   readonly button: FormControl | null;
   readonly entries: readonly FormEntry[];
   readonly #form: HtmlForm;
-  readonly #values: FieldValues;
-  readonly #caller: (...args: never[]) => unknown;
+  readonly #caller: Assertion;
 
-  constructor(form: HtmlForm, values: FieldValues, caller: (...args: never[]) => unknown) {
+  constructor(form: HtmlForm, values: FieldValues, caller: Assertion) {
     this.#form = form;
-    this.#values = values;
     this.#caller = caller;
     const given = Object.entries(values).filter(([, value]) => value !== undefined);
     const filled = new Map<FormControl, FormEntry[]>();
@@ -130,7 +123,9 @@ class Filling {
     const files = value === null ? [] : Array.isArray(value) ? value : [value];
     const [input] = inputs;
     if (!files.every((file) => file instanceof Blob) || (files.length > 1 && !input!.isMultiple)) {
-      throw this.#failure(`takes ${input!.isMultiple ? "files" : "one file"} in the field "${name}": a File or a Blob.`);
+      throw this.#failure(
+        `takes ${input!.isMultiple ? "files" : "one file"} in the field "${name}": a File or a Blob.`,
+      );
     }
     return files.length === 0 ? [] : [[input!, files.map((file): FormEntry => [name, file])]];
   }

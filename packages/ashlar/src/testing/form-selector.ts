@@ -1,4 +1,4 @@
-import { failure, listed } from "./failure.ts";
+import { type Assertion, failure, listed } from "./failure.ts";
 import type { HtmlForm } from "./html-forms.ts";
 
 const PART = /#([\w-]+)|\.([\w-]+)|\[([\w-]+)(?:(\^?\$?\*?)=(?:"([^"]*)"|'([^']*)'|([^\]"']*)))?\]/y;
@@ -10,19 +10,22 @@ type Test = (attributes: ReadonlyMap<string, string>) => boolean;
  *
  * @param selector `#login`, `.search`, `[action="/orders"]`, `[action^="/orders"]`, and these in a row; `null` for none
  * @param fields the fields that are to be filled in
+ * @param page what a message calls the page
  * @throws `AssertionError` where there is none, or more than one
  */
 export function chooseForm(
   forms: readonly HtmlForm[],
   selector: string | null,
   fields: readonly string[],
-  caller: (...args: never[]) => unknown,
+  page: string,
+  caller: Assertion,
 ): HtmlForm {
   const named = selector === null ? forms : forms.filter(matcher(selector, caller));
   if (named.length === 1) return named[0]!;
-  const all = `The page has ${forms.length === 0 ? "no form" : `these forms:${forms.map(account).join("")}`}`;
+  const all = `The page has ${forms.length === 0 ? "no form." : `these forms:${forms.map(account).join("")}`}`;
   if (named.length === 0) {
-    throw failure(selector === null ? `${all}.` : `No form is selected by ${selector}. ${all}`, caller);
+    const problem = selector === null ? "" : `No form is selected by ${selector}. `;
+    throw failure(`${problem}${all}\n${page}`, caller);
   }
   const fitting = named.filter((form) => fields.length > 0 && fields.every((field) => form.fields.includes(field)));
   if (fitting.length === 1) return fitting[0]!;
@@ -35,14 +38,17 @@ function account(form: HtmlForm): string {
   return `\n  ${form} with ${listed(form.fields)}`;
 }
 
-function matcher(selector: string, caller: (...args: never[]) => unknown): (form: HtmlForm) => boolean {
+function matcher(selector: string, caller: Assertion): (form: HtmlForm) => boolean {
   const tests: Test[] = [];
   const text = selector.trim().replace(/^form(?=[#.[]|$)/i, "");
   for (let position = 0; position < text.length; position = PART.lastIndex) {
     PART.lastIndex = position;
     const match = PART.exec(text);
     if (match === null) {
-      throw failure(`${selector} selects no form: write "#id", ".class" or '[name="value"]', or these in a row.`, caller);
+      throw failure(
+        `${selector} selects no form: write "#id", ".class" or '[name="value"]', or these in a row.`,
+        caller,
+      );
     }
     tests.push(testOf(match));
   }

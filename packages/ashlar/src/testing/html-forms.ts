@@ -48,7 +48,7 @@ export class HtmlForm {
    */
   value(name: string): string | null {
     for (const control of this.controls) {
-      const value = control.name === name ? valueOf(control) : null;
+      const value = control.name === name ? controlValue(control) : null;
       if (value !== null) return value;
     }
     return null;
@@ -64,7 +64,7 @@ export class HtmlForm {
   }
 }
 
-function valueOf(control: FormControl): string | null {
+function controlValue(control: FormControl): string | null {
   if (control.kind === "select") return chosenOptions(control)[0]?.value ?? null;
   if (control.kind === "checkbox" || control.kind === "radio") return control.isChecked ? control.value : null;
   return control.kind === "submit" || control.kind === "file" ? null : control.value;
@@ -148,7 +148,8 @@ class FormReader {
         this.#fieldsets.push(tag.attributes.has("disabled"));
         return;
       case "input":
-        return this.#input(tag);
+        this.#input(tag);
+        return;
       case "button":
         if ((tag.attributes.get("type") ?? "submit").toLowerCase() === "submit") this.#add(tag, "submit");
         return;

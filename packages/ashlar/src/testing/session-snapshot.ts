@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Application } from "../foundation/index.ts";
 import { AshlarError, type Dictionary, type FieldErrors } from "../support/index.ts";
-import { failure, listed, shown } from "./failure.ts";
+import { type Assertion, failure, listed, shown } from "./failure.ts";
 import { asJson } from "./json-matching.ts";
 import { inOwnRequest } from "./own-request.ts";
 
@@ -33,7 +33,7 @@ export function assertHas(
   { values }: SessionSnapshot,
   key: string,
   expected: readonly unknown[],
-  caller: (...args: never[]) => unknown,
+  caller: Assertion,
 ): void {
   if (!(key in values)) {
     throw failure(`The session has no "${key}"; its keys are ${listed(Object.keys(values))}.`, caller);

@@ -160,7 +160,7 @@ export class TestClient {
     ...[first, second]: [first?: string | FieldValues, second?: FieldValues]
   ): Promise<TestResponse> {
     const [selector, values = {}] = typeof first === "string" ? [first, second] : [null, first];
-    const form = chooseForm(page.forms, selector, Object.keys(values), this.submit);
+    const form = chooseForm(page.forms, selector, Object.keys(values), String(page), this.submit);
     const { method, action, entries, isMultipart } = submissionOf(form, values, this.submit);
     const url = new URL(action, page.url);
     if (url.origin !== new URL(page.url).origin) throw failure(`${form} is sent to another site.`, this.submit);

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import { type FieldErrors, isPlainObject } from "../support/index.ts";
 import type { CookieJar, StoredCookie } from "./cookie-jar.ts";
-import { difference, failure, listed, shown } from "./failure.ts";
+import { type Assertion, difference, failure, listed, shown } from "./failure.ts";
 import { chooseForm } from "./form-selector.ts";
 import { formsOf, type HtmlForm } from "./html-forms.ts";
 import { collapsed, pageText } from "./html-text.ts";
@@ -35,6 +35,8 @@ const EXCERPT_LENGTH = 1000;
  * ```
  */
 export class TestResponse {
+  /** The method of the request. */
+  readonly method: string;
   readonly status: number;
   readonly headers: Headers;
   /** The absolute URL that was asked. */
@@ -46,6 +48,7 @@ export class TestResponse {
   /** @internal Made by the client. */
   constructor(parts: TestResponseParts) {
     this.#parts = parts;
+    this.method = parts.method;
     this.status = parts.response.status;
     this.headers = parts.response.headers;
     this.url = parts.url.href;
@@ -69,11 +72,7 @@ export class TestResponse {
    * @throws `AssertionError` where it is none
    */
   get json(): unknown {
-    try {
-      return JSON.parse(this.text) as unknown;
-    } catch {
-      throw failure(`The body is no JSON.\n${this}`, () => this.json);
-    }
+    return this.#parse(this.#parse);
   }
 
   /** Where the answer leads: path and query, or the absolute URL where that is on another site; `null` for nowhere. */
@@ -94,7 +93,7 @@ export class TestResponse {
    * @throws `AssertionError` where there is none, or more than one
    */
   form(selector: string | null = null): HtmlForm {
-    return chooseForm(this.forms, selector, [], this.form);
+    return chooseForm(this.forms, selector, [], String(this), this.form);
   }
 
   /** A cookie that the visitor has after this answer, and maybe later ones; `null` where there is none. */
@@ -152,7 +151,7 @@ export class TestResponse {
 
   /** Asserts that the body is this JSON, no more and no less. Models and dates are compared as their JSON. */
   assertJson(expected: unknown): this {
-    const [actual, wanted] = [this.json, asJson(expected)];
+    const [actual, wanted] = [this.#parse(this.assertJson), asJson(expected)];
     if (isDeepStrictEqual(actual, wanted)) return this;
     const message = `The JSON is not the expected one.\n${difference(actual, wanted)}\n${this}`;
     throw failure(message, this.assertJson, { actual, expected: wanted });
@@ -160,7 +159,7 @@ export class TestResponse {
 
   /** Asserts that the body is JSON with this in it: objects may have more members, lists may not. */
   assertJsonContains(expected: unknown): this {
-    const actual = this.json;
+    const actual = this.#parse(this.assertJsonContains);
     const problem = missingPart(actual, asJson(expected));
     if (problem === null) return this;
     throw failure(`The JSON lacks what is expected. ${problem}\n${this}`, this.assertJsonContains, {
@@ -176,7 +175,7 @@ export class TestResponse {
    * @param expected anything where left out
    */
   assertJsonPath(path: string, ...expected: readonly [expected?: unknown]): this {
-    const actual = valueAt(this.json, path);
+    const actual = valueAt(this.#parse(this.assertJsonPath), path);
     if (actual === NOWHERE) {
       throw failure(`There is nothing at "${path}" of the JSON.\n${this}`, this.assertJsonPath);
     }
@@ -242,17 +241,24 @@ export class TestResponse {
 
   /** What was asked and what came back, as messages tell it. */
   toString(): string {
-    const { method } = this.#parts;
     const { pathname, search } = new URL(this.url);
     const location = this.headers.get("location");
     const shownBody = this.#isPage ? this.pageText : this.text;
     const excerpt = shownBody.length > EXCERPT_LENGTH ? `${shownBody.slice(0, EXCERPT_LENGTH)}…` : shownBody;
     const lines = [
-      `${method} ${pathname}${search} answered ${named(this.status)}`,
+      `${this.method} ${pathname}${search} answered ${named(this.status)}`,
       ...(location === null ? [] : [`location: ${location}`]),
       ...(excerpt === "" ? [] : [excerpt]),
     ];
     return lines.join("\n  ");
+  }
+
+  #parse(assertion: Assertion): unknown {
+    try {
+      return JSON.parse(this.text) as unknown;
+    } catch {
+      throw failure(`The body is no JSON.\n${this}`, assertion);
+    }
   }
 
   async #validationErrors(): Promise<Readonly<FieldErrors>> {

@@ -1,5 +1,5 @@
 import type { FieldErrors } from "../support/index.ts";
-import { failure, listed, shown } from "./failure.ts";
+import { type Assertion, failure, listed, shown } from "./failure.ts";
 
 /** The fields that were refused: a name, several, or names and what their messages say or hold. */
 export type ExpectedErrors = string | readonly string[] | Readonly<Record<string, string | RegExp>>;
@@ -13,7 +13,7 @@ export function assertErrors(
   actual: Readonly<FieldErrors>,
   expected: ExpectedErrors,
   where: string,
-  caller: (...args: never[]) => unknown,
+  caller: Assertion,
 ): void {
   const fields = typeof expected === "string" ? [expected] : expected;
   const wanted: [string, string | RegExp | null][] = isList(fields)

@@ -73,9 +73,7 @@ export class Visitor {
 
   /** The user that the visitor is by a guard; that of the default guard where none is named. */
   async user(guardName: string | null = null): Promise<RegisteredUser | null> {
-    // As a request finds it, and without a trace of it.
-    const request = this.#marked(this.#ownRequest());
-    const { value } = await inOwnRequest(this.application, request, async (context) => {
+    const { value } = await inOwnRequest(this.application, this.#ownRequest(), async (context) => {
       const auth = this.#silentAuth(context);
       this.#putUsers(context);
       return await auth.guard(guardName ?? auth.guardName).user();
@@ -121,7 +119,10 @@ export class Visitor {
   #silentAuth(context: HttpContext): Auth {
     const { container } = this.application;
     if (!container.has("auth")) {
-      throw new AshlarError("E_UNKNOWN_GUARD", "The application has no guards: AuthProvider is not listed in PROVIDERS.");
+      throw new AshlarError(
+        "E_UNKNOWN_GUARD",
+        "The application has no guards: AuthProvider is not listed in PROVIDERS.",
+      );
     }
     const auth = new Auth(context, container.make("auth"), null);
     Object.defineProperty(context, "auth", { value: auth });

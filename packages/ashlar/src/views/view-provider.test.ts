@@ -105,6 +105,29 @@ describe("context.view", () => {
     expect(pages.map(([, , body]) => body)).toEqual(names.map((name) => `${name}/${name}`));
   });
 
+  test("S24 the request's user is known to its templates and components as of when they are rendered", async () => {
+    write("page", "{{ user?.name ?? 'nobody' }}@!component('components/name')");
+    write("components/name", "/{{ user?.name ?? 'nobody' }}");
+    const application = await create([
+      Route.get("/@name", async (context) => {
+        const before = await context.view.render("page");
+        context.currentUser = { name: context.request.param("name") } as never;
+        return `${before} ${await context.view.render("page")}`;
+      }),
+    ]);
+    const pages = await Promise.all(["Ada", "Bob"].map((name) => get(application, `/${name}`)));
+    expect(pages.map(([, , body]) => body)).toEqual(["nobody/nobody Ada/Ada", "nobody/nobody Bob/Bob"]);
+  });
+
+  test("templates make the URLs of files of public/", async () => {
+    mkdirSync(join(root, "public"));
+    writeFileSync(join(root, "public/style.css"), "a");
+    write("page", "{{ asset('style.css') }} {{ asset('missing.css') }}");
+    const application = await create([Route.view("/", "page")]);
+    expect((await get(application, "/"))[2]).toBe("/style.css?v=ca978112ca /missing.css");
+    expect((await application.fetch(new Request("http://localhost/style.css?v=ca978112ca"))).status).toBe(200);
+  });
+
   test("there is one view for each request, and it shares in a chain", async () => {
     write("page", "{{ a }}{{ b }}");
     const application = await create([

@@ -26,7 +26,9 @@ describe("help", () => {
       "migrate:status",
       "migrate:fresh",
       "routes",
+      "prune",
       "key:generate",
+      "auth",
       "api:install",
       "make:controller",
       "make:model",
@@ -143,7 +145,7 @@ describe("api:install", () => {
       'this.container.bind("routes.api.location", "routes/api");',
       "api: [JWTAuthenticationMiddleware],",
       "app/models/user.ts",
-      "export class User extends compose(Model, Authenticates, AuthenticatesTokens) {",
+      "// add the mixin to the class: compose(Model, Authenticates, AuthenticatesTokens)",
       "routes/web.ts",
       "...Api.routes(),",
     ]) {

@@ -1,22 +1,32 @@
-import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { createProject, type ProjectOptions } from "../../src/scaffold/index.ts";
 
 const PACKAGE = join(import.meta.dirname, "..", "..");
+const TYPESCRIPT = join(PACKAGE, "../../node_modules/typescript/bin/tsc");
+
+/** The command of the package, as `npx ashlar` runs it. */
+export const COMMAND: string = join(PACKAGE, "bin/ashlar.js");
 
 /**
  * Makes an application where it can find the framework's source, and removes it when the test has finished.
  *
- * @param options what it is to have; the API and SQLite where left out
+ * @param options what it is to have; the pages, the API and SQLite where left out
  * @returns its folder
  */
 export async function generatedApplication(options: Partial<ProjectOptions> = {}): Promise<string> {
   // Inside the package, so that a process of its own resolves `ashlar` as an installed application would.
   const parent = await mkdtemp(join(PACKAGE, ".generated-"));
   onTestFinished(async () => await rm(parent, { recursive: true, force: true }));
-  const { root } = await createProject({ folder: join(parent, "shop"), api: true, database: "sqlite", ...options });
+  const { root } = await createProject({
+    folder: join(parent, "shop"),
+    pages: true,
+    api: true,
+    database: "sqlite",
+    ...options,
+  });
   return root;
 }
 
@@ -33,4 +43,60 @@ export async function execute(
   child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const code = await new Promise<number | null>((resolve, reject) => child.on("error", reject).on("close", resolve));
   return { code, output };
+}
+
+/** Serves an application in a process of its own, on a free port, and stops it when the test has finished. */
+export async function serve(
+  root: string,
+  environment: Record<string, string> = {},
+): Promise<{ url: string; line: string; child: ChildProcess }> {
+  const child = spawn(process.execPath, [COMMAND, "serve", "--port", "0"], {
+    cwd: root,
+    env: { ...process.env, APP_ENV: "development", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  return await new Promise((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const [line, url] = /^.+ answers at (http:\S+)$/m.exec(output) ?? [];
+      if (line !== undefined && url !== undefined) resolve({ url, line, child });
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.on("close", () => reject(new Error(`The application ended:\n${output}`)));
+  });
+}
+
+/** Checks the types of an application, with the compiler and the settings that it brings. */
+export async function checkTypes(root: string): Promise<void> {
+  expect(await execute(root, process.execPath, [TYPESCRIPT])).toEqual({ code: 0, output: "" });
+}
+
+/** Checks the types of an application, and runs its tests. */
+export async function passesItsOwnChecks(
+  root: string,
+  has: { readonly pages: boolean; readonly api: boolean },
+): Promise<void> {
+  await checkTypes(root);
+  const { code, output } = await execute(root, process.execPath, ["--test", "tests/*.test.ts"]);
+  expect(output).toContain("ℹ fail 0");
+  expect(output).toContain(`ℹ pass ${1 + (has.api ? 2 : 0) + (has.pages ? 6 : 0)}`);
+  expect(code).toBe(0);
+}
+
+/** Changes lines of a file of an application. */
+export async function edit(
+  root: string,
+  path: string,
+  ...changes: readonly (readonly [from: string, to: string])[]
+): Promise<void> {
+  const file = join(root, path);
+  let text = await readFile(file, "utf8");
+  for (const [from, to] of changes) {
+    expect(text).toContain(from);
+    text = text.replace(from, () => to);
+  }
+  await writeFile(file, text);
 }

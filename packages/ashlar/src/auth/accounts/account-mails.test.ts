@@ -27,7 +27,7 @@ function showing(name: string): new (data: object) => Mailable {
     }
 
     override content(): MailContent {
-      return { text: "ashlar-accounts::message", data: { text: JSON.stringify(this.#data) } };
+      return { text: "ashlar-accounts::account-mail", data: { text: JSON.stringify(this.#data) } };
     }
   };
 }

@@ -10,7 +10,7 @@ import type {
 } from "./account-mailables.ts";
 
 /** The same place seen from `src/auth/accounts` and from `dist/auth/accounts`. */
-const VIEWS: string = join(import.meta.dirname, "..", "..", "..", "stubs", "auth", "mail");
+const VIEWS: string = join(import.meta.dirname, "..", "..", "..", "views");
 
 type BuiltInMails = typeof import("./built-in-mails.ts");
 

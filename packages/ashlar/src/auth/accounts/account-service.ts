@@ -49,6 +49,12 @@ export class AccountService {
     return this.#resets;
   }
 
+  /** Deletes the password resets that have expired, where there is a table of them. */
+  async prune(): Promise<Readonly<Record<string, number>>> {
+    const count = await this.resets.prune();
+    return count === null ? {} : { "password resets": count };
+  }
+
   /** The models of the guards, as far as these name one. */
   get models(): readonly object[] {
     return [...this.#auth.guards.values()].flatMap(({ model }) => (model === null ? [] : [model]));

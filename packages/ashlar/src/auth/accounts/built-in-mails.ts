@@ -29,7 +29,7 @@ class PlainMail extends Mailable {
   }
 
   override content(): MailContent {
-    return { text: `${MAIL_VIEWS}::message`, data: { text: this.#paragraphs.join("\n\n") } };
+    return { text: `${MAIL_VIEWS}::account-mail`, data: { text: this.#paragraphs.join("\n\n") } };
   }
 }
 

@@ -58,4 +58,17 @@ export class PasswordResets {
       .executeTakeFirst();
     return numDeletedRows === 1n;
   }
+
+  /**
+   * Deletes the resets that have expired.
+   *
+   * @returns how many there were; `null` where the application has no such table
+   */
+  async prune(): Promise<number | null> {
+    const { kysely } = this.#database;
+    const tables = await kysely.introspection.getTables();
+    if (!tables.some(({ name }) => name === this.#table)) return null;
+    const query = kysely.deleteFrom(this.#table).where("expires_at", "<=", currentDate());
+    return Number((await query.executeTakeFirst()).numDeletedRows);
+  }
 }

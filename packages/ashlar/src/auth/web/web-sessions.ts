@@ -4,6 +4,7 @@ import { ConfigurationError } from "../../support/index.ts";
 import type { GuardFactory, GuardSettings } from "../guard-registry.ts";
 import { KnownDevices } from "./known-devices.ts";
 import { sessionFinder } from "./session-finder.ts";
+import { pruneSessions } from "./session-table.ts";
 import { SessionUses } from "./session-uses.ts";
 import { WebGuard } from "./web-guard.ts";
 import { webGuardOptions } from "./web-guard-options.ts";
@@ -37,6 +38,11 @@ export class WebSessions {
     const shared = this.#share(name);
     const parts = { ...shared, logger, options: checked, finder: sessionFinder(shared.database, model) };
     return (context) => new WebGuard(name, context, model, parts);
+  }
+
+  /** Deletes the sessions that have ended, where there is a guard that keeps any. */
+  async prune(): Promise<Readonly<Record<string, number>>> {
+    return this.#shared === null ? {} : { sessions: await pruneSessions(this.#shared.database) };
   }
 
   /** Writes what is still to be written; the database must not be closed yet. */

@@ -1,0 +1,140 @@
+import { isDeepStrictEqual } from "node:util";
+import type { EventMap, EventName, Events } from "../events/index.ts";
+import type { Application } from "../foundation/index.ts";
+import { failure, listed } from "./failure.ts";
+
+/** An event that happened, and what it carried. */
+export interface CapturedEvent<N extends EventName = EventName> {
+  readonly name: N;
+  readonly payload: EventMap[N];
+}
+
+/** Which events of a name are meant: those whose payload has these members, or for which the function says so. */
+export type EventMatch<N extends EventName> = Partial<EventMap[N]> | ((payload: EventMap[N]) => boolean);
+
+/** The captures that are under way, by whose events they watch. */
+const watching = new WeakMap<Events, Set<EventCapture>>();
+
+/** What happened in an application since the capture began. Listeners are called as ever. */
+export class EventCapture implements Disposable {
+  readonly #events: Events;
+  #captured: CapturedEvent[] = [];
+
+  /** @internal Use `captureEvents`. */
+  constructor(events: Events) {
+    this.#events = events;
+    captures(events).add(this);
+  }
+
+  /** Every event so far, the oldest first. */
+  get all(): readonly CapturedEvent[] {
+    return [...this.#captured];
+  }
+
+  /** What the events of a name carried, the oldest first. */
+  of<N extends EventName>(name: N): readonly EventMap[N][] {
+    return this.#captured.filter((event) => event.name === name).map(({ payload }) => payload as EventMap[N]);
+  }
+
+  /**
+   * Asserts that an event happened.
+   *
+   * @param match which of its name: `{ guard: "web" }`, or a function; any where left out
+   * @returns what the first such event carried
+   * @throws `AssertionError`
+   */
+  assertEmitted<N extends EventName>(name: N, match?: EventMatch<N>): EventMap[N] {
+    const payloads = this.of(name);
+    const place = payloads.findIndex((payload) => fits(payload, match));
+    if (place !== -1) return payloads[place]!;
+    const some = payloads.length === 0 ? "" : ` that fits; there were ${payloads.length} that do not`;
+    throw failure(`There was no event "${name}"${some}. ${this.#account()}`, this.assertEmitted);
+  }
+
+  /**
+   * Asserts that no such event happened.
+   *
+   * @throws `AssertionError`
+   */
+  assertNotEmitted<N extends EventName>(name: N, match?: EventMatch<N>): void {
+    const found = this.of(name).filter((payload) => fits(payload, match)).length;
+    if (found > 0) throw failure(`There was the event "${name}", ${times(found)}.`, this.assertNotEmitted);
+  }
+
+  /**
+   * Asserts that nothing happened.
+   *
+   * @throws `AssertionError`
+   */
+  assertNothingEmitted(): void {
+    if (this.#captured.length > 0) throw failure(this.#account(), this.assertNothingEmitted);
+  }
+
+  /** Forgets what was captured so far. */
+  clear(): void {
+    this.#captured = [];
+  }
+
+  /** Ends the capture; what was captured stays. At the end of a block this happens by itself: `using events = …`. */
+  stop(): void {
+    const others = watching.get(this.#events);
+    others?.delete(this);
+    if (others?.size !== 0) return;
+    watching.delete(this.#events);
+    // The prototype's own is in force again.
+    Reflect.deleteProperty(this.#events, "emit");
+  }
+
+  [Symbol.dispose](): void {
+    this.stop();
+  }
+
+  /** @internal */
+  add(event: CapturedEvent): void {
+    this.#captured.push(event);
+  }
+
+  #account(): string {
+    if (this.#captured.length === 0) return "Nothing happened at all.";
+    return `These happened: ${listed(this.#captured.map(({ name }) => name))}.`;
+  }
+}
+
+/**
+ * Captures the events of an application, of every name.
+ *
+ * ```ts
+ * using events = captureEvents(application);
+ * await client.post("/login", { email, password });
+ * events.assertEmitted("auth.login", { guard: "web" });
+ * ```
+ *
+ * @throws `E_UNKNOWN_SERVICE` in an application without `EventProvider`
+ */
+export function captureEvents(application: Application): EventCapture {
+  return new EventCapture(application.container.make("events"));
+}
+
+function captures(events: Events): Set<EventCapture> {
+  const known = watching.get(events);
+  if (known !== undefined) return known;
+  const made = new Set<EventCapture>();
+  watching.set(events, made);
+  const emit = events.emit.bind(events);
+  events.emit = (name, payload) => {
+    for (const capture of made) capture.add({ name, payload });
+    return emit(name, payload);
+  };
+  return made;
+}
+
+function fits<N extends EventName>(payload: EventMap[N], match: EventMatch<N> | undefined): boolean {
+  if (match === undefined) return true;
+  if (typeof match === "function") return match(payload);
+  const members = payload as Readonly<Record<string, unknown>>;
+  return Object.entries(match).every(([name, value]) => isDeepStrictEqual(members[name], value));
+}
+
+function times(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
+}

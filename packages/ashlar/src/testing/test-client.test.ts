@@ -1,0 +1,254 @@
+import { AssertionError } from "node:assert";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type TestShop, testShop } from "../../test/support/test-shop.ts";
+import { Route } from "../routing/index.ts";
+import { createTestClient, factory, resetDatabase, type TestClient } from "./index.ts";
+
+const PASSWORD = "correct horse battery staple";
+
+let shop: TestShop;
+let client: TestClient;
+
+beforeAll(async () => {
+  shop = await testShop({
+    routes: [
+      Route.get("/hop/@n:int", ({ request, response }) => {
+        const n = Number(request.param("n"));
+        return n === 0 ? "there" : response.redirect(`/hop/${n - 1}`);
+      }),
+      Route.get("/circle", ({ response }) => response.redirect("/circle")),
+      Route.get("/away", ({ response }) => response.away("https://elsewhere.example/x")),
+      Route.post("/again", ({ response }) => response.status(307).header("location", "/echo")),
+      Route.put("/orders/@id", ({ request }) => `put ${request.param("id")} ${request.string("title")}`),
+      Route.get("/orders", () => {
+        return `<form action="/orders/7" method="post" enctype="multipart/form-data">
+          <input type="hidden" name="__method" value="PUT"><input name="title"><input type="file" name="photo"></form>
+          <form id="out" method="post" action="https://elsewhere.example/"></form>`;
+      }),
+      Route.post("/upload", async ({ request }) => {
+        const photo = request.file("photo");
+        return { name: photo?.clientName ?? null, title: request.input("title") };
+      }).withoutMiddleware("web"),
+    ],
+  });
+});
+
+afterAll(() => shop.close());
+
+beforeEach(async () => {
+  await resetDatabase(shop.application);
+  client = createTestClient(shop.application);
+});
+
+/** What the route `/echo` tells of a request. */
+async function echo(response: Promise<{ readonly json: unknown }>): Promise<Record<string, unknown>> {
+  return (await response).json as Record<string, unknown>;
+}
+
+async function failureOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(AssertionError);
+  return (error as AssertionError).message;
+}
+
+describe("requests", () => {
+  test("a page is asked for as a browser does, from the loopback address", async () => {
+    const { method, headers, address } = await echo(client.get("/echo?a=1"));
+    expect({ method, headers, address }).toEqual({
+      method: "GET",
+      headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" },
+      address: "127.0.0.1",
+    });
+  });
+
+  test("a form is sent with lists, objects, numbers, booleans and dates under the names that inputs read", async () => {
+    const data = {
+      a: "ä & b",
+      n: 7,
+      on: true,
+      at: new Date(0),
+      none: null,
+      left: undefined,
+      list: ["x", "y"],
+      o: { k: [{ d: 1 }] },
+    };
+    const { body, headers } = await echo(client.post("/echo", data));
+    expect(body).toEqual({
+      a: "ä & b",
+      n: "7",
+      on: "true",
+      at: "1970-01-01T00:00:00.000Z",
+      none: "",
+      list: ["x", "y"],
+      o: { k: [{ d: "1" }] },
+    });
+    expect(headers).toMatchObject({ "content-type": "application/x-www-form-urlencoded;charset=UTF-8" });
+  });
+
+  test("a form with a file in it is sent as multipart", async () => {
+    const photo = new File(["bytes"], "cat.png", { type: "image/png" });
+    const response = await client.post("/upload", { title: "Cat", photo });
+    expect(response.json).toEqual({ name: "cat.png", title: "Cat" });
+  });
+
+  test.each(["put", "patch", "delete"] as const)("%s sends a form by that method", async (name) => {
+    const { method, body } = await echo(client[name]("/echo", { a: "1" }));
+    expect({ method, body }).toEqual({ method: name.toUpperCase(), body: { a: "1" } });
+  });
+
+  test.each(["post", "put", "patch", "delete"] as const)("%sJson sends JSON and asks for JSON", async (name) => {
+    const { method, body, headers } = await echo(client[`${name}Json`]("/echo", { a: { b: [1, null] } }));
+    expect({ method, body }).toEqual({ method: name.toUpperCase(), body: { a: { b: [1, null] } } });
+    expect(headers).toMatchObject({ accept: "application/json", "content-type": "application/json" });
+  });
+
+  test("getJson asks for JSON and sends none", async () => {
+    const { headers } = await echo(client.getJson("/echo"));
+    expect(headers).toEqual({ accept: "application/json" });
+  });
+
+  test("a client has headers, an origin and an address of its own, and a request may have others", async () => {
+    const other = createTestClient(shop.application, {
+      headers: { "user-agent": "Robot", accept: "text/plain" },
+      address: "203.0.113.9",
+      origin: "https://shop.example",
+    });
+    const { headers, address } = await echo(other.get("/echo", { headers: { accept: "text/css" } }));
+    expect({ headers, address }).toEqual({
+      headers: { "user-agent": "Robot", accept: "text/css" },
+      address: "203.0.113.9",
+    });
+    expect((await other.get("/echo")).url).toBe("https://shop.example/echo");
+  });
+
+  test("an absolute URL is asked as it stands", async () => {
+    expect((await client.get("http://localhost:3000/echo?x=1")).json).toMatchObject({ query: { x: "1" } });
+  });
+});
+
+describe("the session", () => {
+  test("cookies go along, so that each client is a visitor of its own", async () => {
+    const other = createTestClient(shop.application);
+    await client.get("/visits");
+    expect((await client.get("/visits")).json).toEqual({ visits: 2 });
+    expect((await other.get("/visits")).json).toEqual({ visits: 1 });
+  });
+
+  test("it can be read, with what was flashed, without using that up", async () => {
+    const user = await customers().create({ name: "Ada", email: "ada@example.com" });
+    const page = await client.get("/login");
+    const answer = await client.submit(page, "#login", { email: user.email, password: PASSWORD });
+    await answer.assertSessionHas("status", "Logged in.");
+    expect(await client.session()).toEqual({
+      values: { status: "Logged in.", logins: [{ email: "ada@example.com" }] },
+      errors: {},
+    });
+    (await client.follow(answer)).assertSee("Hello, Ada. Logged in.");
+    expect((await client.session()).values).toEqual({ logins: [{ email: "ada@example.com" }] });
+  });
+
+  test("asGuest makes the visitor a new one", async () => {
+    await client.get("/visits");
+    expect((await client.asGuest().get("/visits")).json).toEqual({ visits: 1 });
+  });
+});
+
+describe("forms", () => {
+  test("S26 a form of a page is sent with its CSRF token, and without one nothing is accepted", async () => {
+    await customers().create({ email: "ada@example.com" });
+    const values = { email: "ada@example.com", password: PASSWORD };
+    (await client.post("/login", values)).assertStatus(419);
+    const answer = await client.submit(await client.get("/login"), values);
+    answer.assertRedirect("/home");
+  });
+
+  test("S26 withCsrfToken sends a real token of the visitor's session with every request that changes something", async () => {
+    await customers().create({ email: "ada@example.com" });
+    client.withCsrfToken();
+    const values = { email: "ada@example.com", password: PASSWORD };
+    (await client.post("/login", values)).assertRedirect("/home");
+    (await client.postJson("/logout")).assertStatus(302);
+    expect((await echo(client.get("/echo"))).headers).not.toHaveProperty("x-csrf-token");
+  });
+
+  test("S27 a form is sent from its page: with the page's address, and from the same site", async () => {
+    const page = await client.get("/login");
+    const answer = await client.submit(page, "#search");
+    expect(answer.url).toBe("http://localhost:3000/search?q=tea");
+    expect(answer.json).toEqual({ found: "tea" });
+  });
+
+  test("the form is found by its fields, and without a hint that decides it the failure lists the forms", async () => {
+    const page = await client.get("/login");
+    expect((await client.submit(page, { q: "coffee" })).json).toEqual({ found: "coffee" });
+    const message = await failureOf(client.submit(page));
+    expect(message).toContain("There are several forms");
+    expect(message).toContain('<form id="search" action="/search"> with "q"');
+    expect(message).toContain('<form id="logout" method="post" action="/logout"> with "__token", "all"');
+  });
+
+  test("a form that means another method is answered by the route of that method", async () => {
+    const answer = await client.submit(await client.get("/orders"), { title: "Tea" });
+    // Without CSRF the route refuses: the page of this test prints no token.
+    answer.assertStatus(419);
+    client.withCsrfToken();
+    expect((await client.submit(await client.get("/orders"), { title: "Tea" })).text).toBe("put 7 Tea");
+  });
+
+  test("a button's name and value are sent", async () => {
+    const page = await client.get("/login");
+    (await client.submit(page, "#logout")).assertRedirect("/login?all=yes");
+  });
+
+  test("a form of another site is not sent", async () => {
+    expect(await failureOf(client.submit(await client.get("/orders"), "#out"))).toContain("is sent to another site");
+  });
+
+  test("a form with mistakes comes back with its messages and what was typed", async () => {
+    const page = await client.get("/login");
+    const answer = await client.submit(page, "#login", { email: "nobody@example.com", password: "wrong" });
+    answer.assertRedirect("/login");
+    await answer.assertValidationErrors("email");
+    await answer.assertValidationErrors({ email: "do not belong together" });
+    const again = await client.follow(answer);
+    again.assertSee("The address and the password do not belong together.");
+    expect(again.form("#login").value("email")).toBe("nobody@example.com");
+    await again.assertNoValidationErrors();
+  });
+});
+
+describe("redirects", () => {
+  test("one is an answer, and is followed on demand, over as many as there are", async () => {
+    const answer = await client.get("/hop/3");
+    answer.assertStatus(302).assertRedirect("/hop/2");
+    expect((await client.follow(answer)).text).toBe("there");
+  });
+
+  test("what is no redirect is left as it is", async () => {
+    const page = await client.get("/hop/0");
+    expect(await client.follow(page)).toBe(page);
+  });
+
+  test("a circle ends", async () => {
+    const circle = await client.get("/circle");
+    expect(await failureOf(client.follow(circle))).toContain("from redirect to redirect");
+  });
+
+  test("another site is not followed", async () => {
+    const away = await client.get("/away");
+    away.assertRedirect("https://elsewhere.example/x");
+    expect(await failureOf(client.follow(away))).toContain("leads to another site, https://elsewhere.example");
+  });
+
+  test("a redirect that asks for the body again is not followed", async () => {
+    const again = await client.withCsrfToken().post("/again", { a: 1 });
+    expect(await failureOf(client.follow(again))).toContain("asks for the same body at /echo");
+  });
+});
+
+function customers() {
+  return factory(shop.Customer, (n) => ({ name: `Customer ${n}`, email: `c${n}@example.com`, password: PASSWORD }));
+}

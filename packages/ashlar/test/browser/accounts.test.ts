@@ -1,0 +1,245 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { inBrowser, startBrowser } from "../support/chromium.ts";
+import { execute, generatedApplication } from "../support/generated-application.ts";
+import { linkIn, type MailServer, startMailServer } from "../support/mail-server.ts";
+import { COMMAND, freePort, serve } from "../support/served-application.ts";
+
+/** Where pictures of every page are put, for whoever wants to look at them; none are taken where it is not set. */
+const PICTURES = process.env.ASHLAR_SCREENSHOTS;
+const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Shop {
+  readonly url: string;
+  readonly mail: MailServer;
+}
+
+/** A new application, served, that sends its mails to a real mail server. */
+async function openShop(): Promise<Shop> {
+  const root = await generatedApplication();
+  const mail = await startMailServer();
+  const config = join(root, "config/mail.ts");
+  const text = await readFile(config, "utf8");
+  await writeFile(config, text.replace("export const MAIL = {", 'export const MAIL = {\n  default: "smtp",'));
+  await execute(root, process.execPath, [COMMAND, "migrate"]);
+  const port = String(await freePort());
+  const url = `http://localhost:${port}`;
+  await serve(root, {
+    PORT: port,
+    APP_URL: url,
+    MAIL_FROM: "shop@example.com",
+    SMTP_HOST: "127.0.0.1",
+    SMTP_PORT: String(mail.port),
+  });
+  return { url, mail };
+}
+
+inBrowser("accounts, in a browser", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await startBrowser();
+  });
+  afterAll(async () => await browser?.close());
+
+  async function visitor(javaScriptEnabled = true): Promise<BrowserContext> {
+    const context = await browser.newContext({ javaScriptEnabled });
+    context.setDefaultTimeout(10_000);
+    return context;
+  }
+
+  async function register(page: Page, { url }: Shop, name: string, password: string): Promise<void> {
+    await page.goto(`${url}/register`);
+    await page.getByLabel("Name").fill(name);
+    await page.getByLabel("E-mail address").fill(`${name.toLowerCase()}@example.com`);
+    await page.getByLabel("Password", { exact: true }).fill(password);
+    await page.getByLabel("Password, once more").fill(password);
+    await page.getByRole("main").getByRole("button", { name: "Register" }).click();
+  }
+
+  async function logIn(page: Page, { url }: Shop, name: string, password: string): Promise<void> {
+    await page.goto(`${url}/login`);
+    await page.getByLabel("E-mail address").fill(`${name.toLowerCase()}@example.com`);
+    await page.getByLabel("Password", { exact: true }).fill(password);
+    await page.getByRole("main").getByRole("button", { name: "Log in" }).click();
+  }
+
+  async function heading(page: Page): Promise<string> {
+    return (await page.getByRole("heading", { level: 1 }).innerText()).trim();
+  }
+
+  test.for([
+    ["with JavaScript", true],
+    ["without JavaScript", false],
+  ] as const)("from registration to a forgotten password, %s", { timeout: 120_000 }, async ([, scripts]) => {
+    const shop = await openShop();
+    const context = await visitor(scripts);
+    const page = await context.newPage();
+
+    await register(page, shop, "Ada", "stones and mortar");
+    expect(await heading(page)).toBe("Verify your address");
+    expect(new URL(page.url()).pathname).toBe("/email/verify/notice");
+
+    const verification = linkIn(await shop.mail.next("ada@example.com", /verif/i));
+    expect(verification.startsWith(`${shop.url}/email/verify/`)).toBe(true);
+    await page.goto(verification);
+    expect(await heading(page)).toBe("Hello, Ada");
+    expect(await page.getByRole("status").innerText()).toBe("Your address is verified.");
+    await page.goto(verification);
+    expect(await page.getByRole("status").innerText()).toBe("Your address was verified already.");
+
+    await page.getByRole("button", { name: "Log out" }).click();
+    expect(await heading(page)).toBe("Log in");
+    await page.goto(`${shop.url}/home`);
+    expect(await heading(page)).toBe("Log in");
+
+    await logIn(page, shop, "Ada", "not her password");
+    expect(await heading(page)).toBe("Log in");
+    expect(await page.getByRole("alert").innerText()).toContain("Address and password do not belong together.");
+    expect(await page.getByLabel("E-mail address").inputValue()).toBe("ada@example.com");
+    expect(await page.getByLabel("Password", { exact: true }).inputValue()).toBe("");
+
+    await page.getByRole("link", { name: "Forgot your password?" }).click();
+    await page.getByLabel("E-mail address").fill("ada@example.com");
+    await page.getByRole("button", { name: "Send the link" }).click();
+    const reset = linkIn(await shop.mail.next("ada@example.com", /password/i));
+    await page.goto(reset);
+    await page.getByLabel("New password", { exact: true }).fill("short");
+    await page.getByLabel("New password, once more").fill("short");
+    await page.getByRole("button", { name: "Set the password" }).click();
+    expect(await page.getByRole("alert").innerText()).toContain("8");
+    await page.getByLabel("New password", { exact: true }).fill("another stone wall");
+    await page.getByLabel("New password, once more").fill("another stone wall");
+    await page.getByRole("button", { name: "Set the password" }).click();
+    expect(await heading(page)).toBe("Log in");
+    await shop.mail.next("ada@example.com", /password/i);
+
+    await logIn(page, shop, "Ada", "stones and mortar");
+    expect(await heading(page)).toBe("Log in");
+    await logIn(page, shop, "Ada", "another stone wall");
+    expect(await heading(page)).toBe("Hello, Ada");
+
+    const elsewhere = await (await visitor(scripts)).newPage();
+    await logIn(elsewhere, shop, "Ada", "another stone wall");
+    expect(await heading(elsewhere)).toBe("Hello, Ada");
+    await page.goto(`${shop.url}/sessions`);
+    expect(await page.getByRole("main").getByRole("listitem").count()).toBe(2);
+    await page.getByRole("button", { name: "Log out all other devices" }).click();
+    expect(await page.getByRole("main").getByRole("listitem").count()).toBe(1);
+    await elsewhere.goto(`${shop.url}/home`);
+    expect(await heading(elsewhere)).toBe("Log in");
+    await page.goto(`${shop.url}/home`);
+    expect(await heading(page)).toBe("Hello, Ada");
+  });
+
+  test("S33 whoever guesses a password is stopped, and nobody else is", { timeout: 60_000 }, async () => {
+    const shop = await openShop();
+    const page = await (await visitor()).newPage();
+    await register(page, shop, "Bob", "a dry stone wall");
+    await page.getByRole("button", { name: "Log out" }).click();
+    let status: number | undefined;
+    for (let attempt = 0; attempt < 7 && status !== 429; attempt++) {
+      const answered = page.waitForResponse((response) => response.request().method() === "POST");
+      await logIn(page, shop, "Bob", "a guess");
+      status = (await answered).status();
+    }
+    expect(status).toBe(429);
+    expect(await page.getByRole("main").innerText()).toContain("Too many attempts");
+    await register(page, shop, "Carol", "cut true to fit");
+    expect(await heading(page)).toBe("Verify your address");
+  });
+
+  test("S24 two visitors in one browser never see each other's account", { timeout: 60_000 }, async () => {
+    const shop = await openShop();
+    const [ada, bob] = [await (await visitor()).newPage(), await (await visitor()).newPage()];
+    await Promise.all([
+      register(ada, shop, "Ada", "stones and mortar"),
+      register(bob, shop, "Bob", "a dry stone wall"),
+    ]);
+    for (let round = 0; round < 10; round++) {
+      await Promise.all([ada.goto(`${shop.url}/home`), bob.goto(`${shop.url}/home`)]);
+      expect([await heading(ada), await heading(bob)]).toEqual(["Hello, Ada", "Hello, Bob"]);
+    }
+    const [adas, bobs] = await Promise.all([ada.context().cookies(), bob.context().cookies()]);
+    const tokens = [adas, bobs].map((cookies) => cookies.find(({ name }) => name === "token"));
+    expect(tokens[0]?.value).not.toBe(tokens[1]?.value);
+    expect(tokens[0]).toMatchObject({ httpOnly: true, sameSite: "Lax", path: "/" });
+  });
+
+  test("every page is accessible and loads nothing from elsewhere, in light and dark, on phone and desktop", {
+    timeout: 180_000,
+  }, async () => {
+    const shop = await openShop();
+    const context = await visitor();
+    const page = await context.newPage();
+    const foreign: string[] = [];
+    const complaints: string[] = [];
+    page.on("request", (request) => {
+      if (!request.url().startsWith(shop.url)) foreign.push(request.url());
+    });
+    page.on("console", (message) => {
+      if (message.type() === "error" && /Content.Security.Policy/i.test(message.text()))
+        complaints.push(message.text());
+    });
+
+    const look = async (name: string): Promise<void> => {
+      for (const colorScheme of ["light", "dark"] as const) {
+        for (const [device, width] of [
+          ["phone", 390],
+          ["desktop", 1280],
+        ] as const) {
+          await page.emulateMedia({ colorScheme });
+          await page.setViewportSize({ width, height: 860 });
+          const { violations } = (await page.evaluate(
+            `${AXE}; axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })`,
+          )) as {
+            violations: { id: string; nodes: { html: string }[] }[];
+          };
+          const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+          expect(found, `${name}, ${colorScheme}, ${device}`).toEqual([]);
+          const overflow = await page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+          );
+          expect(overflow, `${name} is wider than the ${device}`).toBe(0);
+          if (PICTURES) {
+            await mkdir(PICTURES, { recursive: true });
+            await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}-${device}.png`), fullPage: true });
+          }
+        }
+      }
+    };
+
+    for (const path of ["/", "/login", "/register", "/change_password", "/logout", "/nowhere"]) {
+      await page.goto(`${shop.url}${path}`);
+      await look(path === "/" ? "welcome" : path.slice(1));
+    }
+    await page.goto(`${shop.url}/register`);
+    await page.getByLabel("Name").fill("Ada");
+    await page.getByLabel("E-mail address").fill("ada@example.com");
+    await page.getByLabel("Password", { exact: true }).fill("short");
+    await page.getByLabel("Password, once more").fill("other");
+    await page.getByRole("main").getByRole("button", { name: "Register" }).click();
+    await look("register-problems");
+
+    await register(page, shop, "Ada", "stones and mortar");
+    await look("email-verify-notice");
+    await shop.mail.next("ada@example.com", /verif/i);
+    for (const path of ["/home", "/sessions", "/confirm_password", "/account/password", "/account/email"]) {
+      await page.goto(`${shop.url}${path}`);
+      await look(path.slice(1).replaceAll("/", "-"));
+    }
+    await page.goto(`${shop.url}/home`);
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.goto(`${shop.url}/change_password`);
+    await page.getByLabel("E-mail address").fill("ada@example.com");
+    await page.getByRole("button", { name: "Send the link" }).click();
+    await look("change_password-sent");
+    await page.goto(linkIn(await shop.mail.next("ada@example.com", /password/i)));
+    await look("password_reset");
+
+    expect(foreign).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});

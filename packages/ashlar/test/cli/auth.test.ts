@@ -1,0 +1,283 @@
+import { execFileSync } from "node:child_process";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ashlar } from "../support/command-line.ts";
+import { edit, generatedApplication, passesItsOwnChecks } from "../support/generated-application.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** Every file of an application by path, without secrets and without the times in the names of migrations. */
+async function filesOf(root: string): Promise<Record<string, string>> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && entry.name !== ".env");
+  return Object.fromEntries(
+    await Promise.all(
+      files.map(async ({ parentPath, name }) => {
+        const path = relative(root, join(parentPath, name)).replace(/\d{4}_\d\d_\d\d_\d{6}_/, "");
+        return [path, await readFile(join(parentPath, name), "utf8")] as const;
+      }),
+    ),
+  );
+}
+
+/** Makes lines of the author's own in the files that say what an application has. */
+async function makeOwn(root: string): Promise<void> {
+  const first = (path: string) => edit(root, path, ["\n", "\n// Mine.\n"]);
+  await first("app/kernel.ts");
+  await first("app/models/user.ts");
+  await first("config/providers.ts");
+  await first("routes/web.ts");
+}
+
+describe("on an application as it was made without pages", () => {
+  test.for([{ api: true }, { api: false }])(
+    "it does everything by itself, and the application passes its checks: %j",
+    { timeout: 60_000 },
+    async ({ api }) => {
+      const root = await generatedApplication({ pages: false, api });
+      const { code, output } = await ashlar(root, "auth");
+      expect(code).toBe(0);
+      expect(output).toContain("Changed app/kernel.ts\n");
+      expect(output).toContain("Made app/controllers/auth/login-controller.ts\n");
+      expect(output).toMatch(/Run it: npx ashlar migrate$/);
+      await passesItsOwnChecks(root, { pages: true, api });
+    },
+  );
+
+  test("it comes to what a new application has, but for what only a new one can have", async () => {
+    const [added, made] = await Promise.all([
+      generatedApplication({ pages: false }),
+      generatedApplication({ pages: true }),
+    ]);
+    await ashlar(added, "auth");
+    const [files, wanted] = await Promise.all([filesOf(added), filesOf(made)]);
+    for (const path of ["README.md", ".env.example", "database/migrations/create_users.ts"]) {
+      expect(files[path]).not.toBe(wanted[path]);
+      delete files[path];
+      delete wanted[path];
+    }
+    expect(files["database/migrations/add_verified_at_to_users.ts"]).toContain("verified_at");
+    delete files["database/migrations/add_verified_at_to_users.ts"];
+    expect(files).toEqual(wanted);
+  });
+
+  test("run twice, it changes nothing the second time", async () => {
+    const root = await generatedApplication({ pages: false });
+    await ashlar(root, "auth");
+    const before = await filesOf(root);
+    expect(await ashlar(root, "auth")).toEqual({
+      code: 0,
+      output: "Everything is there; nothing was changed.",
+      errors: "",
+    });
+    expect(await filesOf(root)).toEqual(before);
+  });
+
+  test("on a new application there is nothing to do", async () => {
+    const { output } = await ashlar(await generatedApplication(), "auth");
+    expect(output).toBe("Everything is there; nothing was changed.");
+  });
+
+  test("the API can be added afterwards", { timeout: 60_000 }, async () => {
+    const root = await generatedApplication({ pages: true, api: false });
+    const { output } = await ashlar(root, "api:install");
+    expect(output).toContain("Made config/api.ts");
+    expect(output).toContain("JWTAuthenticationMiddleware");
+    await passesItsOwnChecks(root, { pages: true, api: false });
+  });
+});
+
+describe("on an application that its author has changed", () => {
+  test("the author's lines stay, and what remains is printed file by file", async () => {
+    const root = await generatedApplication({ pages: false, api: false });
+    await makeOwn(root);
+    const kernel = await readFile(join(root, "app/kernel.ts"), "utf8");
+    const { code, output } = await ashlar(root, "auth");
+    expect(code).toBe(0);
+    expect(await readFile(join(root, "app/kernel.ts"), "utf8")).toBe(kernel);
+    expect(output.slice(output.indexOf("What remains"))).toBe(`What remains is yours to add:
+
+config/providers.ts
+  import { SessionProvider } from "ashlar/session";
+  // in PROVIDERS, after ViewProvider:
+  SessionProvider,
+
+config/providers.ts
+  import { ThrottleProvider } from "ashlar/throttle";
+  // in PROVIDERS, after SessionProvider:
+  ThrottleProvider,
+
+config/providers.ts
+  import { MailProvider } from "ashlar/mail";
+  // in PROVIDERS, after ThrottleProvider:
+  MailProvider,
+
+app/kernel.ts
+  import { SecurityHeadersMiddleware } from "ashlar";
+  import { LoadUserMiddleware } from "ashlar/auth";
+  import { SessionMiddleware, VerifyCsrfToken } from "ashlar/session";
+  // in routeMiddleware, in this order:
+  web: [SecurityHeadersMiddleware, SessionMiddleware, LoadUserMiddleware, VerifyCsrfToken],
+
+app/kernel.ts
+  import { AuthPageMiddleware } from "ashlar/auth";
+  // in routeMiddleware:
+  "auth.page": [AuthPageMiddleware],
+
+app/kernel.ts
+  import { ConfirmPasswordMiddleware } from "ashlar/auth";
+  // in routeMiddleware:
+  "password.confirm": [ConfirmPasswordMiddleware],
+
+app/kernel.ts
+  import { VerifiesEmailMiddleware } from "ashlar/auth";
+  // in routeMiddleware:
+  verified: [VerifiesEmailMiddleware],
+
+app/kernel.ts
+  import { ThrottleMiddleware } from "ashlar/throttle";
+  // in routeMiddleware:
+  throttle: [ThrottleMiddleware],
+
+app/models/user.ts
+  import { MustVerifyEmail } from "ashlar/auth";
+  // add the mixin to the class: compose(Model, Authenticates, MustVerifyEmail)
+
+routes/web.ts
+  import { Auth } from "ashlar/auth";
+  import { AuthControllers } from "../app/controllers/auth/index.ts";
+  // in ROUTES:
+  ...Auth.routes(AuthControllers),`);
+  });
+
+  test("what is printed is enough, and a second run has nothing left to print", { timeout: 60_000 }, async () => {
+    const root = await generatedApplication({ pages: false, api: false });
+    await makeOwn(root);
+    await ashlar(root, "auth");
+    await edit(
+      root,
+      "config/providers.ts",
+      [
+        "import {",
+        'import { MailProvider } from "ashlar/mail";\nimport { SessionProvider } from "ashlar/session";\nimport { ThrottleProvider } from "ashlar/throttle";\nimport {',
+      ],
+      ["  ViewProvider,\n", "  ViewProvider,\n  SessionProvider,\n  ThrottleProvider,\n  MailProvider,\n"],
+    );
+    await edit(
+      root,
+      "app/kernel.ts",
+      [
+        "import {",
+        `import { SecurityHeadersMiddleware } from "ashlar";
+         import { AuthPageMiddleware, ConfirmPasswordMiddleware, VerifiesEmailMiddleware } from "ashlar/auth";
+         import { SessionMiddleware, VerifyCsrfToken } from "ashlar/session";
+         import { ThrottleMiddleware } from "ashlar/throttle";
+         import {`,
+      ],
+      [
+        "    web: [],\n",
+        `web: [SecurityHeadersMiddleware, SessionMiddleware, LoadUserMiddleware, VerifyCsrfToken],
+         "auth.page": [AuthPageMiddleware],
+         "password.confirm": [ConfirmPasswordMiddleware],
+         verified: [VerifiesEmailMiddleware],
+         throttle: [ThrottleMiddleware],
+        `,
+      ],
+    );
+    await edit(
+      root,
+      "app/models/user.ts",
+      ["import { Authenticates }", "import { Authenticates, MustVerifyEmail }"],
+      ["compose(Model, Authenticates)", "compose(Model, Authenticates, MustVerifyEmail)"],
+    );
+    await edit(
+      root,
+      "routes/web.ts",
+      [
+        "import {",
+        'import { Auth } from "ashlar/auth";\nimport { AuthControllers } from "../app/controllers/auth/index.ts";\nimport {',
+      ],
+      [
+        "export const ROUTES: RouteEntry[] = [",
+        "export const ROUTES: RouteEntry[] = [\n  ...Auth.routes(AuthControllers),",
+      ],
+    );
+    expect((await ashlar(root, "auth")).output).toBe("Everything is there; nothing was changed.");
+    await passesItsOwnChecks(root, { pages: true, api: false });
+  });
+
+  test("guards of the author's own stay, and the lines they lack are printed", async () => {
+    const root = await generatedApplication({ pages: false, api: true });
+    await edit(root, "config/auth.ts", ["\n", "\n// Mine.\n"]);
+    const { output } = await ashlar(root, "auth");
+    expect(output).toContain('config/auth.ts\n  // in GUARDS:\n  default: "web",\n  web: { model: User },');
+    expect(output).toContain("    verifyEmail: VerifyEmailMail,\n");
+    expect(await readFile(join(root, "config/auth.ts"), "utf8")).toContain("// Mine.");
+  });
+
+  test("a table that a migration of the author's makes is not made again", async () => {
+    const root = await generatedApplication({ pages: false });
+    await writeFile(join(root, "database/migrations/2026_01_01_000000_own.ts"), 'createTable("sessions")');
+    const { output } = await ashlar(root, "auth");
+    expect(output).not.toContain("create_sessions");
+    expect(output).toContain("create_password_resets");
+  });
+
+  test("one file in the way, and nothing at all is written", async () => {
+    const root = await generatedApplication({ pages: false });
+    await writeFile(join(root, "views/home.edge"), "mine");
+    await writeFile(join(root, "public/style.css"), "mine");
+    const before = await filesOf(root);
+    expect(await ashlar(root, "auth")).toEqual({
+      code: 1,
+      output: "",
+      errors:
+        "In the way, and different from what would be written:\n  views/home.edge\n  public/style.css\n" +
+        "Nothing was written. --dry-run shows the differences; --force writes over these files.",
+    });
+    expect(await filesOf(root)).toEqual(before);
+  });
+
+  test("forced, it writes over what is in the way, but never over the author's lines in what wires it up", async () => {
+    const root = await generatedApplication();
+    await edit(root, "views/home.edge", ["Hello", "Good day"]);
+    await edit(root, "app/kernel.ts", ["verified: [VerifiesEmailMiddleware],", "// none"]);
+    const kernel = await readFile(join(root, "app/kernel.ts"), "utf8");
+    const { code, output } = await ashlar(root, "auth", "--force");
+    expect(code).toBe(0);
+    expect(output).toMatch(/^Changed views\/home\.edge\n\nWhat remains is yours to add:\n\napp\/kernel\.ts\n/);
+    expect(await readFile(join(root, "views/home.edge"), "utf8")).toContain("Hello");
+    expect(await readFile(join(root, "app/kernel.ts"), "utf8")).toBe(kernel);
+  });
+});
+
+describe("--dry-run", () => {
+  test("writes nothing, and prints what git can apply to the same end", async () => {
+    const root = await generatedApplication({ pages: false });
+    await writeFile(join(root, "views/home.edge"), "mine\n");
+    const before = await filesOf(root);
+    const { code, output } = await ashlar(root, "auth", "--dry-run", "--force");
+    expect(code).toBe(0);
+    expect(await filesOf(root)).toEqual(before);
+
+    const copy = await temporaryFolder();
+    await cp(root, copy, { recursive: true });
+    execFileSync("git", ["apply", "-"], { cwd: copy, input: `${output}\n` });
+    await ashlar(root, "auth", "--force");
+    expect(await filesOf(copy)).toEqual(await filesOf(root));
+  });
+
+  test("says so where nothing would be changed", async () => {
+    const { output } = await ashlar(await generatedApplication(), "auth", "--dry-run");
+    expect(output).toBe("Everything is there; nothing would be changed.");
+  });
+});
+
+test("outside of an application it says where to run it", async () => {
+  const root = await temporaryFolder();
+  const refusal = `There is no application in ${root}. Run the command in the application's folder.`;
+  expect(await ashlar(root, "auth")).toEqual({ code: 1, output: "", errors: refusal });
+  const application = await generatedApplication({ pages: false });
+  await rm(join(application, "app.ts"));
+  expect((await ashlar(application, "auth")).code).toBe(1);
+});

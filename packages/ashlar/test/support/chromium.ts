@@ -1,0 +1,40 @@
+import { execFileSync } from "node:child_process";
+import { type Browser, chromium } from "playwright-core";
+import { describe } from "vitest";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+
+/** The path of a browser on this machine, or `null`. */
+function findBrowser(): string | null {
+  for (const name of NAMES) {
+    try {
+      return execFileSync("which", [name], { encoding: "utf8" }).trim();
+    } catch {
+      // The next one, then.
+    }
+  }
+  return null;
+}
+
+/** Starts a browser that talks to nobody but the pages it is sent to. */
+export function startBrowser(): Promise<Browser> {
+  const executablePath = findBrowser();
+  if (executablePath === null) throw new Error(`There is no browser on this machine: ${NAMES.join(", ")}.`);
+  return chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--no-first-run",
+    ],
+  });
+}
+
+/** Defines a suite that needs a browser. Where there is none it is skipped, by name; with `CI` set it runs and fails. */
+export function inBrowser(title: string, define: () => void): void {
+  const isThere = findBrowser() !== null;
+  describe.skipIf(!isThere && !process.env.CI)(isThere ? title : `${title} (skipped: no Chromium here)`, define);
+}

@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { SMTPServer } from "smtp-server";
+import { onTestFinished } from "vitest";
+
+/** A mail as it came over SMTP. */
+export interface ReceivedMail {
+  readonly to: string;
+  readonly subject: string;
+  readonly source: string;
+}
+
+/** A real SMTP server on this machine, which keeps what it is sent. */
+export class MailServer {
+  readonly port: number;
+  readonly mails: ReceivedMail[] = [];
+
+  constructor(port: number) {
+    this.port = port;
+  }
+
+  /** The next mail to an address with a subject like this, waited for. Each is given once. */
+  async next(to: string, subject: RegExp, seconds = 10): Promise<ReceivedMail> {
+    const end = Date.now() + seconds * 1000;
+    while (Date.now() < end) {
+      const index = this.mails.findIndex((mail) => mail.to === to && subject.test(mail.subject));
+      if (index >= 0) return this.mails.splice(index, 1)[0]!;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    const there = this.mails.map((mail) => `${mail.to}: ${mail.subject}`).join(", ") || "none";
+    throw new Error(`No mail to ${to} about ${subject} within ${seconds} s. There: ${there}.`);
+  }
+}
+
+/** Starts a mail server on a free port; it is stopped when the test has finished. */
+export async function startMailServer(): Promise<MailServer> {
+  let received: MailServer | null = null;
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ["STARTTLS"],
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("end", () => {
+        const source = Buffer.concat(chunks).toString("utf8");
+        const subject = /^Subject: (.*(?:\r\n\s.*)*)/m.exec(source)?.[1] ?? "";
+        for (const { address } of session.envelope.rcptTo) received?.mails.push({ to: address, subject, source });
+        done();
+      });
+    },
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server.server, "listening");
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  received = new MailServer((server.server.address() as AddressInfo).port);
+  return received;
+}
+
+/** The first link of a mail's text part, its quoted-printable line breaks undone. */
+export function linkIn({ source }: ReceivedMail): string {
+  const text = source
+    .replaceAll(/=\r\n/g, "")
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  const link = /https?:\/\/\S+/.exec(text)?.[0];
+  if (link === undefined) throw new Error(`There is no link in the mail:\n${source}`);
+  return link;
+}

@@ -1,0 +1,288 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  ApiProvider,
+  AuthenticatesTokens,
+  type AuthenticatesTokensInstance,
+  type AuthenticatesTokensStatics,
+  JWTAuthenticationMiddleware,
+} from "../../src/api/index.ts";
+import {
+  Authenticates,
+  type AuthenticatesInstance,
+  type AuthenticatesStatics,
+  AuthenticationMiddleware,
+  AuthProvider,
+  GuardMiddleware,
+  LoadUserMiddleware,
+} from "../../src/auth/index.ts";
+import { compose, DatabaseProvider, Model } from "../../src/database/index.ts";
+import { EventProvider } from "../../src/events/index.ts";
+import {
+  type Application,
+  HttpKernel,
+  type MiddlewareEntry,
+  Provider,
+  type ProviderClass,
+  type RouteMiddleware,
+} from "../../src/foundation/index.ts";
+import { Mailable, type MailContent, MailProvider } from "../../src/mail/index.ts";
+import { Route, type RouteEntry } from "../../src/routing/index.ts";
+import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../src/session/index.ts";
+import { type Constructor, ValidationError } from "../../src/support/index.ts";
+import { createTestApplication, type TestApplicationOptions } from "../../src/testing/index.ts";
+import { ViewProvider } from "../../src/views/index.ts";
+import { CookieGuard, HeaderGuard } from "./people.ts";
+
+type UserMixins = AuthenticatesStatics &
+  AuthenticatesTokensStatics &
+  Constructor<AuthenticatesInstance & AuthenticatesTokensInstance>;
+
+const UserModel: typeof Model & UserMixins = compose(Model, Authenticates, AuthenticatesTokens);
+
+/** A customer of the shop. Each shop extends the class, so that it has its own database. */
+export class Customer extends UserModel {
+  static override table = "customers";
+  static override hidden: readonly string[] = ["password", "api_token"];
+  static override fillable: readonly string[] = ["name"];
+  declare id: number;
+  declare name: string;
+  declare email: string;
+  declare password: string;
+  declare api_token: string | null;
+  declare created_at: Date;
+  declare updated_at: Date;
+}
+
+/** What a customer bought. */
+export class Purchase extends Model {
+  static override table = "purchases";
+  static override timestamps = false;
+  declare id: number;
+  declare title: string;
+  declare customer_id: number;
+}
+
+/** Greets a customer, with a link. */
+export class WelcomeMail extends Mailable {
+  override subject(): string {
+    return "Welcome";
+  }
+
+  override content(): MailContent {
+    return { text: "welcome", data: { link: this.url("/welcome/7") } };
+  }
+}
+
+const DATABASE = join(import.meta.dirname, "../../src/database/index.ts");
+
+const MIGRATIONS: Readonly<Record<string, string>> = {
+  "2026_01_01_000000_create_customers.ts": `
+    import { primaryKey, timestamps } from "${DATABASE}";
+    export async function up(database) {
+      await database.schema.createTable("customers").$call(primaryKey(database))
+        .addColumn("name", "varchar(255)", (column) => column.notNull())
+        .addColumn("email", "varchar(254)", (column) => column.notNull().unique())
+        .addColumn("password", "varchar(255)", (column) => column.notNull())
+        .addColumn("api_token", "varchar(255)", (column) => column.unique())
+        .$call(timestamps(database)).execute();
+    }`,
+  "2026_01_01_000001_create_purchases.ts": `
+    import { primaryKey, reference } from "${DATABASE}";
+    export async function up(database) {
+      await database.schema.createTable("purchases").$call(primaryKey(database))
+        .addColumn("title", "varchar(255)", (column) => column.notNull())
+        .addColumn("customer_id", reference(database), (column) => column.references("customers.id")).execute();
+    }`,
+  "2026_01_01_000002_create_sessions.ts": `
+    import { primaryKey, reference, timestamp } from "${DATABASE}";
+    export async function up(database) {
+      const moment = (column) => column.notNull();
+      await database.schema.createTable("sessions").$call(primaryKey(database))
+        .addColumn("user_id", reference(database), (column) => column.notNull())
+        .addColumn("guard", "varchar(255)", (column) => column.notNull())
+        .addColumn("token_hash", "varchar(64)", (column) => column.notNull().unique())
+        .addColumn("ip", "varchar(64)").addColumn("user_agent", "varchar(255)")
+        .addColumn("authenticated_at", timestamp(database), moment).addColumn("last_used_at", timestamp(database), moment)
+        .addColumn("expires_at", timestamp(database), moment).addColumn("created_at", timestamp(database), moment)
+        .execute();
+    }`,
+  "2026_01_01_000003_create_session_data.ts": `
+    import { timestamp } from "${DATABASE}";
+    export async function up(database) {
+      await database.schema.createTable("session_data")
+        .addColumn("id", "varchar(43)", (column) => column.primaryKey())
+        .addColumn("data", "text", (column) => column.notNull())
+        .addColumn("created_at", timestamp(database), (column) => column.notNull())
+        .addColumn("last_used_at", timestamp(database), (column) => column.notNull()).execute();
+    }`,
+};
+
+const LOGIN = `<nav><form id="search" action="/search"><input name="q" value="tea"></form></nav>
+<form id="login" method="post" action="/login">{{ csrf_field }}
+  <label>Address <input name="email" type="email" value="{{ old('email') }}"></label>
+  @if(errors.email)
+    <p>{{ errors.email[0] }}</p>
+  @end
+  <input name="password" type="password"><button>Log in</button>
+</form>
+<form id="logout" method="post" action="/logout">{{ csrf_field }}<button name="all" value="yes">Log out</button></form>`;
+
+const VIEWS: Readonly<Record<string, string>> = {
+  login: LOGIN,
+  welcome: "Hello. Look at ({{ link }}), and at https://shop.example/terms.",
+};
+
+class GuardProvider extends Provider {
+  override boot(): void {
+    const guards = this.application.container.make("auth");
+    const { registerDriver } = guards;
+    registerDriver.call(
+      guards,
+      "header",
+      ({ name, model }) =>
+        (context) =>
+          new HeaderGuard(name, context, model),
+    );
+    registerDriver.call(
+      guards,
+      "cookie",
+      ({ name, model }) =>
+        (context) =>
+          new CookieGuard(name, context, model),
+    );
+  }
+}
+
+/** How a shop of a test differs from the usual one. */
+export interface TestShopOptions extends Pick<TestApplicationOptions, "database" | "environment"> {
+  readonly routes?: readonly RouteEntry[];
+  readonly session?: object;
+  /** Options of `DRIVERS.jwt`. */
+  readonly jwt?: object;
+  readonly providers?: readonly ProviderClass[];
+}
+
+/** An application with everything that the testing kit works with, and the way to be rid of it. */
+export interface TestShop {
+  readonly application: Application;
+  readonly Customer: typeof Customer;
+  readonly Purchase: typeof Purchase;
+  readonly root: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Makes a shop. Its guards are `web` (the default), `staff` (a second of the kind), `jwt`, `header` (which can log nobody
+ * in) and `cookie`.
+ */
+export async function testShop(options: TestShopOptions = {}): Promise<TestShop> {
+  const root = await mkdtemp(join(tmpdir(), "ashlar-shop-"));
+  await write(join(root, "database", "migrations"), MIGRATIONS);
+  await write(
+    join(root, "views"),
+    Object.fromEntries(Object.entries(VIEWS).map(([name, text]) => [`${name}.edge`, text])),
+  );
+  const ShopCustomer = class extends Customer {};
+  const ShopPurchase = class extends Purchase {};
+  const application = await createTestApplication({
+    root,
+    kernel: Kernel,
+    routes: [...ROUTES, ...(options.routes ?? [])],
+    providers: [
+      DatabaseProvider,
+      EventProvider,
+      ViewProvider,
+      SessionProvider,
+      MailProvider,
+      AuthProvider,
+      ApiProvider,
+      GuardProvider,
+      ...(options.providers ?? []),
+    ],
+    config: {
+      api: { DRIVERS: { jwt: { secret: "x".repeat(64), model: ShopCustomer, ...options.jwt } } },
+      auth: {
+        GUARDS: {
+          default: "web",
+          web: { model: ShopCustomer },
+          staff: { driver: "web", model: ShopCustomer },
+          header: { model: ShopCustomer },
+          cookie: { model: ShopCustomer },
+        },
+      },
+      session: { SESSION: options.session ?? {} },
+    },
+    environment: { APP_URL: "", ...options.environment },
+    ...(options.database === undefined ? {} : { database: options.database }),
+  });
+  const database = application.container.make("database");
+  ShopCustomer.useDatabase(database);
+  ShopPurchase.useDatabase(database);
+  return {
+    application,
+    Customer: ShopCustomer,
+    Purchase: ShopPurchase,
+    root,
+    async close() {
+      await application.shutdown();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+async function write(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+}
+
+class Kernel extends HttpKernel {
+  override routeMiddleware: RouteMiddleware = {
+    web: [SessionMiddleware, VerifyCsrfToken] satisfies readonly MiddlewareEntry[],
+    api: [JWTAuthenticationMiddleware],
+    auth: [AuthenticationMiddleware],
+    guard: [GuardMiddleware],
+    user: [LoadUserMiddleware],
+  };
+}
+
+const ROUTES: readonly RouteEntry[] = [
+  Route.view("/login", "login").name("login"),
+  Route.post("/login", async ({ auth, request, session, response }) => {
+    const email = request.string("email");
+    const user = await auth.attempt(email, request.input("password"));
+    if (user === null) throw new ValidationError({ email: ["The address and the password do not belong together."] });
+    session.flash("status", "Logged in.");
+    session.put("logins", [{ email }]);
+    return response.redirect("/home");
+  }),
+  Route.post("/logout", async ({ auth, request, response }) => {
+    await auth.logout();
+    return response.redirect(`/login?all=${request.input("all") ?? ""}`);
+  }),
+  Route.get("/home", ({ request, session }) => {
+    return `<title>Home</title><p>Hello, <b>${(request.user() as Customer).name}</b>. ${session.flashed("status", "")}</p>`;
+  }).middleware("auth"),
+  Route.get("/search", ({ request }) => ({ found: request.input("q") })),
+  Route.get("/visits", ({ session }) => {
+    session.put("visits", Number(session.get("visits", 0)) + 1);
+    return { visits: session.get("visits") };
+  }),
+  Route.get("/me/@guard", async ({ auth, request }) => {
+    const { guardName } = auth;
+    return { inForce: guardName, user: await auth.guard(request.param("guard")!).user() };
+  }),
+  Route.get("/staff", ({ request }) => request.user()).middleware("auth:staff"),
+  Route.get("/headed", ({ request }) => request.user()).middleware("guard:header", "auth"),
+  Route.any("/echo", ({ request }) => ({
+    method: request.getRequestMethod(),
+    query: request.query,
+    body: request.body,
+    headers: Object.fromEntries(request.raw.headers),
+    address: request.remoteAddress,
+  })).withoutMiddleware("web"),
+  Route.group({ prefix: "/api", middleware: ["api"], withoutMiddleware: ["web"] }, [
+    Route.get("/me", async ({ auth }) => auth.user()),
+  ]).answersJson(),
+];
