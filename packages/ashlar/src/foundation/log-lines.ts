@@ -30,9 +30,17 @@ function prettyLine(entry: Entry, stream: NodeJS.WritableStream): string {
   const paint = (style: Parameters<typeof styleText>[0], text: string) => styleText(style, text, { stream });
   const data = Object.entries(entry)
     .filter(([name]) => !SHOWN_ELSEWHERE.has(name))
-    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-  const head = [paint("gray", entry.time.slice(11, 19)), paint(colour, entry.level), entry.msg ?? ""];
+    .map(([name, value]) => `${name}=${typeof value === "string" ? printable(value) : JSON.stringify(value)}`);
+  const head = [paint("gray", entry.time.slice(11, 19)), paint(colour, entry.level), printable(entry.msg ?? "")];
   const line = [...head.filter((part) => part !== ""), ...data.map((part) => paint("gray", part))].join(" ");
   const stack = entry.err?.stack ?? entry.err?.message;
   return stack === undefined ? `${line}\n` : `${line}\n${stack.replaceAll(/^/gm, "  ")}\n`;
+}
+
+/** A terminal obeys control characters, and what is logged may be what a stranger sent. */
+function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  return text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, (character) => {
+    return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+  });
 }

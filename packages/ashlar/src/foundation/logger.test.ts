@@ -100,6 +100,12 @@ describe("prettyLines", () => {
     );
   });
 
+  test("what a stranger sent does nothing to the terminal", () => {
+    expect(pretty({ msg: "a\u001b[2J", path: "/\u001b]0;x\u0007\r\nforged", note: "é" })).toBe(
+      "12:34:56 info a\\x1b[2J path=/\\x1b]0;x\\x07\\x0d\\x0aforged note=é\n",
+    );
+  });
+
   test("a level it does not know, and no sentence, are no problem", () => {
     expect(pretty({ level: "notice", a: "b" })).toBe("12:34:56 notice a=b\n");
   });

@@ -17,6 +17,14 @@ async function answer(result: unknown, start: (context: HttpContext) => unknown 
   return { status: response.status, headers: [...response.headers], body: await response.text() };
 }
 
+test("a length set for another body does not frame a returned response", async () => {
+  const { headers, body } = await answer(new Response("a longer body"), ({ response }) => {
+    response.header("Content-Length", "1").header("Transfer-Encoding", "chunked").header("X-A", "1");
+  });
+  expect(headers.map(([name]) => name)).toEqual(["content-type", "x-a"]);
+  expect(body).toBe("a longer body");
+});
+
 describe("what a handler returned, with no response started", () => {
   test("a string is a page", async () => {
     expect(await answer("<p>é</p>")).toEqual({ status: 200, headers: [HTML, NOSNIFF], body: "<p>é</p>" });

@@ -271,6 +271,8 @@ export class HttpResponse {
   mergeInto(response: Response): Response {
     const headers = new Headers(response.headers);
     for (const [name, values] of this.#headers) {
+      // How another body is framed is its own business: a wrong length would run into the next answer.
+      if (name === "content-length" || name === "transfer-encoding") continue;
       if (headers.has(name) && name !== "set-cookie") continue;
       for (const value of values) headers.append(name, value);
     }

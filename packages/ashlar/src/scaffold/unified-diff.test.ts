@@ -54,7 +54,7 @@ test("git makes of the old text the new one with it, whatever the two are", asyn
       fc.pre(before !== after);
       await writeFile(file, before);
       const input = `${unifiedDiff("a.txt", before, after).join("\n")}\n`;
-      execFileSync("git", ["apply", "-"], { cwd: root, input });
+      execFileSync("git", ["apply", "--whitespace=nowarn", "-"], { cwd: root, input });
       expect(await readFile(file, "utf8")).toBe(after);
     }),
     { numRuns: 40 },

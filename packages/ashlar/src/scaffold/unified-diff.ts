@@ -1,9 +1,12 @@
 import { diff } from "node:util";
 
 const CONTEXT = 3;
-const SIGNS = { "-1": "-", "0": " ", "1": "+" } as const;
+/** The platform marks with 1 what is only in the first of two texts. */
+const REMOVED = 1;
+const ADDED = -1;
+const SIGNS = { [REMOVED]: "-", 0: " ", [ADDED]: "+" } as const;
 
-type Line = readonly [operation: -1 | 0 | 1, text: string];
+type Line = readonly [operation: typeof REMOVED | 0 | typeof ADDED, text: string];
 
 /**
  * The difference between two texts, as `diff -u` prints it.
@@ -14,8 +17,7 @@ type Line = readonly [operation: -1 | 0 | 1, text: string];
  */
 export function unifiedDiff(path: string, before: string | null, after: string): string[] {
   if (before === after) return [];
-  // The lines that are only in the first argument are marked 1, and those are the ones added here.
-  const lines = diff(linesOf(after), linesOf(before ?? "")) as Line[];
+  const lines = diff(linesOf(before ?? ""), linesOf(after)) as Line[];
   const hunks = hunksOf(lines).map(([start, end]) => hunk(lines, start, end));
   return [before === null ? "--- /dev/null" : `--- a/${path}`, `+++ b/${path}`, ...hunks.flat()];
 }
@@ -41,11 +43,11 @@ function hunksOf(lines: readonly Line[]): [start: number, end: number][] {
 
 function hunk(lines: readonly Line[], start: number, end: number): string[] {
   const part = lines.slice(start, end);
-  const range = (without: -1 | 1): string => {
+  const range = (without: typeof REMOVED | typeof ADDED): string => {
     const before = lines.slice(0, start).filter(([operation]) => operation !== without).length;
     const count = part.filter(([operation]) => operation !== without).length;
     return `${count === 0 ? before : before + 1},${count}`;
   };
   const body = part.map(([operation, text]) => SIGNS[operation] + text);
-  return [`@@ -${range(1)} +${range(-1)} @@`, ...body];
+  return [`@@ -${range(ADDED)} +${range(REMOVED)} @@`, ...body];
 }

@@ -20,6 +20,7 @@ beforeAll(async () => {
       Route.get("/away", ({ response }) => response.away("https://elsewhere.example/x")),
       Route.post("/again", ({ response }) => response.status(307).header("location", "/echo")),
       Route.put("/orders/@id", ({ request }) => `put ${request.param("id")} ${request.string("title")}`),
+      Route.get("/telling", () => '<form method="post" action="echo"><input name="a"></form>'),
       Route.get("/orders", () => {
         return `<form action="/orders/7" method="post" enctype="multipart/form-data">
           <input type="hidden" name="__method" value="PUT"><input name="title"><input type="file" name="photo"></form>
@@ -174,11 +175,19 @@ describe("forms", () => {
     expect((await echo(client.get("/echo"))).headers).not.toHaveProperty("x-csrf-token");
   });
 
-  test("S27 a form is sent from its page: with the page's address, and from the same site", async () => {
-    const page = await client.get("/login");
-    const answer = await client.submit(page, "#search");
+  test("a form with the method GET is sent as a query, with what the page had in it", async () => {
+    const answer = await client.submit(await client.get("/login"), "#search");
     expect(answer.url).toBe("http://localhost:3000/search?q=tea");
     expect(answer.json).toEqual({ found: "tea" });
+  });
+
+  test("S27 a form is sent from its page: from the same site, with the page's address", async () => {
+    const { headers } = await echo(client.submit(await client.get("/telling")));
+    expect(headers).toMatchObject({
+      "sec-fetch-site": "same-origin",
+      origin: "http://localhost:3000",
+      referer: "http://localhost:3000/telling",
+    });
   });
 
   test("the form is found by its fields, and without a hint that decides it the failure lists the forms", async () => {

@@ -106,7 +106,7 @@ describe("context.view", () => {
   });
 
   test("S24 the request's user is known to its templates and components as of when they are rendered", async () => {
-    write("page", "{{ user?.name ?? 'nobody' }}@!component('components/name')");
+    write("page", "{{ user?.name ?? 'nobody' }}\n@!component('components/name')");
     write("components/name", "/{{ user?.name ?? 'nobody' }}");
     const application = await create([
       Route.get("/@name", async (context) => {

@@ -262,7 +262,7 @@ describe("--dry-run", () => {
 
     const copy = await temporaryFolder();
     await cp(root, copy, { recursive: true });
-    execFileSync("git", ["apply", "-"], { cwd: copy, input: `${output}\n` });
+    execFileSync("git", ["apply", "--whitespace=nowarn", "-"], { cwd: copy, input: `${output}\n` });
     await ashlar(root, "auth", "--force");
     expect(await filesOf(copy)).toEqual(await filesOf(root));
   });

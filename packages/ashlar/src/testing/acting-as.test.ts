@@ -1,0 +1,248 @@
+import { AssertionError } from "node:assert";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { Customer, type TestShop, testShop } from "../../test/support/test-shop.ts";
+import {
+  captureEvents,
+  createTestClient,
+  type Factory,
+  factory,
+  resetDatabase,
+  type TestClient,
+  travel,
+  travelBack,
+} from "./index.ts";
+
+let shop: TestShop;
+let customers: Factory<Customer>;
+let client: TestClient;
+let ada: Customer;
+let bob: Customer;
+
+beforeAll(async () => {
+  shop = await testShop({ jwt: { authenticates: true, expires: 10 } });
+  customers = factory(shop.Customer, (n) => ({
+    name: `C${n}`,
+    email: `c${n}@example.com`,
+    password: "a good password",
+  }));
+});
+
+afterAll(() => shop.close());
+afterEach(travelBack);
+
+beforeEach(async () => {
+  await resetDatabase(shop.application);
+  client = createTestClient(shop.application);
+  ada = await customers.create({ name: "Ada" });
+  bob = await customers.create({ name: "Bob" });
+});
+
+/** Who the application takes the visitor for, by a guard. */
+async function userBy(guard: string, visitor: TestClient = client): Promise<unknown> {
+  const { inForce, user } = (await visitor.getJson(`/me/${guard}`)).json as { inForce: string; user: Customer | null };
+  expect(inForce).toBe("web");
+  return user?.name ?? null;
+}
+
+async function failureOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(AssertionError);
+  return (error as AssertionError).message;
+}
+
+async function sessions(): Promise<{ user_id: unknown; guard: unknown }[]> {
+  const { kysely } = shop.application.container.make("database");
+  return await kysely.selectFrom("sessions").select(["user_id", "guard"]).orderBy("id").execute();
+}
+
+describe("by a guard that keeps logins", () => {
+  test("the cookie is a real one, with a row of its own", async () => {
+    await client.actingAs(ada);
+    expect(client.cookies.find("token")).toMatchObject({ httpOnly: true, path: "/", sameSite: "lax" });
+    expect(await sessions()).toEqual([{ user_id: ada.id, guard: "web" }]);
+    (await client.get("/home")).assertStatus(200).assertSee("Hello, Ada");
+    expect(await userBy("staff")).toBeNull();
+  });
+
+  test("it ends as a login does: by logging out, and by its age", async () => {
+    await client.actingAs(ada);
+    await client.withCsrfToken().post("/logout");
+    await client.assertGuest();
+    await client.actingAs(ada);
+    travel(121);
+    await client.assertGuest();
+    (await client.get("/home")).assertRedirect("/login");
+  });
+
+  test("another user takes the place of the first, whose login ends", async () => {
+    await client.actingAs(ada);
+    await client.actingAs(bob);
+    await client.assertAuthenticatedAs(bob);
+    expect(await sessions()).toEqual([{ user_id: bob.id, guard: "web" }]);
+  });
+
+  test("a guard is named, and the default one stays in force", async () => {
+    await client.actingAs(bob, "staff");
+    expect((await client.getJson("/staff")).json).toMatchObject({ name: "Bob" });
+    expect(await userBy("web")).toBeNull();
+    await client.assertGuest();
+    await client.assertAuthenticatedAs(bob, "staff");
+  });
+
+  test("nobody is told of it, and of a login by a form everybody is", async () => {
+    using events = captureEvents(shop.application);
+    await client.actingAs(ada);
+    events.assertNothingEmitted();
+    const page = await client.get("/login");
+    await client.submit(page, "#login", { email: ada.email, password: "a good password" });
+    events.assertEmitted("auth.login", { guard: "web" });
+  });
+
+  test("S18 the session has a new id afterwards", async () => {
+    await client.get("/visits");
+    await client.get("/login");
+    const before = client.cookies.get("session");
+    await client.actingAs(ada);
+    expect(client.cookies.get("session")).not.toBe(before);
+    expect((await client.session()).values).toEqual({ visits: 1 });
+  });
+
+  test("S20 over https the cookie is secure, with its prefix", async () => {
+    const secure = await testShop({ environment: { APP_URL: "https://shop.example" } });
+    try {
+      const visitor = createTestClient(secure.application);
+      const user = await factory(secure.Customer, () => ({
+        name: "Eve",
+        email: "e@x.example",
+        password: "p4ssw0rd-x",
+      })).create();
+      await visitor.actingAs(user);
+      expect(visitor.cookies.find("__Host-token")).toMatchObject({ secure: true, hostOnly: true });
+      await visitor.assertAuthenticatedAs(user);
+    } finally {
+      await secure.close();
+    }
+  });
+
+  test("a guard of one's own that logs users in does so", async () => {
+    await client.actingAs(ada, "cookie");
+    expect(client.cookies.get("person")).toBe(String(ada.id));
+    expect(await userBy("cookie")).toBe("Ada");
+  });
+});
+
+describe("by the guard jwt", () => {
+  test("the token is a real one, and the user's active one", async () => {
+    await client.actingAs(ada, "jwt");
+    expect((await client.getJson("/api/me")).json).toMatchObject({ name: "Ada" });
+    await client.assertAuthenticatedAs(ada, "jwt");
+    await client.assertGuest("web");
+  });
+
+  test("it expires", async () => {
+    await client.actingAs(ada, "jwt");
+    travel(11);
+    (await client.getJson("/api/me")).assertStatus(401);
+    await client.assertGuest("jwt");
+  });
+
+  test("withToken sends any token, and asGuest none", async () => {
+    client.withToken(await ada.generateJwt());
+    (await client.getJson("/api/me")).assertStatus(200);
+    (await client.withToken("none").getJson("/api/me")).assertStatus(401);
+    (await client.asGuest().getJson("/api/me")).assertHeader("www-authenticate", "Bearer");
+  });
+
+  test("no event tells of it", async () => {
+    using events = captureEvents(shop.application);
+    await client.actingAs(ada, "jwt");
+    events.assertNothingEmitted();
+  });
+});
+
+describe("by a guard that can log nobody in", () => {
+  test("the user is put into each request, before any middleware asks", async () => {
+    await client.actingAs(ada, "header");
+    expect((await client.getJson("/headed")).json).toMatchObject({ name: "Ada" });
+    expect(await userBy("header")).toBe("Ada");
+    expect(await userBy("web")).toBeNull();
+    await client.assertAuthenticatedAs(ada, "header");
+  });
+
+  test("S24 it is the user of this client's requests alone, however they are interleaved", async () => {
+    const other = createTestClient(shop.application);
+    const guest = createTestClient(shop.application);
+    await client.actingAs(ada, "header");
+    await other.actingAs(bob, "header");
+    const asked = Array.from({ length: 300 }, (_, index) => [client, other, guest][index % 3]!);
+    const names = await Promise.all(asked.map((visitor) => userBy("header", visitor)));
+    expect(names).toEqual(asked.map((_, index) => ["Ada", "Bob", null][index % 3]));
+  });
+
+  test("nothing that comes from outside can be such a request", async () => {
+    await client.actingAs(ada, "header");
+    const marked = await client.getJson("/headed");
+    const copy = new Request(marked.url, { headers: { accept: "application/json" } });
+    expect((await shop.application.fetch(copy)).status).toBe(401);
+  });
+
+  test("it ends with asGuest", async () => {
+    await client.actingAs(ada, "header");
+    client.asGuest();
+    (await client.getJson("/headed")).assertStatus(401);
+    await client.assertGuest("header");
+  });
+
+  test("a user by each of several guards", async () => {
+    await client.actingAs(ada);
+    await client.actingAs(bob, "header");
+    await client.actingAs(bob, "jwt");
+    expect([await userBy("web"), await userBy("header"), await userBy("jwt"), await userBy("staff")]).toEqual([
+      "Ada",
+      "Bob",
+      "Bob",
+      null,
+    ]);
+  });
+});
+
+describe("failures", () => {
+  test("an unknown guard is named, with the near ones", async () => {
+    await expect(client.actingAs(ada, "stuff")).rejects.toThrow('No guard is named "stuff". Did you mean "staff"?');
+    await expect(client.assertGuest("stuff")).rejects.toThrow("Did you mean");
+  });
+
+  test("a user of another class is refused, and nothing is stored", async () => {
+    const stranger = new Customer();
+    stranger.id = ada.id;
+    await expect(client.actingAs(stranger)).rejects.toMatchObject({ code: "E_INVALID_MODEL" });
+    await expect(client.actingAs(stranger, "jwt")).rejects.toMatchObject({ code: "E_INVALID_MODEL" });
+    expect(await sessions()).toEqual([]);
+    expect((await ada.refresh()).api_token).toBeNull();
+  });
+
+  test("assertAuthenticatedAs says who it is instead", async () => {
+    expect(await failureOf(client.assertAuthenticatedAs(ada))).toMatch(
+      /^Expected the visitor to be \w+ \d+, and it is a guest\.$/,
+    );
+    await client.actingAs(bob, "staff");
+    expect(await failureOf(client.assertAuthenticatedAs(ada, "staff"))).toContain(`by the guard "staff", and it is`);
+    expect(await failureOf(client.assertAuthenticatedAs(ada, "staff"))).toContain(String(bob.id));
+  });
+
+  test("assertGuest says who it is", async () => {
+    await client.actingAs(bob);
+    expect(await failureOf(client.assertGuest())).toMatch(
+      new RegExp(`^Expected a guest, and the visitor is \\w+ ${bob.id}\\.$`),
+    );
+  });
+});
+
+test("client.user() is who the visitor is", async () => {
+  expect(await client.user()).toBeNull();
+  await client.actingAs(ada);
+  expect(await client.user()).toMatchObject({ id: ada.id, name: "Ada" });
+});

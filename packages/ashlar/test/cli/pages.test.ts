@@ -1,0 +1,218 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ashlar } from "../support/command-line.ts";
+import { generatedApplication, serve } from "../support/generated-application.ts";
+
+const STUBS = join(import.meta.dirname, "../../stubs");
+const GUESTS = ["/", "/login", "/register", "/change_password", "/password_reset?token=x", "/email/verify/notice"];
+const USERS = [
+  "/",
+  "/home",
+  "/email/verify/notice",
+  "/sessions",
+  "/confirm_password",
+  "/account/password",
+  "/account/email",
+];
+
+interface Page {
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly html: string;
+}
+
+/** A visitor of an application in a process of its own, who registers where that is asked for. */
+class Visitor {
+  readonly #url: string;
+  readonly #cookies = new Map<string, string>();
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async open(path: string, init: RequestInit = {}): Promise<Page> {
+    const cookie = [...this.#cookies].map((pair) => pair.join("=")).join("; ");
+    const response = await fetch(new URL(path, this.#url), { redirect: "manual", ...init, headers: { cookie } });
+    for (const text of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(text) ?? [];
+      this.#cookies.set(name, value);
+    }
+    const target = response.headers.get("location");
+    if (target !== null) return this.open(target);
+    return { path, status: response.status, headers: response.headers, html: await response.text() };
+  }
+
+  async send(path: string, page: Page, fields: Record<string, string>): Promise<Page> {
+    const [, token = ""] = /name="__token" value="([^"]+)"/.exec(page.html) ?? [];
+    return this.open(path, { method: "POST", body: new URLSearchParams({ __token: token, ...fields }) });
+  }
+
+  async register(): Promise<this> {
+    const password = "a password of hers";
+    const person = { name: "Ada <b>", email: "ada@example.com", password, password_confirmation: password };
+    await this.send("/register", await this.open("/register"), person);
+    return this;
+  }
+}
+
+async function visitor(): Promise<Visitor> {
+  const root = await generatedApplication();
+  await ashlar(root, "migrate");
+  const { url } = await serve(root);
+  return new Visitor(url);
+}
+
+/** The opening tags of an element, each with its attributes by name. */
+function tags(html: string, name: string): Record<string, string>[] {
+  return [...html.matchAll(new RegExp(`<${name}\\b([^>]*)>`, "g"))].map(([, text = ""]) =>
+    Object.fromEntries([...text.matchAll(/([\w-]+)(?:="([^"]*)")?/g)].map(([, key = "", value = ""]) => [key, value])),
+  );
+}
+
+function checkPage({ path, status, headers, html }: Page): void {
+  const visible = tags(html, "input").filter(({ type, hidden }) => type !== "hidden" && hidden === undefined);
+  const ids = [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
+  expect(status, path).toBe(200);
+  expect(html, path).toMatch(/^<!doctype html>\n<html lang="en">/);
+  expect(html, path).toMatch(/<title>[^<]+ · Shop<\/title>/);
+  expect(html.match(/<h1>/g), path).toHaveLength(1);
+  expect(html.match(/<main /g), path).toHaveLength(1);
+  expect(html, path).toContain('<a class="skip" href="#content">');
+  expect(new Set(ids).size, path).toBe(ids.length);
+  for (const input of visible) {
+    expect(html, path).toContain(`<label for="${input.id}">`);
+    for (const id of (input["aria-describedby"] ?? "").split(" ").filter(Boolean)) expect(ids, path).toContain(id);
+    if (input.type !== "checkbox") expect(input.autocomplete, `${path} ${input.name}`).not.toBe("");
+  }
+  // Nothing inline, nothing from elsewhere: what the policy forbids must not be there to be forbidden.
+  expect(html, path).not.toMatch(/<script|<style|\sstyle=|\son\w+=|(?:src|href|action)="(?:https?:)?\/\//i);
+  expect(headers.get("content-security-policy"), path).toBe(
+    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+  );
+  expect(headers.get("x-content-type-options"), path).toBe("nosniff");
+  for (const [, form = ""] of html.matchAll(/<form method="post"([\s\S]*?)<\/form>/g)) {
+    expect(form, path).toContain('name="__token"');
+  }
+}
+
+describe("the pages", () => {
+  test("S49 are whole, labelled and without anything inline, for guests and for users", {
+    timeout: 60_000,
+  }, async () => {
+    const somebody = await visitor();
+    for (const path of GUESTS) {
+      const page = await somebody.open(path);
+      expect(page.path).toBe(path);
+      checkPage(page);
+    }
+    await somebody.register();
+    for (const path of USERS) {
+      const page = await somebody.open(path);
+      expect(page.path).toBe(path);
+      checkPage(page);
+    }
+  });
+
+  test("S41 show what a user typed as text", { timeout: 60_000 }, async () => {
+    const page = await (await (await visitor()).register()).open("/home");
+    expect(page.html).toContain("<h1>Hello, Ada &lt;b&gt;</h1>");
+    expect(page.html).not.toContain("<b>");
+  });
+
+  test("a problem is told at the top and at its field, and what was typed stays, passwords aside", {
+    timeout: 60_000,
+  }, async () => {
+    const somebody = await visitor();
+    const form = await somebody.open("/register");
+    const typed = { name: "Ada", email: "ada@example.com", password: "secret words", password_confirmation: "others" };
+    const page = await somebody.send("/register", form, typed);
+    checkPage(page);
+    expect(page.path).toBe("/register");
+    expect(page.html).toContain("<title>Problem: Register · Shop</title>");
+    expect(page.html).toContain('<a href="#password_confirmation">The two passwords are not the same.</a>');
+    const inputs = Object.fromEntries(tags(page.html, "input").map((input) => [input.name, input]));
+    expect(inputs.email).toMatchObject({ value: "ada@example.com", autocomplete: "username" });
+    expect(inputs.password).not.toHaveProperty("value");
+    expect(inputs.password_confirmation).toMatchObject({
+      "aria-invalid": "true",
+      "aria-describedby": "password_confirmation-error",
+      autocomplete: "new-password",
+    });
+    expect(page.html).not.toContain("secret words");
+    expect((await somebody.open("/register")).html).not.toContain("Problem");
+  });
+
+  test("name to password managers what is the user's name, the present password and the new one", {
+    timeout: 60_000,
+  }, async () => {
+    const somebody = await (await visitor()).register();
+    const { html } = await somebody.open("/account/password");
+    const autocompletes = tags(html, "input").flatMap(({ name, autocomplete }) =>
+      autocomplete === undefined ? [] : [[name, autocomplete]],
+    );
+    expect(autocompletes).toEqual([
+      [undefined, "username"],
+      ["current_password", "current-password"],
+      ["password", "new-password"],
+      ["password_confirmation", "new-password"],
+    ]);
+  });
+
+  test("GET /logout says why it logs nobody out", { timeout: 60_000 }, async () => {
+    const somebody = await (await visitor()).register();
+    const page = await somebody.open("/logout");
+    expect(page.status).toBe(405);
+    expect(page.headers.get("allow")).toBe("POST");
+    expect(page.html).toContain("go back and use the button");
+    expect((await somebody.open("/home")).path).toBe("/home");
+  });
+});
+
+describe("the stylesheet", () => {
+  const luminance = (colour: string): number => {
+    const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+      const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const contrast = (one: string, other: string): number => {
+    const [dark = 0, light = 0] = [luminance(one), luminance(other)].toSorted((a, b) => a - b);
+    return (light + 0.05) / (dark + 0.05);
+  };
+
+  test.for([
+    ["ink", "paper", 4.5],
+    ["ink", "card", 4.5],
+    ["soft", "paper", 4.5],
+    ["soft", "card", 4.5],
+    ["mark", "paper", 4.5],
+    ["mark", "card", 4.5],
+    ["good", "good-ground", 4.5],
+    ["bad", "bad-ground", 4.5],
+    ["bad", "card", 4.5],
+    ["edge", "card", 3],
+    ["edge", "paper", 3],
+  ] as const)("has the contrast of WCAG AA, in light and in dark: %s on %s", async ([front, back, least]) => {
+    const css = await readFile(join(STUBS, "application/public/style.css.stub"), "utf8");
+    const colours = (name: string) => new RegExp(`--${name}: light-dark\\((#\\w{6}), (#\\w{6})\\)`).exec(css)!.slice(1);
+    const [fronts, backs] = [colours(front), colours(back)];
+    expect(contrast(fronts[0]!, backs[0]!)).toBeGreaterThanOrEqual(least);
+    expect(contrast(fronts[1]!, backs[1]!)).toBeGreaterThanOrEqual(least);
+  });
+
+  test("loads nothing from elsewhere", async () => {
+    expect(await readFile(join(STUBS, "application/public/style.css.stub"), "utf8")).not.toMatch(/@import|url\(|http/);
+  });
+});
+
+test("what is generated can be read in one sitting: no file is longer than a hundred lines, the stylesheet aside", async () => {
+  const paths = (await readdir(join(STUBS, "pages"), { recursive: true })).filter((path) => path.endsWith(".stub"));
+  expect(paths.length).toBeGreaterThan(40);
+  for (const path of paths) {
+    const lines = (await readFile(join(STUBS, "pages", path), "utf8")).split("\n").length;
+    expect(lines, path).toBeLessThanOrEqual(path.startsWith("tests") ? 140 : 100);
+  }
+});
