@@ -65,7 +65,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "/dist/|/test/" },
+    exclude: { path: "/dist/|/test/|\\.test\\.ts$" },
     parser: "swc",
     tsPreCompilationDeps: true,
     detectProcessBuiltinModuleCalls: false,

@@ -1,7 +1,7 @@
 import { type Assertion, failure, listed } from "./failure.ts";
 import type { HtmlForm } from "./html-forms.ts";
 
-const PART = /#([\w-]+)|\.([\w-]+)|\[([\w-]+)(?:(\^?\$?\*?)=(?:"([^"]*)"|'([^']*)'|([^\]"']*)))?\]/y;
+const PART = /#([\w-]+)|\.([\w-]+)|\[([\w-]+)(?:([$^*]?)=(?:"([^"]*)"|'([^']*)'|([^\]"']*)))?\]/y;
 
 type Test = (attributes: ReadonlyMap<string, string>) => boolean;
 

@@ -135,8 +135,15 @@ export class TestClient {
     const response = await this.#visitor.application.fetch(sent);
     this.#visitor.take(response.headers.getSetCookie(), url);
     const bytes = new Uint8Array(await response.arrayBuffer());
-    const readSession = this.#visitor.sessionReader();
-    return new TestResponse({ method, url, response, bytes, cookies: this.cookies, readSession });
+    return new TestResponse({
+      method,
+      url,
+      response,
+      bytes,
+      cookies: this.cookies,
+      hasSession: this.#visitor.application.container.has("session"),
+      readSession: this.#visitor.sessionReader(),
+    });
   }
 
   /**

@@ -18,6 +18,8 @@ export interface TestResponseParts {
   readonly bytes: Uint8Array;
   /** The visitor's cookies, as they stand now. */
   readonly cookies: CookieJar;
+  /** Whether the application has sessions. */
+  readonly hasSession: boolean;
   /** Reads the session as the visitor's cookies of that moment tell it. */
   readonly readSession: () => Promise<SessionSnapshot>;
 }
@@ -267,7 +269,7 @@ export class TestResponse {
       const errors = isPlainObject(json) ? json.errors : undefined;
       return isPlainObject(errors) ? (errors as FieldErrors) : {};
     }
-    return (await this.#parts.readSession()).errors;
+    return this.#parts.hasSession ? (await this.#parts.readSession()).errors : {};
   }
 
   get #isPage(): boolean {

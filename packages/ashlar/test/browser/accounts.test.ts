@@ -67,7 +67,7 @@ inBrowser("accounts, in a browser", () => {
   }
 
   async function heading(page: Page): Promise<string> {
-    return (await page.getByRole("heading", { level: 1 }).innerText()).trim();
+    return ((await page.getByRole("heading", { level: 1 }).textContent()) ?? "").trim();
   }
 
   test.for([
@@ -86,9 +86,9 @@ inBrowser("accounts, in a browser", () => {
     expect(verification.startsWith(`${shop.url}/email/verify/`)).toBe(true);
     await page.goto(verification);
     expect(await heading(page)).toBe("Hello, Ada");
-    expect(await page.getByRole("status").innerText()).toBe("Your address is verified.");
+    expect(await page.getByRole("status").textContent()).toBe("Your address is verified.");
     await page.goto(verification);
-    expect(await page.getByRole("status").innerText()).toBe("Your address was verified already.");
+    expect(await page.getByRole("status").textContent()).toBe("Your address was verified already.");
 
     await page.getByRole("button", { name: "Log out" }).click();
     expect(await heading(page)).toBe("Log in");
@@ -97,7 +97,7 @@ inBrowser("accounts, in a browser", () => {
 
     await logIn(page, shop, "Ada", "not her password");
     expect(await heading(page)).toBe("Log in");
-    expect(await page.getByRole("alert").innerText()).toContain("Address and password do not belong together.");
+    expect(await page.getByRole("alert").textContent()).toContain("Address and password do not belong together.");
     expect(await page.getByLabel("E-mail address").inputValue()).toBe("ada@example.com");
     expect(await page.getByLabel("Password", { exact: true }).inputValue()).toBe("");
 
@@ -109,7 +109,7 @@ inBrowser("accounts, in a browser", () => {
     await page.getByLabel("New password", { exact: true }).fill("short");
     await page.getByLabel("New password, once more").fill("short");
     await page.getByRole("button", { name: "Set the password" }).click();
-    expect(await page.getByRole("alert").innerText()).toContain("8");
+    expect(await page.getByRole("alert").textContent()).toContain("8");
     await page.getByLabel("New password", { exact: true }).fill("another stone wall");
     await page.getByLabel("New password, once more").fill("another stone wall");
     await page.getByRole("button", { name: "Set the password" }).click();
@@ -146,7 +146,7 @@ inBrowser("accounts, in a browser", () => {
       status = (await answered).status();
     }
     expect(status).toBe(429);
-    expect(await page.getByRole("main").innerText()).toContain("Too many attempts");
+    expect(await page.getByRole("main").textContent()).toContain("Too many attempts");
     await register(page, shop, "Carol", "cut true to fit");
     expect(await heading(page)).toBe("Verify your address");
   });

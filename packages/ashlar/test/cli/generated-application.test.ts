@@ -198,6 +198,29 @@ describe("routes", () => {
   });
 });
 
+test("prune deletes what has expired, and says how much that was", { timeout: 60_000 }, async () => {
+  const root = await generatedApplication();
+  await ashlar(root, "migrate");
+  const script = `
+    const { default: application } = await import("./app.ts");
+    const { kysely } = application.container.make("database");
+    const past = new Date(Date.now() - 1000);
+    const future = new Date(Date.now() + 60_000);
+    const row = (name, expires_at) => ({ email: name + "@example.com", token: name, created_at: past, expires_at });
+    const rows = [row("old", past), row("new", future), row("everlasting", null)];
+    await kysely.insertInto("password_resets").values(rows).execute();
+    await application.shutdown();`;
+  expect(await execute(root, process.execPath, ["--input-type=module", "--eval", script])).toEqual({
+    code: 0,
+    output: "",
+  });
+  const first = await execute(root, process.execPath, [COMMAND, "prune"]);
+  expect(first.code).toBe(0);
+  expect(first.output).toMatch(/^password resets: 1 deleted$/m);
+  const second = await execute(root, process.execPath, [COMMAND, "prune"]);
+  expect(second.output).toMatch(/^password resets: 0 deleted$/m);
+});
+
 describe("the API setup steps, done by hand on an application made without the API", () => {
   test("work as they are written", { timeout: 60_000 }, async () => {
     const root = await generatedApplication({ api: false, pages: false });

@@ -24,7 +24,7 @@ test("prune deletes sessions and password resets that have expired, and no other
 
   const { code, output } = await execute(root, process.execPath, [COMMAND, "prune"]);
   expect(code).toBe(0);
-  expect(output).toContain("Deleted 2 expired sessions.\nDeleted 2 expired password resets.\n");
+  expect(output).toContain("sessions: 2 deleted\npassword resets: 2 deleted\n");
   const second = await execute(root, process.execPath, [COMMAND, "prune"]);
-  expect(second.output).toContain("Deleted 0 expired sessions.\nDeleted 0 expired password resets.\n");
+  expect(second.output).toContain("sessions: 0 deleted\npassword resets: 0 deleted\n");
 });

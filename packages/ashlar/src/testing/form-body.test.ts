@@ -1,0 +1,54 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { DEFAULT_BODY_LIMITS, Inputs } from "../http/index.ts";
+import { entriesBody, formBody } from "./form-body.ts";
+
+/** What the application reads of an urlencoded body. */
+function read(body: URLSearchParams | FormData): unknown {
+  const bytes = new TextEncoder().encode(String(body));
+  const type = "application/x-www-form-urlencoded";
+  return { ...new Inputs("", { kind: "form", bytes, type }, DEFAULT_BODY_LIMITS).body };
+}
+
+describe("data of a test", () => {
+  test("is read by the application as it was given", () => {
+    const name = fc
+      .stringMatching(/^[a-z][a-z0-9_]{0,8}$/)
+      .filter((key) => key !== "constructor" && key !== "prototype");
+    const text = fc.string({ unit: "grapheme" });
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof({ maxDepth: 3, withCrossShrink: true }, text, tie("list"), tie("object")),
+      list: fc.array(tie("any"), { minLength: 1, maxLength: 3 }),
+      object: fc.dictionary(name, tie("any"), { minKeys: 1, maxKeys: 3 }),
+    }));
+    fc.assert(
+      fc.property(fc.dictionary(name, value.any, { maxKeys: 4 }), (data) => {
+        const plain = JSON.parse(JSON.stringify(data)) as unknown;
+        expect(JSON.parse(JSON.stringify(read(formBody(data))))).toEqual(plain);
+      }),
+    );
+  });
+
+  test("forms of the platform are sent as they are", () => {
+    const [search, form] = [new URLSearchParams("a=1"), new FormData()];
+    expect(formBody(search)).toBe(search);
+    expect(formBody(form)).toBe(form);
+  });
+
+  test("a file, however deep, makes it multipart", () => {
+    const file = new File(["x"], "x.txt");
+    const form = formBody({ a: [{ b: file }], c: 1 }) as FormData;
+    expect([...form]).toEqual([
+      ["a[0][b]", file],
+      ["c", "1"],
+    ]);
+  });
+});
+
+test("without multipart, of a file only its name travels", () => {
+  const entries = [
+    ["f", new File(["x"], "x.txt")],
+    ["g", new Blob(["x"])],
+  ] as const;
+  expect(String(entriesBody(entries, false))).toBe("f=x.txt&g=blob");
+});

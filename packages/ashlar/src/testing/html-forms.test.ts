@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { formsOf, type HtmlForm } from "./html-forms.ts";
+
+function only(html: string): HtmlForm {
+  const [form, ...others] = formsOf(html);
+  expect(others).toEqual([]);
+  return form!;
+}
+
+/** The controls of a form in a short form. */
+function controls(form: HtmlForm): unknown[] {
+  return form.controls.map(({ kind, name, value, isChecked, isDisabled, options }) => {
+    const flags = `${isChecked ? "+" : ""}${isDisabled ? "-" : ""}`;
+    return `${kind}${flags} ${name}=${options.length === 0 ? value : options.map((option) => option.value).join("|")}`;
+  });
+}
+
+describe("forms of a page", () => {
+  test("each has its attributes and its controls, in the order of the page", () => {
+    const [search, login, ...others] = formsOf(`
+      <input name="loose"><form id=search action="/search"><input name=q></form>
+      <form METHOD=post class="a b"><input type=email name=email value="a@b.example"><button>Go</button></form>`);
+    expect(others).toEqual([]);
+    expect(controls(search!)).toEqual(["text q="]);
+    expect(controls(login!)).toEqual(["text email=a@b.example", "submit ="]);
+    expect(String(search)).toBe('<form id="search" action="/search">');
+    expect(String(login)).toBe('<form class="a b" method="post">');
+  });
+
+  test("a control belongs to the form that it names, wherever that stands", () => {
+    const forms = formsOf(`<input name=a form=two><form id=one><input name=b form=two><input name=c></form>
+      <form id=two><input name=d></form><input name=e form=three>`);
+    expect(forms.map(controls)).toEqual([["text c="], ["text d=", "text a=", "text b="]]);
+  });
+
+  test("a form in a form is none, and its controls are the outer one's", () => {
+    expect(formsOf("<form id=a><form id=b><input name=x></form><input name=y>").map(controls)).toEqual([["text x="]]);
+  });
+
+  test("what stands in a template or a comment is no part of the page", () => {
+    expect(formsOf("<template><form><input name=a></form></template><!-- <form></form> -->")).toEqual([]);
+    expect(controls(only("<form><template><input name=a></template><input name=b></form>"))).toEqual(["text b="]);
+  });
+
+  test("every kind of control", () => {
+    const form = only(`<form>
+      <input name=t value=1><input type=PASSWORD name=p><input type=unknown name=u><input type=hidden name=h value=2>
+      <input type=checkbox name=c><input type=checkbox name=c value=x checked><input type=radio name=r value=1 checked>
+      <input type=file name=f multiple><input type=submit name=s value=Go><input type=image name=i>
+      <input type=reset name=no><input type=button name=no><button type=button name=no></button><button type=reset></button>
+      <button name=b value=v>Text</button>
+      <textarea name=a>\n one\n&amp;two</textarea>
+      <select name=o><option>x  y<option value=z selected>Z</select></form>`);
+    expect(controls(form)).toEqual([
+      "text t=1",
+      "text p=",
+      "text u=",
+      "hidden h=2",
+      "checkbox c=on",
+      "checkbox+ c=x",
+      "radio+ r=1",
+      "file f=",
+      "submit s=Go",
+      "submit i=",
+      "submit b=v",
+      "text a= one\n&two",
+      "select o=x y|z",
+    ]);
+  });
+
+  test("disabled: of itself, by its fieldset, and options by their group", () => {
+    const form =
+      only(`<form><input name=a disabled><fieldset disabled><input name=b><fieldset><input name=c></fieldset></fieldset>
+      <fieldset><input name=d></fieldset>
+      <select name=s><optgroup disabled><option>1</optgroup><option>2</option><option disabled>3</select></form>`);
+    expect(controls(form)).toEqual(["text- a=", "text- b=", "text- c=", "text d=", "select s=1|2|3"]);
+    expect(form.controls.at(-1)?.options.map((option) => option.isDisabled)).toEqual([true, false, true]);
+  });
+});
+
+describe("what a form holds", () => {
+  const form = only(`<form><input name=a value=1><input type=hidden name=a value=2><input type=checkbox name=c value=x>
+    <input type=checkbox name=c value=y checked><input type=radio name=r value=1>
+    <select name=one><option disabled>choose<option>p<option>q</select><select name=two><option>p<option selected>q</select>
+    <select name=many multiple><option>p</select><button name=b value=v></button><input type=file name=f></form>`);
+
+  test.each([
+    ["a", "1"],
+    ["c", "y"],
+    ["r", null],
+    ["one", "p"],
+    ["two", "q"],
+    ["many", null],
+    ["b", null],
+    ["f", null],
+    ["none", null],
+  ])("the value of %s is %s", (name, value) => {
+    expect(form.value(name)).toBe(value);
+  });
+
+  test("its fields are named once", () => {
+    expect(form.fields).toEqual(["a", "c", "r", "one", "two", "many", "b", "f"]);
+  });
+});

@@ -1,0 +1,118 @@
+import { AssertionError } from "node:assert";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type TestShop, testShop, WelcomeMail } from "../../test/support/test-shop.ts";
+import { createApplication } from "../foundation/index.ts";
+import { Mailable, type MailContent } from "../mail/index.ts";
+import { captureMail, linksIn, type MailCapture } from "./index.ts";
+
+declare module "../events/event-map.ts" {
+  interface EventMap {
+    "kit.mailed": { readonly to: string };
+  }
+}
+
+class Farewell extends Mailable {
+  override subject(): string {
+    return "Farewell";
+  }
+
+  override content(): MailContent {
+    return { text: "welcome", data: { link: "" } };
+  }
+}
+
+let shop: TestShop;
+let mail: MailCapture;
+
+beforeAll(async () => {
+  shop = await testShop();
+});
+
+afterAll(() => shop.close());
+
+beforeEach(() => {
+  mail = captureMail(shop.application);
+});
+
+function queue(to = "ada@example.com"): void {
+  shop.application.container.make("mail").queue(new WelcomeMail(), to);
+}
+
+async function failureOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(AssertionError);
+  return (error as Error).message;
+}
+
+describe("mails that were sent", () => {
+  test("queued ones are waited for, and given by class or by a function", async () => {
+    queue();
+    queue("bob@example.com");
+    expect(await mail.assertSent(WelcomeMail)).toMatchObject({ to: "ada@example.com", subject: "Welcome" });
+    expect((await mail.assertSent(({ to }) => to.startsWith("bob"))).to).toBe("bob@example.com");
+    expect((await mail.all()).map(({ to }) => to)).toEqual(["ada@example.com", "bob@example.com"]);
+  });
+
+  test("those that listeners of events send are waited for too", async () => {
+    const events = shop.application.container.make("events");
+    const off = events.on("kit.mailed", async ({ to }) => {
+      await sleep(20);
+      queue(to);
+    });
+    void events.emit("kit.mailed", { to: "eve@example.com" });
+    expect((await mail.assertSent(WelcomeMail)).to).toBe("eve@example.com");
+    off();
+  });
+
+  test("those from before the capture are forgotten, and so are those before clear()", async () => {
+    queue();
+    await mail.all();
+    mail = captureMail(shop.application);
+    await mail.assertNothingSent();
+    queue();
+    await mail.all();
+    mail.clear();
+    await mail.assertNothingSent();
+  });
+});
+
+describe("failures", () => {
+  test("assertSent says what was sent instead", async () => {
+    expect(await failureOf(mail.assertSent(WelcomeMail))).toBe("No WelcomeMail was sent. Nothing was sent at all.");
+    queue();
+    expect(await failureOf(mail.assertSent(Farewell))).toBe(
+      "No Farewell was sent. Sent were:\n  WelcomeMail to ada@example.com: Welcome",
+    );
+  });
+
+  test("assertNotSent and assertNothingSent say what was sent", async () => {
+    queue();
+    await mail.assertNotSent(Farewell);
+    await mail.assertNotSent(({ to }) => to === "bob@example.com");
+    expect(await failureOf(mail.assertNotSent(WelcomeMail))).toBe(
+      "A mail was sent to ada@example.com that should not have been: Welcome",
+    );
+    expect(await failureOf(mail.assertNothingSent())).toContain("WelcomeMail to ada@example.com");
+  });
+
+  test("an application without mail says so", async () => {
+    const bare = await createApplication({ environment: { APP_ENV: "test" } });
+    expect(() => captureMail(bare)).toThrow(expect.objectContaining({ code: "E_UNKNOWN_SERVICE" }));
+    await bare.shutdown();
+  });
+});
+
+test("the links of a mail, without the punctuation around them", async () => {
+  queue();
+  const sent = await mail.assertSent(WelcomeMail);
+  expect(linksIn(sent)).toEqual(["http://localhost:3000/welcome/7", "https://shop.example/terms"]);
+  expect(linksIn({ ...sent, text: "no link, http:// neither" })).toEqual([]);
+  expect(linksIn({ ...sent, text: "<https://a.example/?x=1&y=(2)#z>; http://b.example:8080." })).toEqual([
+    "https://a.example/?x=1&y=(2)#z",
+    "http://b.example:8080",
+  ]);
+});

@@ -1,0 +1,257 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { afterEach, describe, expect, test } from "vitest";
+import { onPostgres } from "../../test/support/services.ts";
+import { type TestShop, type TestShopOptions, testShop } from "../../test/support/test-shop.ts";
+import { Database, DatabaseProvider } from "../database/index.ts";
+import { type Application, createApplication, Provider } from "../foundation/index.ts";
+import { MailProvider } from "../mail/index.ts";
+import { ViewProvider } from "../views/index.ts";
+import { createTestApplication, createTestClient, factory, resetDatabase } from "./index.ts";
+
+const ends: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+async function shop(options: TestShopOptions = {}): Promise<TestShop> {
+  const made = await testShop(options);
+  ends.push(() => made.close());
+  return made;
+}
+
+async function application(options: Parameters<typeof createTestApplication>[0]): Promise<Application> {
+  const made = await createTestApplication(options);
+  ends.push(() => made.shutdown());
+  return made;
+}
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "ashlar-kit-"));
+  ends.push(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+describe("an application of tests", () => {
+  test("has a migrated database in memory, of its own", async () => {
+    const [one, other] = [await shop(), await shop()];
+    const database = one.application.container.make("database");
+    expect(database.configuration.connections[database.configuration.default]).toMatchObject({ path: ":memory:" });
+    await database.kysely.insertInto("purchases").values({ title: "T" }).execute();
+    const rows = await other.application.container
+      .make("database")
+      .kysely.selectFrom("purchases")
+      .selectAll()
+      .execute();
+    expect(rows).toEqual([]);
+  });
+
+  test("its tables are there before the other providers boot", async () => {
+    let rows: unknown = null;
+    class Reads extends Provider {
+      override async boot(): Promise<void> {
+        rows = await this.application.container.make("database").kysely.selectFrom("customers").selectAll().execute();
+      }
+    }
+    await shop({ providers: [Reads] });
+    expect(rows).toEqual([]);
+  });
+
+  test("it is made in milliseconds", async () => {
+    await shop();
+    const times: number[] = [];
+    for (let count = 0; count < 5; count++) {
+      const start = performance.now();
+      await shop();
+      times.push(performance.now() - start);
+    }
+    expect(times.sort((a, b) => a - b)[2]).toBeLessThan(200);
+  });
+
+  test("no connection of the configuration is ever opened", async () => {
+    const path = join(await folder(), "precious.sqlite");
+    const made = await application({
+      providers: [DatabaseProvider],
+      config: {
+        database: {
+          DATABASES: {
+            default: "main",
+            main: { driver: "sqlite", path },
+            reports: { driver: "postgres", url: "postgres://nobody@192.0.2.1/none" },
+          },
+        },
+      },
+    });
+    const database = made.container.make("database");
+    await database.connection("reports").connect();
+    expect(Object.values(database.configuration.connections).map((one) => one.driver === "sqlite" && one.path)).toEqual(
+      [":memory:", ":memory:"],
+    );
+    await expect(rm(path)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test("it has an environment and secrets of its own, and mails stay in memory", async () => {
+    const made = await shop();
+    const { settings, container } = made.application;
+    expect(settings.environment).toBe("test");
+    expect(Buffer.from(settings.key, "base64url").length).toBeGreaterThanOrEqual(32);
+    expect(container.make("mail").captured).toEqual([]);
+  });
+
+  test("mails stay in memory even where the configuration names a server", async () => {
+    const root = await folder();
+    const mail = {
+      MAIL: { default: "smtp", smtp: { host: "smtp.shop.example" }, from: { address: "a@shop.example" } },
+    };
+    const made = await application({ root, providers: [ViewProvider, MailProvider], config: { mail } });
+    expect(made.container.make("mail").captured).toEqual([]);
+  });
+
+  test("its folder says what it is made of, and its .env is not needed", async () => {
+    const root = await folder();
+    const source = join(import.meta.dirname, "..");
+    await mkdir(join(root, "config"));
+    await writeFile(
+      join(root, "config/providers.ts"),
+      `import { DatabaseProvider } from "${source}/database/index.ts";\nexport const PROVIDERS = [DatabaseProvider];`,
+    );
+    await writeFile(
+      join(root, "config/app.ts"),
+      `import { env } from "${source}/foundation/index.ts";\nexport const APP = { name: "Shop", key: env("APP_KEY") };`,
+    );
+    const made = await application({ root });
+    expect(made.settings.name).toBe("Shop");
+    await made.container.make("database").connect();
+  });
+
+  test("an application without a database is none with one", async () => {
+    const made = await application({});
+    expect(made.container.has("database")).toBe(false);
+  });
+
+  test("a failing boot is thrown", async () => {
+    class Fails extends Provider {
+      override boot(): void {
+        throw new Error("no boot");
+      }
+    }
+    await expect(createTestApplication({ providers: [DatabaseProvider, Fails] })).rejects.toThrow("no boot");
+  });
+});
+
+describe("resetDatabase", () => {
+  test("empties every table, whoever refers to whom, and counts from 1 again", async () => {
+    const { application: made, Customer, Purchase } = await shop();
+    const customers = factory(Customer, (n) => ({ name: `C${n}`, email: `c${n}@example.com`, password: "x" }));
+    const ada = await customers.create();
+    await Purchase.create({ title: "T", customer_id: ada.id });
+    await createTestClient(made).actingAs(ada);
+    await resetDatabase(made);
+    expect([await Customer.all(), await Purchase.all()]).toEqual([[], []]);
+    const { kysely } = made.container.make("database");
+    expect(await kysely.selectFrom("sessions").selectAll().execute()).toEqual([]);
+    expect(await kysely.selectFrom("migrations").select("name").execute()).toHaveLength(4);
+    expect((await customers.create()).id).toBe(1);
+    await expect(Purchase.create({ title: "T", customer_id: 99 })).rejects.toMatchObject({
+      code: "E_FOREIGN_KEY_VIOLATION",
+    });
+  });
+
+  test("it takes milliseconds", async () => {
+    const { application: made } = await shop();
+    const start = performance.now();
+    for (let count = 0; count < 20; count++) await resetDatabase(made);
+    expect((performance.now() - start) / 20).toBeLessThan(20);
+  });
+
+  test("a database that was not made for tests is left alone", async () => {
+    const path = join(await folder(), "precious.sqlite");
+    const DATABASES = { default: "main", main: { driver: "sqlite", path } };
+    const made = await createApplication({
+      providers: [DatabaseProvider],
+      config: { database: { DATABASES } },
+      environment: { APP_ENV: "test" },
+    });
+    ends.push(() => made.shutdown());
+    await expect(resetDatabase(made)).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining("createTestApplication()"),
+    });
+  });
+
+  test("one in memory may be emptied, whoever made the application", async () => {
+    const DATABASES = { default: "main", main: { driver: "sqlite", path: ":memory:" } };
+    const made = await createApplication({
+      providers: [DatabaseProvider],
+      config: { database: { DATABASES } },
+      environment: { APP_ENV: "test" },
+    });
+    ends.push(() => made.shutdown());
+    await resetDatabase(made);
+    const { kysely } = made.container.make("database");
+    await kysely.schema.createTable('a"b').addColumn("n", "integer").execute();
+    await kysely.insertInto('a"b').values({ n: 1 }).execute();
+    await resetDatabase(made);
+    expect(await kysely.selectFrom('a"b').selectAll().execute()).toEqual([]);
+  });
+});
+
+await onPostgres("on PostgreSQL", () => {
+  const url = `postgres://${process.env.PGUSER ?? "postgres"}@${process.env.PGHOST ?? "127.0.0.1"}:${process.env.PGPORT ?? 5432}/${process.env.PGDATABASE ?? "test"}`;
+
+  async function databases(): Promise<string[]> {
+    const client = new pg.Client(url);
+    await client.connect();
+    const { rows } = await client.query("select datname from pg_database where datname like 'ashlar_test_%'");
+    await client.end();
+    // Other suites make databases meanwhile, with shorter names.
+    return rows.map(({ datname }) => String(datname)).filter((name) => /^ashlar_test_[0-9a-f]{16}$/.test(name));
+  }
+
+  test("a database is made on the server, emptied on demand, and dropped at shutdown", async () => {
+    const made = await testShop({ database: { driver: "postgres", url } });
+    const database = made.application.container.make("database");
+    const connection = database.configuration.connections[database.configuration.default]!;
+    const name = connection.driver === "postgres" ? new URL(connection.url!).pathname.slice(1) : "";
+    expect(await databases()).toContain(name);
+    const customers = factory(made.Customer, (n) => ({ name: `C${n}`, email: `c${n}@x.example`, password: "x" }));
+    const ada = await customers.create();
+    await made.Purchase.create({ title: "T", customer_id: ada.id });
+    const client = createTestClient(made.application);
+    await client.actingAs(ada);
+    await client.assertAuthenticatedAs(ada);
+    await resetDatabase(made.application);
+    await client.assertGuest();
+    expect((await customers.create()).id).toBe(1);
+    await made.close();
+    expect(await databases()).not.toContain(name);
+  });
+
+  test("with the parts of an address instead of a URL, too; and nothing is left of a boot that fails", async () => {
+    const { hostname, port, username, pathname } = new URL(url);
+    const server = {
+      driver: "postgres",
+      host: hostname,
+      port: Number(port),
+      user: username,
+      database: pathname.slice(1),
+    };
+    const made = await createTestApplication({ providers: [DatabaseProvider], database: server });
+    expect(made.container.make("database").dialect).toBe("postgres");
+    expect(made.container.make("database")).toBeInstanceOf(Database);
+    await made.shutdown();
+    const before = await databases();
+    class Fails extends Provider {
+      override boot(): void {
+        throw new Error("no boot");
+      }
+    }
+    const failing = createTestApplication({ providers: [DatabaseProvider, Fails], database: server });
+    await expect(failing).rejects.toThrow("no boot");
+    const after = await databases();
+    expect(after.filter((name) => !before.includes(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { AshlarError, currentDate, now, nowInSeconds } from "../support/index.ts";
+import { freeze, travel, travelBack } from "./index.ts";
+
+const MINUTE = 60_000;
+const NEW_YEAR = new Date("2030-01-01T00:00:00.000Z");
+
+afterEach(travelBack);
+
+/** How far the framework's clock is from the system's, in whole seconds. */
+function ahead(): number {
+  return Math.round((now() - Date.now()) / 1000);
+}
+
+describe("travel", () => {
+  test("so many minutes ahead, and back again", () => {
+    travel(90);
+    expect(ahead()).toBe(90 * 60);
+    travel(-30);
+    expect(ahead()).toBe(60 * 60);
+    travelBack();
+    expect(ahead()).toBe(0);
+  });
+
+  test("to a moment, from which the clock runs on", async () => {
+    travel(NEW_YEAR);
+    const first = now();
+    expect(first - NEW_YEAR.getTime()).toBeLessThan(1000);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+    expect(now()).toBeGreaterThan(first);
+  });
+
+  test("fractions of a minute count", () => {
+    freeze(NEW_YEAR);
+    travel(0.5);
+    expect(now() - NEW_YEAR.getTime()).toBe(MINUTE / 2);
+  });
+
+  test("using puts the clock back to where it was at the end of the block, also of blocks in blocks", () => {
+    {
+      using _hour = travel(60);
+      {
+        using _more = travel(60);
+        expect(ahead()).toBe(7200);
+      }
+      expect(ahead()).toBe(3600);
+    }
+    expect(ahead()).toBe(0);
+  });
+
+  test("what is no time is refused, and the clock stays", () => {
+    for (const to of [Number.NaN, Number.POSITIVE_INFINITY, new Date("never")]) {
+      expect(() => travel(to)).toThrow(AshlarError);
+    }
+    expect(() => freeze(new Date("never"))).toThrow(expect.objectContaining({ code: "E_INVALID_VALUE" }));
+    expect(ahead()).toBe(0);
+  });
+});
+
+describe("freeze", () => {
+  test("the clock stands still, at the current moment or a given one", async () => {
+    freeze();
+    const frozen = now();
+    expect(Math.abs(frozen - Date.now())).toBeLessThan(1000);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+    expect(now()).toBe(frozen);
+    freeze(NEW_YEAR);
+    expect(currentDate()).toEqual(NEW_YEAR);
+    expect(nowInSeconds()).toBe(NEW_YEAR.getTime() / 1000);
+  });
+
+  test("it can be moved, and stands still where it was moved to", async () => {
+    freeze(NEW_YEAR);
+    travel(1);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+    expect(now()).toBe(NEW_YEAR.getTime() + MINUTE);
+    travel(new Date(0));
+    expect(now()).toBe(0);
+  });
+
+  test("using lets it run again", () => {
+    {
+      using _ = freeze(NEW_YEAR);
+      expect(now()).toBe(NEW_YEAR.getTime());
+    }
+    expect(ahead()).toBe(0);
+  });
+});
