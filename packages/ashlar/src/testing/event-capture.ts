@@ -131,7 +131,7 @@ function captures(events: Events): Set<EventCapture> {
 function fits<N extends EventName>(payload: EventMap[N], match: EventMatch<N> | undefined): boolean {
   if (match === undefined) return true;
   if (typeof match === "function") return match(payload);
-  const members = payload as Readonly<Record<string, unknown>>;
+  const members = payload as unknown as Readonly<Record<string, unknown>>;
   return Object.entries(match).every(([name, value]) => isDeepStrictEqual(members[name], value));
 }
 

@@ -18,3 +18,4 @@ export { resetDatabase } from "./test-database.ts";
 export { TestResponse } from "./test-response.ts";
 export { freeze, travel, travelBack } from "./time.ts";
 export type { ExpectedErrors } from "./validation-errors.ts";
+export type { AnyUser } from "./visitor.ts";

@@ -7,7 +7,7 @@ import { type FieldValues, submissionOf } from "./form-filling.ts";
 import { chooseForm } from "./form-selector.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
 import { TestResponse } from "./test-response.ts";
-import { sameUser, userName, Visitor } from "./visitor.ts";
+import { type AnyUser, sameUser, userName, Visitor } from "./visitor.ts";
 
 /** Who a client is to the application. */
 export interface TestClientOptions {
@@ -211,7 +211,7 @@ export class TestClient {
    * @param guard the guard's name; the default guard where left out
    * @throws `E_UNKNOWN_GUARD`; `E_INVALID_MODEL` where the user is of another class than the guard's users
    */
-  async actingAs(user: RegisteredUser, guard?: string): Promise<this> {
+  async actingAs(user: AnyUser, guard?: string): Promise<this> {
     await this.#visitor.logIn(user, guard ?? null);
     return this;
   }
@@ -258,7 +258,7 @@ export class TestClient {
   }
 
   /** Asserts that the visitor is this user by a guard, the default one where none is named; see {@link TestClient.user}. */
-  async assertAuthenticatedAs(user: RegisteredUser, guard?: string): Promise<this> {
+  async assertAuthenticatedAs(user: AnyUser, guard?: string): Promise<this> {
     const actual = await this.user(guard);
     if (sameUser(actual, user)) return this;
     const message = `Expected the visitor to be ${userName(user)}${by(guard)}, and it is ${userName(actual)}.`;

@@ -10,6 +10,9 @@ import { CookieJar } from "./cookie-jar.ts";
 import { inOwnRequest } from "./own-request.ts";
 import { readSession, type SessionSnapshot } from "./session-snapshot.ts";
 
+/** A user of any guard: the application's own, or one of another class that auth can work with. */
+export type AnyUser = RegisteredUser | Authenticatable;
+
 /** Who makes the requests of a client: cookies, an API token, and users that are put into each request. */
 export class Visitor {
   readonly application: Application;
@@ -18,7 +21,7 @@ export class Visitor {
   readonly cookies: CookieJar;
   token: string | null = null;
   /** Users of guards whose proof no cookie and no token can be, by the guard's name. */
-  readonly #users = new Map<string, RegisteredUser>();
+  readonly #users = new Map<string, AnyUser>();
 
   constructor(application: Application, origin: string, address: string) {
     prepareApplication(application);
@@ -54,13 +57,13 @@ export class Visitor {
    * A guard that logs users in does so, and the cookies are its own; the guard `jwt` gets a real token. A user of a guard
    * that can do neither is put into each request.
    */
-  async logIn(user: RegisteredUser, guardName: string | null): Promise<void> {
+  async logIn(user: AnyUser, guardName: string | null): Promise<void> {
     const { name, isToken } = await this.#inOwnRequest(async (context) => {
       const auth = this.#silentAuth(context);
       const name = guardName ?? auth.guardName;
       const guard = auth.guard(name);
       // Refuses a user of another class, before anything is stored.
-      guard.once(user);
+      guard.once(user as RegisteredUser);
       const isToken = guard instanceof JwtGuard;
       if (isToken) this.token = await this.#issueToken(user);
       else await this.#logInBy(guard, user);
@@ -111,7 +114,7 @@ export class Visitor {
 
   #putUsers({ auth }: HttpContext): void {
     const { guardName } = auth;
-    for (const [name, user] of this.#users) auth.guard(name).once(user);
+    for (const [name, user] of this.#users) auth.guard(name).once(user as RegisteredUser);
     auth.guard(guardName);
   }
 
@@ -129,16 +132,16 @@ export class Visitor {
     return auth;
   }
 
-  async #logInBy(guard: Guard, user: RegisteredUser): Promise<void> {
+  async #logInBy(guard: Guard, user: AnyUser): Promise<void> {
     try {
       // As after a registration: nobody is to be told of a new device.
-      await guard.loginAs(user, { firstLogin: true });
+      await guard.loginAs(user as RegisteredUser, { firstLogin: true });
     } catch (error) {
       if (!(error instanceof AshlarError) || error.code !== "E_UNSUPPORTED_GUARD_OPERATION") throw error;
     }
   }
 
-  async #issueToken(user: RegisteredUser): Promise<string> {
+  async #issueToken(user: AnyUser): Promise<string> {
     const bearer = user as Authenticatable & { storeTokenDigest(digest: string): Promise<void> };
     const token = this.application.container.make("api").issue(bearer.authId());
     await bearer.storeTokenDigest(digest(token));
@@ -147,16 +150,16 @@ export class Visitor {
 }
 
 /** Tells whether two objects are the same user: the same key of the same class. */
-export function sameUser(one: RegisteredUser | null, other: RegisteredUser | null): boolean {
+export function sameUser(one: AnyUser | null, other: AnyUser | null): boolean {
   if (one === null || other === null) return one === other;
   return one.constructor === other.constructor && String(idOf(one)) === String(idOf(other));
 }
 
 /** What a message calls a user. */
-export function userName(user: RegisteredUser | null): string {
+export function userName(user: AnyUser | null): string {
   return user === null ? "a guest" : `${user.constructor.name} ${String(idOf(user))}`;
 }
 
-function idOf(user: RegisteredUser): unknown {
+function idOf(user: AnyUser): unknown {
   return (user as Authenticatable).authId();
 }
