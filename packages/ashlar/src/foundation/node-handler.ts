@@ -17,7 +17,7 @@ type Preparable = Response & { _toNodeResponse?(): PreparedResponse };
  * Makes a listener for `node:http` of `fetch`, with the requests and responses of srvx.
  *
  * An answer that is one piece is written with its headers in one call, which is what most of them are and what costs
- * least; srvx sends all others.
+ * least; srvx sends all others. They are written at the end of the turn of the event loop in which they were made.
  */
 export function nodeHandler(
   fetch: FetchFunction,
@@ -61,6 +61,17 @@ export function nodeHandler(
     }
   }
 
+  const waiting: [response: ServerResponse, answer: Preparable][] = [];
+
+  function sendAll(): void {
+    for (const [response, answer] of waiting.splice(0)) send(response, answer);
+  }
+
+  /** Answers of one turn of the event loop go out together: the system then wakes their receiver once, not for each. */
+  function enqueue(response: ServerResponse, answer: Preparable): void {
+    if (waiting.push([response, answer]) === 1) setImmediate(sendAll);
+  }
+
   return (message, response) => {
     if (!isRequestTarget(message) || !hasValidHost(message)) {
       refuse(response, 400);
@@ -71,10 +82,10 @@ export function nodeHandler(
       const answer = fetch(request);
       if (answer instanceof Promise) {
         answer.then(
-          (result) => send(response, result),
+          (result) => enqueue(response, result),
           (error) => fail(response, error),
         );
-      } else send(response, answer as Response);
+      } else enqueue(response, answer as Response);
     } catch (error) {
       fail(response, error);
     }

@@ -237,3 +237,17 @@ describe("clear", () => {
     expect((await throttle.peek("resend", { account: "7", address: "203.0.113.7" })).allowed).toBe(true);
   });
 });
+
+test("S33 where no account is named, attempts are those of the user, and another user's are not counted with them", async () => {
+  const { throttle } = create({ resend: { buckets: [PAIR] } });
+  const asUser = (id: number): HttpContext => {
+    const context = makeContext({ ip: "203.0.113.7" });
+    context.currentUser = { authId: () => id };
+    return context;
+  };
+  expect(await passing(8, () => throttle.hit(asUser(1), "resend"))).toBe(5);
+  expect(await passing(8, () => throttle.hit(asUser(2), "resend"))).toBe(5);
+  // A guest has no account of his own; one that is named goes before the user's.
+  expect(await passing(8, () => throttle.hit(makeContext({ ip: "203.0.113.7" }), "resend"))).toBe(5);
+  expect(await passing(8, () => throttle.hit(asUser(1), "resend", { account: "ann@example.com" }))).toBe(5);
+});

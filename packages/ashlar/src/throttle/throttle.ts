@@ -12,7 +12,7 @@ import type { AttemptCounter, ThrottleStore } from "./store.ts";
 export interface HitOptions {
   /**
    * What the account is called, such as an e-mail address; anything but text is none. Where left out, it is the input
-   * that the limit's configuration names.
+   * that the limit's configuration names, and where that is none either, the user that the request is logged in as.
    */
   readonly account?: unknown;
 }
@@ -150,8 +150,10 @@ export class Throttle {
   }
 
   #keysOf(context: HttpContext, name: string, options: HitOptions): ThrottleKeys {
-    const { account: input } = this.limit(name);
-    const account = options.account === undefined && input !== null ? readInput(context, input) : options.account;
+    const input = this.limit(name).account;
+    const named = options.account === undefined && input !== null ? readInput(context, input) : options.account;
+    // Where nothing names an account, it is the user's own: colleagues behind one address do not share their attempts.
+    const account = named ?? (options.account === undefined ? userAccount(context) : null);
     return { account: typeof account === "string" ? account : null, address: context.request.throttleAddress };
   }
 
@@ -170,6 +172,12 @@ function countedLimit(limit: Limit, store: ThrottleStore): CountedLimit {
   const ordered = limit.buckets.toSorted((a, b) => isByAccount(a) - isByAccount(b));
   const buckets = ordered.map((bucket) => ({ bucket, counter: store.counter(bucket) }));
   return { limit, policy: policyOf(ordered), buckets };
+}
+
+/** What stands for the account of the request's user: no address can be spelled like it. */
+function userAccount({ currentUser }: HttpContext): string | null {
+  const { authId } = (currentUser ?? {}) as { readonly authId?: () => unknown };
+  return typeof authId === "function" ? `user ${String(authId.call(currentUser))}` : null;
 }
 
 function readInput(context: HttpContext, name: string): unknown {
