@@ -9,8 +9,8 @@ import { measureLogins } from "./logins.ts";
 import { type Contestant, has } from "./processes.ts";
 import { measureThroughput, type Scenario } from "./throughput.ts";
 
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
 
 const bare: Contestant = { name: "node:http", script: "bare.ts", port: 4101 };
 const fastify: Contestant = { name: "Fastify", script: "fastify.ts", port: 4102 };

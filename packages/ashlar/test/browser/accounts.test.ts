@@ -4,9 +4,8 @@ import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { inBrowser, startBrowser } from "../support/chromium.ts";
-import { execute, generatedApplication } from "../support/generated-application.ts";
+import { COMMAND, execute, freePort, generatedApplication, serve } from "../support/generated-application.ts";
 import { linkIn, type MailServer, startMailServer } from "../support/mail-server.ts";
-import { COMMAND, freePort, serve } from "../support/served-application.ts";
 
 /** Where pictures of every page are put, for whoever wants to look at them; none are taken where it is not set. */
 const PICTURES = process.env.ASHLAR_SCREENSHOTS;

@@ -134,6 +134,34 @@ describe("logout", () => {
   });
 });
 
+describe("one login form, sent many times at once", () => {
+  test("S18 each of 20 logins gets a token of its own, and nobody else's login is touched", async () => {
+    const accounts = await testAccounts();
+    const other = await accounts.loggedIn(BOB);
+    const visitor = accounts.visitor();
+    await visitor.get("/login");
+    const credentials = { email: ADA.email, password: PASSWORD };
+    // Tabs of one browser: all send the cookies that it had when the form was opened.
+    const tabs = Array.from({ length: 20 }, () => visitor.copy());
+    const answers = await Promise.all(tabs.map((tab) => tab.post("/login", credentials, { accept: "text/html" })));
+    expect(answers.map(target)).toEqual(Array.from({ length: 20 }, () => "302 /home"));
+    const tokens = tabs.map((tab) => tab.cookies.get("__Host-token"));
+    expect(new Set(tokens).size).toBe(20);
+    expect(await accounts.rows("sessions")).toHaveLength(21);
+    expect(await other.get("/home")).toMatchObject({ status: 200 });
+  });
+
+  test("S33 with a limit of five, five of 20 reach the password", async () => {
+    const buckets = [{ by: ["account", "address"], attempts: 5, windowSeconds: 60 }];
+    const accounts = await testAccounts({ throttle: { login: { account: "email", buckets } } });
+    const visitor = accounts.visitor();
+    const wrong = { email: ADA.email, password: "not her password" };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => visitor.copy().post("/login", wrong)));
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(15);
+    expect(await accounts.toldOf("auth.failed")).toHaveLength(5);
+  });
+});
+
 describe("the routes of the source", () => {
   test.each([
     ["/login", "the login form"],

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createProject, type ProjectOptions } from "../../src/scaffold/index.ts";
@@ -50,7 +52,7 @@ export async function serve(
   root: string,
   environment: Record<string, string> = {},
 ): Promise<{ url: string; line: string; child: ChildProcess }> {
-  const child = spawn(process.execPath, [COMMAND, "serve", "--port", "0"], {
+  const child = spawn(process.execPath, [COMMAND, "serve", "--port", environment.PORT ?? "0"], {
     cwd: root,
     env: { ...process.env, APP_ENV: "development", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
@@ -99,4 +101,13 @@ export async function edit(
     text = text.replace(from, () => to);
   }
   await writeFile(file, text);
+}
+
+/** A port that nothing listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }

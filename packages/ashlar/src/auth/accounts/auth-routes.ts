@@ -117,8 +117,8 @@ function keepOutOfCaches(route: RouteDefinition): RouteDefinition {
 function refuseToLogOut(): never {
   throw new AshlarError(
     "E_METHOD_NOT_ALLOWED",
-    "You were not logged out. A link cannot do that, since any other site could have you follow it; go back and use the " +
-      "button.",
+    "You were not logged out. A link cannot log you out, since any other site could have you follow it; go back and use " +
+      "the button.",
     { headers: { Allow: "POST" } },
   );
 }
