@@ -35,11 +35,12 @@ export interface PasswordHasherOptions {
 /**
  * Hashes and verifies passwords off the loop, a few at once.
  *
- * A hash takes a thread of libuv's pool, a core, and 19 MiB. As many are computed at once as the machine has cores, but at
- * most three: the pool has four threads unless `UV_THREADPOOL_SIZE` says otherwise, and reading files and looking up
- * host names need one too, or every other request would wait behind the logins. The rest wait in a line of 64 for each
- * of them, less than a second's work; beyond that the answer is 503, because a login that is answered after its sender
- * has given up costs as much as any other.
+ * A hash takes a thread of libuv's pool, a core, and 19 MiB. One more than the machine has cores is under way at once, so
+ * that no core idles while the loop deals with the hash that has finished; but at most three, because the pool has four
+ * threads unless `UV_THREADPOOL_SIZE` says otherwise, and reading files and looking up host names need one too, or every
+ * other request would wait behind the logins. The rest wait in a line of 64 for each of them, less than a second's work;
+ * beyond that the answer is 503, because a login that is answered after its sender has given up costs as much as any
+ * other.
  */
 export class PasswordHasher {
   readonly #limiter: Limiter;
@@ -53,7 +54,7 @@ export class PasswordHasher {
   #argon2: Promise<Argon2> | null = null;
 
   constructor(options: PasswordHasherOptions = {}) {
-    const concurrency = options.concurrency ?? Math.min(availableParallelism(), THREADS_FOR_HASHING);
+    const concurrency = options.concurrency ?? Math.min(availableParallelism() + 1, THREADS_FOR_HASHING);
     this.#limiter = new Limiter(concurrency, options.maxWaiting ?? concurrency * MAX_WAITING_PER_THREAD);
     this.#load = options.load ?? loadArgon2;
   }
