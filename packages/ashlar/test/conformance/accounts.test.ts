@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Route } from "../../src/routing/index.ts";
 import {
   ADA,
+  BOB,
   NEW_PASSWORD,
   PASSWORD,
   type PlainUser,
