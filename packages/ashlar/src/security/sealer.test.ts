@@ -115,9 +115,12 @@ describe("opening", () => {
 
   test("S23 a sealed value in another spelling does not open", () => {
     const sealed = sealer.seal("name", "12");
-    const padded = Buffer.from(sealed, "base64url").toString("base64");
-    expect(padded).not.toBe(sealed);
-    expect(sealer.open("name", padded, 60)).toBeNull();
+    const bytes = Buffer.from(sealed, "base64url");
+    for (const spelling of [`${sealed}=`, `${sealed}\n`, ` ${sealed}`, `${sealed.slice(0, 9)}.${sealed.slice(9)}`]) {
+      // The decoder of the platform overlooks all of these.
+      expect(Buffer.from(spelling, "base64url")).toEqual(bytes);
+      expect(sealer.open("name", spelling, 60)).toBeNull();
+    }
   });
 });
 
