@@ -9,6 +9,7 @@ import {
   checkTypes,
   edit,
   execute,
+  freePort,
   generatedApplication,
   passesItsOwnChecks,
   serve,
@@ -300,4 +301,32 @@ describe("the API setup steps, done by hand on an application made without the A
     const renewed = await fetch(`${url}api/reauth`, { method: "POST", body: new URLSearchParams({ token }) });
     expect(await renewed.json()).toEqual({ data: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) });
   });
+});
+
+test("serve --watch starts again when a file changes, and ends with the signal it is sent", {
+  timeout: 60_000,
+}, async () => {
+  const root = await generatedApplication();
+  const port = String(await freePort());
+  const { url, child } = await serve(root, { PORT: port }, ["--watch"]);
+  expect((await fetch(`${url}fresh`)).status).toBe(404);
+  await edit(root, "routes/web.ts", [
+    "export const ROUTES: RouteEntry[] = [",
+    'export const ROUTES: RouteEntry[] = [\n  Route.get("/fresh", () => "fresh"),',
+  ]);
+  await expect
+    .poll(
+      () =>
+        fetch(`${url}fresh`).then(
+          (response) => response.text(),
+          () => null,
+        ),
+      { timeout: 20_000, interval: 100 },
+    )
+    .toBe("fresh");
+
+  const exit = new Promise((resolve) => child.on("close", resolve));
+  child.kill("SIGTERM");
+  await exit;
+  await expect(fetch(url)).rejects.toThrow();
 });

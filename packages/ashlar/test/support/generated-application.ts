@@ -51,8 +51,9 @@ export async function execute(
 export async function serve(
   root: string,
   environment: Record<string, string> = {},
+  flags: readonly string[] = [],
 ): Promise<{ url: string; line: string; child: ChildProcess }> {
-  const child = spawn(process.execPath, [COMMAND, "serve", "--port", environment.PORT ?? "0"], {
+  const child = spawn(process.execPath, [COMMAND, "serve", "--port", environment.PORT ?? "0", ...flags], {
     cwd: root,
     env: { ...process.env, APP_ENV: "development", ...environment },
     stdio: ["ignore", "pipe", "pipe"],

@@ -40,7 +40,7 @@ async function serve(terminal: Terminal, { port, host }: Options): Promise<void>
 
 /** Serves in a child process that Node itself starts again whenever an imported file changes. */
 async function watch(terminal: Terminal, { port, host }: Options): Promise<void> {
-  const command = join(import.meta.dirname, "..", "..", "bin", "ashlar.js");
+  const command = join(import.meta.dirname, "..", "..", "..", "bin", "ashlar.js");
   const args = [
     "serve",
     ...(port === undefined ? [] : ["--port", String(port)]),
