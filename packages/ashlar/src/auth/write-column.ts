@@ -24,8 +24,13 @@ export async function writeColumn(
   const row = modelClass.where(modelClass.primaryKey, keyOf(model));
   const written = await (expected === undefined ? row : row.where(column, expected)).update({ [column]: value });
   if (written === 0) return false;
+  await reread(model, column);
+  return true;
+}
+
+/** Reads a stored model anew after one column of its row was written; what else was changed on the model stays unsaved. */
+export async function reread(model: Model, column: string): Promise<void> {
   const unsaved = Object.entries(model).filter(([name]) => name !== column && model.isDirty(name));
   await model.refresh();
   Object.assign(model, Object.fromEntries(unsaved));
-  return true;
 }

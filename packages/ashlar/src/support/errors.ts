@@ -50,7 +50,6 @@ export const ERRORS = {
   E_WEAK_SECRET: [500, "The secret is missing or too weak."],
   E_INVALID_VALUE: [500, "The value is too large, or not of a kind that can be signed or sealed."],
   // Passwords
-  E_INVALID_PASSWORD_HASH: [500, "The stored password hash is not in a known format."],
   E_INVALID_PASSWORD: [422, "The password is not acceptable."],
   // Database
   E_DATABASE: [500, "The database reported an error."],

@@ -1,8 +1,8 @@
-import type { Casts, Model, ModelClass, ModelConstructor } from "../../database/index.ts";
+import type { Casts, ModelClass, ModelConstructor } from "../../database/index.ts";
 import type { HttpRequest } from "../../http/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { AshlarError, type Constructor, currentDate } from "../../support/index.ts";
-import { keyOf } from "../write-column.ts";
+import { keyOf, reread } from "../write-column.ts";
 import type { AccountService } from "./account-service.ts";
 import { asAccountUser } from "./account-user.ts";
 
@@ -71,11 +71,4 @@ export function MustVerifyEmail<B extends ModelConstructor>(
     }
   }
   return Verifying as unknown as B & Constructor<MustVerifyEmailInstance> & MustVerifyEmailStatics;
-}
-
-/** Reads the row again; what was changed on the model besides the column stays, and stays unsaved. */
-async function reread(model: Model, column: string): Promise<void> {
-  const unsaved = Object.entries(model).filter(([name]) => name !== column && model.isDirty(name));
-  await model.refresh();
-  Object.assign(model, Object.fromEntries(unsaved));
 }
