@@ -62,15 +62,23 @@ export function cpuTime(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
+/** How a server is loaded. */
+export interface LoadOptions {
+  readonly connections?: number;
+  /** Whether server and load share the processors. */
+  readonly onAllProcessors?: boolean;
+}
+
 /**
- * Loads a server from the other processor.
+ * Loads a server, from the other processor unless told otherwise.
  *
  * @param script what wrk sends, in Lua
  * @throws where any answer was not a success: a refused request is quick, and would flatter
  */
-export async function load(url: string, script: string, seconds: number, connections = 64): Promise<Load> {
-  const options = ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", script, url];
-  const [command, args] = pinned(1, "wrk", options);
+export async function load(url: string, script: string, seconds: number, options: LoadOptions = {}): Promise<Load> {
+  const { connections = 64, onAllProcessors = false } = options;
+  const wrk = ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", script, url];
+  const [command, args] = onAllProcessors ? ["wrk", wrk] : pinned(1, "wrk", wrk);
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => {

@@ -1,7 +1,7 @@
 import type { HttpContext } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { Guard } from "./guard.ts";
-import { rememberIntended } from "./visitor-session.ts";
+import { rememberIntended } from "./remember-intended.ts";
 
 /** Where a visitor without a user is sent to. */
 const LOGIN_PATH = "/login";

@@ -139,6 +139,16 @@ export class Connection {
     return this.#session.first(sql, value);
   }
 
+  /**
+   * The rows that a compiled statement gives.
+   *
+   * @internal
+   */
+  rows(sql: string, values: readonly ColumnValue[]): MaybePromise<Row[]> {
+    const done = this.#session.execute(CompiledQuery.raw(sql, [...values]));
+    return done instanceof Promise ? done.then(({ rows }) => rows) : done.rows;
+  }
+
   /** Calls a listener before each statement. The function returned ends that. */
   onQuery(listener: (query: QueryEvent) => void): () => void {
     this.#listeners.add(listener);

@@ -59,6 +59,7 @@ export class Events {
    * @returns resolves once all are done, and never rejects
    */
   emit<N extends EventName>(name: N, payload: EventMap[N]): Promise<void> {
+    if (this.#emitter.listenerCount(name) === 0) return Promise.resolve();
     const done = this.#emitter.emit(name, payload).finally(() => this.#underway.delete(done));
     this.#underway.add(done);
     return done;

@@ -51,6 +51,8 @@ function format(address: Address): string {
  * @returns `null` where the text is no address
  */
 export function canonicalAddress(text: string): string | null {
+  // No two notations of an IPv4 address are valid, so there is nothing to do for one.
+  if (isIP(text) === 4) return text;
   const address = parseAddress(text);
   return address === null ? null : format(address);
 }

@@ -3,6 +3,16 @@ import { HttpRequest } from "./request.ts";
 import { HttpResponse } from "./response.ts";
 import type { HttpServices, RouteMatch } from "./services.ts";
 
+/** What a login and a logout do with what is remembered of a visitor between requests. */
+export interface VisitorMemory {
+  /** Keeps what is remembered, under another identity: who knew the old one has nothing any more. */
+  regenerate(): unknown;
+  /** Forgets everything. */
+  invalidate(): unknown;
+  /** Remembers where the visitor was heading. */
+  intend(path: string): unknown;
+}
+
 /**
  * One request on its way through the application, and all that belongs to it.
  *
@@ -16,6 +26,8 @@ export class HttpContext {
   readonly services: HttpServices;
   /** The user loaded for the guard in force; written by the guards alone, read through `request.user()`. */
   currentUser: RegisteredUser | null = null;
+  /** What is remembered of the visitor, on routes that remember anything; written by `SessionMiddleware` alone. */
+  visitor: VisitorMemory | null = null;
   #response: HttpResponse | null = null;
 
   /**

@@ -1,7 +1,7 @@
 export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody } from "./body.ts";
 export type { StreamSource } from "./byte-stream.ts";
 export { type AddressResolver, canonicalAddress, isPublicAddress } from "./client-address.ts";
-export { HttpContext } from "./context.ts";
+export { HttpContext, type VisitorMemory } from "./context.ts";
 export { type CookieOptions, parseCookies, serializeCookie } from "./cookies.ts";
 export { type HostParts, parseHost } from "./host.ts";
 export { Inputs } from "./inputs.ts";

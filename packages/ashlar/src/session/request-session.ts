@@ -1,4 +1,4 @@
-import type { HttpContext } from "../http/index.ts";
+import type { HttpContext, VisitorMemory } from "../http/index.ts";
 import { AshlarError, type Dictionary, type FieldErrors, type MaybePromise, now } from "../support/index.ts";
 import { Session, sessionNotOpen } from "./session.ts";
 import { decodeContents } from "./session-contents.ts";
@@ -6,15 +6,11 @@ import { fittingInput, refillableInput } from "./session-input.ts";
 import type { SessionManager } from "./session-manager.ts";
 import type { SessionRecord } from "./session-store.ts";
 
-const HELD = Symbol("session of the request");
-
-type Holder = HttpContext & { [HELD]?: RequestSession };
-
 /** What JSON puts around the old input. */
 const ROOM_AROUND_INPUT = 32;
 
 /** The session of one request: opened when it is first asked for, kept when the request has been answered. */
-export class RequestSession {
+export class RequestSession implements VisitorMemory {
   readonly manager: SessionManager;
   readonly #context: HttpContext;
   /** What the browser has, as far as it was looked at: the cookie that came, or the one that this answer sets. */
@@ -28,7 +24,7 @@ export class RequestSession {
   constructor(context: HttpContext, manager: SessionManager) {
     this.#context = context;
     this.manager = manager;
-    (context as Holder)[HELD] = this;
+    context.visitor = this;
   }
 
   /** Finds the session where that means waiting; otherwise it is found when it is asked for. */
@@ -46,6 +42,18 @@ export class RequestSession {
       this.#changed();
     }
     return this.#session;
+  }
+
+  regenerate(): void {
+    this.session.regenerate();
+  }
+
+  invalidate(): void {
+    this.session.invalidate();
+  }
+
+  intend(path: string): void {
+    this.session.intend(path);
   }
 
   /** Tells whether a token was issued for this session. It opens the session, and gives it no reason to be kept. */
@@ -168,7 +176,7 @@ export class RequestSession {
 
 /** The session of a request that goes through `SessionMiddleware`, opened or not; `null` for any other. */
 export function heldSession(context: HttpContext): RequestSession | null {
-  return (context as Holder)[HELD] ?? null;
+  return context.visitor as RequestSession | null;
 }
 
 /**

@@ -6,7 +6,7 @@ import { Database, type Row } from "../../database/index.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
 import type { UserId } from "../authenticatable.ts";
 import { sessionFinder } from "./session-finder.ts";
-import { insertSession } from "./session-table.ts";
+import { sessionInserter } from "./session-table.ts";
 
 const JOINED = expect.stringMatching(/ from "sessions" inner join "users" on /);
 const OF_SESSIONS = expect.stringMatching(/ from "sessions" where /);
@@ -82,7 +82,7 @@ describe("two statements are made also", () => {
     await up(database.kysely);
     const now = new Date();
     const session = { userId: 1, guard: "web", tokenHash: "x", ip: null, userAgent: null, now, expiresAt: now };
-    await insertSession(database.kysely, session);
+    await sessionInserter(database)(session);
     class User extends TestUser {
       static override connection = "accounts";
     }

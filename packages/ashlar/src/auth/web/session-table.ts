@@ -1,4 +1,4 @@
-import type { Database, QueryBuilder, Row } from "../../database/index.ts";
+import type { ColumnValue, Database, QueryBuilder, Row } from "../../database/index.ts";
 import { currentDate } from "../../support/index.ts";
 import type { UserId } from "../authenticatable.ts";
 
@@ -34,25 +34,36 @@ export interface NewSession {
 }
 
 /** Stores a session, and gives it as it was stored. */
-export async function insertSession(kysely: QueryBuilder, session: NewSession): Promise<StoredSession> {
-  const { userId, guard, tokenHash, ip, userAgent, now, expiresAt } = session;
-  const { id } = await kysely
+export type SessionInserter = (session: NewSession) => Promise<StoredSession>;
+
+const INSERTED = [
+  "user_id",
+  "guard",
+  "token_hash",
+  "ip",
+  "user_agent",
+  "authenticated_at",
+  "last_used_at",
+  "created_at",
+  "expires_at",
+] as const;
+
+/** Makes what stores new sessions. Its statement is compiled here and not at each login. */
+export function sessionInserter(database: Database): SessionInserter {
+  const connection = database.connection();
+  const statement = connection.kysely
     .insertInto(SESSION_TABLE)
-    .values({
-      user_id: userId,
-      guard,
-      token_hash: tokenHash,
-      ip,
-      user_agent: userAgent,
-      authenticated_at: now,
-      last_used_at: now,
-      expires_at: expiresAt,
-      created_at: now,
-    })
+    .values(Object.fromEntries(INSERTED.map((column) => [column, ""])))
     .returning("id")
-    .executeTakeFirstOrThrow();
-  const at = now.getTime();
-  return { id, guard, authenticatedAt: at, lastUsedAt: at, expiresAt: expiresAt.getTime(), createdAt: at };
+    .compile().sql;
+  return async ({ userId, guard, tokenHash, ip, userAgent, now, expiresAt }) => {
+    // In the order of INSERTED.
+    const values: ColumnValue[] = [userId, guard, tokenHash, ip, userAgent, now, now, now, expiresAt];
+    const [row] = await connection.rows(statement, values);
+    const at = now.getTime();
+    const id = row!.id as SessionId;
+    return { id, guard, authenticatedAt: at, lastUsedAt: at, expiresAt: expiresAt.getTime(), createdAt: at };
+  };
 }
 
 /** Deletes the sessions of a guard that have one of the digests. */

@@ -6,15 +6,14 @@ import { currentDate, type MaybePromise, now, type RegisteredUser } from "../../
 import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
 import { announce } from "../events.ts";
 import { Guard, type LoginOptions } from "../guard.ts";
-import { visitorSession } from "../visitor-session.ts";
 import { deviceName } from "./device-name.ts";
 import type { KnownDevices } from "./known-devices.ts";
 import type { SessionFinder } from "./session-finder.ts";
 import {
   deleteSession,
   deleteSessionsByDigest,
-  insertSession,
   renewSession,
+  type SessionInserter,
   type StoredSession,
 } from "./session-table.ts";
 import { makeSessionToken, presentedToken, presentedTokens } from "./session-token.ts";
@@ -27,6 +26,7 @@ export interface WebGuardParts {
   readonly options: WebGuardOptions;
   readonly database: Database;
   readonly finder: SessionFinder;
+  readonly insert: SessionInserter;
   readonly uses: SessionUses;
   readonly devices: KnownDevices;
   readonly logger: Logger;
@@ -81,10 +81,10 @@ export class WebGuard extends Guard {
   }
 
   protected override async persist(user: Authenticatable, { remember = false }: LoginOptions): Promise<void> {
-    const { database, options } = this.#parts;
+    const { insert, options } = this.#parts;
     const token = makeSessionToken();
     const at = currentDate();
-    const session = await insertSession(database.kysely, {
+    const session = await insert({
       userId: user.authId(),
       guard: this.name,
       tokenHash: digest(token),
@@ -96,14 +96,14 @@ export class WebGuard extends Guard {
     await this.#endPresented();
     this.#session = session;
     this.#sendToken(token);
-    await visitorSession(this.context)?.regenerate();
+    this.context.visitor?.regenerate();
   }
 
   protected override async forget(): Promise<void> {
     await this.#endPresented();
     this.#session = null;
     this.#noStore().withoutCookie(this.#parts.options.cookie);
-    await visitorSession(this.context)?.invalidate();
+    this.context.visitor?.invalidate();
   }
 
   override async loginAs(user: RegisteredUser, options: LoginOptions = {}): Promise<RegisteredUser> {
@@ -155,7 +155,7 @@ export class WebGuard extends Guard {
     this.#isDecided = true;
     this.#session = { ...session, authenticatedAt: at.getTime() };
     this.#sendToken(token);
-    await visitorSession(this.context)?.regenerate();
+    this.context.visitor?.regenerate();
     return true;
   }
 

@@ -4,7 +4,7 @@ import { ConfigurationError } from "../../support/index.ts";
 import type { GuardFactory, GuardSettings } from "../guard-registry.ts";
 import { KnownDevices } from "./known-devices.ts";
 import { sessionFinder } from "./session-finder.ts";
-import { pruneSessions } from "./session-table.ts";
+import { pruneSessions, sessionInserter } from "./session-table.ts";
 import { SessionUses } from "./session-uses.ts";
 import { WebGuard } from "./web-guard.ts";
 import { webGuardOptions } from "./web-guard-options.ts";
@@ -36,7 +36,9 @@ export class WebSessions {
     const checked = webGuardOptions(name, options, this.#isHttps);
     this.#claimCookie(name, checked.cookie);
     const shared = this.#share(name);
-    const parts = { ...shared, logger, options: checked, finder: sessionFinder(shared.database, model) };
+    const { database } = shared;
+    const [finder, insert] = [sessionFinder(database, model), sessionInserter(database)];
+    const parts = { ...shared, logger, options: checked, finder, insert };
     return (context) => new WebGuard(name, context, model, parts);
   }
 

@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { AshlarError } from "../../support/index.ts";
 import { type Argon2, loadArgon2 } from "./argon2.ts";
 import { isBcrypt, verifyBcrypt } from "./bcrypt.ts";
+import { lowerHashingPriority } from "./hashing-threads.ts";
 import { Limiter } from "./limiter.ts";
 import { isHashable } from "./password-rules.ts";
 import { type Argon2Hash, type Argon2Parameters, formatPhc, parsePhc } from "./phc.ts";
@@ -16,6 +17,8 @@ const PARAMETERS: Argon2Parameters = Object.freeze({
   tagBytes: 32,
 });
 const SALT_BYTES = 16;
+/** A hash as it is made here, or with a longer salt. */
+const OF_TODAY = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22,}\$[A-Za-z0-9+/]{43}$/;
 
 /** libuv has four threads unless `UV_THREADPOOL_SIZE` says otherwise; one stays free for files and host names. */
 const THREADS_FOR_HASHING = 3;
@@ -52,6 +55,7 @@ export class PasswordHasher {
     tag: randomBytes(PARAMETERS.tagBytes),
   };
   #argon2: Promise<Argon2> | null = null;
+  #givesWay = false;
 
   constructor(options: PasswordHasherOptions = {}) {
     const concurrency = options.concurrency ?? Math.min(availableParallelism() + 1, THREADS_FOR_HASHING);
@@ -114,8 +118,17 @@ export class PasswordHasher {
   #compute(plain: string, salt: Buffer, parameters: Argon2Parameters): Promise<Buffer> {
     return this.#limiter.run(async () => {
       this.#argon2 ??= this.#load();
-      return (await this.#argon2)(plain, salt, parameters);
+      const tag = await (await this.#argon2)(plain, salt, parameters);
+      this.#giveWay();
+      return tag;
     });
+  }
+
+  /** Done after the first hash: before it, the pool may have no threads. */
+  #giveWay(): void {
+    if (this.#givesWay) return;
+    this.#givesWay = true;
+    lowerHashingPriority();
   }
 }
 
@@ -124,8 +137,5 @@ export class PasswordHasher {
  * parameters of Argon2, bcrypt, anything unknown.
  */
 export function needsRehash(hash: string): boolean {
-  const parsed = parsePhc(hash);
-  if (parsed === null || parsed.salt.length < SALT_BYTES) return true;
-  const made = parsed.parameters;
-  return (Object.keys(PARAMETERS) as (keyof Argon2Parameters)[]).some((key) => made[key] !== PARAMETERS[key]);
+  return !OF_TODAY.test(hash);
 }
