@@ -44,7 +44,7 @@ describe("randomToken", () => {
     expect(tokens.size).toBe(1000);
   });
 
-  test.each([0, 15, -32, 16.5, Number.NaN, Number.POSITIVE_INFINITY])("%d bytes are refused", (bytes) => {
+  test.each([0, 15, 1025, -32, 16.5, Number.NaN, Number.POSITIVE_INFINITY])("%d bytes are refused", (bytes) => {
     expect(() => randomToken(bytes)).toThrow(expect.objectContaining({ code: "E_INVALID_CONFIGURATION" }));
   });
 });

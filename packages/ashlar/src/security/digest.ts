@@ -1,7 +1,9 @@
-import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { AshlarError } from "../support/index.ts";
+import { takeRandomBytes } from "./random.ts";
 
 const MIN_TOKEN_BYTES = 16;
+const MAX_TOKEN_BYTES = 1024;
 
 /**
  * The SHA-256 digest of a token, as 43 characters of base64url: what a table stores in the token's place.
@@ -22,12 +24,13 @@ export function digestEquals(a: string, b: string): boolean {
 /**
  * Makes a token from the system's generator, as base64url.
  *
- * @param bytes how much randomness it holds, at least 16 bytes; 32 where left out
- * @throws `E_INVALID_CONFIGURATION` where `bytes` is less than 16 or not an integer
+ * @param bytes how much randomness it holds, from 16 to 1024 bytes; 32 where left out
+ * @throws `E_INVALID_CONFIGURATION` where `bytes` is out of that range or not an integer
  */
 export function randomToken(bytes = 32): string {
-  if (!Number.isSafeInteger(bytes) || bytes < MIN_TOKEN_BYTES) {
-    throw new AshlarError("E_INVALID_CONFIGURATION", `A random token holds at least ${MIN_TOKEN_BYTES} bytes.`);
+  if (!Number.isSafeInteger(bytes) || bytes < MIN_TOKEN_BYTES || bytes > MAX_TOKEN_BYTES) {
+    const problem = `A random token holds from ${MIN_TOKEN_BYTES} to ${MAX_TOKEN_BYTES} bytes.`;
+    throw new AshlarError("E_INVALID_CONFIGURATION", problem);
   }
-  return randomBytes(bytes).toString("base64url");
+  return takeRandomBytes(bytes).toString("base64url");
 }

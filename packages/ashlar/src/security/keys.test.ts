@@ -14,7 +14,7 @@ const PURPOSES: readonly KeyPurpose[] = [
   "csrf",
   "signed-url",
   "route-parameter",
-  "cookie",
+  "device",
 ];
 
 /** HKDF-SHA256 with an empty salt, as RFC 5869 §2 has it, for one block. */
@@ -25,7 +25,7 @@ function hkdf(secret: string, info: string): Buffer {
 
 describe("deriveKey", () => {
   test("it is HKDF-SHA256 with the purpose as the label", () => {
-    expect(deriveKey(SECRET, "cookie").export()).toEqual(hkdf(SECRET, "ashlar/1/cookie"));
+    expect(deriveKey(SECRET, "device").export()).toEqual(hkdf(SECRET, "ashlar/1/device"));
   });
 
   test("S8 each purpose has a key of its own, and none is the secret", () => {

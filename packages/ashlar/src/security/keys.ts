@@ -10,7 +10,7 @@ export type KeyPurpose =
   | "csrf"
   | "signed-url"
   | "route-parameter"
-  | "cookie";
+  | "device";
 
 const KEY_BYTES = 32;
 

@@ -5,7 +5,7 @@ import { Sealer } from "./sealer.ts";
 import { generateSecret } from "./secrets.ts";
 
 const SECRET = generateSecret();
-const sealer = new Sealer(SECRET, "cookie");
+const sealer = new Sealer(SECRET, "device");
 const START = Date.UTC(2026, 0, 1);
 
 afterEach(() => setClock(null));
@@ -45,7 +45,7 @@ describe("sealing", () => {
   });
 
   test("S12 a sealer with a weak secret cannot be made", () => {
-    expect(() => new Sealer("weak", "cookie")).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
+    expect(() => new Sealer("weak", "device")).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
   });
 });
 
@@ -128,13 +128,13 @@ describe("rotation", () => {
   const next = generateSecret();
 
   test("what a previous secret sealed still opens; the first secret seals", () => {
-    const rotated = new Sealer(next, "cookie", { previousSecrets: [SECRET] });
+    const rotated = new Sealer(next, "device", { previousSecrets: [SECRET] });
     expect(rotated.open("name", sealer.seal("name", "1"), 60)).toBe("1");
-    expect(new Sealer(next, "cookie").open("name", rotated.seal("name", "1"), 60)).toBe("1");
+    expect(new Sealer(next, "device").open("name", rotated.seal("name", "1"), 60)).toBe("1");
     expect(sealer.open("name", rotated.seal("name", "1"), 60)).toBeNull();
   });
 
   test("what a secret sealed that is no longer listed does not open", () => {
-    expect(new Sealer(next, "cookie").open("name", sealer.seal("name", "1"), 60)).toBeNull();
+    expect(new Sealer(next, "device").open("name", sealer.seal("name", "1"), 60)).toBeNull();
   });
 });

@@ -1,7 +1,8 @@
-import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, type KeyObject } from "node:crypto";
 import { AshlarError, now } from "../support/index.ts";
 import { decodeBase64Url, decodeUtf8 } from "./base64url.ts";
 import { deriveKeys, type KeyPurpose } from "./keys.ts";
+import { takeRandomBytes } from "./random.ts";
 import type { RotationOptions } from "./signer.ts";
 
 const CIPHER = "aes-256-gcm";
@@ -51,15 +52,13 @@ export class Sealer {
         `A value to seal is well-formed text of at most ${MAX_VALUE_BYTES} bytes.`,
       );
     }
-    // Asked for once: each call to the generator takes longer than making the bytes.
-    const random = randomBytes(SALT_BYTES + IV_BYTES);
-    const salt = random.subarray(0, SALT_BYTES);
-    const iv = random.subarray(SALT_BYTES);
+    const salt = takeRandomBytes(SALT_BYTES);
+    const iv = takeRandomBytes(IV_BYTES);
     const issued = Buffer.alloc(TIME_BYTES);
     issued.writeUIntBE(now(), 0, TIME_BYTES);
     const cipher = createCipheriv(CIPHER, messageKey(this.#keys[0], salt), iv, { authTagLength: TAG_BYTES });
     cipher.setAAD(this.#boundTo(name));
-    const sealed = [random, cipher.update(issued), cipher.update(value, "utf8"), cipher.final(), cipher.getAuthTag()];
+    const sealed = [salt, iv, cipher.update(issued), cipher.update(value, "utf8"), cipher.final(), cipher.getAuthTag()];
     return Buffer.concat(sealed).toString("base64url");
   }
 

@@ -69,8 +69,8 @@ describe("signing", () => {
   );
 
   test("S12 a signer with a weak secret, or a weak previous one, cannot be made", () => {
-    expect(() => new Signer("weak", "cookie")).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
-    expect(() => new Signer(SECRET, "cookie", { previousSecrets: ["weak"] })).toThrow(
+    expect(() => new Signer("weak", "device")).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
+    expect(() => new Signer(SECRET, "device", { previousSecrets: ["weak"] })).toThrow(
       expect.objectContaining({ code: "E_WEAK_SECRET" }),
     );
   });

@@ -18,7 +18,7 @@ const PURPOSES: readonly KeyPurpose[] = [
   "csrf",
   "signed-url",
   "route-parameter",
-  "cookie",
+  "device",
 ];
 
 const TOKEN_REFUSED = { status: 401, body: { code: "E_INVALID_TOKEN" } };

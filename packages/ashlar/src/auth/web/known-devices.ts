@@ -1,5 +1,5 @@
 import type { HttpContext } from "../../http/index.ts";
-import { digest, Sealer } from "../../security/index.ts";
+import { digest, Signer } from "../../security/index.ts";
 import type { UserId } from "../authenticatable.ts";
 
 /** Browsers keep no cookie for longer (RFC 6265bis §5.5). */
@@ -7,13 +7,14 @@ const MAX_AGE_SECONDS = 400 * 24 * 60 * 60;
 /** How many users one browser is known for. */
 const MAX_USERS = 8;
 const MARK_LENGTH = 22;
+const SIGNATURE = { expiresInSeconds: MAX_AGE_SECONDS } as const;
 
 /**
- * Knows the devices that users have logged in on, by a sealed cookie which outlasts the logins: it proves nothing but
- * that somebody who could log in has done so in this browser before.
+ * Knows the devices that users have logged in on, by a signed cookie which outlasts the logins: it proves nothing but
+ * that somebody who could log in has done so in this browser before. It holds digests, and nothing that must not be read.
  */
 export class KnownDevices {
-  readonly #sealer: Sealer;
+  readonly #signer: Signer;
   readonly #cookie: string;
 
   /**
@@ -21,7 +22,7 @@ export class KnownDevices {
    * @param isHttps whether the application's URL is https
    */
   constructor(secret: string, isHttps: boolean) {
-    this.#sealer = new Sealer(secret, "cookie");
+    this.#signer = new Signer(secret, "device");
     this.#cookie = isHttps ? "__Host-device" : "device";
   }
 
@@ -34,14 +35,14 @@ export class KnownDevices {
     const mark = digest(`${guard}\0${userId}`).slice(0, MARK_LENGTH);
     const marks = this.#read(context);
     const kept = [mark, ...marks.filter((one) => one !== mark)].slice(0, MAX_USERS);
-    const sealed = this.#sealer.seal(this.#cookie, kept.join(","));
-    context.response.cookie(this.#cookie, sealed, { maxAgeSeconds: MAX_AGE_SECONDS });
+    const signed = this.#signer.sign(kept.join(","), SIGNATURE);
+    context.response.cookie(this.#cookie, signed, { maxAgeSeconds: MAX_AGE_SECONDS });
     return marks.includes(mark);
   }
 
   #read({ request }: HttpContext): string[] {
-    const sealed = request.cookie(this.#cookie);
-    const opened = sealed === null ? null : this.#sealer.open(this.#cookie, sealed, MAX_AGE_SECONDS);
-    return opened === null ? [] : opened.split(",");
+    const signed = request.cookie(this.#cookie);
+    const marks = signed === null ? null : this.#signer.verify(signed);
+    return marks === null ? [] : marks.split(",");
   }
 }

@@ -1,0 +1,35 @@
+import { describe, expect, test } from "vitest";
+import { takeRandomBytes } from "./random.ts";
+
+describe("takeRandomBytes", () => {
+  test.each([0, 1, 24, 32, 4096])("gives %i bytes", (size) => {
+    expect(takeRandomBytes(size)).toHaveLength(size);
+  });
+
+  test("S17 no byte is given out twice, however often the supply is filled", () => {
+    const sizes = Array.from({ length: 5000 }, (_, index) => 16 + (index % 17));
+    const taken = sizes.map((size) => takeRandomBytes(size).toString("hex"));
+    // Any 16 bytes that came up again would show here, also where they were cut otherwise.
+    const windows = taken.flatMap((hex) => [hex.slice(0, 32), hex.slice(-32)]);
+    const distinct = new Set(windows);
+    const ofOneBegin = taken.filter((hex) => hex.length === 32).length;
+    expect(distinct.size).toBe(windows.length - ofOneBegin);
+  });
+
+  test("S17 each value of a byte comes up as often as chance has it", () => {
+    const counts = new Array<number>(256).fill(0);
+    for (let round = 0; round < 1000; round++) for (const byte of takeRandomBytes(256)) counts[byte]!++;
+    // 1000 each on average, with a deviation of 32: nine deviations off happens once in 10^16 runs.
+    expect(Math.min(...counts)).toBeGreaterThan(700);
+    expect(Math.max(...counts)).toBeLessThan(1300);
+  });
+
+  test("what was given out is the taker's own", () => {
+    const first = takeRandomBytes(32);
+    const copy = Buffer.from(first);
+    takeRandomBytes(4096);
+    expect(first).toEqual(copy);
+    first.fill(0);
+    expect(takeRandomBytes(32).equals(first)).toBe(false);
+  });
+});
