@@ -1,8 +1,9 @@
+import { availableParallelism } from "node:os";
 import { hashRaw } from "@node-rs/argon2";
 import { hashSync } from "bcryptjs";
 import { describe, expect, test } from "vitest";
 import { type Argon2, loadArgon2 } from "./argon2.ts";
-import { needsRehash, PasswordHasher } from "./password-hasher.ts";
+import { hashesAtOnce, needsRehash, PasswordHasher } from "./password-hasher.ts";
 import { hashPassword, verifyDummy, verifyPassword } from "./passwords.ts";
 
 const PLAIN = "correct horse battery staple";
@@ -210,6 +211,15 @@ describe("many at once", () => {
     expect(count.calls).toBe(12);
     expect(count.most).toBeGreaterThanOrEqual(1);
     expect(count.most).toBeLessThanOrEqual(3);
+  });
+
+  test.each([
+    [1, 1],
+    [2, 1],
+    [3, Math.min(2, availableParallelism() + 1)],
+    [1024, availableParallelism() + 1],
+  ])("S34 of a pool of %i threads, %i hash: one stays free, and no more than the cores can use", (threads, hashes) => {
+    expect(hashesAtOnce(threads)).toBe(hashes);
   });
 
   test("S34 beyond the line's end the answer is 503 with Retry-After, known account or not", async () => {

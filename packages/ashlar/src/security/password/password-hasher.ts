@@ -20,14 +20,14 @@ const SALT_BYTES = 16;
 /** A hash as it is made here, or with a longer salt. */
 const OF_TODAY = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22,}\$[A-Za-z0-9+/]{43}$/;
 
-/** libuv has four threads unless `UV_THREADPOOL_SIZE` says otherwise; one stays free for files and host names. */
-const THREADS_FOR_HASHING = 3;
+/** How many threads libuv has unless `UV_THREADPOOL_SIZE` says otherwise. */
+const POOL_THREADS = 4;
 /** At some 10 ms a hash, the last in line waits for less than a second. */
 const MAX_WAITING_PER_THREAD = 64;
 
 /** How a {@link PasswordHasher} works; what is left out suits the machine. */
 export interface PasswordHasherOptions {
-  /** How many hashes are computed at once, at least 1. */
+  /** How many hashes are computed at once, at least 1; {@link hashesAtOnce} where left out. */
   readonly concurrency?: number;
   /** How many wait for that at most; the next one is answered with `E_OVERLOADED`. */
   readonly maxWaiting?: number;
@@ -36,14 +36,22 @@ export interface PasswordHasherOptions {
 }
 
 /**
+ * How many hashes are computed at once: one more than the machine has cores, so that no core idles while the loop deals
+ * with the hash that has finished, but one less than the pool has threads, because reading files and looking up host
+ * names need one too, or every other request would wait behind the logins.
+ *
+ * @param poolThreads how many threads libuv's pool has; 4 where left out, as it has unless `UV_THREADPOOL_SIZE` is set
+ */
+export function hashesAtOnce(poolThreads: number = POOL_THREADS): number {
+  return Math.max(1, Math.min(availableParallelism() + 1, poolThreads - 1));
+}
+
+/**
  * Hashes and verifies passwords off the loop, a few at once.
  *
- * A hash takes a thread of libuv's pool, a core, and 19 MiB. One more than the machine has cores is under way at once, so
- * that no core idles while the loop deals with the hash that has finished; but at most three, because the pool has four
- * threads unless `UV_THREADPOOL_SIZE` says otherwise, and reading files and looking up host names need one too, or every
- * other request would wait behind the logins. The rest wait in a line of 64 for each of them, less than a second's work;
- * beyond that the answer is 503, because a login that is answered after its sender has given up costs as much as any
- * other.
+ * A hash takes a thread of libuv's pool, a core, and 19 MiB. The ones beyond {@link hashesAtOnce} wait in a line of 64 for
+ * each of them, less than a second's work; beyond that the answer is 503, because a login that is answered after its
+ * sender has given up costs as much as any other.
  */
 export class PasswordHasher {
   readonly #limiter: Limiter;
@@ -58,7 +66,7 @@ export class PasswordHasher {
   #givesWay = false;
 
   constructor(options: PasswordHasherOptions = {}) {
-    const concurrency = options.concurrency ?? Math.min(availableParallelism() + 1, THREADS_FOR_HASHING);
+    const concurrency = options.concurrency ?? hashesAtOnce();
     this.#limiter = new Limiter(concurrency, options.maxWaiting ?? concurrency * MAX_WAITING_PER_THREAD);
     this.#load = options.load ?? loadArgon2;
   }

@@ -1,7 +1,22 @@
-import { PasswordHasher } from "./password-hasher.ts";
+import { hashesAtOnce, PasswordHasher } from "./password-hasher.ts";
 
 /** One for the whole process, because the threads that it shares out belong to the process. */
-const hasher = new PasswordHasher();
+let hasher = new PasswordHasher();
+let concurrency = hashesAtOnce();
+
+/**
+ * Says how many threads libuv's pool has, so that on a machine with many cores as many of them hash as can. Called when an
+ * application boots.
+ *
+ * @internal
+ * @param poolThreads what `UV_THREADPOOL_SIZE` was when the process began, or 4
+ */
+export function useThreadPool(poolThreads: number): void {
+  const wanted = hashesAtOnce(poolThreads);
+  if (wanted === concurrency) return;
+  concurrency = wanted;
+  hasher = new PasswordHasher({ concurrency });
+}
 
 /**
  * Hashes a password with argon2id; see {@link PasswordHasher.hash}.
