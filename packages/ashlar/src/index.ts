@@ -61,6 +61,7 @@ export {
   ERRORS,
   type ErrorCode,
   type FieldErrors,
+  type GuardUser,
   type MaybePromise,
   type Register,
   type RegisteredUser,

@@ -23,7 +23,7 @@ export class TokenController {
    */
   async issue(context: HttpContext): Promise<HttpResponse> {
     const { username, password } = texts(context, ["username", "password"]);
-    await this.#throttle?.hit(context, "api.auth", { account: username });
+    await this.#throttle?.hit(context, "api.auth", { account: username, guard: JWT_GUARD });
     const user = await context.auth.guard(JWT_GUARD).attempt(username, password);
     if (user === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
     await this.#throttle?.clear(context, "api.auth", { account: username });
@@ -38,7 +38,7 @@ export class TokenController {
    */
   async renew(context: HttpContext): Promise<HttpResponse> {
     const { token } = texts(context, ["token"]);
-    await this.#throttle?.hit(context, "api.reauth", { account: token });
+    await this.#throttle?.hit(context, "api.reauth", { account: token, guard: JWT_GUARD });
     const renewed = await this.#service.renew(token, context.request.throttleAddress);
     if (renewed === null) throw refusal("E_INVALID_TOKEN", 'Bearer error="invalid_token"');
     return tokenAnswer(context, renewed);

@@ -1,4 +1,5 @@
 import { type Application, Provider } from "../foundation/index.ts";
+import type {} from "../throttle/index.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { Auth } from "./auth.ts";
 import { authConfiguration } from "./configuration.ts";
@@ -43,6 +44,7 @@ export class AuthProvider extends Provider {
 
   override boot(): void {
     startAccounts(this.application);
+    this.#nameGuardsOfLockouts();
   }
 
   override ready(): void {
@@ -57,5 +59,12 @@ export class AuthProvider extends Provider {
 
   override async shutdown(): Promise<void> {
     await this.#sessions.shutdown();
+  }
+
+  #nameGuardsOfLockouts(): void {
+    const { container } = this.application;
+    if (!container.has("throttle")) return;
+    const guards = container.make("auth");
+    container.make("throttle").nameGuardsBy((context) => (guards.names.length === 0 ? null : context.auth.guardName));
   }
 }

@@ -1,6 +1,6 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
-import type { RegisteredUser } from "../support/index.ts";
+import type { GuardUser, RegisteredUser } from "../support/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
 import type { UserId } from "./authenticatable.ts";
 import type { Guard, LoginOptions } from "./guard.ts";
@@ -44,15 +44,23 @@ export class Auth {
   }
 
   /**
-   * Puts a guard in force for the rest of the request, and gives it.
+   * Puts a guard in force for the rest of the request, and gives it. Its users are of the class that `guards` of
+   * `Register` names for it, and otherwise the application's:
+   *
+   * ```ts
+   * declare module "ashlar" { interface Register { user: User; guards: { staff: Employee } } }
+   *
+   * await auth.guard("staff").loginAs(employee);
+   * const employee = await auth.guard("staff").user();
+   * ```
    *
    * @throws `E_UNKNOWN_GUARD`
    */
-  guard(name: string): Guard {
+  guard<Name extends string>(name: Name): Guard<GuardUser<Name>> {
     const guard = this.#made(name);
     this.#guardName = name;
     this.#context.currentUser = guard.knownUser;
-    return guard;
+    return guard as Guard<GuardUser<Name>>;
   }
 
   /** The user of this request by the guard in force, or `null`; fetched when first asked for, and once. */

@@ -2,8 +2,8 @@ import type { Container } from "../foundation/index.ts";
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import { AshlarError, ConfigurationError, now } from "../support/index.ts";
 import { refuseGuest } from "./refuse-guest.ts";
-import { requireGuards } from "./require-guards.ts";
 import { rememberIntended } from "./remember-intended.ts";
+import { requireGuards } from "./require-guards.ts";
 
 /** Where a visitor is asked for the password. */
 const CONFIRM_PATH = "/confirm_password";

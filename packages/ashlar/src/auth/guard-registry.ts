@@ -15,7 +15,7 @@ export interface GuardSettings {
 }
 
 /** Makes the guard of one request. */
-export type GuardFactory = (context: HttpContext) => Guard;
+export type GuardFactory = (context: HttpContext) => Guard<object>;
 
 /**
  * A kind of guard. Called once at boot for each guard of the kind; what it returns is called for each request that

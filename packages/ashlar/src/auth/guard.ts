@@ -19,8 +19,10 @@ export interface LoginOptions {
  * A guard of one's own extends this class: {@link Guard.retrieve} says who the request's user is; {@link Guard.persist}
  * and {@link Guard.forget} make a login last beyond the request and end it, where the guard can do that. One instance
  * is made per request and guard name, so a field of it belongs to that request alone.
+ *
+ * `User` is the class of the guard's users: the application's user, unless `guards` of `Register` names another.
  */
-export abstract class Guard {
+export abstract class Guard<User extends object = RegisteredUser> {
   /** The name under which the guard is registered: what stands after the colon in `guard:jwt`. */
   readonly name: string;
   protected readonly context: HttpContext;
@@ -63,12 +65,12 @@ export abstract class Guard {
   }
 
   /** The user if it is known already, without asking the database. */
-  get knownUser(): RegisteredUser | null {
-    return this.#user as RegisteredUser | null;
+  get knownUser(): User | null {
+    return this.#user as User | null;
   }
 
   /** The user of this request, or `null`; fetched when first asked for, and once. */
-  async user(): Promise<RegisteredUser | null> {
+  async user(): Promise<User | null> {
     if (this.#known) return this.knownUser;
     if (this.#retrieval === null) {
       const retrieval = Promise.resolve(this.retrieve());
@@ -93,9 +95,9 @@ export abstract class Guard {
    * @returns the user, or `null` where the two do not belong together
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in
    */
-  async attempt(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<RegisteredUser | null> {
+  async attempt(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<User | null> {
     const check = await verifyCredentials(this.model, identifier, password);
-    const user = check.account as RegisteredUser | null;
+    const user = check.account as User | null;
     if (user !== null && check.valid) return this.loginAs(user, options);
     announce(this.context, "auth.failed", this.name, { user, identifier: check.identifier });
     return null;
@@ -109,9 +111,9 @@ export abstract class Guard {
    * @returns the user, or `null` where there is none with this key
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in
    */
-  async attemptById(id: UserId, options: LoginOptions = {}): Promise<RegisteredUser | null> {
+  async attemptById(id: UserId, options: LoginOptions = {}): Promise<User | null> {
     const user = await this.model.findByAuthId(id);
-    if (user !== null) return this.loginAs(user as RegisteredUser, options);
+    if (user !== null) return this.loginAs(user as User, options);
     announce(this.context, "auth.failed", this.name, { user: null, identifier: null });
     return null;
   }
@@ -122,7 +124,7 @@ export abstract class Guard {
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in; `E_INVALID_MODEL` where the user is of
    * another class than the guard's users
    */
-  async loginAs(user: RegisteredUser, options: LoginOptions = {}): Promise<RegisteredUser> {
+  async loginAs(user: User, options: LoginOptions = {}): Promise<User> {
     await this.persist(this.#owned(user), options);
     this.once(user);
     announce(this.context, "auth.login", this.name, { user });
@@ -134,7 +136,7 @@ export abstract class Guard {
    *
    * @throws `E_INVALID_MODEL` where the user is of another class than the guard's users
    */
-  once(user: RegisteredUser): void {
+  once(user: User): void {
     this.#settle(this.#owned(user));
   }
 
@@ -201,7 +203,7 @@ export abstract class Guard {
     this.#settle(null);
   }
 
-  #owned(user: RegisteredUser): Authenticatable {
+  #owned(user: User): Authenticatable {
     if (user instanceof (this.model as unknown as Constructor<Authenticatable>)) return user;
     // A guard stores keys: the key of another class's user would log somebody else in at the next request.
     const problem = `The guard "${this.name}" has users of the class ${this.model.name}, not ${user.constructor.name}.`;

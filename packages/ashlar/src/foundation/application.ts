@@ -10,6 +10,7 @@ import { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } fro
 import type { HttpKernel } from "./kernel.ts";
 import type { Logger } from "./logger.ts";
 import { type FetchFunction, Mounts } from "./mounts.ts";
+import type { Answerer } from "./node-handler.ts";
 import { MiddlewareInstances } from "./pipeline.ts";
 import type { Provider, ProviderClass } from "./provider.ts";
 import { RequestLog } from "./request-log.ts";
@@ -107,6 +108,11 @@ export class Application {
     return this.#dispatcher === null ? refusal() : this.#dispatcher.dispatch(request);
   };
 
+  readonly #answerer: Answerer = {
+    fetch: this.fetch,
+    rescue: (request, error) => (this.#dispatcher === null ? refusal() : this.#dispatcher.rescue(request, error)),
+  };
+
   /**
    * Hands every request under a prefix to another fetch-speaking application, which sees the path without the prefix:
    * mounted at `/trpc`, it sees `/trpc/posts` as `/posts`. The HTTP middleware is run, routes are not looked at.
@@ -146,7 +152,7 @@ export class Application {
   async listen(options: ListenOptions = {}): Promise<RunningServer> {
     const { server } = this.settings;
     const { port = server.port, hostname = server.hostname } = options;
-    const running = await startServer(this.fetch, { ...server, port, hostname }, this.logger);
+    const running = await startServer(this.#answerer, { ...server, port, hostname }, this.logger);
     this.#servers.add(running);
     if (options.handleSignals ?? true) {
       const forget = onTermination((signal) => {
@@ -203,7 +209,7 @@ export class Application {
       this.#providers.push(provider);
     }
     this.#router = new Router(await plan.loadRoutes(container), {
-      signer: new Signer(settings.key, "signed-url"),
+      signer: new Signer(settings.key, "signed-url", { previousSecrets: settings.previousKeys }),
       appUrl: settings.url,
       compilers: container.has("routes.compilers") ? container.make("routes.compilers") : {},
     });

@@ -12,7 +12,9 @@ import type { CompiledMatch, Router } from "../routing/index.ts";
 import type { ErrorHandler } from "./error-handler.ts";
 import { forward, type Mounts } from "./mounts.ts";
 import { compose, type PipelineStep, type Run } from "./pipeline.ts";
+import { discard, prepare } from "./prepared-response.ts";
 import type { RequestLog } from "./request-log.ts";
+import { asksAboutServer, servedParts } from "./served-request.ts";
 import type { StaticFiles } from "./static-files.ts";
 import { UnmatchedError } from "./unmatched.ts";
 
@@ -75,6 +77,10 @@ export class Dispatcher {
   dispatch(raw: Request): Response | Promise<Response> {
     const startedAt = this.#log === null ? 0 : performance.now();
     const path = requestPath(raw);
+    if (path === "/*" && asksAboutServer(raw)) {
+      const answer = () => allowing(withOptions(this.#router.methods()));
+      return this.#decide(this.#contextOf(raw, null), answer, startedAt);
+    }
     if (!this.#mounts.isEmpty) {
       const mount = this.#mounts.find(path);
       if (mount !== null) return this.#decide(this.#contextOf(raw, null), () => forward(raw, mount), startedAt);
@@ -91,8 +97,22 @@ export class Dispatcher {
     return this.#run(context, match.route.run, startedAt);
   }
 
+  /**
+   * Answers a request of the server once more, whose answer was a stream that failed before its first byte, as if the
+   * handler had thrown. The request has its line in the log already. It never throws and never rejects.
+   */
+  rescue(raw: Request, error: unknown): Response | Promise<Response> {
+    const context = servedParts(raw)?.context ?? this.#contextOf(raw, null);
+    const answer = this.#errors.answer(error, context);
+    if (!(answer instanceof Promise)) return this.#errors.toResponse(context, answer);
+    return answer.then((result) => this.#errors.toResponse(context, result));
+  }
+
   #contextOf(raw: Request, match: RouteMatch | null): HttpContext {
-    return new this.#context(raw, this.#services, match);
+    const context = new this.#context(raw, this.#services, match);
+    const served = servedParts(raw);
+    if (served !== undefined) served.context = context;
+    return context;
   }
 
   #match(raw: Request, method: string, path: string): CompiledMatch | null {
@@ -192,15 +212,13 @@ export class Dispatcher {
     if (allowed.length === 0 && files !== null && (method === "GET" || method === "HEAD")) {
       return files(raw).then((file) => file ?? Promise.reject(new UnmatchedError([], this.#isApi(raw, path, []))));
     }
-    if (allowed.length > 0 && method === "OPTIONS") {
-      return new FastResponse(null, { status: 204, headers: { allow: allowed.join(", ") } });
-    }
+    if (allowed.length > 0 && method === "OPTIONS") return allowing(allowed);
     throw new UnmatchedError(allowed, this.#isApi(raw, path, allowed));
   }
 
   #allowed(raw: Request, path: string): string[] {
     const methods = this.#router.allowedMethods(path, this.#hostOf(raw));
-    return methods.length === 0 || methods.includes("OPTIONS") ? methods : [...methods, "OPTIONS"];
+    return methods.length === 0 ? methods : withOptions(methods);
   }
 
   #isApi(raw: Request, path: string, allowed: readonly string[]): boolean {
@@ -225,18 +243,9 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 }
 
-/** What the server gives out of its own kind of response, the length of the body included. */
-interface PreparedResponse {
-  _toNodeResponse?(): { readonly status: number; readonly headers: readonly string[]; readonly body: unknown };
-}
-
 /** RFC 9110 §9.3.2: the answer to HEAD has the headers that GET would have, and no body. */
 function withoutBody(response: Response): Response {
-  const prepared = (response as PreparedResponse)._toNodeResponse?.();
-  if (prepared === undefined) {
-    response.body?.cancel().catch(() => {});
-    return new FastResponse(null, { status: response.status, headers: response.headers });
-  }
+  const prepared = prepare(response);
   discard(prepared.body);
   const headers: [string, string][] = [];
   for (let index = 0; index < prepared.headers.length; index += 2) {
@@ -245,7 +254,11 @@ function withoutBody(response: Response): Response {
   return new FastResponse(null, { status: prepared.status, headers });
 }
 
-function discard(body: unknown): void {
-  if (body instanceof ReadableStream) body.cancel().catch(() => {});
-  else if (typeof body === "object" && body !== null && "destroy" in body) (body as { destroy(): void }).destroy();
+/** RFC 9110 §9.3.7: the answer to OPTIONS where no route gives it. */
+function allowing(methods: readonly string[]): Response {
+  return new FastResponse(null, { status: 204, headers: { allow: methods.join(", ") } });
+}
+
+function withOptions(methods: string[]): string[] {
+  return methods.includes("OPTIONS") ? methods : [...methods, "OPTIONS"];
 }

@@ -51,6 +51,33 @@ describe("createLogger", () => {
     ]);
   });
 
+  test("S15 secrets that children are given are blacked out, at any depth and of any generation", () => {
+    const output = memory();
+    const error = Object.assign(new Error("boom"), { token: "s3cret" });
+    const logger = createLogger(SETTINGS, output).child({ password: "s3cret", part: "auth" });
+    const child = logger.child({ request: { headers: { Cookie: "a=s3cret" }, path: "/" } }, { level: "warn" });
+    child.setBindings({ api_token: "s3cret", list: [{ secret: "s3cret", name: "a" }], cause: error });
+    child.info("no");
+    child.child({ authorization: "s3cret" }).warn({ token: "s3cret" }, "yes");
+    expect(output.lines).toEqual([
+      {
+        level: "warn",
+        time: expect.any(String),
+        app: "Shop",
+        password: REDACTED,
+        part: "auth",
+        request: { headers: { Cookie: REDACTED }, path: "/" },
+        api_token: REDACTED,
+        list: [{ secret: REDACTED, name: "a" }],
+        cause: { type: "Error", message: "boom", stack: expect.any(String), token: REDACTED },
+        authorization: REDACTED,
+        token: REDACTED,
+        msg: "yes",
+      },
+    ]);
+    expect(JSON.stringify(child.bindings())).not.toContain("s3cret");
+  });
+
   test("S15 secrets that an error carries are blacked out, however it is logged", () => {
     const output = memory();
     const logger = createLogger(SETTINGS, output);

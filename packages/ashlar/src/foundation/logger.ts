@@ -8,9 +8,7 @@ export type Logger = PinoLogger;
 
 /**
  * Makes the application's log: JSON lines on standard output, in development lines for the eye. Members that could be
- * secrets are blacked out by their names, those that an error carries too.
- *
- * Security: what `logger.child(…)` is given goes out as it is.
+ * secrets are blacked out by their names, those that an error carries and those that `logger.child(…)` is given too.
  *
  * @param destination where the lines go instead, for tests
  */
@@ -26,6 +24,19 @@ export function createLogger(
     // Redaction has made data of errors already.
     serializers: { err: (error: unknown) => error },
   };
-  if (destination !== undefined) return pino(options, destination);
-  return settings.environment === "development" ? pino(options, prettyLines(process.stdout)) : pino(options);
+  if (destination !== undefined) return redactingBindings(pino(options, destination));
+  const isDevelopment = settings.environment === "development";
+  return redactingBindings(isDevelopment ? pino(options, prettyLines(process.stdout)) : pino(options));
+}
+
+/** pino has no formatter for what children are given. A child is made on its parent, and so has these functions too. */
+function redactingBindings(logger: Logger): Logger {
+  const { child, setBindings } = logger;
+  logger.child = function (this: Logger, bindings, options) {
+    return child.call(this, redact(bindings), options);
+  } as Logger["child"];
+  logger.setBindings = function (this: Logger, bindings) {
+    setBindings.call(this, redact(bindings));
+  };
+  return logger;
 }

@@ -18,11 +18,13 @@ afterEach(() => {
   }
 });
 
+const rescue = (_request: Request, error: unknown) => new FastResponse(`rescued: ${error}`, { status: 500 });
+
 /** Serves `fetch`, sends raw text to it and gives what comes back until the connection ends. */
 function exchange(fetch: FetchFunction, target = "/", method = "GET", host = "a.example"): Promise<string> {
   const settings = { name: "x", environment: "test", log: { level: "info", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(String(JSON.parse(line).err?.message)) });
-  const server = createServer(nodeHandler(fetch, false, logger)).listen(0);
+  const server = createServer(nodeHandler({ fetch, rescue }, false, logger)).listen(0);
   servers.push(server);
   const { port } = server.address() as { port: number };
   return new Promise((resolve) => {
@@ -143,6 +145,14 @@ test("a stream that breaks off ends the connection, so that nobody takes the hal
   await expect.poll(() => logged).toEqual(["broken"]);
 });
 
+test("a stream that fails before its first byte is answered otherwise", async () => {
+  const stream = () => new ReadableStream({ start: (controller) => controller.error(new Error("early")) });
+  expect(withoutDate(await exchange(() => new Response(stream())))).toBe(
+    "HTTP/1.1 500 Internal Server Error\ncontent-type: text/plain; charset=UTF-8\ncontent-length: 21\nConnection: close\n\nrescued: Error: early",
+  );
+  expect(logged).toEqual([]);
+});
+
 test("a client that goes away in the middle is nobody's fault, and not logged", async () => {
   let cancelled = false;
   const stream = new ReadableStream({
@@ -153,7 +163,7 @@ test("a client that goes away in the middle is nobody's fault, and not logged", 
   });
   const settings = { name: "x", environment: "test", log: { level: "info", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(line) });
-  const server = createServer(nodeHandler(() => new Response(stream), false, logger)).listen(0);
+  const server = createServer(nodeHandler({ fetch: () => new Response(stream), rescue }, false, logger)).listen(0);
   servers.push(server);
   const socket = connect((server.address() as { port: number }).port, "127.0.0.1");
   socket.write("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n");

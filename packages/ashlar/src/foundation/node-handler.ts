@@ -1,32 +1,38 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { NodeRequest, sendNodeResponse } from "srvx/node";
+import type { RequestListener, ServerResponse } from "node:http";
+import { NodeRequest } from "srvx/node";
+import type { MaybePromise } from "../support/index.ts";
 import type { Logger } from "./logger.ts";
 import type { FetchFunction } from "./mounts.ts";
+import { discard, type PreparedResponse, prepare } from "./prepared-response.ts";
+import { hostCheck, isRequestTarget } from "./request-host.ts";
+import { sendStream } from "./send-stream.ts";
+import type { ServedParts } from "./served-request.ts";
 import type { ServerSettings } from "./server-settings.ts";
 
-/** A response of srvx, as it gives itself to `node:http`: the headers as a flat list of names and values. */
-interface PreparedResponse {
-  readonly status: number;
-  readonly headers: string[];
-  readonly body: unknown;
+/** What answers the requests of a server. */
+export interface Answerer {
+  /** Answers a request. */
+  readonly fetch: FetchFunction;
+  /** Answers a request once more, whose answer was a stream that failed before its first byte. It never rejects. */
+  readonly rescue: (request: Request, error: unknown) => MaybePromise<Response>;
 }
 
-type Preparable = Response & { _toNodeResponse?(): PreparedResponse };
+/** An answer that waits for the end of the turn; without its request there is no other in its place. */
+type Waiting = readonly [response: ServerResponse, answer: Response, request: Request | null];
 
 /**
- * Makes a listener for `node:http` of `fetch`, with the requests and responses of srvx.
+ * Makes a listener for `node:http` of what answers, with the requests and responses of srvx.
  *
  * An answer that is one piece is written with its headers in one call, which is what most of them are and what costs
- * least; srvx sends all others. They are written at the end of the turn of the event loop in which they were made.
+ * least. Answers are written at the end of the turn of the event loop in which they were made.
  */
 export function nodeHandler(
-  fetch: FetchFunction,
+  { fetch, rescue }: Answerer,
   trustProxy: ServerSettings["trustProxy"],
   logger: Logger,
 ): RequestListener {
   const trusted = typeof trustProxy === "object" ? [...trustProxy] : trustProxy;
-
-  let knownHost = "";
+  const hasValidHost = hostCheck(trusted !== false);
 
   function fail(response: ServerResponse, error: unknown): void {
     logger.error({ err: error }, "The answer could not be sent.");
@@ -34,42 +40,48 @@ export function nodeHandler(
     else refuse(response, 500);
   }
 
-  /** RFC 9112 §3.2. The host that came last is nearly always the one that comes next. */
-  function hasValidHost({ headers: { host } }: IncomingMessage): boolean {
-    if (host === undefined || host === "" || host === knownHost) return true;
-    if (!HOST.test(host) || !URL.canParse(`http://${host}/`)) return false;
-    knownHost = host;
-    return true;
-  }
-
-  function send(response: ServerResponse, answer: Preparable): void {
+  function send([response, answer, request]: Waiting): void {
     try {
-      const prepared = answer._toNodeResponse?.();
-      if (prepared !== undefined && isOnePiece(prepared.body)) {
+      const prepared = prepare(answer);
+      if (isOnePiece(prepared.body)) {
         response.writeHead(prepared.status, withLength(prepared, response)).end(prepared.body);
-        return;
+      } else if (hasContent(prepared, response)) {
+        sendStream(response, prepared).catch((error) => breakOff(response, request, error));
+      } else {
+        discard(prepared.body);
+        response.writeHead(prepared.status, prepared.headers).end();
       }
-      const rest = prepared === undefined ? answer : ({ _toNodeResponse: () => prepared } as unknown as Response);
-      sendNodeResponse(response, rest).then(
-        () => {
-          if (response.errored) logger.error({ err: response.errored }, "The answer broke off.");
-        },
-        (error) => fail(response, error),
-      );
     } catch (error) {
       fail(response, error);
     }
   }
 
-  const waiting: [response: ServerResponse, answer: Preparable][] = [];
+  function breakOff(response: ServerResponse, request: Request | null, error: unknown): void {
+    // The client has gone away, which is no failure, and has taken the stream along.
+    if (response.destroyed && !response.errored) return;
+    if (!response.headersSent) {
+      if (request === null) fail(response, error);
+      else answerAnew(response, request, error).catch((second) => fail(response, second));
+      return;
+    }
+    logger.error({ err: error }, "The answer broke off.");
+    response.destroy();
+  }
+
+  async function answerAnew(response: ServerResponse, request: Request, error: unknown): Promise<void> {
+    const answer = await rescue(request, error);
+    if (!response.destroyed) send([response, answer, null]);
+  }
+
+  const waiting: Waiting[] = [];
 
   function sendAll(): void {
-    for (const [response, answer] of waiting.splice(0)) send(response, answer);
+    for (const one of waiting.splice(0)) send(one);
   }
 
   /** Answers of one turn of the event loop go out together: the system then wakes their receiver once, not for each. */
-  function enqueue(response: ServerResponse, answer: Preparable): void {
-    if (waiting.push([response, answer]) === 1) setImmediate(sendAll);
+  function enqueue(response: ServerResponse, answer: Response, request: Request): void {
+    if (waiting.push([response, answer, request]) === 1) setImmediate(sendAll);
   }
 
   return (message, response) => {
@@ -77,45 +89,41 @@ export function nodeHandler(
       refuse(response, 400);
       return;
     }
-    const request = new NodeRequest({ req: message, res: response, trustProxy: trusted });
+    const parts: ServedParts = { req: message, res: response, trustProxy: trusted, context: null };
+    const request = new NodeRequest(parts);
     try {
       const answer = fetch(request);
       if (answer instanceof Promise) {
         answer.then(
-          (result) => enqueue(response, result),
+          (result) => enqueue(response, result, request),
           (error) => fail(response, error),
         );
-      } else enqueue(response, answer as Response);
+      } else enqueue(response, answer as Response, request);
     } catch (error) {
       fail(response, error);
     }
   };
 }
 
-/** A name or an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
-const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
-
 function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status, { connection: "close", "content-length": 0 }).end();
 }
 
 /** Nothing has the length 0, where it might have had another; `node:http` would send it in chunks, of which there is none. */
-function withLength({ status, headers, body }: PreparedResponse, { req }: ServerResponse): string[] {
-  const isLengthOpen =
-    (body === null || body === undefined) && req.method !== "HEAD" && status !== 204 && status !== 304;
+function withLength(prepared: PreparedResponse, response: ServerResponse): string[] {
+  const { headers, body } = prepared;
+  const isLengthOpen = (body === null || body === undefined) && hasContent(prepared, response);
   if (!isLengthOpen || headers.some((text, index) => index % 2 === 0 && text === "content-length")) {
     return headers;
   }
   return [...headers, "content-length", "0"];
 }
 
-function isOnePiece(body: unknown): body is string | Uint8Array | null | undefined {
-  return typeof body === "string" || body === undefined || body === null || body instanceof Uint8Array;
+/** RFC 9110 §6.4.1: the answer to HEAD, 204 and 304 end with their headers. */
+function hasContent({ status }: PreparedResponse, { req }: ServerResponse): boolean {
+  return req.method !== "HEAD" && status !== 204 && status !== 304;
 }
 
-/** RFC 9112 §3.2: a path, a whole URL, or the asterisk of OPTIONS. */
-function isRequestTarget({ url = "" }: IncomingMessage): boolean {
-  if (url.charCodeAt(0) === 47 || url === "*") return true;
-  const target = URL.parse(url);
-  return target !== null && (target.protocol === "http:" || target.protocol === "https:") && target.host !== "";
+function isOnePiece(body: unknown): body is string | Uint8Array | null | undefined {
+  return typeof body === "string" || body === undefined || body === null || body instanceof Uint8Array;
 }

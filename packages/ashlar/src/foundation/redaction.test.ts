@@ -20,6 +20,9 @@ test.each([
   "refreshToken",
   "x-api-key",
   "private_key",
+  "previousKeys",
+  "APP_PREVIOUS_KEYS",
+  "previousSecrets",
 ])("S15 a member called %s is blacked out, at any depth", (name) => {
   const data = { [name]: "s3cret", a: { b: [{ [name]: { c: "s3cret" } }] } };
   expect(redact(data)).toEqual({ [name]: REDACTED, a: { b: [{ [name]: REDACTED }] } });

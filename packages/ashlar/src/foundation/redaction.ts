@@ -2,7 +2,7 @@ import { stdSerializers } from "pino";
 
 /** How the names end that secrets have, whatever stands before: `password`, `new_password`, `X-CSRF-TOKEN`, `apiKey`. */
 const SECRET_NAME =
-  /(?:password|passphrase|secret|token|authorization|cookie|apikey|appkey|privatekey)$|^passwordconfirmation$/;
+  /(?:password|passphrase|secret|token|authorization|cookie|apikey|appkey|privatekey|previouskeys|previoussecrets)$|^passwordconfirmation$/;
 
 /** What stands in the log in the place of a secret. */
 export const REDACTED = "[redacted]";

@@ -14,6 +14,8 @@ export interface ServerSettings {
   readonly headersTimeoutSeconds: number;
   /** How long a client may take to send a request, its body included. */
   readonly requestTimeoutSeconds: number;
+  /** How long a client may take nothing of an answer that waits for it. One that reads slowly is let be. */
+  readonly stallTimeoutSeconds: number;
   /** How many connections are open at once; `null` sets no limit. */
   readonly maxConnections: number | null;
   /** How many bytes the headers of a request may have together. */
@@ -42,6 +44,7 @@ export function readServerSettings(value: unknown, where: string, environment: E
     "keepAliveTimeoutSeconds",
     "headersTimeoutSeconds",
     "requestTimeoutSeconds",
+    "stallTimeoutSeconds",
     "maxConnections",
     "maxHeaderBytes",
     "shutdownTimeoutSeconds",
@@ -59,6 +62,7 @@ export function readServerSettings(value: unknown, where: string, environment: E
     keepAliveTimeoutSeconds: server.number("keepAliveTimeoutSeconds", 65, [0.1, DAY]),
     headersTimeoutSeconds,
     requestTimeoutSeconds,
+    stallTimeoutSeconds: server.number("stallTimeoutSeconds", 60, [0.1, DAY]),
     maxConnections: maxConnections === 0 ? null : maxConnections,
     maxHeaderBytes: server.integer("maxHeaderBytes", 16_384, [1024, 2 ** 20]),
     shutdownTimeoutSeconds: server.number("shutdownTimeoutSeconds", 10, [0, 3600]),

@@ -3,9 +3,9 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ConfigurationError } from "../support/index.ts";
 import type { Logger } from "./logger.ts";
-import type { FetchFunction } from "./mounts.ts";
-import { nodeHandler } from "./node-handler.ts";
+import { type Answerer, nodeHandler } from "./node-handler.ts";
 import type { ServerSettings } from "./server-settings.ts";
+import { endStalled } from "./stalled-connections.ts";
 
 /** A server that takes requests. */
 export interface RunningServer {
@@ -22,12 +22,12 @@ const IDLE_CHECK_MS = 20;
 /**
  * Starts a server on `node:http`, with limits on how long a client may take for what.
  *
- * @param fetch answers a request
+ * @param answerer answers the requests
  * @param logger is told of what could not be sent
  * @throws `E_INVALID_CONFIGURATION` where it cannot listen there, with what to do about it
  */
 export async function startServer(
-  fetch: FetchFunction,
+  answerer: Answerer,
   settings: ServerSettings,
   logger: Logger,
 ): Promise<RunningServer> {
@@ -43,7 +43,7 @@ export async function startServer(
     insecureHTTPParser: false,
     joinDuplicateHeaders: true,
   };
-  const node = createServer(options, nodeHandler(fetch, settings.trustProxy, logger));
+  const node = createServer(options, nodeHandler(answerer, settings.trustProxy, logger));
   if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
   const sockets = new Set<Socket>();
   node.on("connection", (socket) => {
@@ -56,6 +56,8 @@ export async function startServer(
   } catch (error) {
     throw listenProblem(error, settings);
   }
+  const stallCheck = endStalled(sockets, settings.stallTimeoutSeconds);
+  node.once("close", () => clearInterval(stallCheck));
   // From here on an error is one of accepting (no file descriptor left), which ends no server.
   node.on("error", (error) => logger.error({ err: error }, "A connection could not be accepted."));
   const address = node.address();

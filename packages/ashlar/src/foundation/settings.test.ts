@@ -28,6 +28,7 @@ describe("defaults", () => {
       name: "Ashlar",
       environment: "development",
       url: null,
+      previousKeys: [],
       log: { level: "info", requests: true },
       server: {
         port: 3000,
@@ -35,6 +36,7 @@ describe("defaults", () => {
         keepAliveTimeoutSeconds: 65,
         headersTimeoutSeconds: 15,
         requestTimeoutSeconds: 120,
+        stallTimeoutSeconds: 60,
         maxConnections: null,
         maxHeaderBytes: 16_384,
         shutdownTimeoutSeconds: 10,
@@ -65,7 +67,8 @@ describe("defaults", () => {
 
   test("the settings are frozen, all the way", () => {
     const settings = read({ server: { trustProxy: ["10.0.0.1"] } });
-    for (const part of [settings, settings.server, settings.log, settings.limits, settings.server.trustProxy]) {
+    const { server, log, limits, previousKeys } = settings;
+    for (const part of [settings, server, log, limits, previousKeys, server.trustProxy]) {
       expect(Object.isFrozen(part)).toBe(true);
     }
   });
@@ -162,6 +165,50 @@ describe("APP_KEY", () => {
       expect(shown).not.toContain(key);
     },
   );
+});
+
+describe("APP_PREVIOUS_KEYS", () => {
+  const [FIRST, SECOND] = [[...KEY].reverse().join(""), `${KEY}-of-last-year`];
+  const REMEDY = "Put the whole key there that APP_KEY was before, or take the entry out.";
+
+  test("the keys stand between commas; blanks and blank entries count for nothing", () => {
+    const keys = (list: string) => read(undefined, { ...PRODUCTION, APP_PREVIOUS_KEYS: list }).previousKeys;
+    expect(keys(FIRST)).toEqual([FIRST]);
+    expect(keys(`${FIRST},${SECOND}`)).toEqual([FIRST, SECOND]);
+    expect(keys(` , ${FIRST} ,, ${SECOND},`)).toEqual([FIRST, SECOND]);
+    expect([keys(""), keys(" "), keys(",")]).toEqual([[], [], []]);
+  });
+
+  test("the configuration wins over the environment, also with an empty list", () => {
+    const environment = { ...PRODUCTION, APP_PREVIOUS_KEYS: FIRST };
+    expect(read({ previousKeys: [SECOND, "", " "] }, environment).previousKeys).toEqual([SECOND]);
+    expect(read({ previousKeys: [] }, environment).previousKeys).toEqual([]);
+    expect(read({ name: "Shop" }, environment).previousKeys).toEqual([FIRST]);
+  });
+
+  test.each(["tiny-key", "a".repeat(64), "abcdefgh".repeat(8)])(
+    "S48 a weak previous key ends the boot, told by its place and not shown: %s",
+    (weak) => {
+      const environment = { ...PRODUCTION, APP_PREVIOUS_KEYS: `${FIRST},,${weak},${SECOND}` };
+      const shown = [
+        problem(() => read(undefined, environment)),
+        problem(() => read({ previousKeys: [FIRST, weak] }, PRODUCTION)),
+      ];
+      const why = /the secret is (?:shorter than 32 bytes|not random)\./.exec(shown[0]!)?.[0];
+      expect(shown).toEqual([
+        `E_WEAK_SECRET Environment variable APP_PREVIOUS_KEYS, entry 3: ${why} ${REMEDY}`,
+        `E_WEAK_SECRET config/app.ts: APP.previousKeys, entry 2: ${why} ${REMEDY}`,
+      ]);
+      for (const key of [weak, FIRST, SECOND]) expect(shown.join()).not.toContain(key);
+    },
+  );
+
+  test.each([FIRST, [1], [FIRST, null], {}, true])("%j is no list of keys, and is not shown", (previousKeys) => {
+    expect(problem(() => read({ previousKeys }, PRODUCTION))).toBe(
+      "E_INVALID_CONFIGURATION config/app.ts: APP.previousKeys: is not a list of texts. List the keys of before, or " +
+        "leave it out.",
+    );
+  });
 });
 
 describe("unknown and mistyped settings", () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type BodyLimits, DEFAULT_BODY_LIMITS } from "../http/index.ts";
-import { requireSecret } from "../security/index.ts";
+import { requireSecret, splitSecrets } from "../security/index.ts";
 import { ConfigurationError, SettingsReader } from "../support/index.ts";
 import type { Configuration } from "./configuration.ts";
 import type { EnvironmentVariables } from "./environment.ts";
@@ -10,6 +10,7 @@ import { readServerSettings, type ServerSettings } from "./server-settings.ts";
 export type EnvironmentName = "production" | "development" | "test";
 
 const ENVIRONMENTS: readonly EnvironmentName[] = ["production", "development", "test"];
+const SETTINGS = ["name", "environment", "url", "key", "previousKeys", "log", "server", "limits"];
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 const WHERE = "config/app.ts: APP";
 
@@ -29,6 +30,13 @@ export interface ApplicationSettings {
   readonly url: string | null;
   /** The secret of which the keys of signed URLs and sealed cookies are derived. */
   readonly key: string;
+  /**
+   * The secrets that were the key before, the newest first: what was made with them is accepted, nothing new is made with
+   * them.
+   *
+   * Security: a key that leaked must not be here. Whoever has it makes links and cookies that are accepted.
+   */
+  readonly previousKeys: readonly string[];
   readonly log: LogSettings;
   readonly server: ServerSettings;
   readonly limits: BodyLimits;
@@ -36,7 +44,7 @@ export interface ApplicationSettings {
 
 /**
  * Reads `APP` of `config/app.ts`. What it leaves out comes from the environment (`APP_ENV`, `APP_URL`, `APP_KEY`,
- * `PORT`, `HOST`), so that a one-file application needs no configuration file.
+ * `APP_PREVIOUS_KEYS`, `PORT`, `HOST`), so that a one-file application needs no configuration file.
  *
  * @param hasRoot whether the application has a folder, and so a place for a key
  * @throws `E_INVALID_CONFIGURATION`, `E_MISSING_ENVIRONMENT`, `E_WEAK_SECRET`
@@ -47,13 +55,14 @@ export function readSettings(
   hasRoot: boolean,
 ): ApplicationSettings {
   const section = configuration.has("app") ? configuration.section("app") : {};
-  const app = new SettingsReader(section.APP, WHERE, ["name", "environment", "url", "key", "log", "server", "limits"]);
+  const app = new SettingsReader(section.APP, WHERE, SETTINGS);
   const name = readEnvironmentName(app, environment);
   return Object.freeze({
     name: app.text("name", "Ashlar"),
     environment: name,
     url: readUrl(app.text("url") ?? environment.APP_URL, name),
     key: readKey(app.text("key") ?? environment.APP_KEY, name, hasRoot),
+    previousKeys: Object.freeze(readPreviousKeys(app, environment)),
     log: readLog(app.raw("log"), name),
     server: readServerSettings(app.raw("server"), `${WHERE}.server`, environment),
     limits: readLimits(app.raw("limits")),
@@ -107,6 +116,25 @@ function readKey(key: string | undefined, name: EnvironmentName, hasRoot: boolea
     );
   }
   return requireSecret(key, "Environment variable APP_KEY", "Run: npx ashlar key:generate");
+}
+
+function readPreviousKeys(app: SettingsReader, environment: EnvironmentVariables): string[] {
+  const given = app.raw("previousKeys");
+  if (given === undefined) {
+    return fitKeys(splitSecrets(environment.APP_PREVIOUS_KEYS ?? ""), "Environment variable APP_PREVIOUS_KEYS");
+  }
+  if (Array.isArray(given) && given.every((entry) => typeof entry === "string")) {
+    return fitKeys(given, `${WHERE}.previousKeys`);
+  }
+  throw app.problem("previousKeys", "is not a list of texts.", "List the keys of before, or leave it out.");
+}
+
+/** The keys of a list. One that is blank counts for nothing; one that is weak is told by its place, never by its text. */
+function fitKeys(entries: readonly string[], where: string): string[] {
+  const remedy = "Put the whole key there that APP_KEY was before, or take the entry out.";
+  return entries.flatMap((entry, index) =>
+    entry.trim() === "" ? [] : [requireSecret(entry, `${where}, entry ${index + 1}`, remedy)],
+  );
 }
 
 function readLog(value: unknown, name: EnvironmentName): LogSettings {

@@ -3,7 +3,7 @@ import { generateSecret, Signer } from "../security/index.ts";
 import { compilerSet } from "./compilers.ts";
 import { parsePattern, segmentsByLength, toRou3 } from "./pattern.ts";
 
-const compilers = compilerSet({ year: /\d{4}/ }, new Signer(generateSecret(), "route-parameter"), () => {
+const compilers = compilerSet({ year: /\d{4}/ }, new Signer(generateSecret(), "signed-url"), () => {
   throw new Error("no compiler is refused");
 });
 

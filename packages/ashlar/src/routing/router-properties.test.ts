@@ -6,7 +6,7 @@ import { AshlarError } from "../support/index.ts";
 import { Route } from "./route.ts";
 import { Router } from "./router.ts";
 
-const signer = new Signer(generateSecret(), "route-parameter");
+const signer = new Signer(generateSecret(), "signed-url");
 const compilers = { own: /[\p{L}\p{N} /%?#-]+/u };
 
 function routerFor(...patterns: string[]): Router {

@@ -8,7 +8,7 @@ import { Router, type RouterOptions } from "./router.ts";
 
 const handler = () => "answer";
 const secret = generateSecret();
-const signer = new Signer(secret, "route-parameter");
+const signer = new Signer(secret, "signed-url");
 
 function sourceOf(entries: readonly RouteEntry[], changes: Partial<RouteSource> = {}): RouteSource {
   return { entries, stack: null, prefix: "", answersJson: false, file: "routes/web.ts", ...changes };
@@ -257,7 +257,7 @@ describe("parameters", () => {
   });
 
   test("S8 what another key signed is no signed parameter", () => {
-    const other = new Signer(secret, "signed-url");
+    const other = new Signer(secret, "email-verification");
     const make = (key: Signer) => routerOf([Route.get("/@v:signed", handler).name("v")], { signer: key });
     expect(reach(make(signer), make(other).to("v", { v: "7" }))).toBeNull();
     expect(reach(make(signer), make(signer).to("v", { v: "7" }))).toEqual(["v", { v: "7" }]);

@@ -4,7 +4,7 @@ import { compileRoutes, type Report } from "./compile-routes.ts";
 import type { BoundRoute, CompiledMatch, CompiledRoute } from "./compiled-route.ts";
 import { type CompilerSet, compilerSet } from "./compilers.ts";
 import { reportConflicts, reportDuplicateNames } from "./conflicts.ts";
-import { HTTP_METHODS } from "./controller-action.ts";
+import { HTTP_METHODS, type HttpMethod } from "./controller-action.ts";
 import { compareDomains, type DomainPattern, hostName, matchDomain } from "./domain-pattern.ts";
 import { decodeUnreserved, hasDotSegment, isUnusual, normalizeEscapes } from "./path-encoding.ts";
 import type { RouteSource } from "./route-source.ts";
@@ -102,8 +102,12 @@ export class Router implements UrlGenerator {
    * @throws `E_BAD_REQUEST` as {@link Router.match} does
    */
   allowedMethods(pathname: string, host: string | null): string[] {
-    const methods = HTTP_METHODS.filter((method) => this.match(method, pathname, host) !== null);
-    return methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+    return withHead(HTTP_METHODS.filter((method) => this.match(method, pathname, host) !== null));
+  }
+
+  /** The methods that any route answers, as {@link Router.allowedMethods} lists them. */
+  methods(): string[] {
+    return withHead(HTTP_METHODS.filter((method) => this.routes.some((route) => route.methods.includes(method))));
   }
 
   /**
@@ -172,6 +176,10 @@ export class Router implements UrlGenerator {
     if (this.#signer !== null) return this.#signer;
     throw new AshlarError("E_INVALID_CONFIGURATION", "Signed URLs need a key: set APP_KEY.");
   }
+}
+
+function withHead(methods: readonly HttpMethod[]): string[] {
+  return methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
 }
 
 function domainsOf(variants: readonly RouteVariant[]): readonly Domain[] {

@@ -141,7 +141,7 @@ describe("what is no signed URL", () => {
   });
 
   test("S8 one of another purpose, though the secret is the same", () => {
-    const other = routerWith(new Signer(secret, "route-parameter"));
+    const other = routerWith(new Signer(secret, "email-verification"));
     expect(other.hasValidSignature(url)).toBe(false);
     expect(router.hasValidSignature(other.signed("unsubscribe", { user: 7 }))).toBe(false);
   });

@@ -129,7 +129,7 @@ describe("the path of a named route", () => {
   });
 
   test("a signed parameter is signed", () => {
-    const signer = new Signer(generateSecret(), "route-parameter");
+    const signer = new Signer(generateSecret(), "signed-url");
     const signing = routerOf([Route.get("/v/@token:signed", handler).name("v")], { signer });
     const path = signing.to("v", { token: "7" });
     expect(path).toMatch(/^\/v\/[\w-]+\.[\w-]+$/);

@@ -1,5 +1,5 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, open, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { setMissingVariable } from "./env-file.ts";
@@ -47,4 +47,22 @@ test("a variable whose name only ends alike is another", async () => {
   const path = await envFile("OTHER_KEY=1\n");
   await setMissingVariable(path, "KEY", "value");
   expect(await readFile(path, "utf8")).toBe("OTHER_KEY=1\nKEY=value\n");
+});
+
+test("the file is replaced in one step: who has it open reads the old text to its end, and no draft stays", async () => {
+  const path = await envFile("A=1\n");
+  await using opened = await open(path);
+  await setMissingVariable(path, "KEY", "value");
+  expect(await opened.readFile("utf8")).toBe("A=1\n");
+  expect(await readFile(path, "utf8")).toBe("A=1\nKEY=value\n");
+  expect(await readdir(dirname(path))).toEqual([".env"]);
+});
+
+test("a link to the file stays one", async () => {
+  const path = await envFile("A=1\n");
+  const link = join(await temporaryFolder(), ".env");
+  await symlink(path, link);
+  await setMissingVariable(link, "KEY", "value");
+  expect((await lstat(link)).isSymbolicLink()).toBe(true);
+  expect(await readFile(path, "utf8")).toBe("A=1\nKEY=value\n");
 });

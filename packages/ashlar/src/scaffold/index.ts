@@ -12,3 +12,4 @@ export {
 } from "./make.ts";
 export { createProject, type Project, type ProjectOptions } from "./project.ts";
 export type { RemainingStep } from "./remaining-steps.ts";
+export { rotateKey } from "./rotate-key.ts";

@@ -7,13 +7,11 @@ import { Signer } from "./signer.ts";
 
 const SECRET = "yH3tq0pWm5cR8vK1uZ6xJ9bN4dF7gA2s-LeQoTiXwBkM";
 const PURPOSES: readonly KeyPurpose[] = [
-  "api-token",
   "email-verification",
   "password-reset",
   "session",
   "csrf",
   "signed-url",
-  "route-parameter",
   "device",
 ];
 
@@ -59,6 +57,8 @@ describe("deriveKey", () => {
 });
 
 describe("purposes", () => {
+  const previousSecrets = [SECRET];
+  const next = `${SECRET}-next`;
   const pairs = PURPOSES.flatMap((made) => PURPOSES.map((used) => [made, used] as const));
 
   test("S8 a signed value of one purpose is refused by every other", () => {
@@ -73,6 +73,17 @@ describe("purposes", () => {
       const sealed = new Sealer(SECRET, made).seal("name", "1");
       const opened = new Sealer(SECRET, used).open("name", sealed, 60);
       expect([made, used, opened]).toEqual([made, used, made === used ? "1" : null]);
+    }
+  });
+
+  test("S8 what a previous secret made for one purpose is refused by every other", () => {
+    for (const [made, used] of pairs) {
+      const token = new Signer(SECRET, made).sign("1");
+      const sealed = new Sealer(SECRET, made).seal("name", "1");
+      const verified = new Signer(next, used, { previousSecrets }).verify(token);
+      const opened = new Sealer(next, used, { previousSecrets }).open("name", sealed, 60);
+      const expected = made === used ? "1" : null;
+      expect([made, used, verified, opened]).toEqual([made, used, expected, expected]);
     }
   });
 

@@ -2,15 +2,7 @@ import { createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 import { requireSecret } from "./secrets.ts";
 
 /** What a key is for. A value made for one purpose means nothing to any other. */
-export type KeyPurpose =
-  | "api-token"
-  | "email-verification"
-  | "password-reset"
-  | "session"
-  | "csrf"
-  | "signed-url"
-  | "route-parameter"
-  | "device";
+export type KeyPurpose = "email-verification" | "password-reset" | "session" | "csrf" | "signed-url" | "device";
 
 const KEY_BYTES = 32;
 
@@ -31,7 +23,11 @@ export function deriveKey(secret: string, label: KeyPurpose): KeyObject {
   return createSecretKey(new Uint8Array(bytes));
 }
 
-/** Derives one purpose's key from each secret: the current one first, then those it replaced. */
+/**
+ * Derives one purpose's key from each secret: the current one first, then those it replaced.
+ *
+ * @throws `E_WEAK_SECRET`
+ */
 export function deriveKeys(
   secret: string,
   previous: readonly string[],

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { generateSecret, requireSecret, secretProblem } from "./secrets.ts";
+import { generateSecret, requireSecret, secretProblem, splitSecrets } from "./secrets.ts";
 
 describe("generateSecret", () => {
   test("S12 it gives 64 bytes as base64url, other ones each time", () => {
@@ -46,6 +46,18 @@ describe("secretProblem", () => {
         expect(secretProblem(text.repeat(times))).toBe("is not random.");
       }),
     );
+  });
+});
+
+describe("splitSecrets", () => {
+  test.each<[string, string[]]>([
+    ["", [""]],
+    ["one", ["one"]],
+    ["one,two", ["one", "two"]],
+    [" one ,\ttwo\n", ["one", "two"]],
+    ["one,, two three,", ["one", "", "two three", ""]],
+  ])("%j is %j", (list, entries) => {
+    expect(splitSecrets(list)).toEqual(entries);
   });
 });
 

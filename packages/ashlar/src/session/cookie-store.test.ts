@@ -48,7 +48,7 @@ describe("the sealed cookie", () => {
   test("S23 what was sealed for another purpose under the same name does not open", () => {
     const text = `${randomToken()}.${time.toString(36)}.${time.toString(36)}.{}`;
     expect(store().find(new Sealer(SECRET, "session").seal("session", text))).not.toBe(null);
-    expect(store().find(new Sealer(SECRET, "cookie").seal("session", text))).toBe(null);
+    expect(store().find(new Sealer(SECRET, "device").seal("session", text))).toBe(null);
     expect(store().find(new Sealer(SECRET, "csrf").seal("session", text))).toBe(null);
   });
 

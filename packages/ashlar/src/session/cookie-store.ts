@@ -13,6 +13,10 @@ const SEALED = /^([\w-]{43})\.([0-9a-z]{1,9})\.([0-9a-z]{1,9})\.(.*)$/s;
  * Keeps sessions in their own cookie, sealed: the browser can neither read nor change them, and no server keeps
  * anything.
  *
+ * A cookie that a previous key sealed opens, and is sealed with the current key when the session is kept the next time:
+ * at its next change, or when it is used again after `refreshAfterMs` of the session manager, 5 minutes at most. A
+ * browser that does not come back in between keeps the old one.
+ *
  * Security: nothing of it can be called back. A cookie that was copied shows what it held until its age ends it, and of
  * two requests at once the answer that arrives last is what the browser keeps.
  */

@@ -44,6 +44,17 @@ describe("tokens", () => {
     }
   });
 
+  test("S26 a token of a previous key passes, and a new one is made with the current key alone", () => {
+    const [next, oldest] = [generateSecret(), generateSecret()];
+    const rotated = new CsrfTokens(next, { previousSecrets: [SECRET, oldest] });
+    const made = [rotated, tokens, new CsrfTokens(oldest)].map((one) => one.issue(ID));
+    expect(made.map((token) => rotated.matches(ID, token))).toEqual([true, true, true]);
+    expect(made.map((token) => rotated.matches(randomToken(), token))).toEqual([false, false, false]);
+    expect(made.map((token) => new CsrfTokens(next).matches(ID, token))).toEqual([true, false, false]);
+    expect(tokens.matches(ID, rotated.issue(ID))).toBe(false);
+    expect(rotated.matches(ID, new CsrfTokens(generateSecret()).issue(ID))).toBe(false);
+  });
+
   test("S36 anything else is refused, and nothing throws", () => {
     const token = tokens.issue(ID);
     const others = [

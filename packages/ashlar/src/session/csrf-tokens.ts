@@ -1,5 +1,5 @@
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
-import { deriveKey } from "../security/index.ts";
+import { deriveKeys, type RotationOptions } from "../security/index.ts";
 
 const MASK_BYTES = 32;
 /** 64 bytes in base64url. */
@@ -12,33 +12,39 @@ const TOKEN = /^[\w-]{86}$/;
  * no guessing from the length of a compressed page (BREACH) finds it.
  */
 export class CsrfTokens {
-  readonly #key: KeyObject;
+  readonly #keys: readonly [KeyObject, ...KeyObject[]];
 
   /**
-   * @param secret the application's
+   * @param secret the application's key
+   * @param options the keys before it: the forms of pages made with them can still be sent
    * @throws `E_WEAK_SECRET`
    */
-  constructor(secret: string) {
-    this.#key = deriveKey(secret, "csrf") as KeyObject;
+  constructor(secret: string, options: RotationOptions = {}) {
+    this.#keys = deriveKeys(secret, options.previousSecrets ?? [], "csrf");
   }
 
   /** A token for a session's pages: 86 characters of base64url, others each time. */
   issue(sessionId: string): string {
     const mask = randomBytes(MASK_BYTES);
-    return Buffer.concat([mask, xor(mask, this.#expected(sessionId))]).toString("base64url");
+    return Buffer.concat([mask, xor(mask, expected(sessionId, this.#keys[0]))]).toString("base64url");
   }
 
-  /** Tells whether a token was issued for a session. The time it takes does not depend on where it differs. */
+  /**
+   * Tells whether a token was issued for a session. The time it takes depends neither on where it differs nor on which
+   * key it was made with.
+   */
   matches(sessionId: string, token: unknown): boolean {
     if (typeof token !== "string" || !TOKEN.test(token)) return false;
     const bytes = Buffer.from(token, "base64url");
     const presented = xor(bytes.subarray(0, MASK_BYTES), bytes.subarray(MASK_BYTES));
-    return timingSafeEqual(presented, this.#expected(sessionId));
+    // All keys are tried, whichever fits: `some` would stop at the first.
+    const matching = this.#keys.filter((key) => timingSafeEqual(presented, expected(sessionId, key)));
+    return matching.length > 0;
   }
+}
 
-  #expected(sessionId: string): Buffer {
-    return createHmac("sha256", this.#key).update(sessionId).digest();
-  }
+function expected(sessionId: string, key: KeyObject): Buffer {
+  return createHmac("sha256", key).update(sessionId).digest();
 }
 
 function xor(mask: Buffer, bytes: Buffer): Buffer {

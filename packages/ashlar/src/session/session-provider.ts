@@ -1,4 +1,4 @@
-import { type Container, Provider } from "../foundation/index.ts";
+import { type ApplicationSettings, type Container, Provider } from "../foundation/index.ts";
 import { Sealer } from "../security/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { type SessionConfiguration, sessionConfiguration } from "./configuration.ts";
@@ -42,8 +42,9 @@ export class SessionProvider extends Provider {
     const section = config.has("session") ? config.section("session") : {};
     const configuration = sessionConfiguration(section.SESSION, settings.url);
     container.singleton("session", () => {
-      const store = createStore(configuration, settings.key, container);
-      return new SessionManager(configuration, store, new CsrfTokens(settings.key), logger);
+      const store = createStore(configuration, settings, container);
+      const tokens = new CsrfTokens(settings.key, { previousSecrets: settings.previousKeys });
+      return new SessionManager(configuration, store, tokens, logger);
     });
   }
 
@@ -67,8 +68,15 @@ export class SessionProvider extends Provider {
   }
 }
 
-function createStore(configuration: SessionConfiguration, key: string, container: Container): SessionStore {
-  if (configuration.driver === "cookie") return new CookieSessionStore(new Sealer(key, "session"), configuration);
+function createStore(
+  configuration: SessionConfiguration,
+  settings: ApplicationSettings,
+  container: Container,
+): SessionStore {
+  if (configuration.driver === "cookie") {
+    const sealer = new Sealer(settings.key, "session", { previousSecrets: settings.previousKeys });
+    return new CookieSessionStore(sealer, configuration);
+  }
   if (container.has("database")) return new DatabaseSessionStore(container.make("database"));
   const problem = 'is "database", and the application has none.';
   const remedy = "Add DatabaseProvider to PROVIDERS in config/providers.ts.";

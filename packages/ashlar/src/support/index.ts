@@ -10,6 +10,6 @@ export {
   ValidationError,
 } from "./errors.ts";
 export { nearest, suggestion } from "./nearest.ts";
-export type { Register, RegisteredUser } from "./register.ts";
+export type { GuardUser, Register, RegisteredUser } from "./register.ts";
 export { SettingsReader } from "./settings-reader.ts";
 export type { Constructor, Dictionary, MaybePromise } from "./types.ts";

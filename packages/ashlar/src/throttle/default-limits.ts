@@ -4,13 +4,13 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
 /**
- * The limits of an application that configures none. Each counts by account and address together, tightly, and by
- * address alone, widely enough for an office behind one address.
+ * The limits on attempts at accounts. Each counts by account and address together, tightly, and by address alone, widely
+ * enough for an office behind one address.
  *
  * Where a mail goes out, the account is counted by itself as well: a mailbox is flooded from many addresses as easily as
  * from one. That keeps nobody from an account, for the link in the latest mail works whoever asked for it.
  */
-export const DEFAULT_LIMITS: Readonly<Record<string, LimitSettings>> = {
+const ACCOUNT_LIMITS: Readonly<Record<string, LimitSettings>> = {
   login: {
     account: "email",
     buckets: [
@@ -62,7 +62,17 @@ export const DEFAULT_LIMITS: Readonly<Record<string, LimitSettings>> = {
       { by: ["account"], attempts: 10, windowSeconds: HOUR },
     ],
   },
+};
+
+/** The limits of an application that configures none. */
+export const DEFAULT_LIMITS: Readonly<Record<string, LimitSettings>> = {
+  ...ACCOUNT_LIMITS,
   api: {
     buckets: [{ by: ["address"], attempts: 300, windowSeconds: MINUTE }],
   },
 };
+
+/** Tells whether a limit is about accounts, and so about a guard: whatever its numbers are, its name says so. */
+export function isAccountLimit(name: string): boolean {
+  return Object.hasOwn(ACCOUNT_LIMITS, name);
+}

@@ -1,9 +1,15 @@
+import type { RegisteredUser } from "../support/index.ts";
+
 /** Somebody used up the attempts of a limit. It is told once in a window, at the first attempt that is refused. */
 export interface LockoutEvent {
   /** When it happened. */
   readonly time: Date;
   /** The client's address as the socket, or a trusted proxy, gives it; `null` where there is no socket. */
   readonly address: string | null;
+  /** The name of the guard whose accounts the limit is about; `null` where it is about none. */
+  readonly guard: string | null;
+  /** The user that the request was known to come from, or `null`. An account that is merely tried is not looked up. */
+  readonly user: RegisteredUser | null;
   /** The name of the limit, such as `login`. */
   readonly limit: string;
   /**

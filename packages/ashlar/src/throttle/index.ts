@@ -5,6 +5,6 @@ export { MemoryStore } from "./memory-store.ts";
 export type { BucketResult, ThrottleResult } from "./result.ts";
 export type { BucketSettings, LimitSettings, ThrottlePart, ThrottleSettings } from "./settings.ts";
 export type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
-export { type HitOptions, Throttle } from "./throttle.ts";
+export { type GuardNamer, type HitOptions, Throttle } from "./throttle.ts";
 export { ThrottleMiddleware } from "./throttle-middleware.ts";
 export { ThrottleProvider } from "./throttle-provider.ts";

@@ -162,7 +162,7 @@ describe("hit", () => {
     expect(await passing(50, (index) => throttle.hit(contexts[index]!, "login"))).toBe(20);
   });
 
-  test("a lockout is told at the first refusal of each window, with time, address, limit and the account's digest", async () => {
+  test("S47 a lockout is told at the first refusal of each window, with time, address, limit and the account's digest", async () => {
     const { throttle, lockouts, events } = create();
     for (const second of [0, 1, 59, 60, 61]) {
       travel(second);
@@ -171,7 +171,8 @@ describe("hit", () => {
       }
     }
     await events.settled();
-    const common = { address: "203.0.113.7", limit: "login", account: accountDigest("ann@example.com") };
+    const account = accountDigest("ann@example.com");
+    const common = { address: "203.0.113.7", guard: null, user: null, limit: "login", account };
     expect(lockouts).toEqual([
       { ...common, time: new Date(START + 1000) },
       { ...common, time: new Date(START + 61_000) },
@@ -188,9 +189,50 @@ describe("hit", () => {
     for (let attempt = 0; attempt < 6; attempt++) await throttle.hit(context, "renew").catch(() => null);
     await events.settled();
     expect(lockouts).toEqual([
-      { time: expect.any(Date), address: null, limit: "renew", account: accountDigest("s3cret-t0ken") },
+      {
+        time: expect.any(Date),
+        address: null,
+        guard: null,
+        user: null,
+        limit: "renew",
+        account: accountDigest("s3cret-t0ken"),
+      },
     ]);
     expect(JSON.stringify(lockouts)).not.toContain("s3cret");
+  });
+
+  test("S47 a lockout names the guard in force, where the limit is one that the framework has for accounts", async () => {
+    const { throttle, lockouts, events } = create({ login: LOGIN, export: { buckets: [PAIR] } });
+    throttle.nameGuardsBy(({ request }) => request.header("x-guard"));
+    const user = { authId: () => 7 };
+    const context = makeContext({ ip: "203.0.113.7", headers: { "x-guard": "staff" } });
+    context.currentUser = user;
+    for (let attempt = 0; attempt < 6; attempt++) await throttle.hit(context, "login").catch(() => null);
+    for (let attempt = 0; attempt < 6; attempt++) await throttle.hit(context, "export").catch(() => null);
+    await events.settled();
+    const common = { time: expect.any(Date), address: "203.0.113.7", user, account: accountDigest("user 7") };
+    expect(lockouts).toEqual([
+      { ...common, guard: "staff", limit: "login" },
+      { ...common, guard: null, limit: "export" },
+    ]);
+  });
+
+  test("S47 a lockout names the guard that was given, whatever the limit and the guard in force", async () => {
+    const { throttle, lockouts, events } = create({ login: LOGIN, export: { buckets: [PAIR] } });
+    throttle.nameGuardsBy(() => "web");
+    for (const limit of ["login", "export"]) {
+      const context = makeContext({ ip: "203.0.113.7" });
+      for (let attempt = 0; attempt < 6; attempt++) {
+        await throttle.hit(context, limit, { account: "ann@example.com", guard: "staff" }).catch(() => null);
+      }
+    }
+    await events.settled();
+    const account = accountDigest("ann@example.com");
+    const common = { time: expect.any(Date), address: "203.0.113.7", guard: "staff", user: null, account };
+    expect(lockouts).toEqual([
+      { ...common, limit: "login" },
+      { ...common, limit: "export" },
+    ]);
   });
 
   test("a listener that fails, or takes its time, changes nothing about the answer", async () => {

@@ -2,6 +2,7 @@ import type { Events } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { AshlarError, ConfigurationError, currentDate, suggestion } from "../support/index.ts";
 import type { Bucket, Limit, ThrottleConfiguration } from "./configuration.ts";
+import { isAccountLimit } from "./default-limits.ts";
 import type {} from "./events.ts";
 import { accountDigest, type ThrottleKeys, throttleKey } from "./keys.ts";
 import { policyOf, writeRateLimit } from "./rate-limit-headers.ts";
@@ -15,7 +16,15 @@ export interface HitOptions {
    * that the limit's configuration names, and where that is none either, the user that the request is logged in as.
    */
   readonly account?: unknown;
+  /**
+   * The name of the guard that the attempt is made at, for `auth.lockout`. Where left out, it is the guard in force, if
+   * the limit is one of those that the framework has for accounts, and otherwise none.
+   */
+  readonly guard?: string;
 }
+
+/** Gives the name of the guard in force for a request; `null` where there is none. */
+export type GuardNamer = (context: HttpContext) => string | null;
 
 interface CountedBucket {
   readonly bucket: Bucket;
@@ -38,6 +47,7 @@ interface CountedLimit {
 export class Throttle {
   readonly #limits: ReadonlyMap<string, CountedLimit>;
   readonly #events: () => Events | null;
+  #guardInForce: GuardNamer = () => null;
 
   /**
    * @param configuration the limits
@@ -48,6 +58,11 @@ export class Throttle {
     const limits = [...configuration.limits.values()].map((limit) => countedLimit(limit, store));
     this.#limits = new Map(limits.map((counted) => [counted.limit.name, counted]));
     this.#events = events;
+  }
+
+  /** Has `auth.lockout` name the guard in force. Called when the application boots, by what knows the guards. */
+  nameGuardsBy(guardInForce: GuardNamer): void {
+    this.#guardInForce = guardInForce;
   }
 
   /**
@@ -129,7 +144,7 @@ export class Throttle {
     const result = await this.consume(name, keys);
     writeRateLimit(context.response, this.#find(name).policy, result);
     if (result.allowed) return result;
-    if (result.buckets.some(({ isFirstRefusal }) => isFirstRefusal)) this.#announce(name, keys);
+    if (result.buckets.some(({ isFirstRefusal }) => isFirstRefusal)) this.#announce(context, name, keys, options);
     throw tooManyRequests(result);
   }
 
@@ -157,9 +172,11 @@ export class Throttle {
     return { account: typeof account === "string" ? account : null, address: context.request.throttleAddress };
   }
 
-  #announce(limit: string, { account, address = null }: ThrottleKeys): void {
+  #announce(context: HttpContext, limit: string, { account, address = null }: ThrottleKeys, options: HitOptions): void {
+    const guard = options.guard ?? (isAccountLimit(limit) ? this.#guardInForce(context) : null);
+    const event = { time: currentDate(), address, guard, user: context.currentUser, limit };
     // Listeners are not waited for: they must not add to the time of an answer under attack.
-    void this.#events()?.emit("auth.lockout", { time: currentDate(), address, limit, account: accountDigest(account) });
+    void this.#events()?.emit("auth.lockout", { ...event, account: accountDigest(account) });
   }
 }
 

@@ -111,8 +111,58 @@ describe("key:generate", () => {
     const root = await temporaryFolder();
     await ashlar(root, "key:generate");
     const before = await snapshot(root);
-    expect((await ashlar(root, "key:generate")).code).toBe(0);
+    expect(await ashlar(root, "key:generate")).toEqual({
+      code: 0,
+      output:
+        ".env has an APP_KEY already, and it was left as it is. To replace it and keep accepting what was made with it: " +
+        "npx ashlar key:generate --rotate",
+      errors: "",
+    });
     expect(await snapshot(root)).toEqual(before);
+  });
+});
+
+describe("key:generate --rotate", () => {
+  const written = async (root: string) => parseEnv(await readFile(join(root, ".env"), "utf8"));
+
+  test("S12 there is a new key, the old one is kept before those of before, and none is printed", async () => {
+    const root = await generatedApplication();
+    const before = await readFile(join(root, ".env"), "utf8");
+    const keys = [(await written(root)).APP_KEY!];
+    for (const _ of [1, 2]) {
+      const { code, output, errors } = await ashlar(root, "key:generate", "--rotate");
+      expect([code, errors]).toEqual([0, ""]);
+      expect(output).toContain("the old one stands first in APP_PREVIOUS_KEYS");
+      keys.unshift((await written(root)).APP_KEY!);
+      for (const key of keys) expect(output).not.toContain(key);
+    }
+    expect(new Set(keys).size).toBe(3);
+    expect(Buffer.from(keys[0]!, "base64url")).toHaveLength(64);
+    const [current, ...previous] = keys;
+    expect(await readFile(join(root, ".env"), "utf8")).toBe(
+      before
+        .replace(/^APP_KEY=.*$/m, `APP_KEY=${current}`)
+        .replace(/^APP_PREVIOUS_KEYS=$/m, `APP_PREVIOUS_KEYS=${previous.join(",")}`),
+    );
+  });
+
+  test("S12 without a key it makes one, and there is none to keep", async () => {
+    const root = await temporaryFolder();
+    expect((await ashlar(root, "key:generate", "--rotate")).output).toBe("APP_KEY was written to .env.");
+    expect(await written(root)).toEqual({ APP_KEY: expect.stringMatching(/^[\w-]{86}$/) });
+  });
+
+  test("S12 a key that cannot be kept is left, is not printed, and the command fails", async () => {
+    const root = await temporaryFolder();
+    await writeFile(join(root, ".env"), "APP_KEY=hunter2\n");
+    expect(await ashlar(root, "key:generate", "--rotate")).toEqual({
+      code: 1,
+      output: "",
+      errors:
+        ".env was left as it is. The secret in APP_KEY is shorter than 32 bytes. No application accepts it as a previous " +
+        "key. Empty its line and run: npx ashlar key:generate",
+    });
+    expect(await readFile(join(root, ".env"), "utf8")).toBe("APP_KEY=hunter2\n");
   });
 });
 

@@ -94,6 +94,46 @@ describe("a new application", () => {
     await checkTypes(root);
   });
 
+  test("auth.guard() has the users that are registered for the guard, and its own User where none are", {
+    timeout: 60_000,
+  }, async () => {
+    const root = await generatedApplication();
+    await writeFile(
+      join(root, "routes/types.ts"),
+      `import { Route } from "ashlar";
+       import { Authenticates } from "ashlar/auth";
+       import { compose, Model } from "ashlar/database";
+       import { User } from "../app/models/user.ts";
+       class Employee extends compose(Model, Authenticates) {
+         declare desk: string;
+       }
+       declare module "ashlar" {
+         interface Register {
+           guards: { staff: Employee };
+         }
+       }
+       export const ROUTES = [
+         Route.post("/a", async ({ auth }) => {
+           const staff = auth.guard("staff");
+           await staff.loginAs(new Employee());
+           staff.once(new Employee());
+           // @ts-expect-error a customer is no employee
+           staff.once(new User());
+           (await staff.attempt("ada", "secret")) satisfies Employee | null;
+           return (await staff.user())?.desk.toUpperCase();
+         }),
+         Route.post("/b", async ({ auth }) => {
+           await auth.guard("web").loginAs(new User());
+           (await auth.guard(auth.guardName).user()) satisfies User | null;
+           (await auth.user()) satisfies User | null;
+           // @ts-expect-error an employee is no customer
+           await auth.guard("web").loginAs(new Employee());
+         }),
+       ];`,
+    );
+    await checkTypes(root);
+  });
+
   test("serves a token for credentials, and the user for the token without hidden columns", {
     timeout: 60_000,
   }, async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ThrottleProvider } from "../../src/throttle/index.ts";
+import { accountDigest, type LockoutEvent, ThrottleProvider } from "../../src/throttle/index.ts";
 import { PASSWORD, type TestApi, testApi } from "../support/api-application.ts";
 
 const WRONG = { username: "ada@example.com", password: "not her password" };
@@ -71,4 +71,20 @@ test("S33 a token cannot be tried for renewal any number of times", async () => 
     statuses.push((await api.post("/api/reauth", { token: "no.real.token" }, { ip: "203.0.113.7" })).status);
   }
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
+});
+
+test("S47 a lockout at the token endpoints names the guard jwt, and neither the token nor the account that was tried", async () => {
+  const api = await throttled();
+  const lockouts: LockoutEvent[] = [];
+  const events = api.application.container.make("events");
+  events.on("auth.lockout", (event) => lockouts.push(event));
+  await attempts(api, 6, WRONG);
+  const token = "no.real.token";
+  for (let attempt = 0; attempt < 11; attempt++) await api.post("/api/reauth", { token }, { ip: "203.0.113.7" });
+  await events.settled();
+  const common = { time: expect.any(Date), address: "203.0.113.7", guard: "jwt", user: null };
+  expect(lockouts).toEqual([
+    { ...common, limit: "api.auth", account: accountDigest(WRONG.username) },
+    { ...common, limit: "api.reauth", account: accountDigest(token) },
+  ]);
 });

@@ -11,13 +11,11 @@ import { ADA, type Answer, BOB, PASSWORD, SECRET, type TestApi, testApi } from "
 
 const OTHER_SECRET = SECRET.split("").reverse().join("");
 const PURPOSES: readonly KeyPurpose[] = [
-  "api-token",
   "email-verification",
   "password-reset",
   "session",
   "csrf",
   "signed-url",
-  "route-parameter",
   "device",
 ];
 

@@ -1,103 +1,78 @@
-import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import {
-  AuthenticatesTokens,
-  type AuthenticatesTokensInstance,
-  type AuthenticatesTokensStatics,
-} from "../../src/api/index.ts";
 import {
   Auth,
   type AuthControllers,
-  Authenticates,
-  type AuthenticatesInstance,
-  type AuthenticatesStatics,
-  AuthenticationMiddleware,
   AuthPageMiddleware,
   AuthProvider,
   type AuthRouteGroup,
   ConfirmPasswordMiddleware,
-  GuardMiddleware,
   LoadUserMiddleware,
   MustVerifyEmail,
   type MustVerifyEmailInstance,
   type MustVerifyEmailStatics,
   VerifiesEmailMiddleware,
 } from "../../src/auth/index.ts";
-import { compose, Database, DatabaseProvider, Model, primaryKey, type Row } from "../../src/database/index.ts";
-import { type EventMap, EventProvider } from "../../src/events/index.ts";
-import {
-  type Application,
-  createApplication,
-  HttpKernel,
-  type ProviderClass,
-  type RouteMiddleware,
-} from "../../src/foundation/index.ts";
+import { compose, DatabaseProvider, type Row } from "../../src/database/index.ts";
+import { EventProvider } from "../../src/events/index.ts";
+import { type Application, createApplication, type ProviderClass } from "../../src/foundation/index.ts";
 import { type CapturedMail, MailProvider } from "../../src/mail/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
-import { hashPassword } from "../../src/security/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../src/session/index.ts";
 import type { Constructor } from "../../src/support/index.ts";
 import { ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";
 import { ViewProvider } from "../../src/views/index.ts";
 import { ACCOUNT_CONTROLLERS } from "./account-controllers.ts";
+import {
+  ADA,
+  BOB,
+  createUserTable,
+  insertUsers,
+  kernelWith,
+  ObservedApplication,
+  PASSWORD,
+  UserWithPassword,
+  UserWithToken,
+} from "./application-parts.ts";
 import { Browser, type BrowserOptions, type Page } from "./browser.ts";
-import type { TestDatabase, TestEngine } from "./services.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { sqlite, type TestDatabase, type TestEngine } from "./services.ts";
 import { migrationOfStub } from "./web-application.ts";
 
-/** The password of every user of the test. */
-export const PASSWORD = "correct horse battery staple";
+export { ADA, BOB, PASSWORD };
+
 export const NEW_PASSWORD = "staple battery horse correct";
 
 /** What an application of the test is reached under, and what every link in a mail must begin with. */
 export const APP_URL = "https://shop.example";
 
-export const ADA = { id: 1, name: "Ada", email: "ada@example.com" } as const;
-export const BOB = { id: 2, name: "Bob", email: "bob@example.com" } as const;
+type VerifiableModel = typeof UserWithToken & MustVerifyEmailStatics & Constructor<MustVerifyEmailInstance>;
 
-type Plain = typeof Model & AuthenticatesStatics & Constructor<AuthenticatesInstance>;
-type Mixed = Plain &
-  AuthenticatesTokensStatics &
-  MustVerifyEmailStatics &
-  Constructor<AuthenticatesTokensInstance & MustVerifyEmailInstance>;
-
-const PlainModel: Plain = compose(Model, Authenticates);
-const MixedModel: Mixed = compose(Model, Authenticates, AuthenticatesTokens, MustVerifyEmail);
+const Verifiable: VerifiableModel = compose(UserWithToken, MustVerifyEmail);
 
 /** A user with all that accounts can use. */
-export class FullUser extends MixedModel {
+export class FullUser extends Verifiable {
   static override table = "users";
   static override timestamps = false;
-  declare id: number;
-  declare name: string;
-  declare email: string;
-  declare password: string;
-  declare api_token: string | null;
 }
 
 /** A user without `MustVerifyEmail` and without API tokens. */
-export class PlainUser extends PlainModel {
+export class PlainUser extends UserWithPassword {
   static override table = "users";
   static override timestamps = false;
-  declare id: number;
   declare name: string;
-  declare email: string;
-  declare password: string;
 }
 
 /** A user of another table, for a second guard. */
-export class AdminUser extends MixedModel {
+export class AdminUser extends Verifiable {
   static override table = "admins";
   static override timestamps = false;
-  declare id: number;
-  declare name: string;
-  declare email: string;
 }
 
 /** How an application of a test differs from the usual one. */
 export interface TestAccountsOptions {
   /** The kind of database; SQLite where left out. */
   readonly engine?: TestEngine;
+  /** Another application of the test, whose database this one works on, as after a restart. */
+  readonly restarted?: TestAccounts;
   /** The users' class; {@link FullUser} where left out. */
   readonly User?: typeof FullUser | typeof PlainUser;
   readonly ACCOUNTS?: object;
@@ -129,19 +104,12 @@ const EVENTS = [
 ] as const;
 
 /** An application with accounts on a database of its own, with the users Ada (1) and Bob (2), neither of them verified. */
-export class TestAccounts {
-  readonly application: Application;
-  readonly database: Database;
+export class TestAccounts extends ObservedApplication {
   readonly User: typeof FullUser;
-  /** The events since the start, in order. */
-  readonly told: [name: keyof EventMap, payload: Record<string, unknown>][] = [];
 
   constructor(application: Application, User: typeof FullUser) {
-    this.application = application;
+    super(application, EVENTS);
     this.User = User;
-    this.database = application.container.make("database");
-    const events = application.container.make("events");
-    for (const name of EVENTS) events.on(name, (payload) => this.told.push([name, { ...payload }]));
   }
 
   /** A browser that asks for pages, as all browsers do. */
@@ -189,12 +157,6 @@ export class TestAccounts {
     return (await this.database.kysely.selectFrom(table).selectAll().execute()) as Row[];
   }
 
-  /** The events of a name, once all listeners are done. */
-  async toldOf(name: keyof EventMap): Promise<Record<string, unknown>[]> {
-    await this.application.container.make("events").settled();
-    return this.told.filter(([told]) => told === name).map(([, payload]) => payload);
-  }
-
   head(path: string): Promise<Response> | Response {
     return this.application.fetch(new Request(new URL(path, APP_URL), { method: "HEAD" }));
   }
@@ -222,17 +184,13 @@ export function linkIn(mail: CapturedMail | undefined): string {
   return url;
 }
 
-class Kernel extends HttpKernel {
-  override routeMiddleware: RouteMiddleware = {
-    web: [SessionMiddleware, LoadUserMiddleware],
-    auth: [AuthenticationMiddleware],
-    "auth.page": [AuthPageMiddleware],
-    guard: [GuardMiddleware],
-    throttle: [ThrottleMiddleware],
-    verified: [VerifiesEmailMiddleware],
-    "password.confirm": [ConfirmPasswordMiddleware],
-  };
-}
+const Kernel = kernelWith({
+  web: [SessionMiddleware, LoadUserMiddleware],
+  "auth.page": [AuthPageMiddleware],
+  throttle: [ThrottleMiddleware],
+  verified: [VerifiesEmailMiddleware],
+  "password.confirm": [ConfirmPasswordMiddleware],
+});
 
 const PROVIDERS: readonly ProviderClass[] = [
   EventProvider,
@@ -256,9 +214,7 @@ const ROUTES: readonly RouteEntry[] = [
 
 /** Makes an application with accounts and a database of its own; both are gone when the test is finished. */
 export async function testAccounts(options: TestAccountsOptions = {}): Promise<TestAccounts> {
-  const own = await (options.engine?.open() ?? openSqlite());
-  onTestFinished(() => own.drop());
-  await createTables(own);
+  const DATABASES = options.restarted?.application.config.section("database").DATABASES ?? (await ownDatabase(options));
   const User = options.User ?? class User extends FullUser {};
   const { without = [], leftOut = {}, controllers = {} } = options;
   const application = await createApplication({
@@ -270,7 +226,7 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
     ],
     providers: PROVIDERS.filter((provider) => !without.includes(provider)),
     config: {
-      database: { DATABASES: { default: "main", main: own.configuration } },
+      database: { DATABASES },
       throttle: { THROTTLE: { limits: options.throttle ?? WIDE_LIMITS } },
       auth: {
         GUARDS: { default: "web", web: { model: User }, ...options.guards },
@@ -285,35 +241,21 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
   return new TestAccounts(application, User as typeof FullUser);
 }
 
-async function openSqlite(): Promise<TestDatabase> {
-  const configuration = { driver: "sqlite", path: join(await temporaryFolder(), "test.sqlite") };
-  const database = new Database({ default: "main", main: configuration }, "/");
-  return { database, configuration, drop: () => database.close() };
+async function ownDatabase({ engine = sqlite }: TestAccountsOptions): Promise<object> {
+  const own = await engine.open();
+  onTestFinished(() => own.drop());
+  await createTables(own);
+  return { default: "main", main: own.configuration };
 }
 
-let passwordHash: Promise<string> | null = null;
-
-async function createTables({ database: { kysely } }: TestDatabase): Promise<void> {
-  // One hash serves all: a hash takes as long as everything else a test does.
-  passwordHash ??= hashPassword(PASSWORD);
-  const password = await passwordHash;
-  for (const table of ["users", "admins"]) {
-    await kysely.schema
-      .createTable(table)
-      .$call(primaryKey(kysely))
-      .addColumn("name", "varchar(255)", (column) => column.notNull())
-      .addColumn("email", "varchar(254)", (column) => column.notNull().unique())
-      .addColumn("password", "varchar(255)", (column) => column.notNull())
-      .addColumn("api_token", "varchar(255)", (column) => column.unique())
-      .execute();
-  }
+async function createTables({ database }: TestDatabase): Promise<void> {
+  const { kysely } = database;
+  for (const table of ["users", "admins"]) await createUserTable(database, table);
   for (const stub of ["create_sessions", "create_password_resets", "add_verified_at_to_users"]) {
     const { up } = await migrationOfStub(`auth/migrations/${stub}.ts.stub`);
     await up(kysely);
   }
   await kysely.schema.alterTable("admins").addColumn("verified_at", "varchar(40)").execute();
-  for (const { name, email } of [ADA, BOB]) {
-    await kysely.insertInto("users").values({ name, email, password }).execute();
-  }
-  await kysely.insertInto("admins").values({ name: "Root", email: ADA.email, password }).execute();
+  await insertUsers(database, "users", [ADA, BOB]);
+  await insertUsers(database, "admins", [{ name: "Root", email: ADA.email }]);
 }

@@ -33,8 +33,8 @@ class RegisterController {
   }
 
   async store({ accounts, auth, request, response }: HttpContext): Promise<HttpResponse> {
-    const { email, password, ...others } = request.only("name", "email", "password", "password_confirmation");
-    const user = await accounts.register({ email, password, ...others });
+    const { name, email, password, password_confirmation } = request.all();
+    const user = await accounts.register({ name, email, password, password_confirmation });
     await auth.loginAs(user, { firstLogin: true });
     return response.redirect((await accounts.sendVerification()) ? "/email/verify/notice" : "/home");
   }

@@ -1,63 +1,39 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import {
-  Api,
-  ApiProvider,
-  AuthenticatesTokens,
-  type AuthenticatesTokensInstance,
-  type AuthenticatesTokensStatics,
-  JWTAuthenticationMiddleware,
-} from "../../src/api/index.ts";
-import {
-  Authenticates,
-  type AuthenticatesInstance,
-  type AuthenticatesStatics,
-  AuthenticationMiddleware,
-  AuthProvider,
-  GuardMiddleware,
-  LoadUserMiddleware,
-} from "../../src/auth/index.ts";
-import { compose, type Database, DatabaseProvider, Model } from "../../src/database/index.ts";
-import { type EventMap, EventProvider } from "../../src/events/index.ts";
+import { Api, ApiProvider, JWTAuthenticationMiddleware } from "../../src/api/index.ts";
+import { AuthProvider } from "../../src/auth/index.ts";
+import { DatabaseProvider } from "../../src/database/index.ts";
+import { EventProvider } from "../../src/events/index.ts";
 import {
   type Application,
   createApplication,
-  HttpKernel,
   type MiddlewareEntry,
   type ProviderClass,
-  type RouteMiddleware,
 } from "../../src/foundation/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
-import { hashPassword } from "../../src/security/index.ts";
-import type { Constructor } from "../../src/support/index.ts";
+import {
+  ADA,
+  BOB,
+  createUserTable,
+  insertUsers,
+  kernelWith,
+  ObservedApplication,
+  PASSWORD,
+  UserWithToken,
+} from "./application-parts.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+
+/** `ADA` and `BOB` are what `GET /api/me` answers for the two users. */
+export { ADA, BOB, PASSWORD };
 
 /** A secret long enough for every HMAC algorithm. */
 export const SECRET: string = randomBytes(64).toString("base64url");
 
-/** The password of every user of the test. */
-export const PASSWORD = "correct horse battery staple";
-
-/** What `GET /api/me` answers for the two users. */
-export const ADA: object = { id: 1, name: "Ada", email: "ada@example.com" };
-export const BOB: object = { id: 2, name: "Bob", email: "bob@example.com" };
-
-type UserMixins = AuthenticatesStatics &
-  AuthenticatesTokensStatics &
-  Constructor<AuthenticatesInstance & AuthenticatesTokensInstance>;
-
-const UserModel: typeof Model & UserMixins = compose(Model, Authenticates, AuthenticatesTokens);
-
-class TestUser extends UserModel {
+class TestUser extends UserWithToken {
   static override table = "users";
   static override hidden: readonly string[] = ["password", "api_token"];
   static override timestamps = false;
-  declare id: number;
-  declare name: string;
-  declare email: string;
-  declare password: string;
-  declare api_token: string | null;
 }
 
 /** How an application of a test differs from the usual one. */
@@ -95,26 +71,14 @@ export interface Sent {
 }
 
 /** An application with API tokens on a SQLite file of its own, with the users Ada (1) and Bob (2). */
-export class TestApi {
-  readonly application: Application;
+export class TestApi extends ObservedApplication {
   readonly User: typeof TestUser;
   readonly databasePath: string;
-  /** The security events since the start, in order. */
-  readonly told: [name: keyof EventMap, payload: Record<string, unknown>][] = [];
-  /** The statements that the database ran since {@link TestApi.forgetQueries}. */
-  queries: string[] = [];
 
   constructor(application: Application, User: typeof TestUser, databasePath: string) {
-    this.application = application;
+    super(application, EVENTS);
     this.User = User;
     this.databasePath = databasePath;
-    const events = application.container.make("events");
-    for (const name of EVENTS) events.on(name, (payload) => this.told.push([name, { ...payload }]));
-    application.container.make("database").onQuery(({ sql }) => this.queries.push(sql));
-  }
-
-  forgetQueries(): void {
-    this.queries = [];
   }
 
   async send(method: string, path: string, { headers = {}, body, token, ip }: Sent = {}): Promise<Answer> {
@@ -153,12 +117,6 @@ export class TestApi {
   async storedDigest(id: number): Promise<string | null> {
     return (await this.User.find(id))?.api_token ?? null;
   }
-
-  /** The security events of a name, once all listeners are done. */
-  async toldOf(name: keyof EventMap): Promise<Record<string, unknown>[]> {
-    await this.application.container.make("events").settled();
-    return this.told.filter(([told]) => told === name).map(([, payload]) => payload);
-  }
 }
 
 const EVENTS = [
@@ -187,18 +145,9 @@ const ROUTES: readonly RouteEntry[] = [
 export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const path = options.sharing?.databasePath ?? join(await temporaryFolder(), "test.sqlite");
   const User = class User extends TestUser {};
-  class Kernel extends HttpKernel {
-    override routeMiddleware: RouteMiddleware = {
-      web: [],
-      api: options.stack ?? [JWTAuthenticationMiddleware],
-      auth: [AuthenticationMiddleware],
-      guard: [GuardMiddleware],
-      user: [LoadUserMiddleware],
-    };
-  }
   const routes = [...ROUTES, ...(options.routes ?? [])];
   const application = await createApplication({
-    kernel: Kernel,
+    kernel: kernelWith({ web: [], api: options.stack ?? [JWTAuthenticationMiddleware] }),
     routes: [
       ...(options.web ?? Api.routes()),
       Route.group({ prefix: "/api", middleware: ["api"], withoutMiddleware: ["web"] }, routes).answersJson(),
@@ -213,26 +162,9 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   onTestFinished(() => application.shutdown());
   const database = application.container.make("database");
   User.useDatabase(database);
-  if (options.sharing === undefined) await createUsers(database);
+  if (options.sharing === undefined) {
+    await createUserTable(database, "users");
+    await insertUsers(database, "users", [ADA, BOB]);
+  }
   return new TestApi(application, User, path);
-}
-
-let passwordHash: Promise<string> | null = null;
-
-async function createUsers({ kysely }: Database): Promise<void> {
-  // One hash serves all: a hash takes as long as everything else a test does.
-  passwordHash ??= hashPassword(PASSWORD);
-  const password = await passwordHash;
-  await kysely.schema
-    .createTable("users")
-    .addColumn("id", "integer", (column) => column.primaryKey())
-    .addColumn("name", "text", (column) => column.notNull())
-    .addColumn("email", "text", (column) => column.notNull().unique())
-    .addColumn("password", "text", (column) => column.notNull())
-    .addColumn("api_token", "text", (column) => column.unique())
-    .execute();
-  await kysely
-    .insertInto("users")
-    .values([ADA, BOB].map((user) => ({ ...user, password })))
-    .execute();
 }

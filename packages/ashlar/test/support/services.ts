@@ -31,7 +31,8 @@ const POSTGRES = {
   ...(process.env.PGPASSWORD !== undefined && { password: process.env.PGPASSWORD }),
 };
 
-const sqlite: TestEngine = {
+/** SQLite, on a file of its own. */
+export const sqlite: TestEngine = {
   name: "sqlite",
   async open(settings = {}) {
     const folder = await mkdtemp(join(tmpdir(), "ashlar-database-"));

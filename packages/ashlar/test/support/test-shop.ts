@@ -1,56 +1,25 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  ApiProvider,
-  AuthenticatesTokens,
-  type AuthenticatesTokensInstance,
-  type AuthenticatesTokensStatics,
-  JWTAuthenticationMiddleware,
-} from "../../src/api/index.ts";
-import {
-  Authenticates,
-  type AuthenticatesInstance,
-  type AuthenticatesStatics,
-  AuthenticationMiddleware,
-  AuthProvider,
-  GuardMiddleware,
-  LoadUserMiddleware,
-} from "../../src/auth/index.ts";
-import { compose, DatabaseProvider, Model } from "../../src/database/index.ts";
+import { ApiProvider, JWTAuthenticationMiddleware } from "../../src/api/index.ts";
+import { AuthProvider } from "../../src/auth/index.ts";
+import { DatabaseProvider, Model } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
-import {
-  type Application,
-  HttpKernel,
-  type MiddlewareEntry,
-  Provider,
-  type ProviderClass,
-  type RouteMiddleware,
-} from "../../src/foundation/index.ts";
+import { type Application, Provider, type ProviderClass } from "../../src/foundation/index.ts";
 import { Mailable, type MailContent, MailProvider } from "../../src/mail/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../src/session/index.ts";
-import { type Constructor, ValidationError } from "../../src/support/index.ts";
+import { ValidationError } from "../../src/support/index.ts";
 import { createTestApplication, type TestApplicationOptions } from "../../src/testing/index.ts";
 import { ViewProvider } from "../../src/views/index.ts";
+import { kernelWith, UserWithToken } from "./application-parts.ts";
 import { CookieGuard, HeaderGuard } from "./people.ts";
 
-type UserMixins = AuthenticatesStatics &
-  AuthenticatesTokensStatics &
-  Constructor<AuthenticatesInstance & AuthenticatesTokensInstance>;
-
-const UserModel: typeof Model & UserMixins = compose(Model, Authenticates, AuthenticatesTokens);
-
 /** A customer of the shop. Each shop extends the class, so that it has its own database. */
-export class Customer extends UserModel {
+export class Customer extends UserWithToken {
   static override table = "customers";
   static override hidden: readonly string[] = ["password", "api_token"];
   static override fillable: readonly string[] = ["name"];
-  declare id: number;
-  declare name: string;
-  declare email: string;
-  declare password: string;
-  declare api_token: string | null;
   declare created_at: Date;
   declare updated_at: Date;
 }
@@ -237,15 +206,7 @@ async function write(folder: string, files: Readonly<Record<string, string>>): P
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
 }
 
-class Kernel extends HttpKernel {
-  override routeMiddleware: RouteMiddleware = {
-    web: [SessionMiddleware, VerifyCsrfToken] satisfies readonly MiddlewareEntry[],
-    api: [JWTAuthenticationMiddleware],
-    auth: [AuthenticationMiddleware],
-    guard: [GuardMiddleware],
-    user: [LoadUserMiddleware],
-  };
-}
+const Kernel = kernelWith({ web: [SessionMiddleware, VerifyCsrfToken], api: [JWTAuthenticationMiddleware] });
 
 const ROUTES: readonly RouteEntry[] = [
   Route.view("/login", "login").name("login"),

@@ -2,62 +2,33 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
-import {
-  Authenticates,
-  type AuthenticatesInstance,
-  type AuthenticatesStatics,
-  AuthenticationMiddleware,
-  AuthProvider,
-  ConfirmPasswordMiddleware,
-  GuardMiddleware,
-  LoadUserMiddleware,
-} from "../../src/auth/index.ts";
-import {
-  compose,
-  Database,
-  DatabaseProvider,
-  type Migration,
-  Model,
-  primaryKey,
-  type Row,
-} from "../../src/database/index.ts";
-import { type EventMap, EventProvider } from "../../src/events/index.ts";
+import { AuthProvider, ConfirmPasswordMiddleware } from "../../src/auth/index.ts";
+import { DatabaseProvider, type Migration, primaryKey, type Row } from "../../src/database/index.ts";
+import { EventProvider } from "../../src/events/index.ts";
 import {
   type Application,
   createApplication,
-  HttpKernel,
   type MiddlewareEntry,
   type ProviderClass,
-  type RouteMiddleware,
 } from "../../src/foundation/index.ts";
 import type { HttpContext } from "../../src/http/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
-import { hashPassword } from "../../src/security/index.ts";
-import type { Constructor } from "../../src/support/index.ts";
+import { kernelWith, ObservedApplication, PASSWORD, passwordHash, UserWithPassword } from "./application-parts.ts";
 import { Browser, type BrowserOptions } from "./browser.ts";
-import type { TestDatabase, TestEngine } from "./services.ts";
+import { sqlite, type TestDatabase, type TestEngine } from "./services.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** The password of every user of the test. */
-export const PASSWORD = "correct horse battery staple";
+export { PASSWORD };
 
 /** What `GET /me` answers for the two users. */
 export const ADA: { readonly id: number; readonly email: string } = { id: 1, email: "ada@example.com" };
 export const BOB: { readonly id: number; readonly email: string } = { id: 2, email: "bob@example.com" };
 
-const UserModel: typeof Model & AuthenticatesStatics & Constructor<AuthenticatesInstance> = compose(
-  Model,
-  Authenticates,
-);
-
 /** A user of the test's applications. Each application extends it, so that each has its own database. */
-export class TestUser extends UserModel {
+export class TestUser extends UserWithPassword {
   static override table = "users";
   static override hidden: readonly string[] = ["password"];
   static override timestamps = false;
-  declare id: number;
-  declare email: string;
-  declare password: string;
 }
 
 /** How an application of a test differs from the usual one. */
@@ -80,22 +51,12 @@ export interface TestWebOptions {
 }
 
 /** An application with the guard `web` on a database of its own, with the users Ada (1) and Bob (2). */
-export class TestWeb {
-  readonly application: Application;
-  readonly database: Database;
+export class TestWeb extends ObservedApplication {
   readonly User: typeof TestUser;
-  /** The security events since the start, in order. */
-  readonly told: [name: keyof EventMap, payload: Record<string, unknown>][] = [];
-  /** The statements that the database ran since {@link TestWeb.forgetQueries}. */
-  queries: string[] = [];
 
   constructor(application: Application, User: typeof TestUser) {
-    this.application = application;
+    super(application, EVENTS);
     this.User = User;
-    this.database = application.container.make("database");
-    this.database.onQuery(({ sql }) => this.queries.push(sql));
-    const events = application.container.make("events");
-    for (const name of EVENTS) events.on(name, (payload) => this.told.push([name, { ...payload }]));
   }
 
   browser(options: BrowserOptions = {}): Browser {
@@ -109,19 +70,9 @@ export class TestWeb {
     return browser;
   }
 
-  forgetQueries(): void {
-    this.queries = [];
-  }
-
   /** The rows of the table of sessions, in the order of their making. */
   async rows(): Promise<Row[]> {
     return (await this.database.kysely.selectFrom("sessions").selectAll().orderBy("id").execute()) as Row[];
-  }
-
-  /** The security events of a name, once all listeners are done. */
-  async toldOf(name: keyof EventMap): Promise<Record<string, unknown>[]> {
-    await this.application.container.make("events").settled();
-    return this.told.filter(([told]) => told === name).map(([, payload]) => payload);
   }
 }
 
@@ -161,21 +112,12 @@ const ROUTES: readonly RouteEntry[] = [
 
 /** Makes an application with the guard `web` and a database of its own; both are gone when the test is finished. */
 export async function testWeb(options: TestWebOptions = {}): Promise<TestWeb> {
-  const own = await (options.engine?.open() ?? openSqlite());
+  const own = await (options.engine ?? sqlite).open();
   onTestFinished(() => own.drop());
   await createTables(own);
-  class Kernel extends HttpKernel {
-    override routeMiddleware: RouteMiddleware = {
-      web: options.stack ?? [],
-      auth: [AuthenticationMiddleware],
-      guard: [GuardMiddleware],
-      user: [LoadUserMiddleware],
-      "password.confirm": [ConfirmPasswordMiddleware],
-    };
-  }
   const User = options.User ?? class User extends TestUser {};
   const application = await createApplication({
-    kernel: Kernel,
+    kernel: kernelWith({ web: options.stack ?? [], "password.confirm": [ConfirmPasswordMiddleware] }),
     routes: [...ROUTES, ...(options.routes ?? [])],
     providers: [EventProvider, DatabaseProvider, AuthProvider, ...(options.providers ?? [])],
     config: {
@@ -189,19 +131,9 @@ export async function testWeb(options: TestWebOptions = {}): Promise<TestWeb> {
   return new TestWeb(application, User);
 }
 
-async function openSqlite(): Promise<TestDatabase> {
-  const configuration = { driver: "sqlite", path: join(await temporaryFolder(), "test.sqlite") };
-  const database = new Database({ default: "main", main: configuration }, "/");
-  return { database, configuration, drop: () => database.close() };
-}
-
-let passwordHash: Promise<string> | null = null;
-
 async function createTables({ database }: TestDatabase): Promise<void> {
   const { kysely } = database;
-  // One hash serves all: a hash takes as long as everything else a test does.
-  passwordHash ??= hashPassword(PASSWORD);
-  const password = await passwordHash;
+  const password = await passwordHash();
   await kysely.schema
     .createTable("users")
     .$call(primaryKey(kysely))

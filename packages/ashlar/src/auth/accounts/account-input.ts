@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { normalizeEmail } from "../../security/index.ts";
 import { type FieldErrors, ValidationError } from "../../support/index.ts";
 import type { AccountUser } from "./account-user.ts";
@@ -37,7 +38,7 @@ export function checkName(input: unknown): Checked {
 }
 
 /**
- * What is wrong with the choice of a password, by field. Where nothing is, the password stands on the model, hashed and
+ * What is wrong with the choice of a password, by field, in the order of the fields. Where nothing is, the password stands on the model, hashed and
  * not saved.
  *
  * @throws `E_OVERLOADED`
@@ -48,12 +49,15 @@ export async function choosePassword(
   confirmation: unknown,
 ): Promise<FieldErrors> {
   const errors: FieldErrors = {};
-  if (confirmation !== password) errors.password_confirmation = ["The two passwords are not the same."];
   try {
     await user.setPassword(password);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     Object.assign(errors, error.errors);
+  }
+  // By what they hold: a list that was sent twice is refused as a password, and the two are the same.
+  if (!isDeepStrictEqual(confirmation, password)) {
+    errors.password_confirmation = ["The two passwords are not the same."];
   }
   return errors;
 }

@@ -80,14 +80,12 @@ describe("a reset token", () => {
 
 describe("S8 purposes do not mix", () => {
   const PURPOSES: readonly KeyPurpose[] = [
-    "api-token",
     "email-verification",
     "password-reset",
     "session",
     "csrf",
     "signed-url",
-    "route-parameter",
-    "cookie",
+    "device",
   ];
 
   test("S8 a reset token verifies no address, and a verification token resets no password", () => {
@@ -108,6 +106,18 @@ describe("S8 purposes do not mix", () => {
     const others = new AccountLinks(generateSecret(), 60);
     expect(links.readVerification(others.verification("web", 1, EMAIL))).toBeNull();
     expect(links.readReset(others.reset("web", 1))).toBeNull();
+  });
+
+  test("S8 what a previous key signed is still read, each for its purpose; the current key signs", () => {
+    const next = generateSecret();
+    const rotated = new AccountLinks(next, 60, { previousSecrets: [SECRET] });
+    const [verification, reset] = [links.verification("web", 1, EMAIL), links.reset("web", 1)];
+    expect(rotated.readVerification(verification)).toEqual({ guard: "web", id: "1", email: EMAIL, newEmail: null });
+    expect(rotated.readReset(reset)).toEqual({ guard: "web", id: "1" });
+    expect([rotated.readVerification(reset), rotated.readReset(verification)]).toEqual([null, null]);
+    expect(links.readVerification(rotated.verification("web", 1, EMAIL))).toBeNull();
+    expect(links.readReset(rotated.reset("web", 1))).toBeNull();
+    expect(new AccountLinks(next, 60).readReset(rotated.reset("web", 1))).toEqual({ guard: "web", id: "1" });
   });
 
   test.each([

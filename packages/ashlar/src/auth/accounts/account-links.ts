@@ -1,4 +1,4 @@
-import { randomToken, Signer } from "../../security/index.ts";
+import { type RotationOptions, randomToken, Signer } from "../../security/index.ts";
 import type { UserId } from "../authenticatable.ts";
 
 /** What a verification link proves: that its holder reads the mails of an address. */
@@ -36,11 +36,12 @@ export class AccountLinks {
   /**
    * @param secret the application's key
    * @param verificationExpiresInMinutes how long a verification link can be used
+   * @param options the keys before it: the links they signed can still be used
    * @throws `E_WEAK_SECRET`
    */
-  constructor(secret: string, verificationExpiresInMinutes: number) {
-    this.#verification = new Signer(secret, "email-verification");
-    this.#reset = new Signer(secret, "password-reset");
+  constructor(secret: string, verificationExpiresInMinutes: number, options: RotationOptions = {}) {
+    this.#verification = new Signer(secret, "email-verification", options);
+    this.#reset = new Signer(secret, "password-reset", options);
     this.#expiresInSeconds = verificationExpiresInMinutes * 60;
   }
 

@@ -29,7 +29,9 @@ export class AccountService {
     this.#application = application;
     this.#auth = authConfiguration(section);
     this.configuration = accountsConfiguration(section.ACCOUNTS);
-    this.links = new AccountLinks(settings.key, this.configuration.verificationExpiresInMinutes);
+    const { verificationExpiresInMinutes } = this.configuration;
+    const rotation = { previousSecrets: settings.previousKeys };
+    this.links = new AccountLinks(settings.key, verificationExpiresInMinutes, rotation);
     this.mails = new AccountMails(container, this.configuration.mailables);
   }
 

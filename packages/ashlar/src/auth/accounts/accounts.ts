@@ -33,7 +33,8 @@ export class Accounts {
    * Makes an account. It logs nobody in and sends no mail.
    *
    * ```ts
-   * const user = await accounts.register(request.only("name", "email", "password", "password_confirmation"));
+   * const { name, email, password, password_confirmation } = request.all();
+   * const user = await accounts.register({ name, email, password, password_confirmation });
    * ```
    *
    * Security: other columns are filled as they come. Name the inputs that may be set, or the model's `fillable`. The

@@ -77,6 +77,7 @@ describe("register()", () => {
     [{ ...CLEO, password_confirmation: null }, { password_confirmation: ["The two passwords are not the same."] }],
     [{ ...CLEO, name: " " }, { name: ["Enter a name."] }],
     [{ ...CLEO, name: null }, { name: ["Enter a name."] }],
+    [{ ...CLEO, name: undefined }, { name: ["Enter a name."] }],
     [{ ...CLEO, name: "a".repeat(256) }, { name: ["Use at most 255 characters."] }],
     [{ ...CLEO, name: "Cleo\r\nBcc: eve@example.com" }, { name: ["This holds a character that cannot be used."] }],
   ])("refuses %j", async (sent, errors) => {
@@ -122,6 +123,30 @@ describe("register()", () => {
     expect(answer).toMatchObject({ status: 200, body: { user: { id: 3 } } });
     expect(await accounts.user(3)).toMatchObject({ verified_at: null, api_token: null, name: "Cleo" });
     expect((await accounts.user(1)).email).toBe(ADA.email);
+  });
+
+  test("takes the inputs that the example in the documentation names, and no others", async () => {
+    const routes = [
+      Route.post("/example", async ({ accounts, request }) => {
+        const { name, email, password, password_confirmation } = request.all();
+        const user = await accounts.register({ name, email, password, password_confirmation });
+        return { user };
+      }),
+    ];
+    const visitor = (await testAccounts({ routes })).visitor();
+    const json = { accept: "application/json" };
+    const nothing = await visitor.post("/example", {}, json);
+    expect([nothing.status, Object.entries((nothing.body as { readonly errors: object }).errors)]).toEqual([
+      422,
+      [
+        ["name", ["Enter a name."]],
+        ["email", ["Enter an e-mail address."]],
+        ["password", ["The password must be text."]],
+      ],
+    ]);
+    const { status, body } = await visitor.post("/example", { ...CLEO, nonsense: "no column" }, json);
+    const user = { id: 3, name: CLEO.name, email: CLEO.email, verified_at: null };
+    expect([status, body]).toEqual([200, { user }]);
   });
 
   test("takes a registration without a confirmation, where the caller has none", async () => {

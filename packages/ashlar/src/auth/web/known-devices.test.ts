@@ -58,6 +58,20 @@ test("S8 a cookie that was altered, copied under another key, or made up tells n
   expect(browser.login("web", 1)).toBe(false);
 });
 
+test("S8 a cookie that a previous key signed counts, and is signed with the current one at the next login", () => {
+  const next = `${KEY} of this year`;
+  const browser = browserOf(new KnownDevices(KEY, false));
+  browser.login("web", 1);
+  const rotated = browserOf(new KnownDevices(next, false, { previousSecrets: [KEY] }));
+  rotated.cookie = browser.cookie;
+  expect(rotated.login("web", 1)).toBe(true);
+  const without = browserOf(new KnownDevices(next, false));
+  without.cookie = browser.cookie;
+  expect(without.login("web", 1)).toBe(false);
+  without.cookie = rotated.cookie;
+  expect(without.login("web", 1)).toBe(true);
+});
+
 test("the cookie lasts 400 days, counted from the last login", () => {
   const browser = browserOf(new KnownDevices(KEY, false));
   const start = now();

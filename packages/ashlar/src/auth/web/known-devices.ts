@@ -1,5 +1,5 @@
 import type { HttpContext } from "../../http/index.ts";
-import { digest, Signer } from "../../security/index.ts";
+import { digest, type RotationOptions, Signer } from "../../security/index.ts";
 import type { UserId } from "../authenticatable.ts";
 
 /** Browsers keep no cookie for longer (RFC 6265bis §5.5). */
@@ -20,9 +20,11 @@ export class KnownDevices {
   /**
    * @param secret the application's key
    * @param isHttps whether the application's URL is https
+   * @param options the keys before it: a cookie they signed still counts, and is signed anew at the next login
+   * @throws `E_WEAK_SECRET`
    */
-  constructor(secret: string, isHttps: boolean) {
-    this.#signer = new Signer(secret, "device");
+  constructor(secret: string, isHttps: boolean, options: RotationOptions = {}) {
+    this.#signer = new Signer(secret, "device", options);
     this.#cookie = isHttps ? "__Host-device" : "device";
   }
 

@@ -8,8 +8,6 @@ import { SESSION_TABLE, type SessionId, type StoredSession } from "./session-tab
 export interface SessionFinder {
   /** The row of the session, if there is one, with whatever the user is made of. */
   find(tokenHash: string): MaybePromise<Row | undefined>;
-  /** What a row says of the session. */
-  sessionOf(row: Row): StoredSession;
   /** The session's user. Called at most once for a row, which it may use up. */
   userOf(row: Row): MaybePromise<Authenticatable | null>;
 }
@@ -35,8 +33,21 @@ function isJoinable(database: Database, model: AuthenticatableClass): model is U
 
 const COLUMNS = ["id", "guard", "authenticated_at", "last_used_at", "expires_at", "created_at"] as const;
 
-/** Begins the names under which a session's columns stand beside a user's. */
-const PREFIX = "__session_";
+/** A session's columns, under names of their own, since they may stand beside a user's. */
+const SELECTED = COLUMNS.map((column) => `${SESSION_TABLE}.${column} as __session_${column}` as const);
+
+/** What a row that a {@link SessionFinder} found says of the session. */
+export function sessionOf(row: Row): StoredSession {
+  // Name by name, and so below, where a loop would do: this is on the path of every page.
+  return {
+    id: row.__session_id as SessionId,
+    guard: row.__session_guard as string,
+    authenticatedAt: milliseconds(row.__session_authenticated_at),
+    lastUsedAt: milliseconds(row.__session_last_used_at),
+    expiresAt: milliseconds(row.__session_expires_at),
+    createdAt: milliseconds(row.__session_created_at),
+  };
+}
 
 class JoinedFinder implements SessionFinder {
   readonly #connection: Connection;
@@ -51,24 +62,13 @@ class JoinedFinder implements SessionFinder {
       .selectFrom(SESSION_TABLE)
       .innerJoin(table, `${table}.${primaryKey}`, `${SESSION_TABLE}.user_id`)
       .selectAll(table)
-      .select(COLUMNS.map((column) => `${SESSION_TABLE}.${column} as ${PREFIX}${column}`))
+      .select(SELECTED)
       .where(`${SESSION_TABLE}.token_hash`, "=", "")
       .compile().sql;
   }
 
   find(tokenHash: string): MaybePromise<Row | undefined> {
     return this.#connection.first(this.#statement, tokenHash);
-  }
-
-  sessionOf(row: Row): StoredSession {
-    return {
-      id: row.__session_id as SessionId,
-      guard: row.__session_guard as string,
-      authenticatedAt: milliseconds(row.__session_authenticated_at),
-      lastUsedAt: milliseconds(row.__session_last_used_at),
-      expiresAt: milliseconds(row.__session_expires_at),
-      createdAt: milliseconds(row.__session_created_at),
-    };
   }
 
   userOf(row: Row): Authenticatable {
@@ -92,24 +92,13 @@ class SeparateFinder implements SessionFinder {
     this.#model = model;
     this.#statement = connection.kysely
       .selectFrom(SESSION_TABLE)
-      .select([...COLUMNS, "user_id"])
+      .select([...SELECTED, "user_id"])
       .where("token_hash", "=", "")
       .compile().sql;
   }
 
   find(tokenHash: string): MaybePromise<Row | undefined> {
     return this.#connection.first(this.#statement, tokenHash);
-  }
-
-  sessionOf(row: Row): StoredSession {
-    return {
-      id: row.id as SessionId,
-      guard: row.guard as string,
-      authenticatedAt: milliseconds(row.authenticated_at),
-      lastUsedAt: milliseconds(row.last_used_at),
-      expiresAt: milliseconds(row.expires_at),
-      createdAt: milliseconds(row.created_at),
-    };
   }
 
   async userOf({ user_id }: Row): Promise<Authenticatable | null> {

@@ -74,7 +74,8 @@ export class WebSessions {
     }
     const database = container.make("database");
     const uses = new SessionUses(database.kysely, logger);
-    this.#shared = { database, uses, devices: new KnownDevices(settings.key, this.#isHttps) };
+    const devices = new KnownDevices(settings.key, this.#isHttps, { previousSecrets: settings.previousKeys });
+    this.#shared = { database, uses, devices };
     return this.#shared;
   }
 }

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { FullUser, NEW_PASSWORD } from "../../../test/support/account-application.ts";
+import { choosePassword } from "./account-input.ts";
+
+const SHORT = ["password", ["The password is too short; use at least 8 characters."]];
+const NOT_TEXT = ["password", ["The password must be text."]];
+const NOT_THE_SAME = ["password_confirmation", ["The two passwords are not the same."]];
+
+/** What a form lists above its fields, from the top. */
+async function problems(password: unknown, confirmation: unknown): Promise<unknown> {
+  return Object.entries(await choosePassword(new FullUser(), password, confirmation));
+}
+
+test.each([
+  ["short", "shorter", [SHORT, NOT_THE_SAME]],
+  [undefined, "another", [NOT_TEXT, NOT_THE_SAME]],
+  [["a list"], ["another"], [NOT_TEXT, NOT_THE_SAME]],
+])("of %j and %j, the password's own problem comes first", async (password, confirmation, expected) => {
+  expect(await problems(password, confirmation)).toEqual(expected);
+});
+
+test.each([
+  ["short", "short", [SHORT]],
+  [null, null, [NOT_TEXT]],
+  [7, 7, [NOT_TEXT]],
+  [["a list"], ["a list"], [NOT_TEXT]],
+  [{ a: NEW_PASSWORD }, { a: NEW_PASSWORD }, [NOT_TEXT]],
+])("of %j and %j, nothing is said of the confirmation, which is the same", async (password, confirmation, expected) => {
+  expect(await problems(password, confirmation)).toEqual(expected);
+});
+
+test("a good password has the problem of its confirmation alone, or none", async () => {
+  expect(await problems(NEW_PASSWORD, "another")).toEqual([NOT_THE_SAME]);
+  expect(await problems(NEW_PASSWORD, NEW_PASSWORD)).toEqual([]);
+});

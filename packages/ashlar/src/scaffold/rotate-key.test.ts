@@ -1,0 +1,133 @@
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { parseEnv } from "node:util";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/support/temporary-folder.ts";
+import { generateSecret } from "../security/index.ts";
+import { rotateKey } from "./rotate-key.ts";
+
+const [OLD, NEW] = [generateSecret(), generateSecret()];
+
+async function envFile(text: string): Promise<string> {
+  const path = join(await temporaryFolder(), ".env");
+  await writeFile(path, text);
+  return path;
+}
+
+/** What becomes of a file in which the key is replaced by {@link NEW}. */
+async function rotated(text: string): Promise<string> {
+  const path = await envFile(text);
+  expect(await rotateKey(path, NEW)).toBe(true);
+  return readFile(path, "utf8");
+}
+
+describe("rotating", () => {
+  test("S12 the old key goes to the front of the previous ones, each line where it stood", async () => {
+    const before = `# mine\nA=1\nAPP_KEY=${OLD}\n\nB="two # three"\nAPP_PREVIOUS_KEYS=first, second,,\n# end`;
+    const after = `# mine\nA=1\nAPP_KEY=${NEW}\n\nB="two # three"\nAPP_PREVIOUS_KEYS=${OLD},first,second\n# end`;
+    expect(await rotated(before)).toBe(after);
+  });
+
+  test("without a line for previous keys there is one at the end", async () => {
+    expect(await rotated(`APP_KEY="${OLD}"\nA=1`)).toBe(`APP_KEY=${NEW}\nA=1\nAPP_PREVIOUS_KEYS=${OLD}\n`);
+  });
+
+  test("lines that end as on Windows still do", async () => {
+    expect(await rotated(`APP_KEY=${OLD}\r\nAPP_PREVIOUS_KEYS=\r\nA=1\r\n`)).toBe(
+      `APP_KEY=${NEW}\r\nAPP_PREVIOUS_KEYS=${OLD}\r\nA=1\r\n`,
+    );
+  });
+
+  test("S12 the newest 5 are kept", async () => {
+    const path = await envFile("");
+    const keys: string[] = Array.from({ length: 8 }, () => generateSecret());
+    await writeFile(path, `APP_KEY=${keys[0]}\n`);
+    for (const key of keys.slice(1)) await rotateKey(path, key);
+    const [current, ...previous] = keys.toReversed();
+    expect({ ...parseEnv(await readFile(path, "utf8")) }).toEqual({
+      APP_KEY: current,
+      APP_PREVIOUS_KEYS: previous.slice(0, 5).join(","),
+    });
+  });
+
+  test("a key that is among the previous ones already is there once", async () => {
+    expect(await rotated(`APP_KEY=${OLD}\nAPP_PREVIOUS_KEYS=other,${OLD}\n`)).toBe(
+      `APP_KEY=${NEW}\nAPP_PREVIOUS_KEYS=${OLD},other\n`,
+    );
+  });
+
+  test("a passphrase with blanks in it comes through", async () => {
+    const phrase = "correct horse battery staple wow";
+    expect(await rotated(`APP_KEY="${phrase}"\n`)).toBe(`APP_KEY=${NEW}\nAPP_PREVIOUS_KEYS=${phrase}\n`);
+  });
+
+  test("S12 the file is its owner's alone, and nothing lies beside it", async () => {
+    const path = await envFile(`APP_KEY=${OLD}\n`);
+    await rotateKey(path, NEW);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readdir(dirname(path))).toEqual([".env"]);
+  });
+
+  test("S12 who reads the file meanwhile finds a whole one, each time", async () => {
+    const path = await envFile(`A=${"x".repeat(500_000)}\nAPP_KEY=${OLD}\nB=1\n`);
+    let isDone = false;
+    const reading = (async () => {
+      const texts: string[] = [];
+      while (!isDone) texts.push(await readFile(path, "utf8"));
+      return texts;
+    })();
+    for (let count = 0; count < 20; count++) await rotateKey(path, generateSecret());
+    isDone = true;
+    const whole = /^A=x{500000}\nAPP_KEY=[\w-]{86}\nB=1\n(APP_PREVIOUS_KEYS=[\w,-]{86,}\n)?$/;
+    expect((await reading).filter((text) => !whole.test(text))).toEqual([]);
+  });
+});
+
+describe("where there is no key to keep", () => {
+  test.each(["", "APP_KEY=\n", "# APP_KEY=old\n", 'APP_KEY=""\nAPP_PREVIOUS_KEYS=first\n'])(
+    "nothing is written: %j",
+    async (text) => {
+      const path = await envFile(text);
+      expect(await rotateKey(path, NEW)).toBe(false);
+      expect(await readFile(path, "utf8")).toBe(text);
+    },
+  );
+
+  test("no file is made", async () => {
+    const folder = await temporaryFolder();
+    expect(await rotateKey(join(folder, ".env"), NEW)).toBe(false);
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe("S12 what cannot be kept is left as it is, and no key is shown", () => {
+  const BY_HAND =
+    ".env was left as it is. APP_KEY or APP_PREVIOUS_KEYS stands there twice or over several lines, or has a # or quotes " +
+    "in it. Change the two lines by hand.";
+
+  test.each([
+    ["a key that stands there twice", `APP_KEY=${NEW.slice(1)}\nAPP_KEY=${OLD}\n`, BY_HAND],
+    ["previous keys that stand there twice", `APP_KEY=${OLD}\nAPP_PREVIOUS_KEYS=\nAPP_PREVIOUS_KEYS=a\n`, BY_HAND],
+    ["a key over several lines", `APP_KEY="${OLD}\n${OLD}x"\n`, BY_HAND],
+    ["previous keys over several lines", `APP_KEY=${OLD}\nAPP_PREVIOUS_KEYS="one,\ntwo"\n`, BY_HAND],
+    ["a key with a #", `APP_KEY="${OLD}#1"\n`, BY_HAND],
+    ["a text over several lines in which the key seems to stand", `A="\nAPP_KEY=1\n"\nAPP_KEY=${OLD}\n`, BY_HAND],
+    [
+      "a key with a comma",
+      `APP_KEY=${OLD},1\n`,
+      ".env was left as it is. APP_KEY has a comma in it, which separates the keys in APP_PREVIOUS_KEYS. List it in " +
+        "previousKeys of APP in config/app.ts, empty its line and run: npx ashlar key:generate",
+    ],
+    [
+      "a weak key",
+      "APP_KEY=secretsecretsecretsecretsecretsecret\n",
+      ".env was left as it is. The secret in APP_KEY is not random. No application accepts it as a previous key. Empty " +
+        "its line and run: npx ashlar key:generate",
+    ],
+  ])("S12 %s", async (_, text, message) => {
+    const path = await envFile(text);
+    await expect(rotateKey(path, NEW)).rejects.toMatchObject({ code: "E_COMMAND", message });
+    expect(await readFile(path, "utf8")).toBe(text);
+    expect(await readdir(dirname(path))).toEqual([".env"]);
+  });
+});

@@ -1,0 +1,167 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { createApplication } from "../../src/foundation/index.ts";
+import { Route, type RouteEntry } from "../../src/routing/index.ts";
+import { generateSecret } from "../../src/security/index.ts";
+import { setClock } from "../../src/support/index.ts";
+import { NEW_PASSWORD, PASSWORD, type TestAccounts, testAccounts } from "../support/account-application.ts";
+import { onEachDatabase } from "../support/services.ts";
+import { Browser, sessionApplication } from "../support/session-application.ts";
+
+const [OLD, NEW] = [generateSecret(), generateSecret()];
+const BEFORE = { APP_KEY: OLD };
+/** A key in between that made nothing: the old one need not be the first of the list. */
+const ROTATED = { APP_KEY: NEW, APP_PREVIOUS_KEYS: `${generateSecret()},${OLD}` };
+const REPLACED = { APP_KEY: NEW };
+/** A month later the old key is taken out of the list. */
+const LATER = REPLACED;
+
+afterEach(() => setClock(null));
+
+const ROUTES: readonly RouteEntry[] = [
+  Route.get("/read", ({ session }) => session.all()),
+  Route.get("/put/@key", ({ session, request }) => {
+    session.put(request.param("key")!, "kept");
+    return "put";
+  }),
+  Route.get("/form", ({ session, csrfField }) => {
+    session.put("form", "open");
+    return csrfField.toString();
+  }),
+  Route.post("/form", () => "sent"),
+  Route.get("/x", () => "x").name("x"),
+];
+
+/** The browser after the application was started again with these variables. */
+async function restarted(browser: Browser, environment: Readonly<Record<string, string>>): Promise<Browser> {
+  const next = new Browser(await sessionApplication({ routes: ROUTES, environment }));
+  for (const [name, value] of browser.cookies) next.cookies.set(name, value);
+  next.page = browser.page;
+  return next;
+}
+
+async function visited(path: string): Promise<Browser> {
+  const browser = new Browser(await sessionApplication({ routes: ROUTES, environment: BEFORE }));
+  await browser.open(path);
+  return browser;
+}
+
+describe("the session's cookie", () => {
+  test("S23 what the old key sealed opens while it is listed, and not when it is not", async () => {
+    const browser = await visited("/put/a");
+    expect((await (await restarted(browser, ROTATED)).send("/read")).text).toBe('{"a":"kept"}');
+    expect((await (await restarted(browser, REPLACED)).send("/read")).text).toBe("{}");
+  });
+
+  test("S23 a change of the session seals it with the new key", async () => {
+    const after = await restarted(await visited("/put/a"), ROTATED);
+    expect((await after.send("/put/b")).cookies).toEqual(["session"]);
+    expect((await (await restarted(after, LATER)).send("/read")).text).toBe('{"a":"kept","b":"kept"}');
+    expect((await (await restarted(after, BEFORE)).send("/read")).text).toBe("{}");
+  });
+
+  test("S23 so does its use after five minutes; an earlier one writes nothing", async () => {
+    const start = Date.now();
+    setClock(() => start);
+    const after = await restarted(await visited("/put/a"), ROTATED);
+    setClock(() => start + 5 * 60_000 - 1);
+    expect((await after.send("/read")).cookies).toEqual([]);
+    setClock(() => start + 5 * 60_000);
+    expect((await after.send("/read")).cookies).toEqual(["session"]);
+    expect((await (await restarted(after, LATER)).send("/read")).text).toBe('{"a":"kept"}');
+  });
+});
+
+describe("a form that was open", () => {
+  test("S26 can be sent while the old key is listed, and not when it is not", async () => {
+    const browser = await visited("/form");
+    const sent = { __token: browser.token };
+    expect(await (await restarted(browser, ROTATED)).post("/form", sent)).toMatchObject({ status: 200, text: "sent" });
+    expect(await (await restarted(browser, REPLACED)).post("/form", sent)).toMatchObject({ status: 419 });
+  });
+
+  test("S26 a new form's token is the new key's, as is the cookie that it belongs to", async () => {
+    const after = await restarted(await visited("/form"), ROTATED);
+    await after.send("/put/a");
+    await after.open("/form");
+    const sent = { __token: after.token };
+    expect(await (await restarted(after, LATER)).post("/form", sent)).toMatchObject({ status: 200, text: "sent" });
+  });
+});
+
+test("S8 a signed URL is valid while the old key is listed; new ones are the new key's", async () => {
+  const [before, rotated, replaced] = await Promise.all(
+    [BEFORE, ROTATED, REPLACED].map((environment) => sessionApplication({ routes: ROUTES, environment })),
+  );
+  const old = before!.router.signed("x");
+  expect([rotated, replaced].map((one) => one!.router.hasValidSignature(old))).toEqual([true, false]);
+  const made = rotated!.router.signed("x");
+  expect([before, replaced].map((one) => one!.router.hasValidSignature(made))).toEqual([false, true]);
+});
+
+async function verify(accounts: TestAccounts, link: string): Promise<unknown> {
+  const { headers, body } = await accounts.visitor().get(link);
+  return headers.get("location") ?? body;
+}
+
+async function reset(accounts: TestAccounts, token: string): Promise<unknown> {
+  const sent = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+  return (await accounts.visitor().post("/password_reset", sent)).headers.get("location");
+}
+
+async function newDevices(accounts: TestAccounts, cookies: ReadonlyMap<string, string>): Promise<number> {
+  const told: unknown[] = [];
+  accounts.application.container.make("events").on("auth.new_device", (event) => void told.push(event));
+  const visitor = accounts.visitor();
+  for (const [name, value] of cookies) visitor.cookies.set(name, value);
+  await visitor.post("/login", { email: "ada@example.com", password: PASSWORD });
+  await accounts.application.container.make("events").settled();
+  return told.length;
+}
+
+await onEachDatabase("an application with accounts", (engine) => {
+  test("S8, S10 a verification link works while the old key is listed, and not when it is not", async () => {
+    const before = await testAccounts({ engine, environment: BEFORE });
+    await (await before.loggedIn()).post("/email/resend");
+    const link = await before.link();
+    const replaced = await testAccounts({ restarted: before, environment: REPLACED });
+    expect(await verify(replaced, link)).toBe("/email/verify/notice?error=1");
+    const rotated = await testAccounts({ restarted: before, environment: ROTATED });
+    expect(await verify(rotated, link)).toBe("verified");
+  });
+
+  test("S8, S10 a reset link works while the old key is listed, and not when it is not", async () => {
+    const before = await testAccounts({ engine, environment: BEFORE });
+    const token = await before.resetToken();
+    const replaced = await testAccounts({ restarted: before, environment: REPLACED });
+    expect(await reset(replaced, token)).toBe("/change_password?expired=1");
+    const rotated = await testAccounts({ restarted: before, environment: ROTATED });
+    expect(await reset(rotated, token)).toBe("/login");
+  });
+
+  test("S8 a browser stays known while the old key is listed, and not when it is not", async () => {
+    const before = await testAccounts({ engine, environment: BEFORE });
+    const { cookies } = await before.loggedIn();
+    const replaced = await testAccounts({ restarted: before, environment: REPLACED });
+    const rotated = await testAccounts({ restarted: before, environment: ROTATED });
+    expect([await newDevices(replaced, cookies), await newDevices(rotated, cookies)]).toEqual([1, 0]);
+  });
+
+  test("S10 who is logged in stays so, whatever becomes of the key", async () => {
+    const before = await testAccounts({ engine, environment: BEFORE });
+    const { cookies } = await before.loggedIn();
+    const replaced = await testAccounts({ restarted: before, environment: REPLACED });
+    const visitor = replaced.visitor();
+    for (const [name, value] of cookies) visitor.cookies.set(name, value);
+    expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: 1 } } });
+  });
+});
+
+test("S48 a weak previous key ends the boot, told by its place and not shown", async () => {
+  const environment = { APP_ENV: "test", APP_KEY: NEW, APP_PREVIOUS_KEYS: `${OLD},hunter2` };
+  await expect(createApplication({ environment })).rejects.toMatchObject({
+    code: "E_WEAK_SECRET",
+    message:
+      "Environment variable APP_PREVIOUS_KEYS, entry 2: the secret is shorter than 32 bytes. Put the whole key there that " +
+      "APP_KEY was before, or take the entry out.",
+  });
+});

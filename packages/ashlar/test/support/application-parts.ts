@@ -1,0 +1,118 @@
+import {
+  AuthenticatesTokens,
+  type AuthenticatesTokensInstance,
+  type AuthenticatesTokensStatics,
+} from "../../src/api/index.ts";
+import {
+  Authenticates,
+  type AuthenticatesInstance,
+  type AuthenticatesStatics,
+  AuthenticationMiddleware,
+  GuardMiddleware,
+  LoadUserMiddleware,
+} from "../../src/auth/index.ts";
+import { compose, type Database, Model, primaryKey } from "../../src/database/index.ts";
+import type { EventMap } from "../../src/events/index.ts";
+import { type Application, HttpKernel, type KernelClass, type RouteMiddleware } from "../../src/foundation/index.ts";
+import { hashPassword } from "../../src/security/index.ts";
+import type { Constructor } from "../../src/support/index.ts";
+
+/** The password of every user of the tests. */
+export const PASSWORD = "correct horse battery staple";
+
+/** The users of the tests, as far as they are shown. */
+export const ADA = { id: 1, name: "Ada", email: "ada@example.com" } as const;
+export const BOB = { id: 2, name: "Bob", email: "bob@example.com" } as const;
+
+type PasswordModel = typeof Model & AuthenticatesStatics & Constructor<AuthenticatesInstance>;
+type TokenModel = PasswordModel & AuthenticatesTokensStatics & Constructor<AuthenticatesTokensInstance>;
+
+const WithPassword: PasswordModel = compose(Model, Authenticates);
+const WithToken: TokenModel = compose(Model, Authenticates, AuthenticatesTokens);
+
+/** A user who logs in with a password. */
+export class UserWithPassword extends WithPassword {
+  declare id: number;
+  declare email: string;
+  declare password: string;
+}
+
+/** A user who can hold an API token as well. */
+export class UserWithToken extends WithToken {
+  declare id: number;
+  declare name: string;
+  declare email: string;
+  declare password: string;
+  declare api_token: string | null;
+}
+
+/** A kernel with the middleware about users under the usual names, besides the middleware that is given. */
+export function kernelWith(middleware: RouteMiddleware): KernelClass {
+  return class extends HttpKernel {
+    override routeMiddleware: RouteMiddleware = {
+      auth: [AuthenticationMiddleware],
+      guard: [GuardMiddleware],
+      user: [LoadUserMiddleware],
+      ...middleware,
+    };
+  };
+}
+
+/** An application of a test, with what its events told and its database ran. */
+export class ObservedApplication {
+  readonly application: Application;
+  readonly database: Database;
+  /** What the events told since the start, in order. */
+  readonly told: [name: keyof EventMap, payload: Record<string, unknown>][] = [];
+  /** The statements that the database ran since {@link ObservedApplication.forgetQueries}. */
+  queries: string[] = [];
+
+  /** @param names the events to listen to */
+  constructor(application: Application, names: readonly (keyof EventMap)[]) {
+    this.application = application;
+    this.database = application.container.make("database");
+    this.database.onQuery(({ sql }) => this.queries.push(sql));
+    const events = application.container.make("events");
+    for (const name of names) events.on(name, (payload) => this.told.push([name, { ...payload }]));
+  }
+
+  forgetQueries(): void {
+    this.queries = [];
+  }
+
+  /** What the events of a name told, once all listeners are done. */
+  async toldOf(name: keyof EventMap): Promise<Record<string, unknown>[]> {
+    await this.application.container.make("events").settled();
+    return this.told.filter(([told]) => told === name).map(([, payload]) => payload);
+  }
+}
+
+let hash: Promise<string> | null = null;
+
+/** The hash of {@link PASSWORD}. One serves all: a hash takes as long as everything else a test does. */
+export function passwordHash(): Promise<string> {
+  hash ??= hashPassword(PASSWORD);
+  return hash;
+}
+
+/** Makes a table with the columns of {@link UserWithToken}. */
+export async function createUserTable({ kysely }: Database, table: string): Promise<void> {
+  await kysely.schema
+    .createTable(table)
+    .$call(primaryKey(kysely))
+    .addColumn("name", "varchar(255)", (column) => column.notNull())
+    .addColumn("email", "varchar(254)", (column) => column.notNull().unique())
+    .addColumn("password", "varchar(255)", (column) => column.notNull())
+    .addColumn("api_token", "varchar(255)", (column) => column.unique())
+    .execute();
+}
+
+/** Puts users into such a table; their keys are 1, 2 and so on. */
+export async function insertUsers(
+  { kysely }: Database,
+  table: string,
+  users: readonly { readonly name: string; readonly email: string }[],
+): Promise<void> {
+  const password = await passwordHash();
+  for (const { name, email } of users) await kysely.insertInto(table).values({ name, email, password }).execute();
+}

@@ -1,0 +1,35 @@
+import { connect, type Socket } from "node:net";
+
+/** A connection on which a test says what it wants, word for word. */
+export interface RawSocket {
+  readonly socket: Socket;
+  /** What has come back so far. */
+  readonly received: () => string;
+  /** All that came back, once the connection has ended. */
+  readonly closed: Promise<string>;
+}
+
+/** Connects to a port of this machine and sends text. */
+export function rawSocket(port: number, text = ""): RawSocket {
+  const socket = connect(port, "127.0.0.1");
+  const { promise: closed, resolve } = Promise.withResolvers<string>();
+  let received = "";
+  socket.on("data", (data) => (received += String(data)));
+  socket.on("close", () => resolve(received)).on("error", () => {});
+  socket.write(text);
+  return { socket, received: () => received, closed };
+}
+
+/** Sends a request without a body on a connection of its own and gives the whole answer, without its date. */
+export async function exchange(port: number, requestLine: string, ...headers: readonly string[]): Promise<string> {
+  const lines = [`${requestLine} HTTP/1.1`, ...headers, "Connection: close"];
+  const answer = await rawSocket(port, `${lines.join("\r\n")}\r\n\r\n`).closed;
+  return answer.replace(/Date: .*\r\n/, "").replaceAll("\r\n", "\n");
+}
+
+/** An answer with its header fields sorted: their order counts for nothing. */
+export function sorted(answer: string): string {
+  const [head = "", ...body] = answer.split("\n\n");
+  const [status, ...fields] = head.split("\n");
+  return [[status, ...fields.sort()].join("\n"), ...body].join("\n\n");
+}
