@@ -4,6 +4,7 @@ export { Container, type ServiceKey, type Services } from "./container.ts";
 export { type ApplicationOptions, createApplication } from "./create-application.ts";
 export { type EnvironmentVariables, env, readEnvironment } from "./environment.ts";
 export type { ErrorListener, ErrorPageRenderer } from "./error-handler.ts";
+export { type FileVersions, fileVersions } from "./file-version.ts";
 export { HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddleware } from "./kernel.ts";
 export { loadConfiguration } from "./load-configuration.ts";
 export { createLogger, type Logger } from "./logger.ts";

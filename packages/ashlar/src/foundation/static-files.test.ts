@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, request } from "node:http";
 import { tmpdir } from "node:os";
@@ -99,6 +100,41 @@ describe("serving", () => {
     const answer = await get("/empty.txt");
     expect([answer!.status, answer!.body]).toEqual([200, ""]);
     expect((await get("/empty.txt", { range: "bytes=0-1" }))!.status).toBe(416);
+  });
+});
+
+describe("a file asked for with the mark of what is in it", () => {
+  // The SHA-256 of "body{}".
+  const MARK = createHash("sha256").update("body{}").digest("hex").slice(0, 10);
+  const cacheControl = async (path: string, headers: Record<string, string> = {}) => {
+    const answer = await get(path, headers);
+    return [answer!.status, answer!.headers.get("cache-control")];
+  };
+
+  test("may be kept for good", async () => {
+    const forGood = "public, max-age=31536000, immutable";
+    expect(await cacheControl(`/app.css?v=${MARK}`)).toEqual([200, forGood]);
+    expect(await cacheControl(`/app.css?v=${MARK}`, { "if-none-match": "*" })).toEqual([304, forGood]);
+    const letters = createHash("sha256").update("abcdefghij").digest("hex").slice(0, 10);
+    expect(await cacheControl(`/letters.txt?v=${letters}`, { range: "bytes=0-1" })).toEqual([206, forGood]);
+    expect(await cacheControl(`/letters.txt?v=${letters}`, { range: "bytes=50-" })).toEqual([416, null]);
+  });
+
+  test.each([
+    ["another mark", "?v=0000000000"],
+    ["a longer one", `?v=${MARK}0`],
+    ["a shorter one", `?v=${MARK.slice(0, 9)}`],
+    ["none", "?v="],
+    ["something besides", `?v=${MARK}&w=1`],
+    ["another name", `?version=${MARK}`],
+  ])("with %s it is served, and asked for anew", async (_, query) => {
+    expect(await cacheControl(`/app.css${query}`)).toEqual([200, "max-age=0"]);
+  });
+
+  test("a mark of a file that is not served is of no use", async () => {
+    const secret = createHash("sha256").update("SECRET").digest("hex").slice(0, 10);
+    for (const path of ["/.env", "/link.txt", "/../secret.txt", "/%2e%2e/secret.txt"])
+      expect(await get(`${path}?v=${secret}`)).toBeNull();
   });
 });
 

@@ -1,16 +1,26 @@
 import { statSync } from "node:fs";
+import { join } from "node:path";
 import type { ServerMiddleware } from "srvx";
 import { staticMiddleware } from "srvx/static";
-import { requestPath } from "../http/index.ts";
+import { requestPath, requestSearch } from "../http/index.ts";
+import { fileVersions } from "./file-version.ts";
 
 /** Serves the files of a folder; `null` where the path leads to none. */
 export type StaticFiles = (raw: Request) => Promise<Response | null>;
 
 /** How long a browser may show a file without asking again whether it has changed. */
 const MAX_AGE_SECONDS = 0;
+/** RFC 8246: under a URL that names what is in the file, nothing else will ever be. */
+const FOR_GOOD = "public, max-age=31536000, immutable";
+/** The query of a URL that `asset()` makes in a view. */
+const VERSION = /^\?v=([\da-f]+)$/;
 
 /**
  * Serves the files of a folder to GET and HEAD: streamed, with validators (`ETag`, `Last-Modified`) and single ranges.
+ *
+ * A file that is asked for with the mark of what is in it, as `asset()` writes its URL in a view, may be kept for good. A
+ * mark of something else changes nothing: while one server has the new files and another the old ones, no cache may keep
+ * an old file under the URL of the new one.
  *
  * Nothing outside the folder is served, by whatever spelling or symbolic link, and no name that begins with a dot,
  * `.well-known` aside (RFC 8615).
@@ -22,11 +32,17 @@ export function staticFiles(folder: string): StaticFiles | null {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return null;
   const serve: ServerMiddleware = staticMiddleware({ dir: folder, compress: false, maxAge: MAX_AGE_SECONDS });
   const none = new Response(null);
+  const versionOf = fileVersions();
   return async (raw) => {
-    if (!isPlainPath(requestPath(raw))) return null;
+    const path = requestPath(raw);
+    if (!isPlainPath(path)) return null;
+    const version = VERSION.exec(requestSearch(raw))?.[1];
+    // Asked before the file is read: an old one that is replaced meanwhile is then not taken for the new one.
+    const isForGood = version !== undefined && version === versionOf(join(folder, decodeURIComponent(path)));
     const response = await serve(raw, () => none);
     if (response === none) return null;
     response.headers.set("x-content-type-options", "nosniff");
+    if (isForGood && response.status < 400) response.headers.set("cache-control", FOR_GOOD);
     return response;
   };
 }

@@ -1,12 +1,9 @@
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-
-const DIGEST_LENGTH = 10;
+import { type FileVersions, fileVersions } from "../foundation/index.ts";
 
 /**
- * Makes the URLs of an application's own files, with a mark of what is in them, so that no cache shows an old one after it
- * has changed: `/style.css?v=1f0e5c2a9b`.
+ * Makes the URLs of an application's own files, with a mark of what is in them: `/style.css?v=1f0e5c2a9b`. Under such a
+ * URL a browser keeps a file for good, and asks for another as soon as it has changed.
  *
  * @param folder the absolute path of `public/`
  * @param cache whether a file is read once, or whenever it is asked for
@@ -14,22 +11,19 @@ const DIGEST_LENGTH = 10;
  */
 export function assetUrls(folder: string, cache: boolean): (path: string) => string {
   const known = new Map<string, string>();
+  const versionOf = fileVersions();
   return (path) => {
     const cached = known.get(path);
     if (cached !== undefined) return cached;
-    const url = urlOf(folder, path.replace(/^\/+/, ""));
+    const url = urlOf(folder, path.replace(/^\/+/, ""), versionOf);
     if (cache) known.set(path, url);
     return url;
   };
 }
 
-function urlOf(folder: string, path: string): string {
+function urlOf(folder: string, path: string, versionOf: FileVersions): string {
   const url = `/${path.split("/").map(encodeURIComponent).join("/")}`;
-  try {
-    const content = readFileSync(join(folder, path));
-    return `${url}?v=${createHash("sha256").update(content).digest("hex").slice(0, DIGEST_LENGTH)}`;
-  } catch {
-    // The page is worth more than the file: it is shown, and the browser tells what is missing.
-    return url;
-  }
+  const version = versionOf(join(folder, path));
+  // The page is worth more than the file: it is shown, and the browser tells what is missing.
+  return version === null ? url : `${url}?v=${version}`;
 }

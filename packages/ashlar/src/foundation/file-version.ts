@@ -1,0 +1,32 @@
+import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+
+const DIGEST_LENGTH = 10;
+
+/** Tells what is in a file by a short mark: ten digits of its SHA-256 in hexadecimal; `null` where it cannot be read. */
+export type FileVersions = (path: string) => string | null;
+
+interface Known {
+  readonly modifiedMs: number;
+  readonly bytes: number;
+  readonly version: string;
+}
+
+/** Makes {@link FileVersions}, which read a file again when its size or its time of change is another. */
+export function fileVersions(): FileVersions {
+  const known = new Map<string, Known>();
+  return (path) => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat?.isFile() !== true) return null;
+    const { mtimeMs: modifiedMs, size: bytes } = stat;
+    const before = known.get(path);
+    if (before?.modifiedMs === modifiedMs && before.bytes === bytes) return before.version;
+    try {
+      const version = createHash("sha256").update(readFileSync(path)).digest("hex").slice(0, DIGEST_LENGTH);
+      known.set(path, { modifiedMs, bytes, version });
+      return version;
+    } catch {
+      return null;
+    }
+  };
+}
