@@ -47,6 +47,7 @@ describe("frozenCopy", () => {
   test("classes, functions and instances are handed on, unfrozen", () => {
     class User {
       static table = "users";
+      name = "Ada";
     }
     const values = {
       model: User,

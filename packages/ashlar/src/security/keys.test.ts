@@ -1,19 +1,12 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { KEY_PURPOSES } from "../../test/support/key-purposes.ts";
 import { createSigningKey, createVerificationKey, signJwt, tryVerifyJwt } from "./jwt/index.ts";
-import { deriveKey, deriveKeys, type KeyPurpose } from "./keys.ts";
+import { deriveKey, deriveKeys } from "./keys.ts";
 import { Sealer } from "./sealer.ts";
 import { Signer } from "./signer.ts";
 
 const SECRET = "yH3tq0pWm5cR8vK1uZ6xJ9bN4dF7gA2s-LeQoTiXwBkM";
-const PURPOSES: readonly KeyPurpose[] = [
-  "email-verification",
-  "password-reset",
-  "session",
-  "csrf",
-  "signed-url",
-  "device",
-];
 
 /** HKDF-SHA256 with an empty salt, as RFC 5869 §2 has it, for one block. */
 function hkdf(secret: string, info: string): Buffer {
@@ -27,9 +20,9 @@ describe("deriveKey", () => {
   });
 
   test("S8 each purpose has a key of its own, and none is the secret", () => {
-    const keys = new Set(PURPOSES.map((purpose) => deriveKey(SECRET, purpose).export().toString("hex")));
+    const keys = new Set(KEY_PURPOSES.map((purpose) => deriveKey(SECRET, purpose).export().toString("hex")));
     keys.add(Buffer.from(SECRET).toString("hex"));
-    expect(keys.size).toBe(PURPOSES.length + 1);
+    expect(keys.size).toBe(KEY_PURPOSES.length + 1);
   });
 
   test("the same secret and purpose give the same key in every process", () => {
@@ -59,7 +52,7 @@ describe("deriveKey", () => {
 describe("purposes", () => {
   const previousSecrets = [SECRET];
   const next = `${SECRET}-next`;
-  const pairs = PURPOSES.flatMap((made) => PURPOSES.map((used) => [made, used] as const));
+  const pairs = KEY_PURPOSES.flatMap((made) => KEY_PURPOSES.map((used) => [made, used] as const));
 
   test("S8 a signed value of one purpose is refused by every other", () => {
     for (const [made, used] of pairs) {
@@ -88,7 +81,7 @@ describe("purposes", () => {
   });
 
   test("S8 a signed value is no sealed one, and a sealed one is no signed one", () => {
-    for (const purpose of PURPOSES) {
+    for (const purpose of KEY_PURPOSES) {
       const signer = new Signer(SECRET, purpose);
       const sealer = new Sealer(SECRET, purpose);
       expect(sealer.open("name", signer.sign("1"), 60)).toBeNull();
@@ -100,7 +93,7 @@ describe("purposes", () => {
     const token = signJwt({ sub: "1" }, createSigningKey("HS256", SECRET));
     const keys = createVerificationKey("HS256", SECRET);
     expect(tryVerifyJwt(token, keys, {})).toMatchObject({ claims: { sub: "1" } });
-    for (const purpose of PURPOSES) {
+    for (const purpose of KEY_PURPOSES) {
       const signer = new Signer(SECRET, purpose);
       const sealer = new Sealer(SECRET, purpose);
       expect(signer.verify(token)).toBeNull();

@@ -5,19 +5,12 @@ import { describe, expect, test } from "vitest";
 import { JWTAuthenticationMiddleware } from "../../src/api/index.ts";
 import { LoadUserMiddleware } from "../../src/auth/index.ts";
 import { Route } from "../../src/routing/index.ts";
-import { deriveKey, digest, type KeyPurpose, Sealer, Signer } from "../../src/security/index.ts";
+import { deriveKey, digest, Sealer, Signer } from "../../src/security/index.ts";
 import { createSigningKey, signJwt } from "../../src/security/jwt/index.ts";
 import { ADA, type Answer, BOB, PASSWORD, SECRET, type TestApi, testApi } from "../support/api-application.ts";
+import { KEY_PURPOSES } from "../support/key-purposes.ts";
 
 const OTHER_SECRET = SECRET.split("").reverse().join("");
-const PURPOSES: readonly KeyPurpose[] = [
-  "email-verification",
-  "password-reset",
-  "session",
-  "csrf",
-  "signed-url",
-  "device",
-];
 
 const TOKEN_REFUSED = { status: 401, body: { code: "E_INVALID_TOKEN" } };
 const NO_TOKEN = { status: 401, body: { code: "E_UNAUTHENTICATED" } };
@@ -31,7 +24,7 @@ function renewedOf({ status, body }: Answer): string {
 describe("S8 purposes do not mix, not even where one secret serves for all", () => {
   test("an API token is no signed value and no sealed one, of whatever purpose", async () => {
     const token = await (await testApi()).token();
-    for (const purpose of PURPOSES) {
+    for (const purpose of KEY_PURPOSES) {
       expect([purpose, new Signer(SECRET, purpose).verify(token)]).toEqual([purpose, null]);
       expect([purpose, new Sealer(SECRET, purpose).open("token", token, 3600)]).toEqual([purpose, null]);
     }
@@ -40,7 +33,7 @@ describe("S8 purposes do not mix, not even where one secret serves for all", () 
   test("no signed value and no sealed one, of whatever purpose, is an API token", async () => {
     const api = await testApi({ environment: { APP_KEY: SECRET } });
     const payload = JSON.stringify({ sub: "1" });
-    for (const purpose of PURPOSES) {
+    for (const purpose of KEY_PURPOSES) {
       const signed = new Signer(SECRET, purpose).sign(payload, { expiresInSeconds: 60 });
       const sealed = new Sealer(SECRET, purpose).seal("token", payload);
       for (const value of [signed, sealed]) {
@@ -52,7 +45,7 @@ describe("S8 purposes do not mix, not even where one secret serves for all", () 
 
   test("a JWT that is signed with a key derived of the secret is no API token", async () => {
     const api = await testApi({ driver: { algorithm: "HS256" } });
-    for (const purpose of PURPOSES) {
+    for (const purpose of KEY_PURPOSES) {
       const key = createSigningKey("HS256", deriveKey(SECRET, purpose));
       expect(await api.get("/api/open", { token: signJwt({ sub: "1" }, key) })).toMatchObject(TOKEN_REFUSED);
     }

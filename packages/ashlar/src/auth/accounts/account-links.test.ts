@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { generateSecret, type KeyPurpose, Signer } from "../../security/index.ts";
+import { KEY_PURPOSES } from "../../../test/support/key-purposes.ts";
+import { generateSecret, Signer } from "../../security/index.ts";
 import { setClock } from "../../support/index.ts";
 import { AccountLinks } from "./account-links.ts";
 
@@ -79,22 +80,13 @@ describe("a reset token", () => {
 });
 
 describe("S8 purposes do not mix", () => {
-  const PURPOSES: readonly KeyPurpose[] = [
-    "email-verification",
-    "password-reset",
-    "session",
-    "csrf",
-    "signed-url",
-    "device",
-  ];
-
   test("S8 a reset token verifies no address, and a verification token resets no password", () => {
     expect(links.readVerification(links.reset("web", 1))).toBeNull();
     expect(links.readReset(links.verification("web", 1, EMAIL))).toBeNull();
     expect(links.readReset(links.verification("web", 1, EMAIL, "ada@example.org"))).toBeNull();
   });
 
-  test.each(PURPOSES)("S8 what was signed for %s is neither, unless that is its purpose", (purpose) => {
+  test.each(KEY_PURPOSES)("S8 what was signed for %s is neither, unless that is its purpose", (purpose) => {
     const signer = new Signer(SECRET, purpose);
     const verification = signer.sign(JSON.stringify(["verify", "web", "1", EMAIL]));
     const reset = signer.sign(JSON.stringify(["web", "1", "random"]));
