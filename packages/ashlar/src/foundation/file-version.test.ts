@@ -33,3 +33,9 @@ test("what is no file, or not there, has none", () => {
   rmSync(join(root, "a.css"));
   expect(versionOf(join(root, "a.css"))).toBeNull();
 });
+
+test("a file beyond the size that is read has none", () => {
+  const root = folderWith({ "a.css": "abc", "b.css": "abcd" });
+  const versionOf = fileVersions(3);
+  expect([versionOf(join(root, "a.css")), versionOf(join(root, "b.css"))]).toEqual(["ba7816bf8f", null]);
+});

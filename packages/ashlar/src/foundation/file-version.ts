@@ -12,12 +12,16 @@ interface Known {
   readonly version: string;
 }
 
-/** Makes {@link FileVersions}, which read a file again when its size or its time of change is another. */
-export function fileVersions(): FileVersions {
+/**
+ * Makes {@link FileVersions}, which read a file again when its size or its time of change is another.
+ *
+ * @param maxBytes the size beyond which a file is not read, and has no version; any is read where left out
+ */
+export function fileVersions(maxBytes: number = Number.POSITIVE_INFINITY): FileVersions {
   const known = new Map<string, Known>();
   return (path) => {
     const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat?.isFile() !== true) return null;
+    if (stat?.isFile() !== true || stat.size > maxBytes) return null;
     const { mtimeMs: modifiedMs, size: bytes } = stat;
     const before = known.get(path);
     if (before?.modifiedMs === modifiedMs && before.bytes === bytes) return before.version;

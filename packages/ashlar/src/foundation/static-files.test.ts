@@ -131,6 +131,16 @@ describe("a file asked for with the mark of what is in it", () => {
     expect(await cacheControl(`/app.css${query}`)).toEqual([200, "max-age=0"]);
   });
 
+  test("a file that is too large to be read for it is asked for anew, under its own mark too", async () => {
+    const marked = async (name: string, bytes: number) => {
+      const content = Buffer.alloc(bytes, "a");
+      writeFileSync(join(folder, name), content);
+      return cacheControl(`/${name}?v=${createHash("sha256").update(content).digest("hex").slice(0, 10)}`);
+    };
+    expect(await marked("largest.txt", 4 * 1024 * 1024)).toEqual([200, "public, max-age=31536000, immutable"]);
+    expect(await marked("too-large.txt", 4 * 1024 * 1024 + 1)).toEqual([200, "max-age=0"]);
+  });
+
   test("a mark of a file that is not served is of no use", async () => {
     const secret = createHash("sha256").update("SECRET").digest("hex").slice(0, 10);
     for (const path of ["/.env", "/link.txt", "/../secret.txt", "/%2e%2e/secret.txt"])

@@ -12,6 +12,8 @@ export type StaticFiles = (raw: Request) => Promise<Response | null>;
 const MAX_AGE_SECONDS = 0;
 /** RFC 8246: under a URL that names what is in the file, nothing else will ever be. */
 const FOR_GOOD = "public, max-age=31536000, immutable";
+/** Anybody can write a mark behind a URL: what is read to check it must not hold up the loop. */
+const MAX_CHECKED_BYTES = 4 * 1024 * 1024;
 /** The query of a URL that `asset()` makes in a view. */
 const VERSION = /^\?v=([\da-f]+)$/;
 
@@ -20,7 +22,7 @@ const VERSION = /^\?v=([\da-f]+)$/;
  *
  * A file that is asked for with the mark of what is in it, as `asset()` writes its URL in a view, may be kept for good. A
  * mark of something else changes nothing: while one server has the new files and another the old ones, no cache may keep
- * an old file under the URL of the new one.
+ * an old file under the URL of the new one. A file of more than 4 MiB is asked for anew in any case.
  *
  * Nothing outside the folder is served, by whatever spelling or symbolic link, and no name that begins with a dot,
  * `.well-known` aside (RFC 8615).
@@ -32,7 +34,7 @@ export function staticFiles(folder: string): StaticFiles | null {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return null;
   const serve: ServerMiddleware = staticMiddleware({ dir: folder, compress: false, maxAge: MAX_AGE_SECONDS });
   const none = new Response(null);
-  const versionOf = fileVersions();
+  const versionOf = fileVersions(MAX_CHECKED_BYTES);
   return async (raw) => {
     const path = requestPath(raw);
     if (!isPlainPath(path)) return null;
