@@ -17,8 +17,6 @@ const PARAMETERS: Argon2Parameters = Object.freeze({
   tagBytes: 32,
 });
 const SALT_BYTES = 16;
-/** A hash as it is made here, or with a longer salt. */
-const OF_TODAY = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22,}\$[A-Za-z0-9+/]{43}$/;
 
 /** How many threads libuv has unless `UV_THREADPOOL_SIZE` says otherwise. */
 const POOL_THREADS = 4;
@@ -145,5 +143,8 @@ export class PasswordHasher {
  * parameters of Argon2, bcrypt, anything unknown.
  */
 export function needsRehash(hash: string): boolean {
-  return !OF_TODAY.test(hash);
+  const parsed = parsePhc(hash);
+  if (parsed === null || parsed.salt.length < SALT_BYTES) return true;
+  const made = parsed.parameters;
+  return (Object.keys(PARAMETERS) as (keyof Argon2Parameters)[]).some((key) => made[key] !== PARAMETERS[key]);
 }

@@ -39,7 +39,9 @@ const PHC =
   /^\$(argon2d|argon2i|argon2id)\$v=19\$m=([1-9]\d{0,5}),t=([1-9]\d?),p=([1-9]\d?)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 function encode(bytes: Buffer): string {
-  return bytes.toString("base64").replace(/=+$/, "");
+  const padded = bytes.toString("base64");
+  const end = padded.indexOf("=");
+  return end === -1 ? padded : padded.slice(0, end);
 }
 
 function decode(text: string, min: number, max: number): Buffer | null {
