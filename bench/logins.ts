@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { verify } from "@node-rs/argon2";
 import { FOLDER, PASSWORD, PASSWORD_HASH } from "./fixtures.ts";
-import { type Contestant, cpuTime, type Load, load, median, startServer } from "./processes.ts";
+import { type Contestant, cpuTime, type Load, load, median, orderOf, startServer } from "./processes.ts";
 
 /** As many hashes at once as the framework computes at once on two processors. */
 const AT_ONCE = 3;
@@ -117,7 +117,7 @@ export async function measureLogins(
       await logIn(contestant.port, WARM_UP_SECONDS);
     }
     for (let round = 0; round < rounds; round++) {
-      const order = contestants.map((_, index) => contestants[(index + round) % contestants.length]!);
+      const order = orderOf(contestants, round);
       // What is compared is measured right one after the other, there and back: the machine's own speed wanders.
       for (const turn of [order, order.toReversed()]) {
         hashes.push(await bareHashes(seconds));

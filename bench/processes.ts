@@ -107,3 +107,8 @@ export function median(values: readonly number[]): number {
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
+
+/** The order of a round. It turns from round to round, so that nobody always follows the same neighbour. */
+export function orderOf(contestants: readonly Contestant[], round: number): Contestant[] {
+  return contestants.map((_, index) => contestants[(index + round) % contestants.length]!);
+}

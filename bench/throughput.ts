@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FOLDER } from "./fixtures.ts";
-import { type Contestant, cpuTime, load, median, startServer } from "./processes.ts";
+import { type Contestant, cpuTime, load, median, orderOf, startServer } from "./processes.ts";
 
 const WARM_UP_SECONDS = 3;
 
@@ -99,8 +99,7 @@ export async function measureThroughput(
     await requireSameAnswer(scenario);
     for (const { port } of contestants) await load(`http://127.0.0.1:${port}${path}`, script, WARM_UP_SECONDS);
     for (let round = 0; round < rounds; round++) {
-      // The order turns from round to round, so that nobody always follows the same neighbour.
-      const order = contestants.map((_, index) => contestants[(index + round) % contestants.length]!);
+      const order = orderOf(contestants, round);
       for (const contestant of order) {
         const { pid } = servers.get(contestant)!;
         results.get(contestant)!.push(await measure(contestant, pid!, path, script, seconds));

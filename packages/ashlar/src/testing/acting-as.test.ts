@@ -1,5 +1,5 @@
-import { AssertionError } from "node:assert";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { failureOf } from "../../test/support/failure-of.ts";
 import { Customer, type TestShop, testShop } from "../../test/support/test-shop.ts";
 import {
   captureEvents,
@@ -42,15 +42,6 @@ async function userBy(guard: string, visitor: TestClient = client): Promise<unkn
   const { inForce, user } = (await visitor.getJson(`/me/${guard}`)).json as { inForce: string; user: Customer | null };
   expect(inForce).toBe("web");
   return user?.name ?? null;
-}
-
-async function failureOf(work: Promise<unknown>): Promise<string> {
-  const error: unknown = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(AssertionError);
-  return (error as AssertionError).message;
 }
 
 async function sessions(): Promise<{ user_id: unknown; guard: unknown }[]> {

@@ -1,6 +1,6 @@
-import { AssertionError } from "node:assert";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { failureOf } from "../../test/support/failure-of.ts";
 import { type TestShop, testShop, WelcomeMail } from "../../test/support/test-shop.ts";
 import { createApplication } from "../foundation/index.ts";
 import { Mailable, type MailContent } from "../mail/index.ts";
@@ -37,15 +37,6 @@ beforeEach(() => {
 
 function queue(to = "ada@example.com"): void {
   shop.application.container.make("mail").queue(new WelcomeMail(), to);
-}
-
-async function failureOf(work: Promise<unknown>): Promise<string> {
-  const error: unknown = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(AssertionError);
-  return (error as Error).message;
 }
 
 describe("mails that were sent", () => {

@@ -1,5 +1,5 @@
-import { AssertionError } from "node:assert";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { failureOf } from "../../test/support/failure-of.ts";
 import { type TestShop, testShop } from "../../test/support/test-shop.ts";
 import { Route } from "../routing/index.ts";
 import { createTestClient, factory, resetDatabase, type TestClient } from "./index.ts";
@@ -44,15 +44,6 @@ beforeEach(async () => {
 /** What the route `/echo` tells of a request. */
 async function echo(response: Promise<{ readonly json: unknown }>): Promise<Record<string, unknown>> {
   return (await response).json as Record<string, unknown>;
-}
-
-async function failureOf(work: Promise<unknown>): Promise<string> {
-  const error: unknown = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(AssertionError);
-  return (error as AssertionError).message;
 }
 
 describe("requests", () => {

@@ -38,8 +38,8 @@ export function checkName(input: unknown): Checked {
 }
 
 /**
- * What is wrong with the choice of a password, by field, in the order of the fields. Where nothing is, the password stands on the model, hashed and
- * not saved.
+ * What is wrong with the choice of a password, by field, in the order of the fields. Where nothing is, the password
+ * stands on the model, hashed and not saved.
  *
  * @throws `E_OVERLOADED`
  */

@@ -1,0 +1,12 @@
+import { AssertionError } from "node:assert";
+import { expect } from "vitest";
+
+/** The message of the assertion that some work fails with. */
+export async function failureOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(AssertionError);
+  return (error as AssertionError).message;
+}
