@@ -6,7 +6,7 @@ import { isBcrypt, verifyBcrypt } from "./bcrypt.ts";
 import { lowerHashingPriority } from "./hashing-threads.ts";
 import { Limiter } from "./limiter.ts";
 import { isHashable } from "./password-rules.ts";
-import { type Argon2Hash, type Argon2Parameters, formatPhc, parsePhc } from "./phc.ts";
+import { type Argon2Hash, type Argon2Parameters, formatPhc, parsePhc, readPhc } from "./phc.ts";
 
 /** The minimum that OWASP recommends: 19 MiB, two passes, one lane. */
 const PARAMETERS: Argon2Parameters = Object.freeze({
@@ -16,6 +16,7 @@ const PARAMETERS: Argon2Parameters = Object.freeze({
   parallelism: 1,
   tagBytes: 32,
 });
+const PARAMETER_NAMES = Object.keys(PARAMETERS) as (keyof Argon2Parameters)[];
 const SALT_BYTES = 16;
 
 /** How many threads libuv has unless `UV_THREADPOOL_SIZE` says otherwise. */
@@ -143,8 +144,7 @@ export class PasswordHasher {
  * parameters of Argon2, bcrypt, anything unknown.
  */
 export function needsRehash(hash: string): boolean {
-  const parsed = parsePhc(hash);
-  if (parsed === null || parsed.salt.length < SALT_BYTES) return true;
-  const made = parsed.parameters;
-  return (Object.keys(PARAMETERS) as (keyof Argon2Parameters)[]).some((key) => made[key] !== PARAMETERS[key]);
+  const made = readPhc(hash);
+  if (made === null || made.saltBytes < SALT_BYTES) return true;
+  return PARAMETER_NAMES.some((name) => made.parameters[name] !== PARAMETERS[name]);
 }

@@ -65,6 +65,20 @@ describe("PHC strings", () => {
     );
   });
 
+  test("base64 is read exactly when it is how its bytes are encoded", () => {
+    const text = fc
+      .array(fc.constantFrom(..."ABCDQRghwxyz0189+/"), { minLength: 20, maxLength: 90 })
+      .map((characters) => characters.join(""));
+    fc.assert(
+      fc.property(text, (tag) => {
+        const decoded = Buffer.from(tag, "base64");
+        const isCanonical = decoded.toString("base64").replaceAll("=", "") === tag;
+        const readable = isCanonical && decoded.length >= 16 && decoded.length <= 64;
+        expect(parsePhc(phc("m=19456,t=2,p=1", { tag }))?.tag).toEqual(readable ? decoded : undefined);
+      }),
+    );
+  });
+
   test.each([
     ["the empty text", ""],
     ["a password in the clear", "correct horse battery staple"],

@@ -21,6 +21,15 @@ export interface Argon2Hash {
   readonly tag: Buffer;
 }
 
+/** What a PHC string says, with the bytes as it has them. */
+export interface EncodedHash {
+  readonly parameters: Argon2Parameters;
+  readonly saltBytes: number;
+  /** In base64, as the tag is. */
+  readonly salt: string;
+  readonly tag: string;
+}
+
 /**
  * What is verified at most. Parameters stand in the hash, so whoever can write one row of a table could otherwise make
  * each login take all memory, or all day. The bounds leave room for all that is in use: 256 MiB, 16 passes, 16 lanes.
@@ -38,15 +47,22 @@ const MAX_LENGTH = 256;
 const PHC =
   /^\$(argon2d|argon2i|argon2id)\$v=19\$m=([1-9]\d{0,5}),t=([1-9]\d?),p=([1-9]\d?)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/** What the last character of a text in base64 has beyond the last byte, by the text's length modulo 4. */
+const SPARE_BITS = [0, 0b111111, 0b1111, 0b11] as const;
+
+/** Base64 as PHC strings have it: without padding. */
 function encode(bytes: Buffer): string {
   const padded = bytes.toString("base64");
   const end = padded.indexOf("=");
   return end === -1 ? padded : padded.slice(0, end);
 }
 
-function decode(text: string, min: number, max: number): Buffer | null {
-  const bytes = Buffer.from(text, "base64");
-  return encode(bytes) === text && bytes.length >= min && bytes.length <= max ? bytes : null;
+/** How many bytes a text in base64 stands for; 0 where that is not how they are encoded. */
+function decodedLength(text: string): number {
+  const characters = text.length % 4;
+  const spare = ALPHABET.indexOf(text.at(-1)!) & SPARE_BITS[characters as 0 | 1 | 2 | 3];
+  return characters === 1 || spare !== 0 ? 0 : Math.floor((text.length * 3) / 4);
 }
 
 /** Writes an Argon2 hash (version 1.3) as a PHC string: `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`. */
@@ -56,24 +72,34 @@ export function formatPhc({ parameters, salt, tag }: Argon2Hash): string {
 }
 
 /**
- * Takes an Argon2 PHC string apart: version 1.3, parameters in the order `m`, `t`, `p`, canonical base64.
+ * Reads what an Argon2 PHC string says: version 1.3, parameters in the order `m`, `t`, `p`, canonical base64, which is
+ * left as it is.
  *
  * @returns `null` where it is anything else, or where its parameters are beyond what is verified: 256 MiB, 16 passes, 16
  * lanes, a salt of 8 to 64 bytes, a tag of 16 to 64 bytes
  */
-export function parsePhc(text: string): Argon2Hash | null {
+export function readPhc(text: string): EncodedHash | null {
   if (text.length > MAX_LENGTH) return null;
   const match = PHC.exec(text);
   if (match === null) return null;
-  const [, variant, m, t, p, encodedSalt, encodedTag] = match as unknown as [string, Argon2Variant, ...string[]];
+  const [, variant, m, t, p, salt, tag] = match as unknown as [string, Argon2Variant, ...string[]];
   const memory = Number(m);
   const passes = Number(t);
   const parallelism = Number(p);
   if (memory > MAX_MEMORY || passes > MAX_PASSES || parallelism > MAX_PARALLELISM) return null;
   // RFC 9106 §3.1: at least 8 KiB for each lane.
   if (memory < 8 * parallelism) return null;
-  const salt = decode(encodedSalt!, MIN_SALT_BYTES, MAX_SALT_BYTES);
-  const tag = decode(encodedTag!, MIN_TAG_BYTES, MAX_TAG_BYTES);
-  if (salt === null || tag === null) return null;
-  return { parameters: { variant, memory, passes, parallelism, tagBytes: tag.length }, salt, tag };
+  const saltBytes = decodedLength(salt!);
+  if (saltBytes < MIN_SALT_BYTES || saltBytes > MAX_SALT_BYTES) return null;
+  const tagBytes = decodedLength(tag!);
+  if (tagBytes < MIN_TAG_BYTES || tagBytes > MAX_TAG_BYTES) return null;
+  return { parameters: { variant, memory, passes, parallelism, tagBytes }, saltBytes, salt: salt!, tag: tag! };
+}
+
+/** Takes an Argon2 PHC string apart that {@link readPhc} can read; `null` for any other. */
+export function parsePhc(text: string): Argon2Hash | null {
+  const read = readPhc(text);
+  if (read === null) return null;
+  const { parameters, salt, tag } = read;
+  return { parameters, salt: Buffer.from(salt, "base64"), tag: Buffer.from(tag, "base64") };
 }
