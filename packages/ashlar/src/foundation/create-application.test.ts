@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import type { HttpContext, Next } from "../http/index.ts";
@@ -13,7 +11,6 @@ import { HttpKernel } from "./kernel.ts";
 
 const ROUTING = pathToFileURL(join(import.meta.dirname, "../routing/index.ts")).href;
 const FOUNDATION = pathToFileURL(join(import.meta.dirname, "index.ts")).href;
-const SECURITY = pathToFileURL(join(import.meta.dirname, "../security/index.ts")).href;
 const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
 const IMPORT_ROUTE = `import { Route } from ${JSON.stringify(ROUTING)};\n`;
 
@@ -262,18 +259,4 @@ describe("what is wrong ends the boot and says where", () => {
     });
     expect([noUrl.code, noKey.code]).toEqual(["E_MISSING_ENVIRONMENT", "E_WEAK_SECRET"]);
   });
-});
-
-test("S34 a pool of other size is shared out accordingly: of two threads one hashes, and 64 logins wait for it", async () => {
-  const program = `
-    import { createApplication } from ${JSON.stringify(FOUNDATION)};
-    import { verifyDummy } from ${JSON.stringify(SECURITY)};
-    await createApplication({ environment: { APP_ENV: "test" } });
-    const outcomes = await Promise.allSettled(Array.from({ length: 67 }, () => verifyDummy("correct horse")));
-    console.log(outcomes.filter(({ reason }) => reason?.code === "E_OVERLOADED").length);
-  `;
-  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], {
-    env: { ...process.env, UV_THREADPOOL_SIZE: "2" },
-  });
-  expect(stdout).toBe("2\n");
 });

@@ -1,11 +1,10 @@
 import { join, resolve } from "node:path";
 import type { RouteEntry, RouteSource } from "../routing/index.ts";
-import { useThreadPool } from "../security/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
 import { Application } from "./application.ts";
 import type { Configuration, ConfigurationSection } from "./configuration.ts";
 import type { Container } from "./container.ts";
-import { type EnvironmentVariables, readEnvironment, threadPoolSize } from "./environment.ts";
+import { type EnvironmentVariables, readEnvironment } from "./environment.ts";
 import { HttpKernel, type KernelClass, type RouteMiddleware } from "./kernel.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 import { loadRoutes } from "./load-routes.ts";
@@ -53,7 +52,6 @@ class DefaultKernel extends HttpKernel {
 export async function createApplication(options: ApplicationOptions = {}): Promise<Application> {
   const tooOld = nodeVersionProblem();
   if (tooOld !== null) throw new AshlarError("E_UNSUPPORTED_NODE", tooOld);
-  useThreadPool(threadPoolSize());
   const root = options.root === undefined ? null : resolve(options.root);
   const environment = readEnvironment(root, options.environment);
   const config = await loadConfiguration(root, environment, options.config);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import { ConfigurationError } from "../support/index.ts";
-import { env, readEnvironment, threadPoolSize, useEnvironment } from "./environment.ts";
+import { env, readEnvironment, useEnvironment } from "./environment.ts";
 
 const folder = (dotEnv: string): string => folderWith({ ".env": dotEnv });
 
@@ -87,27 +87,5 @@ describe("env", () => {
     expect(() => env("ON", true)).toThrow(
       new ConfigurationError("Environment variable ON", "is neither true nor false.", "Set it to ON=true or ON=false."),
     );
-  });
-});
-
-describe("threadPoolSize", () => {
-  const before = process.env.UV_THREADPOOL_SIZE;
-  afterEach(() => {
-    if (before === undefined) delete process.env.UV_THREADPOOL_SIZE;
-    else process.env.UV_THREADPOOL_SIZE = before;
-  });
-
-  test.each([
-    [undefined, 4],
-    ["8", 8],
-    ["1", 1],
-    ["0", 1],
-    ["-3", 1],
-    ["many", 1],
-    ["5000", 1024],
-  ])("where UV_THREADPOOL_SIZE is %s, it is %i", (text, size) => {
-    delete process.env.UV_THREADPOOL_SIZE;
-    if (text !== undefined) process.env.UV_THREADPOOL_SIZE = text;
-    expect(threadPoolSize()).toBe(size);
   });
 });

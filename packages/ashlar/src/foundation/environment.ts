@@ -30,16 +30,6 @@ export function useEnvironment(variables: EnvironmentVariables): void {
   current = variables;
 }
 
-/** libuv's own bounds, and what it takes where nothing is set. */
-const POOL_THREADS = { min: 1, default: 4, max: 1024 } as const;
-
-/** How many threads libuv's pool has: `UV_THREADPOOL_SIZE` of the process, which is read before any `.env` could be. */
-export function threadPoolSize(): number {
-  const text = process.env.UV_THREADPOOL_SIZE;
-  if (text === undefined) return POOL_THREADS.default;
-  return Math.min(Math.max(Number.parseInt(text, 10) || POOL_THREADS.min, POOL_THREADS.min), POOL_THREADS.max);
-}
-
 /**
  * Reads an environment variable in a configuration file: from the process, else from the application's `.env`.
  *

@@ -2,8 +2,8 @@ import * as crypto from "node:crypto";
 import { AshlarError } from "../../support/index.ts";
 import type { Argon2Parameters } from "./phc.ts";
 
-/** Computes Argon2 (RFC 9106, version 1.3) off the loop; gives the tag. */
-export type Argon2 = (message: string, salt: Buffer, parameters: Argon2Parameters) => Promise<Buffer>;
+/** Computes Argon2 (RFC 9106, version 1.3) and gives the tag. It takes its time: never on the event loop. */
+export type Argon2 = (message: string, salt: Buffer, parameters: Argon2Parameters) => Buffer;
 
 type Argon2Package = typeof import("@node-rs/argon2");
 
@@ -11,9 +11,9 @@ type Argon2Package = typeof import("@node-rs/argon2");
 const PACKAGE_VARIANTS = { argon2d: 0, argon2i: 1, argon2id: 2 } as const;
 const PACKAGE_VERSION_13 = 1;
 
-function ofPackage({ hashRaw }: Argon2Package): Argon2 {
+function ofPackage({ hashRawSync }: Argon2Package): Argon2 {
   return (message, salt, { variant, memory, passes, parallelism, tagBytes }) =>
-    hashRaw(message, {
+    hashRawSync(message, {
       algorithm: PACKAGE_VARIANTS[variant],
       version: PACKAGE_VERSION_13,
       memoryCost: memory,
@@ -25,12 +25,7 @@ function ofPackage({ hashRaw }: Argon2Package): Argon2 {
 }
 
 const ofNode: Argon2 = (message, nonce, { variant, memory, passes, parallelism, tagBytes }) =>
-  new Promise((resolve, reject) => {
-    crypto.argon2(variant, { message, nonce, memory, passes, parallelism, tagLength: tagBytes }, (error, tag) => {
-      if (error === null) resolve(tag);
-      else reject(error);
-    });
-  });
+  crypto.argon2Sync(variant, { message, nonce, memory, passes, parallelism, tagLength: tagBytes });
 
 /**
  * Loads Argon2: the native package, or Node's own where the package has no binary for the machine. Both give the same
@@ -46,7 +41,7 @@ export async function loadArgon2(
     return ofPackage(await importPackage());
   } catch (cause) {
     // An OpenSSL older than 3.2, which a Node may be built with, has no Argon2.
-    if (typeof crypto.argon2 === "function") return ofNode;
+    if (typeof crypto.argon2Sync === "function") return ofNode;
     throw new AshlarError("E_MISSING_PACKAGE", "Passwords need Argon2. Run `npm install @node-rs/argon2`.", { cause });
   }
 }

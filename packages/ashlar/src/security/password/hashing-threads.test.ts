@@ -1,30 +1,135 @@
 import { execFile } from "node:child_process";
+import { availableParallelism, getPriority } from "node:os";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { Worker } from "node:worker_threads";
+import { hashSync } from "bcryptjs";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { HashingThreads } from "./hashing-threads.ts";
 
-const security = new URL("../index.ts", import.meta.url).href;
+const PLAIN = "correct horse battery staple";
+/** Takes a millisecond. */
+const QUICK = hashSync(PLAIN, 4);
+const JOB = { hash: QUICK, plain: PLAIN };
 
-/** What a process of its own says of its threads' priorities, before and after it has hashed a password. */
-async function priorities(): Promise<{ readonly before: number[]; readonly after: number[]; readonly loop: number }> {
-  const program = `
-    import { readdirSync, readFileSync } from "node:fs";
-    import { getPriority } from "node:os";
-    import { hashPassword } from ${JSON.stringify(security)};
-    const pool = () => readdirSync("/proc/self/task")
-      .filter((thread) => readFileSync("/proc/self/task/" + thread + "/comm", "utf8") === "libuv-worker\\n")
-      .map((thread) => getPriority(Number(thread)));
-    const before = pool();
-    await hashPassword("correct horse");
-    console.log(JSON.stringify({ before, after: pool(), loop: getPriority(process.pid) }));
-  `;
-  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program]);
-  return JSON.parse(stdout);
-}
+/** The threads that were given something during a test. */
+const workers = new Set<Worker>();
 
-describe.skipIf(process.platform !== "linux")("the threads that hash, on Linux", () => {
-  test("S34 they give way to the event loop from the first hash on", async () => {
-    const { before, after, loop } = await priorities();
-    expect(before.every((priority) => priority === loop)).toBe(true);
-    expect(after).toEqual([loop + 10, loop + 10, loop + 10, loop + 10]);
+beforeEach(() => {
+  const { postMessage } = Worker.prototype;
+  vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...args: unknown[]) {
+    workers.add(this);
+    Reflect.apply(postMessage, this, args);
+  });
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all([...workers].map((worker) => worker.terminate()));
+  workers.clear();
+});
+
+describe("HashingThreads", () => {
+  test("S34 no more threads hash than are allowed, and every job has its own answer", async () => {
+    const threads = new HashingThreads({ threads: 2 });
+    const plains = Array.from({ length: 40 }, (_, i) => (i % 3 === 0 ? PLAIN : `wrong ${i}`));
+    const answers = await Promise.all(plains.map((plain) => threads.run({ hash: QUICK, plain })));
+    expect(answers).toEqual(plains.map((plain) => plain === PLAIN));
+    expect(workers.size).toBe(2);
+  });
+
+  test("a thread is started when all others have something to do, and stays", async () => {
+    const threads = new HashingThreads({ threads: 3 });
+    await threads.run(JOB);
+    await threads.run(JOB);
+    expect(workers.size).toBe(1);
+    await Promise.all([threads.run(JOB), threads.run(JOB)]);
+    expect(workers.size).toBe(2);
+    await Promise.all(Array.from({ length: 20 }, () => threads.run(JOB)));
+    expect(workers.size).toBe(3);
+  });
+
+  test("those who wait are served in the order of arrival", async () => {
+    const threads = new HashingThreads({ threads: 1 });
+    const order: number[] = [];
+    await Promise.all(Array.from({ length: 10 }, (_, i) => threads.run(JOB).then(() => order.push(i))));
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  test("S34 beyond the line's end the answer is 503 with Retry-After, whatever was asked", async () => {
+    const threads = new HashingThreads({ threads: 1, maxWaiting: 2 });
+    const jobs = [JOB, { hash: "!", plain: PLAIN }, JOB, { hash: QUICK, plain: "wrong" }];
+    const beyond = [JOB, { hash: null, plain: PLAIN }, { hash: "!", plain: PLAIN }];
+    const outcomes = await Promise.allSettled([...jobs, ...beyond].map((job) => threads.run(job)));
+    const answers = outcomes.slice(0, 4).map((outcome) => outcome.status === "fulfilled" && outcome.value);
+    expect(answers).toEqual([true, false, true, false]);
+    for (const outcome of outcomes.slice(4)) {
+      const reason = { status: 503, code: "E_OVERLOADED", headers: { "Retry-After": "1" } };
+      expect(outcome).toMatchObject({ status: "rejected", reason });
+    }
+    expect(await threads.run(JOB)).toBe(true);
+  });
+
+  test("S34 unless told otherwise, as many threads as cores, eight at most, and 64 wait for each of them", async () => {
+    const expected = Math.min(availableParallelism(), 8);
+    const threads = new HashingThreads();
+    const admitted = expected * (1 + 1 + 64);
+    const outcomes = await Promise.allSettled(Array.from({ length: admitted + 3 }, () => threads.run(JOB)));
+    expect(workers.size).toBe(expected);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(admitted);
+  });
+
+  test("a job that cannot be done is an error, and the thread goes on", async () => {
+    const threads = new HashingThreads({ threads: 1 });
+    const impossible = { hash: null, plain: null as unknown as string };
+    const [failed, done] = await Promise.allSettled([threads.run(impossible), threads.run(JOB)]);
+    expect(failed).toMatchObject({ status: "rejected", reason: { code: "E_INTERNAL", status: 500 } });
+    expect((failed as PromiseRejectedResult).reason.cause).toBeInstanceOf(Error);
+    expect(done).toEqual({ status: "fulfilled", value: true });
+    expect(workers.size).toBe(1);
+  });
+
+  test("where a thread ends, its jobs fail, and another does those that waited", async () => {
+    const threads = new HashingThreads({ threads: 1 });
+    await threads.run(JOB);
+    const outcomes = Promise.allSettled(Array.from({ length: 5 }, () => threads.run(JOB)));
+    for (const worker of workers) void worker.terminate();
+    const statuses = (await outcomes).map(({ status }) => status);
+    expect(statuses).toEqual(["rejected", "rejected", "fulfilled", "fulfilled", "fulfilled"]);
+    expect((await outcomes)[0]).toMatchObject({ reason: { code: "E_INTERNAL", status: 500 } });
+    expect(workers.size).toBe(2);
+  });
+});
+
+describe("a process that has hashed", () => {
+  /** What a program prints that hashes a password and then has nothing more to do. */
+  async function output(program: string): Promise<string> {
+    const passwords = JSON.stringify(new URL("passwords.ts", import.meta.url).href);
+    const text = `import { hashPassword, verifyPassword } from ${passwords};\n${program}`;
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", text]);
+    return stdout;
+  }
+
+  test("stays until the answer is there, and then ends by itself", async () => {
+    const program = `
+      hashPassword("correct horse").then((hash) => {
+        setTimeout(() => verifyPassword(hash, "correct horse").then((answer) => console.log(answer)), 50);
+      });
+    `;
+    expect(await output(program)).toBe("true\n");
+  });
+
+  test.skipIf(process.platform !== "linux")("S34 on Linux, has threads that give way to the event loop", async () => {
+    const program = `
+      import { readdirSync, readFileSync } from "node:fs";
+      import { getPriority } from "node:os";
+      await hashPassword("correct horse");
+      const threads = readdirSync("/proc/self/task").map((id) => {
+        return [readFileSync("/proc/self/task/" + id + "/comm", "utf8").trim(), getPriority(Number(id))];
+      });
+      console.log(JSON.stringify(threads));
+    `;
+    const threads = JSON.parse(await output(program)) as [string, number][];
+    const nicer = threads.filter(([, priority]) => priority !== getPriority());
+    expect(nicer).toEqual([["password-hash", getPriority() + 10]]);
   });
 });

@@ -1,47 +1,53 @@
-import { hashesAtOnce, PasswordHasher } from "./password-hasher.ts";
+import { AshlarError } from "../../support/index.ts";
+import { HashingThreads } from "./hashing-threads.ts";
+import { isHashable } from "./password-rules.ts";
 
-/** One for the whole process, because the threads that it shares out belong to the process. */
-let hasher = new PasswordHasher();
-let concurrency = hashesAtOnce();
+/** One set for the whole process, whose cores they share. */
+const threads = new HashingThreads();
+
+/** What no password is hashed to, and no program ever stores. */
+const NO_HASH = "";
 
 /**
- * Says how many threads libuv's pool has, so that on a machine with many cores as many of them hash as can. Called when an
- * application boots.
+ * Hashes a password off the loop, with argon2id (RFC 9106): 19456 KiB, two passes, one lane, a salt of 16 random bytes.
  *
- * @internal
- * @param poolThreads what `UV_THREADPOOL_SIZE` was when the process began, or 4
+ * Security: it refuses what cannot be hashed, not what is easily guessed; a password that somebody chooses goes through
+ * `checkPassword` first.
+ *
+ * @param plain as it was typed: nothing is trimmed, folded or cut
+ * @returns a PHC string of 97 characters
+ * @throws `E_INVALID_PASSWORD` where it is empty, longer than 1024 bytes or not well-formed; `E_OVERLOADED`;
+ * `E_MISSING_PACKAGE`
  */
-export function useThreadPool(poolThreads: number): void {
-  const wanted = hashesAtOnce(poolThreads);
-  if (wanted === concurrency) return;
-  concurrency = wanted;
-  hasher = new PasswordHasher({ concurrency });
+export async function hashPassword(plain: string): Promise<string> {
+  if (!isHashable(plain)) throw new AshlarError("E_INVALID_PASSWORD");
+  return (await threads.run({ hash: null, plain })) as string;
 }
 
 /**
- * Hashes a password with argon2id; see {@link PasswordHasher.hash}.
+ * Tells, off the loop, whether a password is the one that a hash was made of: Argon2 of any variant and of parameters up
+ * to 256 MiB, 16 passes and 16 lanes, or bcrypt up to a cost of 14.
  *
- * @throws `E_INVALID_PASSWORD`, `E_OVERLOADED`, `E_MISSING_PACKAGE`
+ * A hash that is neither matches nothing, and takes as long as one that is.
+ *
+ * Security: bcrypt sees the first 72 bytes of a password and no more, and takes longer than {@link verifyDummy}, so that
+ * time tells such an account from one that does not exist. Both end with the rehash that `needsRehash` asks for.
+ *
+ * @param hash as it is stored
+ * @param plain as it was typed
+ * @throws `E_OVERLOADED`; `E_MISSING_PACKAGE`
  */
-export function hashPassword(plain: string): Promise<string> {
-  return hasher.hash(plain);
+export async function verifyPassword(hash: string, plain: string): Promise<boolean> {
+  return isHashable(plain) && ((await threads.run({ hash, plain })) as boolean);
 }
 
 /**
- * Tells whether a password is the one that a hash was made of; see {@link PasswordHasher.verify}.
+ * Does the work of verifying a password against a hash made here, and answers `false`: for accounts that do not exist,
+ * so that the time taken does not tell them from those that do.
  *
- * @throws `E_OVERLOADED`, `E_MISSING_PACKAGE`
+ * @throws `E_OVERLOADED`; `E_MISSING_PACKAGE`
  */
-export function verifyPassword(hash: string, plain: string): Promise<boolean> {
-  return hasher.verify(hash, plain);
-}
-
-/**
- * Takes as long as {@link verifyPassword} and answers `false`, for accounts that do not exist; see
- * {@link PasswordHasher.verifyDummy}.
- *
- * @throws `E_OVERLOADED`, `E_MISSING_PACKAGE`
- */
-export function verifyDummy(plain: string): Promise<false> {
-  return hasher.verifyDummy(plain);
+export async function verifyDummy(plain: string): Promise<false> {
+  await verifyPassword(NO_HASH, plain);
+  return false;
 }

@@ -1,0 +1,52 @@
+import { hashSync } from "bcryptjs";
+import { describe, expect, test } from "vitest";
+import { type Argon2, loadArgon2 } from "./argon2.ts";
+import { needsRehash } from "./hash-parameters.ts";
+import { makeHash, matchesHash } from "./password-hashes.ts";
+
+const PLAIN = "correct horse battery staple";
+const argon2 = await loadArgon2();
+
+/** The real Argon2, and what it was called with. */
+function observed() {
+  const calls: unknown[] = [];
+  const observer: Argon2 = (message, salt, parameters) => {
+    calls.push([message, salt.length, parameters]);
+    return argon2(message, salt, parameters);
+  };
+  return { calls, observer };
+}
+
+const OF_TODAY = { variant: "argon2id", memory: 19_456, passes: 2, parallelism: 1, tagBytes: 32 };
+
+describe("matchesHash", () => {
+  test.each([
+    ["the empty text", ""],
+    ["a mark of a locked account", "!"],
+    ["the password itself", PLAIN],
+    ["MD5", "5f4dcc3b5aa765d61d8327deb882cf99"],
+    [
+      "argon2 beyond the bounds",
+      "$argon2id$v=19$m=4194304,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
+    ],
+    ["bcrypt beyond the bounds", hashSync(PLAIN, 4).replace("$04$", "$31$")],
+  ])("S32 %s matches nothing, at the cost of a hash of today", (_, hash) => {
+    const { calls, observer } = observed();
+    expect(matchesHash(observer, hash, PLAIN)).toBe(false);
+    expect(calls).toEqual([[PLAIN, 16, OF_TODAY]]);
+    expect(needsRehash(hash)).toBe(true);
+  });
+
+  test("S31 a hash is made and verified with the parameters of today", () => {
+    const { calls, observer } = observed();
+    const hash = makeHash(observer, PLAIN);
+    expect(matchesHash(observer, hash, PLAIN)).toBe(true);
+    expect(matchesHash(observer, hash, "wrong")).toBe(false);
+    expect(calls).toEqual([
+      [PLAIN, 16, OF_TODAY],
+      [PLAIN, 16, OF_TODAY],
+      ["wrong", 16, OF_TODAY],
+    ]);
+    expect(needsRehash(hash)).toBe(false);
+  });
+});

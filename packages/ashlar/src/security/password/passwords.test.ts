@@ -1,0 +1,139 @@
+import { hashRaw } from "@node-rs/argon2";
+import { hashSync } from "bcryptjs";
+import { describe, expect, test, vi } from "vitest";
+import { needsRehash } from "./hash-parameters.ts";
+import { HashingThreads } from "./hashing-threads.ts";
+import { hashPassword, verifyDummy, verifyPassword } from "./passwords.ts";
+
+const PLAIN = "correct horse battery staple";
+
+describe("hashing", () => {
+  test("S31 a hash is argon2id with 19456 KiB, two passes and one lane, in PHC form", async () => {
+    const hash = await hashPassword(PLAIN);
+    expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    expect(await verifyPassword(hash, PLAIN)).toBe(true);
+    expect(needsRehash(hash)).toBe(false);
+  });
+
+  test("S31 two hashes of one password have nothing in common", async () => {
+    const [first, second] = await Promise.all([hashPassword(PLAIN), hashPassword(PLAIN)]);
+    expect(first.split("$").slice(4)).not.toEqual(second.split("$").slice(4));
+  });
+
+  test("S31 nothing is trimmed, folded, normalised or cut", async () => {
+    const plain = ` Ünïcode\0🦀${"x".repeat(1000)}1`;
+    const hash = await hashPassword(plain);
+    expect(await verifyPassword(hash, plain)).toBe(true);
+    const others = [
+      plain.trim(),
+      `${plain} `,
+      plain.toLowerCase(),
+      plain.normalize("NFD"),
+      plain.slice(0, -1),
+      plain.slice(0, 72),
+      plain.slice(0, plain.indexOf("\0")),
+    ];
+    for (const other of others) expect(await verifyPassword(hash, other)).toBe(false);
+  });
+
+  test.each([
+    ["an empty password", ""],
+    ["1025 bytes", "x".repeat(1025)],
+    ["half a surrogate pair", "correct horse \ud83e"],
+  ])("S31 %s cannot be hashed: 422", async (_, plain) => {
+    await expect(hashPassword(plain)).rejects.toMatchObject({ code: "E_INVALID_PASSWORD", status: 422 });
+  });
+});
+
+describe("verifying", () => {
+  test.each([
+    [
+      "argon2i of the reference implementation",
+      "$argon2i$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$wWKIMhR9lyDFvRz9YTZweHKfbftvj+qf+YFY4NeBbtA",
+      "password",
+    ],
+    [
+      "argon2id of the reference implementation",
+      "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
+      "password",
+    ],
+    [
+      "four lanes and 24 bytes, from its documentation",
+      "$argon2i$v=19$m=65536,t=2,p=4$c29tZXNhbHQ$RdescudvJCsgt3ub+b+dWRWJTmaaJObG",
+      "password",
+    ],
+    ["bcrypt", hashSync(PLAIN, 6), PLAIN],
+  ])("S31 %s verifies, and is to be rehashed", async (_, hash, plain) => {
+    expect(await verifyPassword(hash, plain)).toBe(true);
+    expect(await verifyPassword(hash, `${plain}.`)).toBe(false);
+    expect(needsRehash(hash)).toBe(true);
+  });
+
+  test("S31 argon2d verifies, and is to be rehashed", async () => {
+    const salt = Buffer.from("somesalt");
+    const tag = await hashRaw(PLAIN, { algorithm: 0, memoryCost: 1024, timeCost: 1, parallelism: 1, salt });
+    const encode = (bytes: Buffer) => bytes.toString("base64").replace(/=+$/, "");
+    const hash = `$argon2d$v=19$m=1024,t=1,p=1$${encode(salt)}$${encode(tag)}`;
+    expect(await verifyPassword(hash, PLAIN)).toBe(true);
+    expect(await verifyPassword(hash, "wrong")).toBe(false);
+    expect(needsRehash(hash)).toBe(true);
+  });
+
+  test("what cannot be a password is refused without work, for any hash and for none", async () => {
+    const hashes = [await hashPassword(PLAIN), hashSync(PLAIN, 4), "!"];
+    const run = vi.spyOn(HashingThreads.prototype, "run");
+    for (const plain of ["", "x".repeat(1025), "\ud800"]) {
+      for (const hash of hashes) expect(await verifyPassword(hash, plain)).toBe(false);
+      expect(await verifyDummy(plain)).toBe(false);
+    }
+    expect(run).not.toHaveBeenCalled();
+    await verifyDummy(PLAIN);
+    expect(run).toHaveBeenCalledTimes(1);
+    run.mockRestore();
+  });
+});
+
+describe("an account that does not exist", () => {
+  test("S32 no password is the right one", async () => {
+    for (const plain of [PLAIN, "password", "", "dummy"]) expect(await verifyDummy(plain)).toBe(false);
+  });
+
+  test("S32 the median time is that of a wrong password, within 10 %", async () => {
+    const hash = await hashPassword(PLAIN);
+    const wrong = () => verifyPassword(hash, "wrong horse battery staple");
+    const unknown = () => verifyDummy("wrong horse battery staple");
+    let apart = Number.POSITIVE_INFINITY;
+    // A machine that is busy with something else can spoil a round; a difference that is really there spoils them all.
+    for (let round = 0; round < 5 && apart >= 0.1; round++) {
+      const times = { wrong: [] as number[], unknown: [] as number[] };
+      for (let i = 0; i < 100; i++) {
+        if (i % 2 === 0) times.wrong.push(await timed(wrong));
+        times.unknown.push(await timed(unknown));
+        if (i % 2 === 1) times.wrong.push(await timed(wrong));
+      }
+      apart = Math.abs(median(times.unknown) / median(times.wrong) - 1);
+    }
+    expect(apart).toBeLessThan(0.1);
+  });
+});
+
+describe("many at once", () => {
+  test("S34 the loop turns while hashes are computed", async () => {
+    let turns = 0;
+    const turning = setInterval(() => turns++, 1);
+    await Promise.all(Array.from({ length: 20 }, () => verifyDummy(PLAIN)));
+    clearInterval(turning);
+    // On the loop, twenty hashes would leave it a turn between two of them at most.
+    expect(turns).toBeGreaterThan(20);
+  });
+});
+
+function median(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[times.length >> 1]!;
+}
+
+async function timed(task: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await task();
+  return performance.now() - start;
+}
