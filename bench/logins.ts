@@ -7,8 +7,8 @@ import { verify } from "@node-rs/argon2";
 import { FOLDER, PASSWORD, PASSWORD_HASH } from "./fixtures.ts";
 import { type Contestant, cpuTime, type Load, load, median, orderOf, startServer } from "./processes.ts";
 
-/** As many hashes at once as the framework computes at once on two processors. */
-const AT_ONCE = 3;
+/** As many hashes at once as libuv has threads for, so that no processor is ever idle. */
+const AT_ONCE = 4;
 const CLIENTS = 16;
 /** Some two thousand logins: before that, most of the servers' code has not been compiled. */
 const WARM_UP_SECONDS = 10;
@@ -159,10 +159,10 @@ function report(
     "|---|--:|--:|--:|--:|--:|",
     ...latencies.rows,
     "",
-    `Goal for Ashlar: a p99 in the storm of at most ${LATENCY_GOAL} times that at rest${latencies.reached ? "." : "; not reached in this run. The threads that hash have the lower priority, but one that runs is let finish its time slice of some milliseconds."}`,
+    `Goal for Ashlar: a p99 in the storm of at most ${LATENCY_GOAL} times that at rest${latencies.reached ? "." : "; not reached in this run."}`,
     "",
   ];
-  return { lines, reached: rates.reached };
+  return { lines, reached: rates.reached && latencies.reached };
 }
 
 interface Rows {

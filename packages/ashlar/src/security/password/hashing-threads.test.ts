@@ -130,6 +130,6 @@ describe("a process that has hashed", () => {
     `;
     const threads = JSON.parse(await output(program)) as [string, number][];
     const nicer = threads.filter(([, priority]) => priority !== getPriority());
-    expect(nicer).toEqual([["password-hash", getPriority() + 10]]);
+    expect(nicer).toEqual([["password-hash", getPriority() + 12]]);
   });
 });

@@ -6,8 +6,8 @@ import { type Argon2, loadArgon2 } from "./argon2.ts";
 import type { HashingAnswer, HashingJob } from "./hashing-threads.ts";
 import { makeHash, matchesHash } from "./password-hashes.ts";
 
-/** How much nicer than the event loop: ten steps leave a thread about a tenth of the weight. */
-const STEPS = 10;
+/** How much nicer than the event loop: twelve steps leave a thread about a fifteenth of the weight. */
+const STEPS = 12;
 const NICEST = 19;
 
 /**
