@@ -29,6 +29,30 @@ export interface Engine {
   render(template: string, data: object, shared: object): Promise<string>;
 }
 
+type Compiler = Edge["asyncCompiler"];
+
+/**
+ * Has a compiler remember what it compiled by the name it was asked for. Edge's own cache works the path out for each
+ * rendering, and leaves out what is included: that would be read and compiled anew whenever it is rendered.
+ *
+ * @returns what makes it forget
+ */
+function remember(compiler: Compiler): () => void {
+  const compile = compiler.compile.bind(compiler);
+  const compiled = new Map<string, ReturnType<Compiler["compile"]>>();
+  compiler.compile = (name, variables = []) => {
+    // A partial is compiled for the variables that are in scope where it is included.
+    const key = variables.length === 0 ? name : [name, ...variables].join("\0");
+    let template = compiled.get(key);
+    if (template === undefined) {
+      template = compile(name, variables.length === 0 ? undefined : variables);
+      compiled.set(key, template);
+    }
+    return template;
+  };
+  return () => compiled.clear();
+}
+
 /**
  * Makes the template engine.
  *
@@ -36,8 +60,12 @@ export interface Engine {
  */
 export function createEngine(cache: boolean): Engine {
   const edge = Edge.create({ cache });
+  const forget = cache ? remember(edge.asyncCompiler) : () => {};
   return {
-    mount: (name, directory) => void edge.mount(name, directory),
+    mount: (name, directory) => {
+      edge.mount(name, directory);
+      forget();
+    },
     render: async (template, data, shared) => {
       // Looks for components, which are tags of their own. The renderer itself is not used: it merges deeply what is
       // shared, and so hands templates copies of the objects they were given.

@@ -182,12 +182,38 @@ describe("mounts", () => {
 });
 
 describe("caching", () => {
-  test("with a cache, a template is read once", async () => {
-    write("welcome", "first");
+  test("with a cache, a template is read once, and its partials and components too", async () => {
+    write("welcome", "first\n@include('part')\n@!component('components/box')");
+    write("part", "p1");
+    write("components/box", "c1");
     const views = create(true);
-    expect(await views.render("welcome")).toBe("first");
+    expect(await views.render("welcome")).toBe("firstp1\nc1");
     write("welcome", "second");
-    expect(await views.render("welcome")).toBe("first");
+    write("part", "p2");
+    write("components/box", "c2");
+    expect(await views.render("welcome")).toBe("firstp1\nc1");
+  });
+
+  test("with a cache, a partial knows the variables of the place where it is included, wherever that is", async () => {
+    write("part", "[{{ typeof item === 'undefined' ? 'none' : item }}]");
+    write("list", "@each(item in items)\n@include('part')\n@end\n");
+    write("other", "@each(one in items)\n@include('part')\n@end\n");
+    const views = create(true);
+    for (let time = 0; time < 2; time++) {
+      expect(await views.render("list", { items: ["a", "b"] })).toBe("[a]\n[b]");
+      expect(await views.render("other", { items: ["a", "b"] })).toBe("[none]\n[none]");
+      expect(await views.render("part")).toBe("[none]");
+    }
+  });
+
+  test("with a cache, what is mounted in place of another is what is rendered", async () => {
+    write("welcome", "one", join(directory, "a"));
+    write("welcome", "two", join(directory, "b"));
+    const views = create(true);
+    views.mount("mail", join(directory, "a"));
+    expect(await views.render("mail::welcome")).toBe("one");
+    views.mount("mail", join(directory, "b"));
+    expect(await views.render("mail::welcome")).toBe("two");
   });
 
   test("without, it is read anew whenever it is rendered, and its partials and components too", async () => {

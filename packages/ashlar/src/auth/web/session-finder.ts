@@ -36,17 +36,44 @@ const COLUMNS = ["id", "guard", "authenticated_at", "last_used_at", "expires_at"
 /** A session's columns, under names of their own, since they may stand beside a user's. */
 const SELECTED = COLUMNS.map((column) => `${SESSION_TABLE}.${column} as __session_${column}` as const);
 
-/** What a row that a {@link SessionFinder} found says of the session. */
+/** What a row that a {@link SessionFinder} found says of the session. A time is read when it is asked for. */
 export function sessionOf(row: Row): StoredSession {
-  // Name by name, and so below, where a loop would do: this is on the path of every page.
-  return {
-    id: row.__session_id as SessionId,
-    guard: row.__session_guard as string,
-    authenticatedAt: milliseconds(row.__session_authenticated_at),
-    lastUsedAt: milliseconds(row.__session_last_used_at),
-    expiresAt: milliseconds(row.__session_expires_at),
-    createdAt: milliseconds(row.__session_created_at),
-  };
+  return new FoundSession(row);
+}
+
+/** On the path of every page, where most of the times are never asked for. */
+class FoundSession implements StoredSession {
+  readonly id: SessionId;
+  readonly guard: string;
+  readonly #authenticatedAt: unknown;
+  readonly #lastUsedAt: unknown;
+  readonly #expiresAt: unknown;
+  readonly #createdAt: unknown;
+
+  constructor(row: Row) {
+    this.id = row.__session_id as SessionId;
+    this.guard = row.__session_guard as string;
+    this.#authenticatedAt = row.__session_authenticated_at;
+    this.#lastUsedAt = row.__session_last_used_at;
+    this.#expiresAt = row.__session_expires_at;
+    this.#createdAt = row.__session_created_at;
+  }
+
+  get authenticatedAt(): number {
+    return milliseconds(this.#authenticatedAt);
+  }
+
+  get lastUsedAt(): number {
+    return milliseconds(this.#lastUsedAt);
+  }
+
+  get expiresAt(): number {
+    return milliseconds(this.#expiresAt);
+  }
+
+  get createdAt(): number {
+    return milliseconds(this.#createdAt);
+  }
 }
 
 class JoinedFinder implements SessionFinder {

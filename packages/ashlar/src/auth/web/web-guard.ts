@@ -153,7 +153,8 @@ export class WebGuard extends Guard {
     const at = currentDate();
     await renewSession(this.#parts.database.kysely, session.id, digest(token), at);
     this.#isDecided = true;
-    this.#session = { ...session, authenticatedAt: at.getTime() };
+    const { id, guard, lastUsedAt, expiresAt, createdAt } = session;
+    this.#session = { id, guard, authenticatedAt: at.getTime(), lastUsedAt, expiresAt, createdAt };
     this.#sendToken(token);
     this.context.visitor?.regenerate();
     return true;
