@@ -22,6 +22,20 @@ export function checkHeader(name: string, value: string): void {
   }
 }
 
+/** Headers that are the same on many answers: checked here, once. */
+export class CheckedHeaders {
+  /** Names in lower case, with their values. */
+  readonly entries: readonly (readonly [name: string, values: readonly string[]])[];
+
+  /** @throws `E_INVALID_HEADER` as {@link checkHeader} */
+  constructor(headers: readonly (readonly [name: string, value: string])[]) {
+    this.entries = headers.map(([name, value]) => {
+      checkHeader(name, value);
+      return [name.toLowerCase(), [value]];
+    });
+  }
+}
+
 /** A header's name in the one form it is kept under: `Content_Type`, `CONTENT-TYPE` and `content-type` are one. */
 export function headerKey(name: string): string {
   return (name.includes("_") ? name.replaceAll("_", "-") : name).toLowerCase();

@@ -5,7 +5,7 @@ import { readFileBytes, type StreamSource, toByteStream } from "./byte-stream.ts
 import { attachment } from "./content-disposition.ts";
 import type { HttpContext } from "./context.ts";
 import { type CookieOptions, serializeCookie } from "./cookies.ts";
-import { checkHeader } from "./header-fields.ts";
+import { type CheckedHeaders, checkHeader } from "./header-fields.ts";
 import { ownPath, redirectTarget } from "./redirect-target.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
@@ -48,7 +48,7 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
  */
 export class HttpResponse {
   readonly #context: HttpContext;
-  readonly #headers = new Map<string, string[]>();
+  readonly #headers = new Map<string, readonly string[]>();
   readonly #cookies = new Map<string, string>();
   #status: number | null = null;
   #body: Body = null;
@@ -85,6 +85,16 @@ export class HttpResponse {
     const text = String(value);
     checkHeader(name, text);
     this.#headers.set(name.toLowerCase(), [text]);
+    return this;
+  }
+
+  /**
+   * Sets headers that need no further check, each in place of any of the same name.
+   *
+   * @internal
+   */
+  checkedHeaders(headers: CheckedHeaders): this {
+    for (const [name, values] of headers.entries) this.#headers.set(name, values);
     return this;
   }
 

@@ -43,3 +43,10 @@ test("a subclass loosens one directive and keeps the others", () => {
   expect(policy).toContain("default-src 'self'");
   expect(policy).toContain("img-src 'self' https://images.example");
 });
+
+test("S46 a subclass with a value that would end the header is told so at boot", () => {
+  class Broken extends SecurityHeadersMiddleware {
+    static override policy = { ...SecurityHeadersMiddleware.policy, "img-src": "'self'\r\nSet-Cookie: a=b" };
+  }
+  expect(() => new Broken()).toThrow(expect.objectContaining({ code: "E_INVALID_HEADER" }));
+});

@@ -1,4 +1,5 @@
 import type { HttpContext } from "./context.ts";
+import { CheckedHeaders } from "./header-fields.ts";
 import type { Middleware, Next } from "./middleware.ts";
 
 /**
@@ -30,17 +31,21 @@ export class SecurityHeadersMiddleware implements Middleware {
     "X-Frame-Options": "DENY",
   };
 
-  readonly #headers: readonly (readonly [name: string, value: string])[];
+  readonly #headers: CheckedHeaders;
 
+  /** @throws `E_INVALID_HEADER` where a directive or a header holds what no header can */
   constructor() {
     const { policy, headers } = new.target;
     const directives = Object.entries(policy).map(([name, value]) => `${name} ${value}`);
-    this.#headers = [["Content-Security-Policy", directives.join("; ")], ...Object.entries(headers)];
+    this.#headers = new CheckedHeaders([
+      ["Content-Security-Policy", directives.join("; ")],
+      ...Object.entries(headers),
+    ]);
   }
 
   handle({ response }: HttpContext, next: Next): unknown {
     // Before the handler, so that one with a need of its own can set another value.
-    for (const [name, value] of this.#headers) response.header(name, value);
+    response.checkedHeaders(this.#headers);
     return next();
   }
 }

@@ -40,9 +40,7 @@ export class SessionMiddleware implements Middleware {
   }
 
   #run(context: HttpContext, held: RequestSession, next: Next): unknown {
-    if (this.#hasViews) {
-      for (const [name, value] of Object.entries(viewHelpers(context))) context.view.share(name, value);
-    }
+    if (this.#hasViews) context.view.share(viewHelpers(context));
     let result: unknown;
     try {
       result = next();

@@ -133,7 +133,7 @@ describe("context.view", () => {
     const application = await create([
       Route.get("/", (context) => {
         expect(context.view).toBe(context.view);
-        return context.view.share("a", 1).share("b", 2).render("page");
+        return context.view.share("a", 1).share({ b: 2 }).render("page");
       }),
     ]);
     expect((await get(application, "/"))[2]).toBe("12");

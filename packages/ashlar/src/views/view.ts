@@ -25,9 +25,12 @@ export class View {
     };
   }
 
-  /** Makes a value known to all templates rendered for this request, and to the components they use. */
-  share(name: string, value: unknown): this {
-    this.#shared[name] = value;
+  /** Makes a value, or several by their names, known to all templates rendered for this request and their components. */
+  share(values: Readonly<Record<string, unknown>>): this;
+  share(name: string, value: unknown): this;
+  share(values: string | Readonly<Record<string, unknown>>, value?: unknown): this {
+    if (typeof values === "string") this.#shared[values] = value;
+    else Object.assign(this.#shared, values);
     return this;
   }
 
