@@ -100,6 +100,10 @@ inBrowser("accounts, in a browser", () => {
     expect(await page.getByLabel("E-mail address").inputValue()).toBe("ada@example.com");
     expect(await page.getByLabel("Password", { exact: true }).inputValue()).toBe("");
 
+    for (let attempt = 2; attempt <= 6; attempt++) await logIn(page, shop, "Ada", "not her password");
+    expect(await page.getByRole("main").textContent()).toContain("Too many attempts");
+
+    await page.goto(`${shop.url}/login`);
     await page.getByRole("link", { name: "Forgot your password?" }).click();
     await page.getByLabel("E-mail address").fill("ada@example.com");
     await page.getByRole("button", { name: "Send the link" }).click();
