@@ -85,6 +85,22 @@ describe("hit", () => {
     expect([last.message, last.headers]).toEqual(["Too many attempts. Try again in 1 second.", { "Retry-After": "1" }]);
   });
 
+  test.each([
+    [1, "1 second"],
+    [119, "119 seconds"],
+    [120, "2 minutes"],
+    [121, "3 minutes"],
+    [300, "5 minutes"],
+    [3600, "60 minutes"],
+  ])("a wait of %i seconds is told as %s", async (windowSeconds, told) => {
+    travel(0);
+    const { throttle } = create({ login: { account: "email", buckets: [{ ...PAIR, attempts: 1, windowSeconds }] } });
+    await throttle.hit(await login("ann@example.com"), "login");
+    const error = await refusal(throttle.hit(await login("ann@example.com"), "login"));
+    expect(error.message).toBe(`Too many attempts. Try again in ${told}.`);
+    expect(error.headers).toEqual({ "Retry-After": String(windowSeconds) });
+  });
+
   test("S33 of 200 requests at once exactly 5 pass, and one lockout is told", async () => {
     const { throttle, lockouts, events } = create({ login: { account: "email", buckets: [PAIR] } });
     const contexts = await Promise.all(Array.from({ length: 200 }, () => login("ann@example.com")));

@@ -207,8 +207,13 @@ function readInput(context: HttpContext, name: string): unknown {
 }
 
 function tooManyRequests({ resetInSeconds }: ThrottleResult): AshlarError {
-  const seconds = resetInSeconds === 1 ? "1 second" : `${resetInSeconds} seconds`;
-  return new AshlarError("E_TOO_MANY_REQUESTS", `Too many attempts. Try again in ${seconds}.`, {
+  return new AshlarError("E_TOO_MANY_REQUESTS", `Too many attempts. Try again in ${spelled(resetInSeconds)}.`, {
     headers: { "Retry-After": String(resetInSeconds) },
   });
+}
+
+/** A time as one would say it: rounded up, so that it is over by then. */
+function spelled(seconds: number): string {
+  const [count, unit] = seconds < 120 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"];
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }

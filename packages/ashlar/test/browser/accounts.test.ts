@@ -241,6 +241,8 @@ inBrowser("accounts, in a browser", () => {
     await look("change_password-sent");
     await page.goto(linkIn(await shop.mail.next("ada@example.com", /password/i)));
     await look("password_reset");
+    for (let attempt = 1; attempt <= 6; attempt++) await logIn(page, shop, "Ada", "not her password");
+    await look("login-throttled");
 
     expect(foreign).toEqual([]);
     expect(complaints).toEqual([]);
