@@ -1,10 +1,8 @@
 import { AshlarError, now, nowInSeconds } from "../support/index.ts";
 import { decodeBase64Url, decodeUtf8 } from "./base64url.ts";
-import type { HmacAlgorithm } from "./jwt/algorithms.ts";
+import { HMAC_SHA256 } from "./jwt/algorithms.ts";
 import { Hmac } from "./jwt/hmac.ts";
 import { deriveKeys, type KeyPurpose } from "./keys.ts";
-
-const SHA256: HmacAlgorithm = { family: "hmac", hash: "sha256", hashBytes: 32, blockBytes: 64 };
 
 const MAX_VALUE_BYTES = 4096;
 const MAX_TOKEN_LENGTH = 5600;
@@ -52,7 +50,7 @@ export class Signer {
    */
   constructor(secret: string, purpose: KeyPurpose, options: RotationOptions = {}) {
     const keys = deriveKeys(secret, options.previousSecrets ?? [], purpose);
-    this.#hmacs = keys.map((key) => new Hmac(SHA256, key.export()));
+    this.#hmacs = keys.map((key) => new Hmac(HMAC_SHA256, key.export()));
   }
 
   /**

@@ -1,4 +1,5 @@
 export { currentDate, now, nowInSeconds, setClock } from "./clock.ts";
+export { counted } from "./counted.ts";
 export { dictionary, isPlainObject, isPrototypeName } from "./dictionary.ts";
 export {
   AshlarError,

@@ -1,6 +1,6 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
-import { AshlarError, ConfigurationError, currentDate, suggestion } from "../support/index.ts";
+import { AshlarError, ConfigurationError, counted, currentDate, suggestion } from "../support/index.ts";
 import type { Bucket, Limit, ThrottleConfiguration } from "./configuration.ts";
 import { isAccountLimit } from "./default-limits.ts";
 import type {} from "./events.ts";
@@ -214,6 +214,5 @@ function tooManyRequests({ resetInSeconds }: ThrottleResult): AshlarError {
 
 /** A time as one would say it: rounded up, so that it is over by then. */
 function spelled(seconds: number): string {
-  const [count, unit] = seconds < 120 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"];
-  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+  return seconds < 120 ? counted(seconds, "second") : counted(Math.ceil(seconds / 60), "minute");
 }

@@ -182,16 +182,19 @@ describe("mounts", () => {
 });
 
 describe("caching", () => {
-  test("with a cache, a template is read once, and its partials and components too", async () => {
+  test.each([
+    ["with a cache, a template is read once", true, "firstp1\nc1"],
+    ["without, it is read anew whenever it is rendered", false, "secondp2\nc2"],
+  ])("%s, and its partials and components too", async (_, cache, expected) => {
     write("welcome", "first\n@include('part')\n@!component('components/box')");
     write("part", "p1");
     write("components/box", "c1");
-    const views = create(true);
+    const views = create(cache);
     expect(await views.render("welcome")).toBe("firstp1\nc1");
-    write("welcome", "second");
+    write("welcome", "second\n@include('part')\n@!component('components/box')");
     write("part", "p2");
     write("components/box", "c2");
-    expect(await views.render("welcome")).toBe("firstp1\nc1");
+    expect(await views.render("welcome")).toBe(expected);
   });
 
   test("with a cache, a partial knows the variables of the place where it is included, wherever that is", async () => {
@@ -214,18 +217,6 @@ describe("caching", () => {
     expect(await views.render("mail::welcome")).toBe("one");
     views.mount("mail", join(directory, "b"));
     expect(await views.render("mail::welcome")).toBe("two");
-  });
-
-  test("without, it is read anew whenever it is rendered, and its partials and components too", async () => {
-    write("welcome", "first\n@include('part')\n@!component('components/box')");
-    write("part", "p1");
-    write("components/box", "c1");
-    const views = create(false);
-    expect(await views.render("welcome")).toBe("firstp1\nc1");
-    write("welcome", "second\n@include('part')\n@!component('components/box')");
-    write("part", "p2");
-    write("components/box", "c2");
-    expect(await views.render("welcome")).toBe("secondp2\nc2");
   });
 });
 

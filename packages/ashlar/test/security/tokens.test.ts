@@ -1,6 +1,3 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { JWTAuthenticationMiddleware } from "../../src/api/index.ts";
 import { LoadUserMiddleware } from "../../src/auth/index.ts";
@@ -9,6 +6,7 @@ import { deriveKey, digest, Sealer, Signer } from "../../src/security/index.ts";
 import { createSigningKey, signJwt } from "../../src/security/jwt/index.ts";
 import { ADA, type Answer, BOB, PASSWORD, SECRET, type TestApi, testApi } from "../support/api-application.ts";
 import { KEY_PURPOSES } from "../support/key-purposes.ts";
+import { outputOf } from "../support/own-process.ts";
 
 const OTHER_SECRET = SECRET.split("").reverse().join("");
 
@@ -223,11 +221,8 @@ test("S13 in production endless tokens without a look into the database log a wa
     await application.shutdown();
   `;
   const warnings = async (environment: string, driver: object): Promise<unknown[]> => {
-    const args = ["--input-type=module", "--eval", script, "--", JSON.stringify([environment, driver])];
-    const { stdout } = await promisify(execFile)(process.execPath, args, {
-      cwd: fileURLToPath(new URL(".", import.meta.url)),
-    });
-    return stdout.split("\n").filter((line) => line.includes("API tokens"));
+    const options = { args: [JSON.stringify([environment, driver])], cwd: import.meta.dirname };
+    return (await outputOf(script, options)).split("\n").filter((line) => line.includes("API tokens"));
   };
   const [warned, ...quiet] = await Promise.all([
     warnings("production", {}),

@@ -1,4 +1,5 @@
 import { Mailable, type MailContent } from "../../mail/index.ts";
+import { counted } from "../../support/index.ts";
 import type {
   AccountMailables,
   EmailChangedData,
@@ -98,6 +99,5 @@ const UNITS = [
 /** A number of minutes in words: `2 days`, `24 hours`, `90 minutes`. */
 function duration(minutes: number): string {
   const [unit, length] = UNITS.find(([, length]) => minutes % length === 0 && minutes > length) ?? ["minute", 1];
-  const count = minutes / length;
-  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+  return counted(minutes / length, unit);
 }

@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
 import { ADA, type TestAccounts, testAccounts } from "../../../test/support/account-application.ts";
+import { median } from "../../../test/support/median.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 
 const TRIES = 150;
 /** A machine that does other things meanwhile can spoil a measurement, never make two different times alike. */
 const MEASUREMENTS = 5;
-
-const median = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]!;
 
 /** How many times longer an address with an account takes than one without, by the medians. */
 async function ratio(accounts: TestAccounts): Promise<number> {

@@ -5,7 +5,7 @@ import { ADA, BOB, migrationOfStub, PASSWORD, TestUser, testWeb } from "../../..
 import { Database, type Row } from "../../database/index.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
 import type { UserId } from "../authenticatable.ts";
-import { sessionFinder, sessionOf } from "./session-finder.ts";
+import { FoundSession, sessionFinder } from "./session-finder.ts";
 import { sessionInserter } from "./session-table.ts";
 
 const JOINED = expect.stringMatching(/ from "sessions" inner join "users" on /);
@@ -89,7 +89,7 @@ describe("two statements are made also", () => {
     User.useDatabase(database);
     const finder = sessionFinder(database, User);
     const row = (await finder.find("x"))!;
-    expect(sessionOf(row)).toMatchObject({ id: 1, guard: "web", createdAt: now.getTime() });
+    expect(new FoundSession(row)).toMatchObject({ id: 1, guard: "web", createdAt: now.getTime() });
     expect(await finder.userOf(row)).toEqual(expect.objectContaining(ADA));
     expect(await finder.find("y")).toBeUndefined();
   });

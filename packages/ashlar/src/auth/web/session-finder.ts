@@ -36,13 +36,11 @@ const COLUMNS = ["id", "guard", "authenticated_at", "last_used_at", "expires_at"
 /** A session's columns, under names of their own, since they may stand beside a user's. */
 const SELECTED = COLUMNS.map((column) => `${SESSION_TABLE}.${column} as __session_${column}` as const);
 
-/** What a row that a {@link SessionFinder} found says of the session. A time is read when it is asked for. */
-export function sessionOf(row: Row): StoredSession {
-  return new FoundSession(row);
-}
-
-/** On the path of every page, where most of the times are never asked for. */
-class FoundSession implements StoredSession {
+/**
+ * What a row that a {@link SessionFinder} found says of the session. On the path of every page, most of its times are never
+ * asked for: they are read when they are.
+ */
+export class FoundSession implements StoredSession {
   readonly id: SessionId;
   readonly guard: string;
   readonly #authenticatedAt: unknown;

@@ -8,7 +8,7 @@ import { announce } from "../events.ts";
 import { Guard, type LoginOptions } from "../guard.ts";
 import { deviceName } from "./device-name.ts";
 import type { KnownDevices } from "./known-devices.ts";
-import { type SessionFinder, sessionOf } from "./session-finder.ts";
+import { FoundSession, type SessionFinder } from "./session-finder.ts";
 import {
   deleteSession,
   deleteSessionsByDigest,
@@ -66,7 +66,7 @@ export class WebGuard extends Guard {
   #recognise(row: Record<string, unknown> | undefined): MaybePromise<Authenticatable | null> {
     if (row === undefined) return null;
     const { finder } = this.#parts;
-    const session = sessionOf(row);
+    const session = new FoundSession(row);
     // Asked this way round, a time that is none counts as past.
     if (session.guard !== this.name || !(session.expiresAt > now())) return null;
     const user = finder.userOf(row);

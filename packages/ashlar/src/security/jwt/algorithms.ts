@@ -53,8 +53,11 @@ export type AlgorithmDetails = HmacAlgorithm | RsaAlgorithm | EcdsaAlgorithm | E
 /** A hash by OpenSSL's name. */
 export type HashName = "sha256" | "sha384" | "sha512";
 
+/** HMAC with SHA-256. */
+export const HMAC_SHA256: HmacAlgorithm = { family: "hmac", hash: "sha256", hashBytes: 32, blockBytes: 64 };
+
 const ALGORITHMS: ReadonlyMap<string, AlgorithmDetails> = new Map<JwtAlgorithm, AlgorithmDetails>([
-  ["HS256", { family: "hmac", hash: "sha256", hashBytes: 32, blockBytes: 64 }],
+  ["HS256", HMAC_SHA256],
   ["HS384", { family: "hmac", hash: "sha384", hashBytes: 48, blockBytes: 128 }],
   ["HS512", { family: "hmac", hash: "sha512", hashBytes: 64, blockBytes: 128 }],
   ["RS256", { family: "rsa", hash: "sha256", hashBytes: 32, scheme: "pkcs1" }],

@@ -1,7 +1,6 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { hash as packageHash, verify as packageVerify } from "@node-rs/argon2";
 import { describe, expect, test } from "vitest";
+import { outputOf } from "../../../test/support/own-process.ts";
 import { loadArgon2 } from "./argon2.ts";
 import { makeHash, matchesHash } from "./password-hashes.ts";
 import type { Argon2Parameters, Argon2Variant } from "./phc.ts";
@@ -53,10 +52,8 @@ describe("the package and Node's own Argon2", () => {
         await verifyDummy("correct horse"),
       ]));
     `;
-    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], {
-      env: { ...process.env, NAPI_RS_NATIVE_LIBRARY_PATH: "/no/such/binary.node" },
-    });
-    const [hash, ...answers] = JSON.parse(stdout) as [string, ...unknown[]];
+    const output = await outputOf(program, { env: { NAPI_RS_NATIVE_LIBRARY_PATH: "/no/such/binary.node" } });
+    const [hash, ...answers] = JSON.parse(output) as [string, ...unknown[]];
     expect(answers).toEqual([true, true, false, false]);
     expect(await packageVerify(hash, "correct horse")).toBe(true);
   });

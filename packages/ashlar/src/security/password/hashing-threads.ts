@@ -13,7 +13,7 @@ export type HashingAnswer =
   | { readonly result: string | boolean }
   | { readonly code: ErrorCode; readonly error: unknown };
 
-/** How many hash where nothing else is said; more than the machine has cores would only take turns. */
+/** The most threads where nothing else is said: each keeps memory, and so many verify some hundreds of logins a second. */
 const MAX_THREADS = 8;
 /** One job more than a thread works on is handed to it ahead, so that it need not wait for the loop in between. */
 const JOBS_AHEAD = 1;
@@ -153,7 +153,6 @@ class HashingThread {
 
   #end(): void {
     for (const task of this.#tasks) task.reject(failure("E_INTERNAL", this.#error));
-    this.#tasks.length = 0;
     this.#listener.ended();
   }
 }

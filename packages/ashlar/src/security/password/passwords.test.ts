@@ -1,6 +1,7 @@
 import { hashRaw } from "@node-rs/argon2";
 import { hashSync } from "bcryptjs";
 import { describe, expect, test, vi } from "vitest";
+import { median } from "../../../test/support/median.ts";
 import { needsRehash } from "./hash-parameters.ts";
 import { HashingThreads } from "./hashing-threads.ts";
 import { hashPassword, verifyDummy, verifyPassword } from "./passwords.ts";
@@ -126,11 +127,23 @@ describe("many at once", () => {
     // On the loop, twenty hashes would leave it a turn between two of them at most.
     expect(turns).toBeGreaterThan(20);
   });
-});
 
-function median(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[times.length >> 1]!;
-}
+  test("S34 the loop turns while a hash of bcrypt is computed, which is JavaScript", async () => {
+    const hash = hashSync(PLAIN, 11);
+    let last = performance.now();
+    let longest = 0;
+    const ticking = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    const start = performance.now();
+    expect(await verifyPassword(hash, PLAIN)).toBe(true);
+    const duration = performance.now() - start;
+    clearInterval(ticking);
+    expect(longest).toBeGreaterThan(0);
+    expect(longest).toBeLessThan(duration / 2);
+  });
+});
 
 async function timed(task: () => Promise<unknown>): Promise<number> {
   const start = performance.now();

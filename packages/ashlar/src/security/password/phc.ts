@@ -48,8 +48,8 @@ const PHC =
   /^\$(argon2d|argon2i|argon2id)\$v=19\$m=([1-9]\d{0,5}),t=([1-9]\d?),p=([1-9]\d?)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/** What the last character of a text in base64 has beyond the last byte, by the text's length modulo 4. */
-const SPARE_BITS = [0, 0b111111, 0b1111, 0b11] as const;
+/** The bits of a last character beyond the last byte, by the length of the text modulo 4; one over is no length. */
+const SPARE_BITS = [0, null, 0b1111, 0b11];
 
 /** Base64 as PHC strings have it: without padding. */
 function encode(bytes: Buffer): string {
@@ -60,9 +60,9 @@ function encode(bytes: Buffer): string {
 
 /** How many bytes a text in base64 stands for; 0 where that is not how they are encoded. */
 function decodedLength(text: string): number {
-  const characters = text.length % 4;
-  const spare = ALPHABET.indexOf(text.at(-1)!) & SPARE_BITS[characters as 0 | 1 | 2 | 3];
-  return characters === 1 || spare !== 0 ? 0 : Math.floor((text.length * 3) / 4);
+  const spareBits = SPARE_BITS[text.length % 4] ?? null;
+  if (spareBits === null || (ALPHABET.indexOf(text.at(-1)!) & spareBits) !== 0) return 0;
+  return Math.floor((text.length * 3) / 4);
 }
 
 /** Writes an Argon2 hash (version 1.3) as a PHC string: `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`. */

@@ -1,0 +1,10 @@
+import { expect, test } from "vitest";
+import { counted } from "./counted.ts";
+
+test.each([
+  [0, "0 minutes"],
+  [1, "1 minute"],
+  [2, "2 minutes"],
+])("%i is told as %s", (count, words) => {
+  expect(counted(count, "minute")).toBe(words);
+});
