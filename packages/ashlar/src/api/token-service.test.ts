@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Member, Person } from "../../test/support/people.ts";
 import { createLogger } from "../foundation/index.ts";
 import { digest } from "../security/index.ts";
-import { createSigningKey, type JwtClaims, signJwt } from "../security/jwt/index.ts";
+import { createSigningKey, type JwtClaims, signJws, signJwt } from "../security/jwt/index.ts";
 import { setClock } from "../support/index.ts";
 import { apiConfiguration } from "./configuration.ts";
 import { TokenService, type TokenVerification } from "./token-service.ts";
@@ -62,6 +62,15 @@ describe("issue()", () => {
       iss: "https://shop.example",
       aud: "shop",
     });
+  });
+
+  test("only the type JWT, to the letter, is an API token, whoever holds the secret", () => {
+    const key = createSigningKey("HS512", SECRET);
+    const claims = JSON.stringify({ sub: "1", iat: START });
+    const judged = [{ typ: "JWT" }, {}, { typ: "jwt" }, { typ: "application/jwt" }, { typ: "at+jwt" }].map((header) =>
+      outcome(service().verify(signJws(claims, key, header))),
+    );
+    expect(judged).toEqual(["1", ["type", null], ["type", null], ["type", null], ["type", null]]);
   });
 
   test("no two tokens are alike", () => {

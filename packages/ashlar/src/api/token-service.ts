@@ -53,6 +53,8 @@ export class TokenService {
     this.#logger = logger;
     this.#rules = Object.freeze({
       requireSubject: true,
+      // The framework's own tokens all have the one header that signJwt writes.
+      exactTyp: true,
       clockSkewSeconds,
       // The version is decided before the expiry, so that an outdated token is never told to be merely expired.
       ignoreExpiry: true,

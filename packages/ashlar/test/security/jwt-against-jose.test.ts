@@ -25,7 +25,7 @@ async function judgeByJose({ party, token }: Sample): Promise<{ refused: string 
 }
 
 function judge(one: Sample, token: string): JwtVerification {
-  return tryVerifyJwt(token, one.party.ours, { clock: () => NOW, requireSubject: true });
+  return tryVerifyJwt(token, one.party.ours, { clock: () => NOW, requireSubject: true, exactTyp: true });
 }
 
 /** The token with its signature in the canonical spelling of the same bytes. */

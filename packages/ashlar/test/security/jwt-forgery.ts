@@ -10,7 +10,8 @@ export interface KeyPair {
 export const SECRET: Buffer = randomBytes(64);
 export const KEY: VerificationKey = createVerificationKey("HS512", SECRET);
 export const NOW: number = 1_700_000_000;
-export const AT: { readonly clock: () => number } = { clock: () => NOW };
+/** Judged as strictly as the framework judges its own tokens. */
+export const AT: { readonly clock: () => number; readonly exactTyp: true } = { clock: () => NOW, exactTyp: true };
 export const HEADER: string = '{"alg":"HS512","typ":"JWT"}';
 export const RSA: KeyPair = generateKeyPairSync("rsa", { modulusLength: 2048 });
 export const EC: KeyPair = generateKeyPairSync("ec", { namedCurve: "P-256" });

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { algorithmDetails } from "./algorithms.ts";
 
-test("thirteen algorithms are known, each with its parameters", () => {
-  const names = "HS256 HS384 HS512 RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA".split(" ");
+test("fifteen algorithms are known, each with its parameters", () => {
+  const names = "HS256 HS384 HS512 RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519 Ed448".split(
+    " ",
+  );
   expect(Object.fromEntries(names.map((name) => [name, algorithmDetails(name)]))).toEqual({
     HS256: { family: "hmac", hash: "sha256", hashBytes: 32, blockBytes: 64 },
     HS384: { family: "hmac", hash: "sha384", hashBytes: 48, blockBytes: 128 },
@@ -16,7 +18,9 @@ test("thirteen algorithms are known, each with its parameters", () => {
     ES256: { family: "ecdsa", hash: "sha256", curve: "prime256v1" },
     ES384: { family: "ecdsa", hash: "sha384", curve: "secp384r1" },
     ES512: { family: "ecdsa", hash: "sha512", curve: "secp521r1" },
-    EdDSA: { family: "eddsa" },
+    EdDSA: { family: "eddsa", curves: ["ed25519", "ed448"] },
+    Ed25519: { family: "eddsa", curves: ["ed25519"] },
+    Ed448: { family: "eddsa", curves: ["ed448"] },
   });
 });
 

@@ -1,6 +1,9 @@
 import { AshlarError, suggestion } from "../../support/index.ts";
 
-/** The signature algorithms of RFC 7518 §3.1 and RFC 8037 §3.1. `none` is not one of them. */
+/**
+ * The signature algorithms of RFC 7518 §3.1, RFC 8037 §3.1 and RFC 9864 §2.2. `none` is not one of them. `EdDSA` leaves
+ * the curve to the key; `Ed25519` and `Ed448` name it, and take its place in new applications (RFC 9864 §4.1.2).
+ */
 export type JwtAlgorithm =
   | "HS256"
   | "HS384"
@@ -14,7 +17,9 @@ export type JwtAlgorithm =
   | "ES256"
   | "ES384"
   | "ES512"
-  | "EdDSA";
+  | "EdDSA"
+  | "Ed25519"
+  | "Ed448";
 
 /** HMAC with SHA-2 (RFC 7518 §3.2). */
 export interface HmacAlgorithm {
@@ -42,9 +47,11 @@ export interface EcdsaAlgorithm {
   readonly curve: string;
 }
 
-/** EdDSA with Ed25519 or Ed448, whichever the key is of (RFC 8037 §3.1). */
+/** EdDSA (RFC 8037 §3.1, RFC 9864 §2.2). */
 export interface EddsaAlgorithm {
   readonly family: "eddsa";
+  /** The curves that the key may be on, by Node's names. */
+  readonly curves: readonly ("ed25519" | "ed448")[];
 }
 
 /** What an algorithm's name stands for. */
@@ -69,7 +76,9 @@ const ALGORITHMS: ReadonlyMap<string, AlgorithmDetails> = new Map<JwtAlgorithm, 
   ["ES256", { family: "ecdsa", hash: "sha256", curve: "prime256v1" }],
   ["ES384", { family: "ecdsa", hash: "sha384", curve: "secp384r1" }],
   ["ES512", { family: "ecdsa", hash: "sha512", curve: "secp521r1" }],
-  ["EdDSA", { family: "eddsa" }],
+  ["EdDSA", { family: "eddsa", curves: ["ed25519", "ed448"] }],
+  ["Ed25519", { family: "eddsa", curves: ["ed25519"] }],
+  ["Ed448", { family: "eddsa", curves: ["ed448"] }],
 ]);
 
 /**

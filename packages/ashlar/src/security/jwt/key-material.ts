@@ -38,7 +38,7 @@ export function checkJwk(name: JwtAlgorithm, key: KeyMaterial, kty: string, use:
   if (jwk.kty !== kty) {
     throw new AshlarError("E_JWT_KEY", `${name} needs a JWK whose "kty" is "${kty}". A set of keys is not a key.`);
   }
-  if (jwk.alg !== undefined && jwk.alg !== name) {
+  if (jwk.alg !== undefined && !namesAlgorithm(jwk, name)) {
     throw new AshlarError("E_JWT_KEY", `The JWK's "alg" is ${JSON.stringify(jwk.alg)}, and it was given for ${name}.`);
   }
   if (jwk.use !== undefined && jwk.use !== "sig") {
@@ -48,6 +48,15 @@ export function checkJwk(name: JwtAlgorithm, key: KeyMaterial, kty: string, use:
     throw new AshlarError("E_JWT_KEY", `The JWK's "key_ops" do not hold "${use}".`);
   }
   return { ...jwk, kty };
+}
+
+/**
+ * Whether the `alg` of a JWK stands for an algorithm. RFC 9864 gives `EdDSA` with a key on a known curve a name of its
+ * own: WebCrypto writes `Ed25519`, most others `EdDSA`, and both mean the same key.
+ */
+function namesAlgorithm({ alg, crv }: JsonWebKey, name: JwtAlgorithm): boolean {
+  if (alg === name) return true;
+  return (alg === "EdDSA" && name === crv) || (name === "EdDSA" && alg === crv);
 }
 
 function allowsUse(jwk: JsonWebKey, use: KeyUse): boolean {

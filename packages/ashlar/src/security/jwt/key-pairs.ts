@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, KeyObject } from "node:crypto";
 import { AshlarError } from "../../support/index.ts";
-import type { AlgorithmDetails, JwtAlgorithm, RsaAlgorithm } from "./algorithms.ts";
+import type { AlgorithmDetails, EddsaAlgorithm, JwtAlgorithm, RsaAlgorithm } from "./algorithms.ts";
 import { checkJwk, isJwk, type KeyMaterial, type KeyUse } from "./key-material.ts";
 
 /** The algorithms whose key is a pair. */
@@ -70,7 +70,7 @@ function checkPair(name: JwtAlgorithm, details: PairAlgorithm, pair: KeyObject):
       ? rsaProblem(details, pair)
       : details.family === "ecdsa"
         ? curveProblem(details.curve, pair)
-        : edwardsProblem(pair);
+        : edwardsProblem(details, pair);
   if (problem !== null) throw new AshlarError("E_JWT_KEY", `The key for ${name} does not fit: ${problem}`);
 }
 
@@ -80,9 +80,10 @@ function curveProblem(curve: string, pair: KeyObject): string | null {
   return null;
 }
 
-function edwardsProblem(pair: KeyObject): string | null {
+function edwardsProblem({ curves }: EddsaAlgorithm, pair: KeyObject): string | null {
   const type = pair.asymmetricKeyType;
-  return type === "ed25519" || type === "ed448" ? null : "it is neither an Ed25519 nor an Ed448 key.";
+  if (type !== "ed25519" && type !== "ed448") return "it is neither an Ed25519 nor an Ed448 key.";
+  return curves.includes(type) ? null : `its curve is ${type === "ed448" ? "Ed448" : "Ed25519"}.`;
 }
 
 function rsaProblem(details: RsaAlgorithm, pair: KeyObject): string | null {

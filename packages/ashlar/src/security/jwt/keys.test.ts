@@ -1,9 +1,11 @@
-import { createSecretKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
+import { createSecretKey, generateKeyPairSync, type KeyObject, randomBytes, webcrypto } from "node:crypto";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { JwtAlgorithm } from "./algorithms.ts";
 import type { KeyMaterial } from "./key-material.ts";
 import { createSigningKey, createVerificationKey, keyList, type VerificationKey } from "./keys.ts";
+import { signJwt } from "./sign-jwt.ts";
+import { tryVerifyJwt, verifyJwt } from "./verify-jwt.ts";
 
 const RSA = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const RSA_PSS = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });
@@ -27,6 +29,8 @@ const PAIRS: readonly [JwtAlgorithm, { privateKey: KeyObject; publicKey: KeyObje
   ["ES512", P521],
   ["EdDSA", ED25519],
   ["EdDSA", ED448],
+  ["Ed25519", ED25519],
+  ["Ed448", ED448],
 ];
 
 function pem(key: KeyObject): string {
@@ -122,6 +126,8 @@ describe("which key pair fits which algorithm", () => {
       ES384: ["P384"],
       ES512: ["P521"],
       EdDSA: ["ED25519", "ED448"],
+      Ed25519: ["ED25519"],
+      Ed448: ["ED448"],
     };
     const found = Object.fromEntries(
       Object.keys(fits).map((algorithm) => [
@@ -132,6 +138,29 @@ describe("which key pair fits which algorithm", () => {
       ]),
     );
     expect(found).toEqual(fits);
+  });
+
+  test.each(["Ed25519", "EdDSA"] as const)(
+    "a key that WebCrypto exports signs and verifies as %s",
+    async (algorithm) => {
+      const pair = (await webcrypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as webcrypto.CryptoKeyPair;
+      const privateJwk = await webcrypto.subtle.exportKey("jwk", pair.privateKey);
+      const publicJwk = await webcrypto.subtle.exportKey("jwk", pair.publicKey);
+      expect(privateJwk.alg).toBe("Ed25519");
+      const token = signJwt({ sub: "1" }, createSigningKey(algorithm, privateJwk));
+      expect(verifyJwt(token, createVerificationKey(algorithm, publicJwk))).toMatchObject({ sub: "1" });
+      // The key still fits one algorithm: a token says the name that the key was prepared for.
+      const other = algorithm === "EdDSA" ? "Ed25519" : "EdDSA";
+      expect(tryVerifyJwt(token, createVerificationKey(other, publicJwk))).toEqual({ failure: "algorithm" });
+    },
+  );
+
+  test("a JWK whose alg names another curve, or another algorithm, is refused", () => {
+    const jwk = ED25519.privateKey.export({ format: "jwk" });
+    const fits = ["EdDSA", "Ed25519", "Ed448", "ES256", "ed25519", ""].map((alg) =>
+      (["EdDSA", "Ed25519", "Ed448"] as const).filter((name) => refusal(name, { ...jwk, alg }) === null),
+    );
+    expect(fits).toEqual([["EdDSA", "Ed25519"], ["EdDSA", "Ed25519"], [], [], [], []]);
   });
 
   test("an RSA key of fewer than 2048 bits is refused", () => {

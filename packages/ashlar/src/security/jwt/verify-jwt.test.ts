@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import fc from "fast-check";
+import { SignJWT } from "jose";
 import { afterEach, describe, expect, test } from "vitest";
 import { setClock } from "../../support/index.ts";
 import { JwtError } from "./errors.ts";
@@ -51,15 +52,43 @@ describe("verifying a JWT", () => {
     expect(tryVerifyJwt(token, KEY)).toEqual({ failure: "expired" });
   });
 
-  test("the type must be the expected one to the letter, in the usual header and in any other", () => {
+  describe("the type of a token", () => {
     const typed = (typ?: unknown) => forge("{}", JSON.stringify({ typ, alg: "HS512" }));
-    expect(tryVerifyJwt(typed("JWT"), KEY)).toEqual({ claims: {} });
-    for (const typ of ["jwt", "JOSE", "at+jwt", "application/jwt", "", null, 1, ["JWT"], undefined]) {
-      expect(tryVerifyJwt(typed(typ), KEY)).toEqual({ failure: "type" });
-      expect(tryVerifyJwt(typed(typ), KEY, { typ: null })).toEqual({ claims: {} });
-    }
-    expect(tryVerifyJwt(typed("at+jwt"), KEY, { typ: "at+jwt" })).toEqual({ claims: {} });
-    expect(tryVerifyJwt(forge("{}"), KEY, { typ: "at+jwt" })).toEqual({ failure: "type" });
+    const accepts = (typ: unknown, options: JwtVerifyOptions) => {
+      const outcome = tryVerifyJwt(typed(typ), KEY, options);
+      expect(outcome).toEqual("claims" in outcome ? { claims: {} } : { failure: "type" });
+      return "claims" in outcome;
+    };
+    const types = ["JWT", "jwt", "application/jwt", undefined, "JOSE", "at+jwt", "text/jwt", "", null, 1, ["JWT"]];
+    const accepted = (options: JwtVerifyOptions) => types.filter((typ) => accepts(typ, options));
+
+    test("by default it is JWT or missing, as RFC 7519 §5.1 allows", () => {
+      expect(accepted({})).toEqual(["JWT", "jwt", "application/jwt", undefined]);
+    });
+
+    test("a type that is asked for must be there, and is compared as a media type", () => {
+      expect(accepted({ typ: "JWT" })).toEqual(["JWT", "jwt", "application/jwt"]);
+      for (const typ of ["at+jwt", "application/at+jwt", "AT+JWT"]) {
+        expect(accepted({ typ })).toEqual(["at+jwt"]);
+        expect(accepts("application/at+JWT", { typ })).toBe(true);
+      }
+    });
+
+    test("to the letter, where that is asked for", () => {
+      expect(accepted({ exactTyp: true })).toEqual(["JWT"]);
+      expect(accepted({ exactTyp: true, typ: "at+jwt" })).toEqual(["at+jwt"]);
+      expect(accepts("application/at+jwt", { exactTyp: true, typ: "at+jwt" })).toBe(false);
+      expect(() => tryVerifyJwt(typed("JWT"), KEY, { exactTyp: true, typ: null })).toThrow(
+        expect.objectContaining({ code: "E_INVALID_CONFIGURATION", message: expect.stringContaining("exactTyp") }),
+      );
+    });
+
+    test("any, where null is asked for", () => expect(accepted({ typ: null })).toEqual(types));
+  });
+
+  test("a token of jose, which has no type, is verified", async () => {
+    const token = await new SignJWT({ sub: "1" }).setProtectedHeader({ alg: "HS512" }).sign(SECRET);
+    expect(verifyJwt(token, KEY)).toEqual({ sub: "1" });
   });
 
   test("the size limit reaches both ways", () => {

@@ -4,7 +4,7 @@ import { openJws } from "./compact.ts";
 import { JwtError, type JwtFailure } from "./errors.ts";
 import { parseObjectSegment } from "./json.ts";
 import type { VerificationKey } from "./keys.ts";
-import { checkVerifyOptions, type JwtVerifyOptions, maxBytesOf } from "./verify-options.ts";
+import { checkVerifyOptions, hasExpectedTyp, type JwtVerifyOptions, maxBytesOf } from "./verify-options.ts";
 
 /** The claims of a valid token, or why it was refused. */
 export type JwtVerification = { readonly claims: JwtClaims } | { readonly failure: JwtFailure };
@@ -29,8 +29,7 @@ export function tryVerifyJwt(
   checkVerifyOptions(options);
   const opened = openJws(token, keys, maxBytesOf(options));
   if (typeof opened === "string") return { failure: opened };
-  const typ = options.typ === undefined ? "JWT" : options.typ;
-  if (typ !== null && opened.header.typ !== typ) return { failure: "type" };
+  if (!hasExpectedTyp(opened.header.typ, options)) return { failure: "type" };
   const claims = parseObjectSegment(opened.payload);
   if (claims === null) return { failure: "malformed" };
   if (!hasClaimTypes(claims)) return { failure: "claims" };
