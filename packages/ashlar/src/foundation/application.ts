@@ -220,7 +220,12 @@ export class Application {
     this.#dispatcher = new Dispatcher({
       router: this.#router,
       context: this.#context,
-      services: Object.freeze({ urls: this.#router, limits: settings.limits, appUrl: settings.url }),
+      services: Object.freeze({
+        urls: this.#router,
+        limits: settings.limits,
+        appUrl: settings.url,
+        strictTransportSecurity: settings.hstsMaxAgeSeconds === 0 ? null : `max-age=${settings.hstsMaxAgeSeconds}`,
+      }),
       middleware: kernel.httpMiddleware.map((entry) => ({ middleware: instances.of(entry), args: [] })),
       errors: this.#errors,
       mounts: this.#mounts,

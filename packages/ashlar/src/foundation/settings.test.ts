@@ -43,7 +43,21 @@ describe("defaults", () => {
         trustProxy: false,
       },
       limits: { maxBodyBytes: 1_048_576, maxMultipartBytes: 10_485_760, maxFields: 1000, maxFiles: 20, maxDepth: 64 },
+      hstsMaxAgeSeconds: 0,
     });
+  });
+
+  test("browsers are asked to come back over https for a year, in production under https alone", () => {
+    const secondsOf = (environment: Record<string, string>, app?: object) => read(app, environment).hstsMaxAgeSeconds;
+    expect(secondsOf(PRODUCTION)).toBe(31_536_000);
+    expect(secondsOf(PRODUCTION, { hstsMaxAgeSeconds: 300 })).toBe(300);
+    expect(secondsOf(PRODUCTION, { hstsMaxAgeSeconds: 0 })).toBe(0);
+    expect(secondsOf({ ...PRODUCTION, APP_URL: "http://shop.example" })).toBe(0);
+    expect(secondsOf({ ...PRODUCTION, APP_ENV: "development" })).toBe(0);
+    expect(problem(() => read({ hstsMaxAgeSeconds: 300 }, { APP_URL: "http://shop.example" }))).toBe(
+      "E_INVALID_CONFIGURATION config/app.ts: APP.hstsMaxAgeSeconds: has no effect, because APP_URL is not https. " +
+        "Set APP_URL to an https address, or leave it out.",
+    );
   });
 
   test("what the configuration leaves out comes from the environment", () => {

@@ -10,8 +10,9 @@ import { readServerSettings, type ServerSettings } from "./server-settings.ts";
 export type EnvironmentName = "production" | "development" | "test";
 
 const ENVIRONMENTS: readonly EnvironmentName[] = ["production", "development", "test"];
-const SETTINGS = ["name", "environment", "url", "key", "previousKeys", "log", "server", "limits"];
+const SETTINGS = ["name", "environment", "url", "key", "previousKeys", "log", "server", "limits", "hstsMaxAgeSeconds"];
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+const YEAR = 31_536_000;
 const WHERE = "config/app.ts: APP";
 
 /** How much is logged. */
@@ -40,6 +41,11 @@ export interface ApplicationSettings {
   readonly log: LogSettings;
   readonly server: ServerSettings;
   readonly limits: BodyLimits;
+  /**
+   * For how many seconds browsers come back over https only, once they have seen a page (RFC 6797); `0` doesn't ask them
+   * to. The default is a year in production if `APP_URL` is https, and otherwise `0`.
+   */
+  readonly hstsMaxAgeSeconds: number;
 }
 
 /**
@@ -57,15 +63,17 @@ export function readSettings(
   const section = configuration.has("app") ? configuration.section("app") : {};
   const app = new SettingsReader(section.APP, WHERE, SETTINGS);
   const name = readEnvironmentName(app, environment);
+  const url = readUrl(app.text("url") ?? environment.APP_URL, name);
   return Object.freeze({
     name: app.text("name", "Ashlar"),
     environment: name,
-    url: readUrl(app.text("url") ?? environment.APP_URL, name),
+    url,
     key: readKey(app.text("key") ?? environment.APP_KEY, name, hasRoot),
     previousKeys: Object.freeze(readPreviousKeys(app, environment)),
     log: readLog(app.raw("log"), name),
     server: readServerSettings(app.raw("server"), `${WHERE}.server`, environment),
     limits: readLimits(app.raw("limits")),
+    hstsMaxAgeSeconds: readHstsMaxAge(app, url, name),
   });
 }
 
@@ -143,6 +151,15 @@ function readLog(value: unknown, name: EnvironmentName): LogSettings {
     level: log.choice("level", LOG_LEVELS, name === "test" ? "silent" : "info"),
     requests: log.boolean("requests", name !== "test"),
   });
+}
+
+function readHstsMaxAge(app: SettingsReader, url: string | null, name: EnvironmentName): number {
+  const isHttps = url?.startsWith("https:") ?? false;
+  const seconds = app.integer("hstsMaxAgeSeconds", isHttps && name === "production" ? YEAR : 0, [0, 2 * YEAR]);
+  if (seconds === 0 || isHttps) return seconds;
+  // Browsers ignore the header on answers over http (RFC 6797 §8.1).
+  const problem = "has no effect, because APP_URL is not https.";
+  throw app.problem("hstsMaxAgeSeconds", problem, "Set APP_URL to an https address, or leave it out.");
 }
 
 function readLimits(value: unknown): BodyLimits {

@@ -3,8 +3,9 @@ import { CheckedHeaders } from "./header-fields.ts";
 import type { Middleware, Next } from "./middleware.ts";
 
 /**
- * Tells browsers what a page of this application may do: run and load what comes from here and nothing else, be framed
- * by nobody, send no other site the address it was on. Part of the `web` stack; a subclass loosens what it must:
+ * Tells browsers what a page of this application may do: run and load its own files and nothing else, never be framed,
+ * send no other site the address it was on. In production, under an `APP_URL` with https, it also tells them to come back
+ * over https only, for as long as `APP.hstsMaxAgeSeconds` says. Part of the `web` stack; a subclass loosens what it must:
  *
  * ```ts
  * class Headers extends SecurityHeadersMiddleware {
@@ -43,9 +44,11 @@ export class SecurityHeadersMiddleware implements Middleware {
     ]);
   }
 
-  handle({ response }: HttpContext, next: Next): unknown {
+  handle({ response, services }: HttpContext, next: Next): unknown {
     // Before the handler, so that one with a need of its own can set another value.
     response.checkedHeaders(this.#headers);
+    const { strictTransportSecurity } = services;
+    if (strictTransportSecurity !== null) response.header("strict-transport-security", strictTransportSecurity);
     return next();
   }
 }

@@ -23,6 +23,8 @@ export interface HttpServices {
   readonly limits: BodyLimits;
   /** The origin of `APP_URL`, such as `https://shop.example`; `null` where it is not configured. */
   readonly appUrl: string | null;
+  /** The value of `Strict-Transport-Security` on pages (RFC 6797 §6.1); `null` if they don't carry it. */
+  readonly strictTransportSecurity: string | null;
 }
 
 /** What a request can know of the route it was matched to. */

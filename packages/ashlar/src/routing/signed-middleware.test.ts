@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DEFAULT_BODY_LIMITS, HttpContext, type MiddlewareClass } from "../http/index.ts";
+import { DEFAULT_BODY_LIMITS, HttpContext, type HttpServices, type MiddlewareClass } from "../http/index.ts";
 import { generateSecret, Signer } from "../security/index.ts";
 import { Route } from "./route.ts";
 import { Router } from "./router.ts";
@@ -20,9 +20,16 @@ const router = new Router(
 
 const services = { make: (_: "router") => router };
 
+const requestServices: HttpServices = {
+  urls: router,
+  limits: DEFAULT_BODY_LIMITS,
+  appUrl: null,
+  strictTransportSecurity: null,
+};
+
 function contextFor(path: string): HttpContext {
   const request = new Request(`http://localhost:3000${path}`);
-  return new HttpContext(request, { urls: router, limits: DEFAULT_BODY_LIMITS, appUrl: null }, null);
+  return new HttpContext(request, requestServices, null);
 }
 
 describe("SignedMiddleware", () => {
@@ -55,7 +62,7 @@ describe("SignedMiddleware", () => {
     const handle = async (content: string) => {
       const init = { method: "POST", headers: { "content-type": type }, body: content };
       const raw = new Request(`http://localhost:3000${url}`, init);
-      const context = new HttpContext(raw, { urls: router, limits: DEFAULT_BODY_LIMITS, appUrl: null }, null);
+      const context = new HttpContext(raw, requestServices, null);
       await context.request.loadBody();
       return middleware.handle(context, () => context.request.input("user"));
     };

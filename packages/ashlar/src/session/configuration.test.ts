@@ -29,6 +29,9 @@ describe("what is left out", () => {
   test("S20 the cookie is bound to its host where the application is reached over https", () => {
     expect(sessionConfiguration({}, HTTPS).cookie).toBe("__Host-session");
     expect(sessionConfiguration({}, "http://localhost:3000").cookie).toBe("session");
+    expect(sessionConfiguration({ cookie: "visit" }, HTTPS).cookie).toBe("__Host-visit");
+    expect(sessionConfiguration({ cookie: "visit" }, "http://localhost:3000").cookie).toBe("visit");
+    expect(sessionConfiguration({ cookie: "__Secure-visit" }, HTTPS).cookie).toBe("__Secure-visit");
   });
 
   test("null, undefined and empty text count as left out", () => {

@@ -6,7 +6,7 @@ export type SessionDriver = "cookie" | "database";
 /** `SESSION` of `config/session.ts`, checked and with its defaults. */
 export interface SessionConfiguration {
   readonly driver: SessionDriver;
-  /** The cookie's name. */
+  /** The cookie's name, with its prefix: over https it is bound to its host, `__Host-session`. */
   readonly cookie: string;
   /** After how many minutes without use a session ends. */
   readonly lifetimeMinutes: number;
@@ -91,16 +91,18 @@ function minutes(values: Readonly<Record<string, unknown>>, key: string, fallbac
   throw new ConfigurationError(`${WHERE}.${key}`, problem, `Leave it out for ${fallback}.`);
 }
 
-function cookieName(value: unknown, isHttps: boolean): string {
-  if (isLeftOut(value)) return isHttps ? "__Host-session" : "session";
+function cookieName(given: unknown, isHttps: boolean): string {
+  const value = isLeftOut(given) ? "session" : given;
   if (typeof value !== "string" || !COOKIE_NAME.test(value)) {
     throw new ConfigurationError(`${WHERE}.cookie`, "cannot be the name of a cookie.", 'Write cookie: "session".');
   }
-  if (PREFIXED.test(value) && !isHttps) {
+  const isPrefixed = PREFIXED.test(value);
+  if (isPrefixed && !isHttps) {
     const problem = `is "${value}", which browsers take over https alone.`;
     throw new ConfigurationError(`${WHERE}.cookie`, problem, "Set APP_URL to an https address, or leave the name out.");
   }
-  return value;
+  // RFC 6265bis §4.1.3.2: no other host, and nothing that came over plain http, can set a cookie with this prefix.
+  return isHttps && !isPrefixed ? `__Host-${value}` : value;
 }
 
 function sameSite(values: Readonly<Record<string, unknown>>, isHttps: boolean): SessionConfiguration["sameSite"] {

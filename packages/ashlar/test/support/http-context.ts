@@ -22,6 +22,7 @@ export function makeContext(options: ContextOptions = {}): HttpContext {
     urls: { to: (name, parameters = {}) => `/${name}/${Object.values(parameters).join("/")}` },
     limits: DEFAULT_BODY_LIMITS,
     appUrl: options.appUrl ?? null,
+    strictTransportSecurity: null,
   };
   const raw = new Request(options.url ?? "http://localhost/", {
     method: options.method ?? (options.body === undefined ? "GET" : "POST"),
