@@ -23,7 +23,7 @@ export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "tokenDig
 
 /** What {@link AuthenticatesTokens} adds to a model's class. */
 export interface AuthenticatesTokensStatics {
-  /** The column of the digest of the active token. It is left out of JSON, hidden or not. */
+  /** The column of the digest of the active token. It is left out of JSON, hidden or not, and `fill` never sets it. */
   tokenColumn: string;
   /** What issues and verifies the tokens; put there when the application boots. */
   tokenService: TokenService | null;
@@ -50,6 +50,9 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
 ): B & Constructor<AuthenticatesTokensInstance> & AuthenticatesTokensStatics {
   class BearingTokens extends base {
     static tokenColumn = "api_token";
+    static override get guarded(): readonly string[] {
+      return [this.tokenColumn];
+    }
     static tokenService: TokenService | null = null;
 
     static async attemptByToken<M extends Model>(

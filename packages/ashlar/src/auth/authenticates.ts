@@ -33,7 +33,7 @@ export interface AuthenticatesInstance extends Authenticatable {
 export interface AuthenticatesStatics {
   /** The column of what users log in with; under the name `email` it is normalised as an address. */
   identifierColumn: string;
-  /** The column of the hash of the password. It is left out of JSON, hidden or not. */
+  /** The column of the hash of the password. It is left out of JSON, hidden or not, and `fill` never sets it. */
   passwordColumn: string;
   /** The user with this primary key, or `null`. */
   findByAuthId<M extends Model & AuthenticatesInstance>(this: ModelClass<M>, id: UserId): Promise<M | null>;
@@ -60,6 +60,9 @@ export function Authenticates<B extends ModelConstructor>(
   class Authenticating extends base {
     static identifierColumn = "email";
     static passwordColumn = "password";
+    static override get guarded(): readonly string[] {
+      return [this.passwordColumn];
+    }
 
     static async findByAuthId<M extends Model & AuthenticatesInstance>(
       this: ModelClass<M>,

@@ -12,6 +12,7 @@ import type { ModelConstructor } from "./model.ts";
  * function Archivable<B extends ModelConstructor>(base: B): B & Constructor<Archives> & ArchivesStatics {
  *   return class extends base {
  *     static archiveAfterDays = 30;
+ *     static override guarded: readonly string[] = ["archived_at"];
  *     declare archived_at: Date | null;
  *     async archive(): Promise<void> { … }
  *   };

@@ -14,8 +14,9 @@ export interface ModelPlan {
   readonly timestamps: boolean;
   readonly casts: ReadonlyMap<string, Cast>;
   readonly hidden: ReadonlySet<string>;
-  /** What `fill` may set; `null` for every column but the primary key. */
+  /** What `fill` may set; `null` for every column but the primary key and the guarded ones. */
   readonly fillable: ReadonlySet<string> | null;
+  readonly guarded: ReadonlySet<string>;
   /** The columns of rows seen so far, which need no further check. */
   readonly columns: Set<string>;
   /** The compiled statement of `findBy`, by column. */
@@ -44,7 +45,7 @@ export function boundDatabase(modelClass: object): Database | undefined {
 /**
  * The plan of a model's class.
  *
- * @throws `E_DATABASE` where no database was given to it
+ * @throws `E_DATABASE` where no database was given to it; `E_INVALID_MODEL` if `fillable` names a guarded column
  */
 export function planOf(modelClass: ModelClass): ModelPlan {
   const plan = plans.get(modelClass);
@@ -59,10 +60,21 @@ function makePlan(modelClass: ModelClass): ModelPlan {
   const casts = new Map<string, Cast>();
   if (timestamps) casts.set("created_at", "datetime").set("updated_at", "datetime");
   const hidden = new Set<string>();
+  const guarded = new Set<string>();
   // From the base downwards: what a mixin casts or hides stays so where the class below names columns of its own.
   for (const one of lineage(modelClass).reverse()) {
     if (Object.hasOwn(one, "casts")) for (const [column, cast] of Object.entries(one.casts)) casts.set(column, cast);
     if (Object.hasOwn(one, "hidden")) for (const column of one.hidden) hidden.add(column);
+    // A mixin's getter asks the class below for the names of its columns: `this.passwordColumn`.
+    if (Object.hasOwn(one, "guarded")) {
+      for (const column of Reflect.get(one, "guarded", modelClass) as readonly string[]) guarded.add(column);
+    }
+  }
+  const contradiction = fillable?.find((column) => guarded.has(column));
+  if (contradiction !== undefined) {
+    const problem = `${modelClass.name}.fillable names "${contradiction}", which the model or one of its mixins guards.`;
+    const remedy = "Remove it from fillable, and set the column by the mixin's own methods.";
+    throw new AshlarError("E_INVALID_MODEL", `${problem} ${remedy}`);
   }
   return {
     connection: databaseOf(modelClass).connection(modelClass.connection ?? undefined),
@@ -72,6 +84,7 @@ function makePlan(modelClass: ModelClass): ModelPlan {
     casts,
     hidden,
     fillable: fillable === null ? null : new Set(fillable),
+    guarded,
     columns: new Set(),
     lookups: new Map(),
     binding,

@@ -58,11 +58,23 @@ export class Model {
   /** Columns left out of JSON. What a class that it extends hides stays hidden. */
   static hidden: readonly string[] = [];
   /**
-   * Columns that `fill`, and so `create`, sets; others are left out without a word. `null`: all but the primary key.
+   * Columns that `fill`, and so `create`, sets; others are left out without a word. `null`: all but the primary key and
+   * the guarded columns.
    *
-   * Security: where values come from a request, name the columns here, or validate the request with a schema.
+   * Security: if values come from a request, name the columns here, or validate the request with a schema.
    */
   static fillable: readonly string[] | null = null;
+  /**
+   * Columns that `fill` and `create` never set, because a mixin or the model has its own methods for them: a password
+   * hash, a token. What a class that it extends guards stays guarded. `fillable` must not name one of these.
+   *
+   * ```ts
+   * class Archivable extends base {
+   *   static override guarded: readonly string[] = ["archived_at"];
+   * }
+   * ```
+   */
+  static guarded: readonly string[] = [];
   /** The name of the connection in `config/database.ts`; the default one where it is `null`. */
   static connection: string | null = null;
 
@@ -134,7 +146,17 @@ export class Model {
   }
 
   /**
-   * Stores a new row with the values given.
+   * Whether `fill` and `create` set a column.
+   *
+   * @throws `E_INVALID_MODEL` if `fillable` names a guarded column
+   */
+  static isFillable<M extends Model>(this: ModelClass<M>, column: string): boolean {
+    const { fillable, guarded, primaryKey } = planOf(this);
+    return fillable === null ? column !== primaryKey && !guarded.has(column) : fillable.has(column);
+  }
+
+  /**
+   * Stores a new row with the values given, as far as `fill` sets them.
    *
    * @throws `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`
    */
@@ -150,19 +172,16 @@ export class Model {
   }
 
   /**
-   * Sets attributes from a plain object: those of `fillable`, and never the primary key unless that is listed there.
-   * Others are left out without a word; so are those whose value is `undefined`.
+   * Sets attributes from a plain object: those of `fillable`, never a guarded column, and the primary key only if it is
+   * listed there. Others are left out without a word; so are those whose value is `undefined`.
    *
-   * @throws `E_INVALID_QUERY` where a name is no column's
+   * @throws `E_INVALID_QUERY` if a name is not a column's; `E_INVALID_MODEL` if `fillable` names a guarded column
    */
   fill(values: Attributes<this>): this {
-    const plan = this.#plan;
-    const { fillable } = plan;
+    const modelClass = this.constructor as ModelClass;
     for (const [name, value] of Object.entries(values)) {
       attributeName(this, name);
-      if (value === undefined) continue;
-      if (fillable === null ? name === plan.primaryKey : !fillable.has(name)) continue;
-      this.#attributes[name] = value;
+      if (value !== undefined && modelClass.isFillable(name)) this.#attributes[name] = value;
     }
     return this;
   }

@@ -37,8 +37,8 @@ export class Accounts {
    * const user = await accounts.register({ name, email, password, password_confirmation });
    * ```
    *
-   * Security: other columns are filled as they come. Name the inputs that may be set, or the model's `fillable`. The
-   * primary key, `verified_at` and the API token are never among them.
+   * Security: other columns are set as `fill` sets them. Name the inputs that may be set, or the model's `fillable`. The
+   * primary key, the times, and what a mixin guards (password, API token, verification) are never among them.
    *
    * @param attributes `email`, `password`, `password_confirmation`, and values for other columns; a `name` is text in one
    * line

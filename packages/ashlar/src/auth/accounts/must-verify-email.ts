@@ -8,7 +8,7 @@ import { asAccountUser } from "./account-user.ts";
 
 /** What {@link MustVerifyEmail} adds to a model. */
 export interface MustVerifyEmailInstance {
-  /** When the address was verified; `null` as long as it is not. */
+  /** When the address was verified; `null` as long as it is not. `fill` never sets it. */
   verified_at: Date | null;
   /** Tells whether the user's address is verified. */
   hasVerifiedEmail(): boolean;
@@ -46,6 +46,7 @@ export function MustVerifyEmail<B extends ModelConstructor>(
 ): B & Constructor<MustVerifyEmailInstance> & MustVerifyEmailStatics {
   class Verifying extends base {
     static override casts: Casts = { verified_at: "datetime" };
+    static override guarded: readonly string[] = ["verified_at"];
     static accountService: AccountService | null = null;
     declare verified_at: Date | null;
 

@@ -16,8 +16,8 @@ export interface RegistrationAttributes {
 }
 
 const TAKEN = "This is taken already.";
-/** Nobody gives himself these, whatever a form says. */
-const NEVER_FILLED: readonly string[] = ["verified_at", "created_at", "updated_at"];
+/** An account is as old as it is, whatever a form says. */
+const TIMES: readonly string[] = ["created_at", "updated_at"];
 
 /** Makes an account; see `Accounts.register`. */
 export async function registerUser(
@@ -28,9 +28,9 @@ export async function registerUser(
   const guard = context.auth.guardName;
   const model = service.modelOf(guard);
   const { email: address, password, password_confirmation: confirmation = password, ...rest } = attributes;
-  const { tokenColumn } = model as { readonly tokenColumn?: string };
-  const refused = [...NEVER_FILLED, model.primaryKey, model.passwordColumn, tokenColumn];
-  const columns = Object.fromEntries(Object.entries(rest).filter(([name]) => !refused.includes(name)));
+  // Whatever `fillable` says, no one chooses a key: a public form is all that stands before this.
+  const isFilled = (name: string) => model.isFillable(name) && name !== model.primaryKey && !TIMES.includes(name);
+  const columns = Object.fromEntries(Object.entries(rest).filter(([name]) => isFilled(name)));
   const errors = problemsOf(columns, model.casts);
   const email = checkEmail(address);
   if (email.problem !== undefined) errors.email = [email.problem];
