@@ -10,7 +10,8 @@ export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "tokenDig
    * Makes the user's new active API token, in the place of the one before. The table holds its digest, never the token.
    *
    * @returns the JWT
-   * @throws `E_ROW_NOT_FOUND` where the user is gone; `E_UNKNOWN_SERVICE` where the application has no API
+   * @throws `E_ROW_NOT_FOUND` if the user is gone; `E_UNKNOWN_SERVICE` if the application has no API;
+   * `E_INVALID_MODEL` if `DRIVERS.jwt.model` is another class
    */
   generateJwt(): Promise<string>;
   /**
@@ -31,6 +32,7 @@ export interface AuthenticatesTokensStatics {
    * The user whose active token this is, or `null`.
    *
    * @param token whatever a caller presents
+   * @throws `E_UNKNOWN_SERVICE`, `E_INVALID_MODEL` as {@link AuthenticatesTokensInstance.generateJwt}
    */
   attemptByToken<M extends Model>(this: ModelClass<M> & AuthenticatesTokensStatics, token: unknown): Promise<M | null>;
   /** Replaces the stored digest of a user's active token, provided that `replaced` still is the stored one. */
@@ -103,8 +105,13 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
   return BearingTokens as unknown as B & Constructor<AuthenticatesTokensInstance> & AuthenticatesTokensStatics;
 }
 
-function serviceOf({ tokenService, name }: AuthenticatesTokensStatics & ModelClass): TokenService {
-  if (tokenService !== null) return tokenService;
+function serviceOf(modelClass: AuthenticatesTokensStatics & ModelClass): TokenService {
+  const { tokenService, name } = modelClass;
+  if (tokenService !== null) {
+    // A class that extends the model inherits its service, and its keys are those of other users.
+    tokenService.requireUserClass(modelClass);
+    return tokenService;
+  }
   const remedy = "List ApiProvider in PROVIDERS, and name the class in config/api.ts: DRIVERS.jwt.model.";
   throw new AshlarError("E_UNKNOWN_SERVICE", `The model ${name} has no API to issue tokens. ${remedy}`);
 }

@@ -1,4 +1,4 @@
-import type { UserId } from "../auth/index.ts";
+import { isUserClassOf, type UserId } from "../auth/index.ts";
 import type { Events } from "../events/index.ts";
 import type { Logger } from "../foundation/index.ts";
 import { digest, digestEquals, randomToken } from "../security/index.ts";
@@ -9,7 +9,7 @@ import {
   signJwt,
   tryVerifyJwt,
 } from "../security/jwt/index.ts";
-import { currentDate, nowInSeconds } from "../support/index.ts";
+import { AshlarError, currentDate, nowInSeconds } from "../support/index.ts";
 import type { JwtConfiguration } from "./configuration.ts";
 import type {} from "./events.ts";
 import type { TokenBearer, TokenModel } from "./token-model.ts";
@@ -80,11 +80,27 @@ export class TokenService {
   }
 
   /**
+   * Makes sure that users of a class are those whose keys the tokens hold.
+   *
+   * @throws `E_INVALID_MODEL` for any class but `DRIVERS.jwt.model`, and those that extend it and keep its table
+   */
+  requireUserClass(userClass: object): void {
+    const model = this.#model;
+    if (isUserClassOf(userClass, model)) return;
+    const { name } = userClass as { readonly name: string };
+    const problem = `API tokens are for users of the class ${model.name}, not ${name}.`;
+    const remedy = "The model is DRIVERS.jwt.model in config/api.ts.";
+    throw new AshlarError("E_INVALID_MODEL", `${problem} ${remedy}`);
+  }
+
+  /**
    * Issues a user's new active token, in the place of the one before.
    *
    * @param address whom the audit trail names; `null` where no request is at hand
+   * @throws `E_INVALID_MODEL` for a user of another class than `DRIVERS.jwt.model`
    */
   async issueTo(user: TokenBearer, address: string | null): Promise<string> {
+    this.requireUserClass(user.constructor);
     const token = this.issue(user.authId());
     await user.storeTokenDigest(digest(token));
     void this.#events?.emit("api.token_issued", { ...audit(address), userId: String(user.authId()) });

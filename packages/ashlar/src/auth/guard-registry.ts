@@ -3,6 +3,7 @@ import { AshlarError, ConfigurationError, suggestion } from "../support/index.ts
 import type { AuthenticatableClass } from "./authenticatable.ts";
 import type { AuthConfiguration, GuardEntry } from "./configuration.ts";
 import type { Guard } from "./guard.ts";
+import { isModel, keepsSameRows } from "./users-of.ts";
 
 /** What a driver is told of the guard it is to make. */
 export interface GuardSettings {
@@ -106,6 +107,7 @@ export class GuardRegistry {
       if (driver.model !== null && !entries.has(name)) entries.set(name, { driver: name, model: null, options: {} });
     }
     const guards = new Map([...entries].map(([name, entry]) => [name, this.#factory(name, entry)]));
+    this.#refuseConfusedModels(entries);
     this.#defaultName = this.#chooseDefault([...guards.keys()]);
     this.#guards = guards;
     return guards;
@@ -128,6 +130,24 @@ export class GuardRegistry {
       throw new ConfigurationError(where, problem, "Leave the model out here.");
     }
     return driver.make({ name, model, options: entry.options });
+  }
+
+  /**
+   * A model that extends another guard's is taken for one of its users wherever a class is asked for by `instanceof`,
+   * and inherits what the boot puts on that class. Classes that are not models have no table to tell; the guards
+   * compare those exactly.
+   */
+  #refuseConfusedModels(entries: ReadonlyMap<string, GuardEntry>): void {
+    const models = [...entries].map(([name, { driver, model }]) => {
+      return { name, model: model ?? this.#drivers.get(driver)!.model! };
+    });
+    for (const { name, model } of models) {
+      const base = models.find((other) => Object.prototype.isPrototypeOf.call(other.model, model));
+      if (base === undefined || !isModel(model) || keepsSameRows(model, base.model)) continue;
+      const problem = `${model.name} extends ${base.model.name}, the model of the guard "${base.name}", but its rows are in another table.`;
+      const remedy = `Have both extend a class that is not a guard's model: class ${model.name} extends compose(Model, Authenticates).`;
+      throw new ConfigurationError(`config/auth.ts: GUARDS.${name}.model`, problem, remedy, "E_INVALID_MODEL");
+    }
   }
 
   #chooseDefault(names: readonly string[]): string | null {

@@ -1,8 +1,9 @@
 import type { HttpContext } from "../http/index.ts";
-import { AshlarError, type Constructor, type MaybePromise, type RegisteredUser } from "../support/index.ts";
+import { AshlarError, type MaybePromise, type RegisteredUser } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { isPasswordOf, verifyCredentials } from "./credentials.ts";
 import { announce } from "./events.ts";
+import { isUserOf } from "./users-of.ts";
 import type { UserSessions } from "./web/user-sessions.ts";
 
 /** How a user is to be logged in. */
@@ -204,8 +205,8 @@ export abstract class Guard<User extends object = RegisteredUser> {
   }
 
   #owned(user: User): Authenticatable {
-    if (user instanceof (this.model as unknown as Constructor<Authenticatable>)) return user;
-    // A guard stores keys: the key of another class's user would log somebody else in at the next request.
+    if (isUserOf(user, this.model)) return user as unknown as Authenticatable;
+    // A guard stores keys: the key of another table's user would log a different user in at the next request.
     const problem = `The guard "${this.name}" has users of the class ${this.model.name}, not ${user.constructor.name}.`;
     throw new AshlarError("E_INVALID_MODEL", problem);
   }

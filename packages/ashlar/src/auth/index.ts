@@ -66,6 +66,7 @@ export { Guard, type LoginOptions } from "./guard.ts";
 export { GuardMiddleware } from "./guard-middleware.ts";
 export { type GuardDriver, type GuardFactory, GuardRegistry, type GuardSettings } from "./guard-registry.ts";
 export { LoadUserMiddleware } from "./load-user-middleware.ts";
+export { isUserClassOf } from "./users-of.ts";
 export { endAllSessions, pruneSessions, type SessionId } from "./web/session-table.ts";
 export { type SessionInfo, UserSessions } from "./web/user-sessions.ts";
 export { writeColumn } from "./write-column.ts";

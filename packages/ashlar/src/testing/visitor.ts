@@ -143,7 +143,9 @@ export class Visitor {
 
   async #issueToken(user: AnyUser): Promise<string> {
     const bearer = user as Authenticatable & { storeTokenDigest(digest: string): Promise<void> };
-    const token = this.application.container.make("api").issue(bearer.authId());
+    const service = this.application.container.make("api");
+    service.requireUserClass(user.constructor);
+    const token = service.issue(bearer.authId());
     await bearer.storeTokenDigest(digest(token));
     return token;
   }

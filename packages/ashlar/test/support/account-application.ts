@@ -82,6 +82,10 @@ export interface TestAccountsOptions {
   readonly routes?: readonly RouteEntry[];
   readonly controllers?: Partial<AuthControllers>;
   readonly leftOut?: Readonly<Partial<Record<AuthRouteGroup, false>>>;
+  /** Providers besides the usual ones. */
+  readonly providers?: readonly ProviderClass[];
+  /** Sections of the configuration besides the usual ones. */
+  readonly config?: Readonly<Record<string, object>>;
   /** Providers that are missing. */
   readonly without?: readonly ProviderClass[];
   /** The limits of `config/throttle.ts`; wide ones where left out. */
@@ -224,8 +228,9 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
       ...ROUTES,
       ...(options.routes ?? []),
     ],
-    providers: PROVIDERS.filter((provider) => !without.includes(provider)),
+    providers: [...PROVIDERS, ...(options.providers ?? [])].filter((provider) => !without.includes(provider)),
     config: {
+      ...options.config,
       database: { DATABASES },
       throttle: { THROTTLE: { limits: options.throttle ?? WIDE_LIMITS } },
       auth: {

@@ -4,6 +4,7 @@ import type { HttpRequest, QueryParameters, RouteParameters } from "../../http/i
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError, currentDate } from "../../support/index.ts";
 import { type AuthConfiguration, authConfiguration } from "../configuration.ts";
+import { isUserOf, keepsSameRows } from "../users-of.ts";
 import { AccountLinks } from "./account-links.ts";
 import { AccountMails } from "./account-mails.ts";
 import { type AccountModel, type AccountUser, asAccountModel } from "./account-user.ts";
@@ -79,9 +80,16 @@ export class AccountService {
     return this.#auth.guards.has(guard) ? this.modelOf(guard) : null;
   }
 
-  /** The guards that a user can be logged in by with a session. */
+  /**
+   * The guards that a user can be logged in by with a session: those whose models have the user's table, be it by
+   * another class. What ends access to a row must not leave it open by another name.
+   */
   sessionGuardsOf(user: AccountUser): readonly string[] {
-    return this.#guardsOf(user).filter((name) => this.keepsSessions(name));
+    const { default: connection } = this.database.configuration;
+    return [...this.#auth.guards].flatMap(([name, { model }]) => {
+      const isSame = model !== null && keepsSameRows(user.constructor, model, connection);
+      return isSame && this.keepsSessions(name) ? [name] : [];
+    });
   }
 
   /** Tells whether a guard's logins are rows of the table of sessions. */
@@ -144,8 +152,6 @@ export class AccountService {
 
   #guardsOf(user: AccountUser): readonly string[] {
     const guards = [...this.#auth.guards];
-    return guards.flatMap(([name, { model }]) => {
-      return model !== null && user instanceof (model as unknown as AccountModel) ? [name] : [];
-    });
+    return guards.flatMap(([name, { model }]) => (model !== null && isUserOf(user, model) ? [name] : []));
   }
 }

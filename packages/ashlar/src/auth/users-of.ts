@@ -1,0 +1,40 @@
+import { Model, type ModelClass } from "../database/index.ts";
+
+/** A class whose instances are users. */
+type UserClass = abstract new (...args: never[]) => object;
+
+/**
+ * Tells whether users of a class are users of a guard's model: the model itself, or a class that extends it and keeps
+ * its rows in the same table of the same connection, such as a role with methods of its own.
+ *
+ * A class that merely extends the model is not enough. A guard, a token and a link each store a primary key, and the key
+ * of another table belongs to a different user. Classes that are not models have no table to compare, so only the very
+ * same class passes.
+ */
+export function isUserClassOf(userClass: unknown, model: object): boolean {
+  if (userClass === model) return true;
+  if (typeof userClass !== "function" || !(userClass.prototype instanceof (model as UserClass))) return false;
+  return keepsSameRows(userClass, model);
+}
+
+/** Tells whether a user is one of a guard's model, as {@link isUserClassOf} does for the user's class. */
+export function isUserOf(user: object, model: object): boolean {
+  return isUserClassOf(user.constructor, model);
+}
+
+/**
+ * Tells whether two classes are models of one table, so that a primary key means the same row to both.
+ *
+ * @param defaultConnection the connection of models that name none
+ */
+export function keepsSameRows(one: object, other: object, defaultConnection: string | null = null): boolean {
+  if (one === other) return true;
+  if (!isModel(one) || !isModel(other)) return false;
+  const connections = [one, other].map(({ connection }) => connection ?? defaultConnection);
+  return one.table === other.table && connections[0] === connections[1];
+}
+
+/** Tells whether a class is a model, and so has a table. */
+export function isModel(value: object): value is ModelClass {
+  return typeof value === "function" && value.prototype instanceof Model;
+}
