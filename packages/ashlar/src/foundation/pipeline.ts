@@ -1,4 +1,4 @@
-import type { HttpContext, Middleware } from "../http/index.ts";
+import { closeBodyWithAnswer, type HttpContext, isResponse, type Middleware } from "../http/index.ts";
 import type { Container } from "./container.ts";
 import type { MiddlewareEntry } from "./kernel.ts";
 
@@ -17,7 +17,24 @@ export interface PipelineStep {
  * that exist, and each middleware costs it one more, its `next`.
  */
 export function compose(steps: readonly PipelineStep[], handler: Run): Run {
-  return steps.reduceRight<Run>((next, step) => wrap(step, next), handler);
+  return steps.length === 0 ? handler : steps.reduceRight<Run>((next, step) => wrap(step, next), closing(handler));
+}
+
+/**
+ * A handler in front of which there is middleware, any of which may answer something else instead: what the body of the
+ * handler's response holds open is then closed with the answer.
+ */
+function closing(handler: Run): Run {
+  return (context) => {
+    const result = handler(context);
+    if (result instanceof Promise) return result.then((response) => held(context, response));
+    return held(context, result);
+  };
+}
+
+function held(context: HttpContext, result: unknown): unknown {
+  if (isResponse(result)) closeBodyWithAnswer(context.request.raw, result);
+  return result;
 }
 
 function wrap({ middleware, args }: PipelineStep, next: Run): Run {

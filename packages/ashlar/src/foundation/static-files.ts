@@ -1,9 +1,10 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import type { ServerMiddleware } from "srvx";
+import { FastResponse, type ServerMiddleware } from "srvx";
 import { staticMiddleware } from "srvx/static";
 import { requestPath, requestSearch } from "../http/index.ts";
 import { fileVersions } from "./file-version.ts";
+import { withoutOpenFile } from "./static-body.ts";
 
 /** Serves the files of a folder; `null` where the path leads to none. */
 export type StaticFiles = (raw: Request) => Promise<Response | null>;
@@ -33,7 +34,7 @@ const VERSION = /^\?v=([\da-f]+)$/;
 export function staticFiles(folder: string): StaticFiles | null {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return null;
   const serve: ServerMiddleware = staticMiddleware({ dir: folder, compress: false, maxAge: MAX_AGE_SECONDS });
-  const none = new Response(null);
+  const none = new FastResponse(null);
   const versionOf = fileVersions(MAX_CHECKED_BYTES);
   return async (raw) => {
     const path = requestPath(raw);
@@ -41,11 +42,12 @@ export function staticFiles(folder: string): StaticFiles | null {
     const version = VERSION.exec(requestSearch(raw))?.[1];
     // Asked before the file is read: an old one that is replaced meanwhile is then not taken for the new one.
     const isForGood = version !== undefined && version === versionOf(join(folder, decodeURIComponent(path)));
-    const response = await serve(raw, () => none);
-    if (response === none) return null;
-    response.headers.set("x-content-type-options", "nosniff");
-    if (isForGood && response.status < 400) response.headers.set("cache-control", FOR_GOOD);
-    return response;
+    const found = await serve(raw, () => none);
+    if (found === none) return null;
+    const { status, headers, body } = await withoutOpenFile(raw, found, () => serve(raw, () => none));
+    headers.set("x-content-type-options", "nosniff");
+    if (isForGood && status < 400) headers.set("cache-control", FOR_GOOD);
+    return new FastResponse(body, { status, headers: [...headers] });
   };
 }
 

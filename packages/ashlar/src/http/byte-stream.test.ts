@@ -76,17 +76,41 @@ describe("a source as a stream of bytes", () => {
   }
 
   test("takes a generator, a Readable and a stream of the platform", async () => {
-    expect(await new Response(toByteStream(pieces())).text()).toBe("é!");
-    expect(await new Response(toByteStream(Readable.from(["a", Buffer.from("b")]))).text()).toBe("ab");
+    expect(await new Response(toByteStream(pieces()).stream).text()).toBe("é!");
+    expect(await new Response(toByteStream(Readable.from(["a", Buffer.from("b")])).stream).text()).toBe("ab");
     const stream = new Blob(["whole"]).stream();
-    expect(toByteStream(stream)).toBe(stream);
+    expect(toByteStream(stream).stream).toBe(stream);
   });
 
   test("ends its source when it is cancelled", async () => {
     const source = Readable.from(pieces());
-    const reader = toByteStream(source).getReader();
+    const reader = toByteStream(source).stream.getReader();
     await reader.read();
     await reader.cancel();
     expect(source.destroyed).toBe(true);
+  });
+
+  test("S62 ends its source when it is cancelled before anything was read", async () => {
+    const source = Readable.from(pieces());
+    await toByteStream(source).stream.cancel();
+    expect(source.destroyed).toBe(true);
+  });
+
+  test("S62 ends its source at its own end too, while a reader holds the stream", async () => {
+    const source = Readable.from(pieces());
+    const { stream, close } = toByteStream(source);
+    const reader = stream.getReader();
+    await reader.read();
+    await close();
+    expect(source.destroyed).toBe(true);
+    expect(await reader.read()).toEqual({ done: true, value: undefined });
+  });
+
+  test("S62 a Readable that fails before it is read fails its reader, and nothing else", async () => {
+    const source = new Readable({ read() {} });
+    const { stream } = toByteStream(source);
+    source.destroy(new Error("no such thing"));
+    await new Promise((resolve) => setImmediate(resolve));
+    await expect(stream.getReader().read()).rejects.toThrow("no such thing");
   });
 });

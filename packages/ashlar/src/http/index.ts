@@ -1,5 +1,6 @@
+export { closeBodyWithAnswer, closeWithAnswer } from "./answer-end.ts";
 export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody } from "./body.ts";
-export type { StreamSource } from "./byte-stream.ts";
+export { type ByteSource, byteStream, type StreamSource } from "./byte-stream.ts";
 export { type AddressResolver, canonicalAddress, isPublicAddress } from "./client-address.ts";
 export { HttpContext, type VisitorMemory } from "./context.ts";
 export { type CookieOptions, parseCookies, serializeCookie } from "./cookies.ts";
@@ -12,7 +13,7 @@ export { ownPath, redirectTarget } from "./redirect-target.ts";
 export { HttpRequest } from "./request.ts";
 export type { RequestInputs } from "./request-inputs.ts";
 export { requestAuthority, requestPath, requestSearch } from "./request-url.ts";
-export { toResponse } from "./respond.ts";
+export { isResponse, toResponse } from "./respond.ts";
 export { HttpResponse } from "./response.ts";
 export { SecurityHeadersMiddleware } from "./security-headers-middleware.ts";
 export type {

@@ -26,11 +26,21 @@ export function toResponse(context: HttpContext, result: unknown): Response {
   if (result === undefined) return started === null ? new FastResponse(null, EMPTY_INIT) : started.toResponse();
   if (typeof result === "object" && result !== null && !isPlain(result)) {
     if (result instanceof HttpResponse) return result.toResponse();
-    if (result instanceof Response) return fromPlatform(context, started, result);
+    if (isResponse(result)) return fromPlatform(context, started, result);
     checkKind(context, result);
   }
   const text = serialize(context, result);
   return started === null ? new FastResponse(text, JSON_INIT) : started.respond(text, JSON_TYPE);
+}
+
+/**
+ * Tells whether something is a response of the platform. `instanceof Response` does not: hosts such as
+ * `@hono/node-server` put a class of their own in that global, and then responses of srvx, of the platform itself and of
+ * another copy of either are none. All of them say what they are by their tag (Fetch §5.5, Web IDL §3.7.3).
+ */
+export function isResponse(value: unknown): value is Response {
+  if (typeof value !== "object" || value === null) return false;
+  return (value as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag] === "Response" && "headers" in value;
 }
 
 function isPlain(value: object): boolean {

@@ -1,7 +1,8 @@
 import { basename } from "node:path";
 import { FastResponse } from "srvx";
 import { AshlarError } from "../support/index.ts";
-import { readFileBytes, type StreamSource, toByteStream } from "./byte-stream.ts";
+import { closeWithAnswer } from "./answer-end.ts";
+import { type ByteStream, readFileBytes, type StreamSource, toByteStream } from "./byte-stream.ts";
 import { attachment } from "./content-disposition.ts";
 import type { HttpContext } from "./context.ts";
 import { type CookieOptions, serializeCookie } from "./cookies.ts";
@@ -54,6 +55,8 @@ export class HttpResponse {
   #body: Body = null;
   #contentHeaders: readonly (readonly [string, string])[] = [];
   #hasContent = false;
+  /** The body that a response was built with: it belongs to that response. */
+  #handedOver: Body = null;
 
   constructor(context: HttpContext) {
     this.#context = context;
@@ -169,7 +172,7 @@ export class HttpResponse {
    */
   stream(source: StreamSource, type = "application/octet-stream"): this {
     checkHeader("content-type", type);
-    return this.#content(toByteStream(source), ["content-type", type]);
+    return this.#content(this.#streaming(toByteStream(source)), ["content-type", type]);
   }
 
   /**
@@ -190,7 +193,9 @@ export class HttpResponse {
   download(path: string, name?: string): Promise<this>;
   download(source: string | Uint8Array<ArrayBuffer>, name?: string): this | Promise<this> {
     if (typeof source !== "string") return this.#attach(source, source.byteLength, name ?? "");
-    return readFileBytes(source).then(({ stream, length }) => this.#attach(stream, length, name ?? basename(source)));
+    return readFileBytes(source).then((file) => {
+      return this.#attach(this.#streaming(file), file.length, name ?? basename(source));
+    });
   }
 
   /**
@@ -254,9 +259,8 @@ export class HttpResponse {
    * else is to be answered, such as an error. Cookies and all other headers stay.
    */
   forgetContent(): this {
+    this.#content(null);
     this.#status = null;
-    this.#body = null;
-    this.#contentHeaders = [];
     this.#hasContent = false;
     for (const name of CONTENT_HEADERS) this.#headers.delete(name);
     return this;
@@ -265,6 +269,7 @@ export class HttpResponse {
   /** Builds the answer out of what was set here; 204 where nothing gave it a content or a status. */
   toResponse(): Response {
     const status = this.#status ?? (this.#hasContent ? 200 : 204);
+    if (!WITHOUT_BODY.has(status)) this.#handedOver = this.#body;
     return this.#build(status, this.#body, this.#contentHeaders);
   }
 
@@ -274,11 +279,13 @@ export class HttpResponse {
    * @param type the `Content-Type` where no header says otherwise
    */
   respond(body: string, type: string): Response {
+    this.#dropBody();
     return this.#build(this.#status ?? 200, body, [["content-type", type]]);
   }
 
   /** A copy of a platform's response with the headers it lacks and the cookies added; the given one is left as it is. */
   mergeInto(response: Response): Response {
+    this.#dropBody();
     const headers = new Headers(response.headers);
     for (const [name, values] of this.#headers) {
       // How another body is framed is its own business: a wrong length would run into the next answer.
@@ -292,6 +299,7 @@ export class HttpResponse {
 
   #build(status: number, body: Body, contentHeaders: readonly (readonly [string, string])[]): Response {
     const isEmpty = WITHOUT_BODY.has(status);
+    if (isEmpty) this.#dropBody();
     const headers: [string, string][] = [];
     for (const [name, values] of this.#headers) for (const value of values) headers.push([name, value]);
     for (const [name, value] of isEmpty ? [] : contentHeaders) {
@@ -303,10 +311,23 @@ export class HttpResponse {
   }
 
   #content(body: Body, ...contentHeaders: readonly (readonly [string, string])[]): this {
+    this.#dropBody();
     this.#body = body;
     this.#contentHeaders = contentHeaders;
     this.#hasContent = true;
     return this;
+  }
+
+  /** A stream as a body, whose source ends with the answer at the latest. */
+  #streaming({ stream, close }: ByteStream): ReadableStream {
+    closeWithAnswer(this.#context.request.raw, close);
+    return stream;
+  }
+
+  /** Closes what a body that is not sent would have been read from. */
+  #dropBody(): void {
+    if (this.#body instanceof ReadableStream && this.#body !== this.#handedOver) this.#body.cancel().catch(() => {});
+    this.#body = null;
   }
 
   #attach(body: Body, length: number, name: string): this {

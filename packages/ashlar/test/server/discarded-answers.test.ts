@@ -1,0 +1,177 @@
+import { connect } from "node:net";
+import { describe, expect, test } from "vitest";
+import { FRAMEWORK, runScript, type ScriptProcess } from "../support/script-process.ts";
+
+const SCRIPT = `
+import { createReadStream, readdirSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { setImmediate as turn } from "node:timers/promises";
+import { createApplication, HttpKernel, Route } from ${JSON.stringify(FRAMEWORK)};
+
+const folder = join(import.meta.dirname, "public");
+const large = join(folder, "large.bin");
+let closed = 0;
+
+/** How many files of the folder are open, when everything that nobody refers to has been collected. */
+async function openFiles() {
+  for (let round = 0; round < 5; round++) {
+    globalThis.gc();
+    await turn();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync("/proc/self/fd/" + fd).startsWith(folder);
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+const HOW = {
+  async replace(next) { await next(); return new Response("another"); },
+  async text(next) { await next(); return "another"; },
+  async nothing(next) { await next(); return undefined; },
+  async throw(next) { await next(); throw new Error("after the answer"); },
+  async peek(next) {
+    const { body } = await next();
+    if (body !== null && body !== undefined) await body.getReader().read();
+    return "another";
+  },
+  async wrap(next) { const { body, headers } = await next(); return new Response(body.pipeThrough(new TransformStream()), { headers }); },
+  async leave(next) { const response = await next(); return response; },
+};
+
+class Kernel extends HttpKernel {
+  httpMiddleware = [({ request }, next) => (HOW[request.input("how")] ?? HOW.leave)(next)];
+  routeMiddleware = {
+    web: [({ request }, next) => (HOW[request.input("inner")] ?? HOW.leave)(next)],
+    api: [],
+  };
+}
+
+const application = await createApplication({
+  root: import.meta.dirname,
+  kernel: Kernel,
+  environment: { APP_ENV: "test" },
+  config: { app: { APP: { log: { level: "silent" } } } },
+  routes: [
+    Route.get("/open", async () => ({ open: await openFiles(), closed, resources: process.getActiveResourcesInfo().filter((name) => name.startsWith("File") || name.startsWith("FS")) })),
+    Route.get("/download", ({ response }) => response.download(large)),
+    Route.get("/stream", ({ response }) => response.stream(createReadStream(large))),
+    Route.get("/missing", ({ response }) => response.stream(createReadStream(large + ".missing"))),
+    Route.get("/generator", ({ response }) => response.stream((async function* () {
+      try { for (let index = 0; index < 100; index++) yield "x".repeat(65536); } finally { closed++; }
+    })())),
+    Route.get("/platform", () => new Response(Readable.toWeb(createReadStream(large)))),
+    Route.get("/twice", ({ response }) => { response.stream(createReadStream(large)); return response.stream(createReadStream(large)); }),
+    Route.get("/forgotten", ({ response }) => { response.stream(createReadStream(large)); return "text"; }),
+    Route.get("/empty", ({ response }) => response.stream(createReadStream(large)).status(204)),
+    Route.get("/failing", ({ response }) => { response.stream(createReadStream(large)); throw new Error("after the stream"); }),
+  ],
+});
+const server = await application.listen({ port: 0, hostname: "127.0.0.1" });
+console.log("port " + server.port);
+`;
+
+const FILES = {
+  "public/large.bin": "a".repeat(1024 * 1024),
+  "public/small.css": "body{}",
+  "public/empty.txt": "",
+};
+
+function start(): Promise<ScriptProcess> {
+  return runScript(SCRIPT, { flags: ["--expose-gc"], files: FILES });
+}
+
+/** Asks for a path many times, reads each answer, and gives what came. */
+async function ask(port: number, path: string, init: RequestInit = {}, times = 20): Promise<string[]> {
+  const answers = Array.from({ length: times }, async () => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
+    const body = await response.text().catch(() => "broken off");
+    return `${response.status} ${body.length > 40 ? body.length : body}`;
+  });
+  return [...new Set(await Promise.all(answers))];
+}
+
+async function openFiles(port: number): Promise<unknown> {
+  const response = await fetch(`http://127.0.0.1:${port}/open`);
+  return response.json();
+}
+
+const NOTHING_OPEN = { open: 0, closed: expect.any(Number), resources: [] };
+const FAILED = expect.stringMatching(/^500 /);
+
+describe("an answer that replaces another leaves nothing of it open", () => {
+  test.each([
+    ["/large.bin?how=leave", ["200 1048576"]],
+    ["/large.bin?how=replace", ["200 another"]],
+    ["/large.bin?how=text", ["200 another"]],
+    ["/large.bin?how=nothing", ["204 "]],
+    ["/large.bin?how=throw", [FAILED]],
+    ["/large.bin?how=peek", ["200 another"]],
+    ["/large.bin?how=wrap", ["200 1048576"]],
+    ["/small.css?how=replace", ["200 another"]],
+    ["/small.css?how=throw", [FAILED]],
+    ["/empty.txt?how=replace", ["200 another"]],
+    ["/download?how=replace", ["200 another"]],
+    ["/stream", ["200 1048576"]],
+    ["/stream?how=replace", ["200 another"]],
+    ["/stream?inner=throw", [FAILED]],
+    ["/missing?inner=text", ["200 another"]],
+    ["/platform", ["200 1048576"]],
+    ["/platform?inner=text", ["200 another"]],
+    ["/platform?how=throw", [FAILED]],
+    ["/twice", ["200 1048576"]],
+    ["/forgotten", ["200 text"]],
+    ["/empty", ["204 "]],
+    ["/failing", [FAILED]],
+  ])("S62 GET %s", async (path, answers) => {
+    const { port } = await start();
+    expect(await ask(port, path)).toEqual(answers);
+    expect(await openFiles(port)).toEqual(NOTHING_OPEN);
+    expect(await ask(port, "/small.css")).toEqual(["200 body{}"]);
+  });
+
+  test.each(["/large.bin", "/large.bin?how=replace", "/small.css", "/download", "/stream", "/platform", "/missing"])(
+    "S62 HEAD %s",
+    async (path) => {
+      const { port } = await start();
+      await ask(port, path, { method: "HEAD" });
+      expect(await openFiles(port)).toEqual(NOTHING_OPEN);
+    },
+  );
+
+  test("S62 conditional and ranged requests whose answer is replaced", async () => {
+    const { port } = await start();
+    const etag = (await fetch(`http://127.0.0.1:${port}/large.bin`, { method: "HEAD" })).headers.get("etag")!;
+    const conditional = { headers: { "if-none-match": etag } };
+    const ranged = { headers: { range: "bytes=0-899999" } };
+    expect(await ask(port, "/large.bin", conditional)).toEqual(["304 "]);
+    expect(await ask(port, "/large.bin", ranged)).toEqual(["206 900000"]);
+    expect(await ask(port, "/large.bin?how=replace", conditional)).toEqual(["200 another"]);
+    expect(await ask(port, "/large.bin?how=replace", ranged)).toEqual(["200 another"]);
+    expect(await openFiles(port)).toEqual(NOTHING_OPEN);
+  });
+
+  test("S62 clients that go away before their answer, and amid it", async () => {
+    const { port } = await start();
+    const paths = ["/large.bin", "/large.bin?how=wrap", "/download", "/stream", "/platform", "/generator"];
+    const gone = paths.flatMap((path) =>
+      Array.from({ length: 10 }, async (_, index) => {
+        const socket = connect(port, "127.0.0.1");
+        socket.on("error", () => {});
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+        if (index % 2 === 0) await new Promise((resolve) => socket.once("data", resolve));
+        else await new Promise((resolve) => socket.once("connect", resolve));
+        socket.resetAndDestroy();
+      }),
+    );
+    await Promise.all(gone);
+    const answer = (await openFiles(port)) as { closed: number };
+    expect(answer).toEqual(NOTHING_OPEN);
+    // Every generator that was begun has ended: those whose first piece arrived were.
+    expect(answer.closed).toBeGreaterThanOrEqual(5);
+  });
+});

@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { onTestFinished } from "vitest";
+import { folderWith } from "./temporary-folder.ts";
+
+/** A script that serves, in a process of its own. */
+export interface ScriptProcess {
+  readonly child: ChildProcess;
+  readonly port: number;
+  /** What it has printed on both streams so far. */
+  readonly output: () => string;
+  /** How it ended. */
+  readonly ended: Promise<readonly [code: number | null, signal: NodeJS.Signals | null]>;
+}
+
+/** How a script runs. */
+export interface ScriptOptions {
+  /** Arguments of Node itself. */
+  readonly flags?: readonly string[];
+  /** Files beside the script, by their relative paths. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The framework's source, as a script imports it. */
+export const FRAMEWORK: string = pathToFileURL(join(import.meta.dirname, "../../src/index.ts")).href;
+
+/**
+ * Runs a script that serves and prints `port <number>`; ends it when the test has finished.
+ *
+ * @param script the text of the module
+ * @throws where the script ends before it serves, with what it printed
+ */
+export async function runScript(script: string, options: ScriptOptions = {}): Promise<ScriptProcess> {
+  const folder = folderWith({ ...options.files, "script.ts": script });
+  const child = spawn(process.execPath, [...(options.flags ?? []), join(folder, "script.ts")], {
+    cwd: folder,
+    env: { ...process.env, APP_ENV: "test", ...options.env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  const { promise: port, resolve, reject } = Promise.withResolvers<number>();
+  const read = (data: Buffer): void => {
+    output += String(data);
+    const found = /port (\d+)/.exec(output);
+    if (found !== null) resolve(Number(found[1]));
+  };
+  child.stdout.on("data", read);
+  child.stderr.on("data", read);
+  const ended = new Promise<readonly [number | null, NodeJS.Signals | null]>((done) => {
+    child.on("close", (code, signal) => done([code, signal]));
+  });
+  void ended.then((how) => reject(new Error(`The script ended by itself (${how.join()}):\n${output}`)));
+  return { child, port: await port, output: () => output, ended };
+}
