@@ -3,7 +3,9 @@ import { defineConfig } from "vitest/config";
 
 const source = fileURLToPath(new URL("./packages/ashlar/src", import.meta.url));
 
-// Where a machine that runs the tests wants their counts as JSON, it names a file.
+const countsReporter = fileURLToPath(new URL("./.ci/counts-reporter.mjs", import.meta.url));
+
+// Where a machine that runs the tests wants their counts, it names a file for .ci/counts-reporter.mjs.
 const report = process.env.ASHLAR_TEST_REPORT;
 
 export default defineConfig({
@@ -19,7 +21,6 @@ export default defineConfig({
     include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    reporters: report ? ["default", "json"] : ["default"],
-    ...(report ? { outputFile: { json: report } } : {}),
+    reporters: report ? ["default", [countsReporter, { file: report }]] : ["default"],
   },
 });

@@ -158,8 +158,14 @@ export class Dispatcher {
   }
 
   #finish(context: HttpContext, response: Response, startedAt: number): Response {
-    const answer = context.request.raw.method === "HEAD" ? withoutBody(response) : response;
-    if (this.#log !== null) this.#log.write(context, answer.status, startedAt);
+    let answer = response;
+    try {
+      if (context.request.raw.method === "HEAD") answer = withoutBody(response);
+      if (this.#log !== null) this.#log.write(context, answer.status, startedAt);
+    } catch (error) {
+      // A response of the application's own class may throw when it is asked for anything.
+      return this.#errors.lastResort(error);
+    }
     return answer;
   }
 

@@ -50,9 +50,9 @@ export class ErrorHandler {
       context.startedResponse?.forgetContent();
       const isPlain = this.#listeners.length === 0 && !this.#pages.has(error.status);
       const answer = isPlain ? this.#standard(error, thrown, context) : this.#own(error, thrown, context);
-      return answer instanceof Promise ? answer.catch((second) => this.#lastResort(second)) : answer;
+      return answer instanceof Promise ? answer.catch((second) => this.lastResort(second)) : answer;
     } catch (second) {
-      return this.#lastResort(second);
+      return this.lastResort(second);
     }
   }
 
@@ -61,7 +61,7 @@ export class ErrorHandler {
     try {
       return toResponse(context, answer);
     } catch (second) {
-      return this.#lastResort(second);
+      return this.lastResort(second);
     }
   }
 
@@ -112,7 +112,8 @@ export class ErrorHandler {
     else this.#logger.error(data, "The request failed.");
   }
 
-  #lastResort(second: unknown): Response {
+  /** What answers where answering an error failed as well. It never throws. */
+  lastResort(second: unknown): Response {
     this.#logger.error({ err: second }, "The answer to an error failed.");
     return new FastResponse("Something went wrong.", { status: 500, headers: { "content-type": "text/plain" } });
   }

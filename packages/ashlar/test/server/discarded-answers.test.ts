@@ -58,6 +58,14 @@ const application = await createApplication({
   config: { app: { APP: { log: { level: "silent" } } } },
   routes: [
     Route.get("/open", async () => ({ open: await openFiles(), closed, resources: process.getActiveResourcesInfo().filter((name) => name.startsWith("File") || name.startsWith("FS")) })),
+    Route.get("/bare/@path", async ({ request }) => {
+      let begun = 0;
+      for (let round = 0; round < 20; round++) {
+        const { body } = await application.fetch(new Request("http://localhost/" + request.param("path")));
+        if (body !== null && (await body.getReader().read()).value.length > 0) begun++;
+      }
+      return { begun, open: await openFiles() };
+    }),
     Route.get("/download", ({ response }) => response.download(large)),
     Route.get("/stream", ({ response }) => response.stream(createReadStream(large))),
     Route.get("/missing", ({ response }) => response.stream(createReadStream(large + ".missing"))),
@@ -153,6 +161,11 @@ describe("an answer that replaces another leaves nothing of it open", () => {
     expect(await ask(port, "/large.bin?how=replace", conditional)).toEqual(["200 another"]);
     expect(await ask(port, "/large.bin?how=replace", ranged)).toEqual(["200 another"]);
     expect(await openFiles(port)).toEqual(NOTHING_OPEN);
+  });
+
+  test.each(["large.bin", "download"])("S62 %s that a caller of fetch begins to read, and drops", async (path) => {
+    const { port } = await start();
+    expect(await (await fetch(`http://127.0.0.1:${port}/bare/${path}`)).json()).toEqual({ begun: 20, open: 0 });
   });
 
   test("S62 clients that go away before their answer, and amid it", async () => {

@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { execute } from "../support/generated-application.ts";
+import { folderWith } from "../support/temporary-folder.ts";
+
+const REPOSITORY = join(import.meta.dirname, "../../../..");
+
+/** What .ci/run says at its end of a repository whose tests are these, and whether it succeeds. */
+async function lastLineOf(files: Readonly<Record<string, string>>): Promise<[line: string, code: number | null]> {
+  const tests = Object.entries(files).map(([name, text]) => [`packages/any/src/${name}.test.ts`, text]);
+  // The continuous integration as it stands, with a README's test command that runs these tests instead of all.
+  const root = folderWith({
+    ...Object.fromEntries(tests),
+    ".ci/run": readFileSync(join(REPOSITORY, ".ci/run"), "utf8"),
+    ".ci/counts.mjs": readFileSync(join(REPOSITORY, ".ci/counts.mjs"), "utf8"),
+    "bin/chromium": "",
+    "bin/npm": `#!/bin/sh
+[ "$1" = test ] || exit 0
+exec ${process.execPath} ${join(REPOSITORY, "node_modules/vitest/vitest.mjs")} run --globals --root . --config ${join(REPOSITORY, "vitest.config.ts")}
+`,
+  });
+  const script = `chmod +x bin/*; PATH="$PWD/bin:${join(process.execPath, "..")}:$PATH" exec bash .ci/run`;
+  const { code, output } = await execute(root, "bash", ["-c", `cd "$0"; ${script}`, root]);
+  return [output.trimEnd().split("\n").at(-1)!, code];
+}
+
+const PASSING = 'test("passes", () => { expect(1).toBe(1); });\n';
+
+test("a run without a failure says so", async () => {
+  expect(await lastLineOf({ a: `${PASSING}test.skip("left out", () => {});` })).toEqual([
+    "1 passed, 0 failed, 1 skipped",
+    0,
+  ]);
+});
+
+test("an error outside of the tests is a failure", async () => {
+  const rejecting = `test("forgets", async () => {
+  Promise.reject(new Error("no one awaited this"));
+  setTimeout(() => { throw new Error("no one caught this"); });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+});`;
+  expect(await lastLineOf({ a: PASSING, b: rejecting })).toEqual(["2 passed, 2 failed, 0 skipped", 1]);
+});
+
+test("a failed test and a file that cannot be loaded are failures", async () => {
+  const files = { a: PASSING, b: 'test("fails", () => { expect(1).toBe(2); });', c: 'throw new Error("at once");' };
+  expect(await lastLineOf(files)).toEqual(["1 passed, 2 failed, 0 skipped", 1]);
+});
+
+test("a failed hook of a file is a failure", async () => {
+  const files = { a: `${PASSING}afterAll(() => { throw new Error("at the end"); });` };
+  expect(await lastLineOf(files)).toEqual(["1 passed, 1 failed, 0 skipped", 1]);
+});
+
+test("a runner that ends amid its tests is a failure", async () => {
+  expect(await lastLineOf({})).toEqual(["0 passed, 1 failed, 0 skipped", 1]);
+});
