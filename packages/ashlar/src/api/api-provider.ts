@@ -39,6 +39,7 @@ export class ApiProvider extends Provider {
           new JwtGuard(name, context, model),
       model,
     );
+    this.#tellRemainingTokens(service.configuration);
     this.application.contextProperty("apiToken", (context) => new PresentedToken(context, service));
   }
 
@@ -50,6 +51,14 @@ export class ApiProvider extends Provider {
     return new TokenService(configuration, events, container.make("logger"));
   }
 
+  /** What pages and mails say of ended access must be true of API tokens too, which only this provider knows about. */
+  #tellRemainingTokens({ model, authenticates, expiresInMinutes }: JwtConfiguration): void {
+    const { container } = this.application;
+    if (authenticates || !container.has("accounts")) return;
+    const remaining = Object.freeze({ expiresInMinutes });
+    container.make("accounts").tellRemainingTokensBy((users) => (bearsTokensOf(users, model) ? remaining : null));
+  }
+
   #warnOfEndlessTokens({ expiresInMinutes, authenticates }: JwtConfiguration): void {
     if (this.application.environment !== "production" || expiresInMinutes !== null || authenticates) return;
     this.application.logger.warn(
@@ -57,4 +66,10 @@ export class ApiProvider extends Provider {
         "or authenticates to true.",
     );
   }
+}
+
+/** Tells whether the users of one class are those that the API knows: a token's `sub` is the key of a row, of any class. */
+function bearsTokensOf(users: object, model: object): boolean {
+  const { table } = users as { readonly table?: unknown };
+  return users === model || (table !== undefined && table === (model as { readonly table?: unknown }).table);
 }

@@ -37,6 +37,7 @@ export {
   type MustVerifyEmailStatics,
 } from "./accounts/must-verify-email.ts";
 export type { RegistrationAttributes } from "./accounts/register-user.ts";
+export type { RemainingTokens } from "./accounts/remaining-tokens.ts";
 export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
 export type { VerificationOutcome } from "./accounts/verify-email.ts";
 export { Auth } from "./auth.ts";

@@ -1,9 +1,16 @@
 import type { Mailable } from "../../mail/index.ts";
 import type { RegisteredUser } from "../../support/index.ts";
+import type { RemainingTokens } from "./remaining-tokens.ts";
 
 /** What every mail about an account is made of. */
 export interface AccountMailData {
   readonly user: RegisteredUser;
+}
+
+/** What a mail is made of that tells which access has ended, or would end by a new password. */
+export interface EndedAccessMailData extends AccountMailData {
+  /** The API tokens that are not ended with the rest, under the configuration of the API; `null`: all of them are. */
+  readonly remainingTokens: RemainingTokens | null;
 }
 
 /** What the mail with a verification link is made of. */
@@ -27,7 +34,7 @@ export interface ResetPasswordData extends AccountMailData {
 }
 
 /** What the notice of a new password is made of. */
-export interface PasswordChangedData extends AccountMailData {
+export interface PasswordChangedData extends EndedAccessMailData {
   readonly email: string;
   readonly changedAt: Date;
   /** Whether it was set by a link from a mail, not by somebody who was logged in. */
@@ -43,7 +50,7 @@ export interface EmailChangedData extends AccountMailData {
 }
 
 /** What the mail about a login on a new device is made of. */
-export interface NewDeviceData extends AccountMailData {
+export interface NewDeviceData extends EndedAccessMailData {
   readonly email: string;
   readonly loggedInAt: Date;
   /** What to call the device: `Firefox on Windows`. */
@@ -65,6 +72,9 @@ export interface AccountMailDataByName {
 
 /** The name of a mail about an account. */
 export type AccountMailName = keyof AccountMailDataByName;
+
+/** What a mail is queued with; {@link EndedAccessMailData.remainingTokens} is added to it. */
+export type QueuedMailData<N extends AccountMailName> = Omit<AccountMailDataByName[N], "remainingTokens">;
 
 /** The class of a mail about an account: made with what the mail is about. Its recipient is set from outside. */
 export type AccountMailableClass<D extends AccountMailData> = new (data: D) => Mailable;

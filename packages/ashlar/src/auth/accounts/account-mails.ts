@@ -7,7 +7,9 @@ import type {
   AccountMailables,
   AccountMailDataByName,
   AccountMailName,
+  QueuedMailData,
 } from "./account-mailables.ts";
+import type { RemainingTokensOf } from "./remaining-tokens.ts";
 
 /** The same place seen from `src/auth/accounts` and from `dist/auth/accounts`. */
 const VIEWS: string = join(import.meta.dirname, "..", "..", "..", "views");
@@ -19,11 +21,13 @@ export class AccountMails {
   readonly #container: Container;
   readonly #mailables: AccountMailables;
   readonly #logger: Logger;
+  readonly #remainingTokensOf: RemainingTokensOf;
   #builtIn: BuiltInMails | null = null;
 
-  constructor(container: Container, mailables: AccountMailables) {
+  constructor(container: Container, mailables: AccountMailables, remainingTokensOf: RemainingTokensOf) {
     this.#container = container;
     this.#mailables = mailables;
+    this.#remainingTokensOf = remainingTokensOf;
     this.#logger = container.make("logger");
   }
 
@@ -53,18 +57,20 @@ export class AccountMails {
   }
 
   /** Queues a mail, after {@link prepare}. */
-  queue<N extends AccountMailName>(name: N, to: string, data: AccountMailDataByName[N], mailer?: Mailer): void {
+  queue<N extends AccountMailName>(name: N, to: string, data: QueuedMailData<N>, mailer?: Mailer): void {
     const mailable = (this.#mailables[name] ?? this.#builtIn!.BUILT_IN_MAILS[name]) as AccountMailableClass<
       AccountMailDataByName[N]
     >;
-    (mailer ?? this.#container.make("mail")).queue(new mailable(data), to);
+    const remainingTokens = this.#remainingTokensOf(data.user.constructor);
+    const complete = { ...data, remainingTokens } as unknown as AccountMailDataByName[N];
+    (mailer ?? this.#container.make("mail")).queue(new mailable(complete), to);
   }
 
   /**
    * Queues a mail that must not be the end of what it is about: a password was changed, whether or not anybody can be
    * told; and whether an address has an account must not show in a failure.
    */
-  tryQueue<N extends AccountMailName>(name: N, to: string, data: AccountMailDataByName[N]): void {
+  tryQueue<N extends AccountMailName>(name: N, to: string, data: QueuedMailData<N>): void {
     try {
       this.queue(name, to, data);
     } catch (error) {

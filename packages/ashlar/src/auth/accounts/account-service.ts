@@ -11,6 +11,7 @@ import { type AccountModel, type AccountUser, asAccountModel } from "./account-u
 import { type AccountsConfiguration, accountsConfiguration } from "./configuration.ts";
 import type {} from "./events.ts";
 import { PasswordResets } from "./password-resets.ts";
+import type { RemainingTokens, RemainingTokensOf } from "./remaining-tokens.ts";
 
 const WEB = "web";
 
@@ -22,6 +23,7 @@ export class AccountService {
   readonly #application: Application;
   readonly #auth: AuthConfiguration;
   #resets: PasswordResets | null = null;
+  #remainingTokensOf: RemainingTokensOf = () => null;
 
   /** @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` where `config/auth.ts` cannot work */
   constructor(application: Application) {
@@ -33,12 +35,22 @@ export class AccountService {
     const { verificationExpiresInMinutes } = this.configuration;
     const rotation = { previousSecrets: settings.previousKeys };
     this.links = new AccountLinks(settings.key, verificationExpiresInMinutes, rotation);
-    this.mails = new AccountMails(container, this.configuration.mailables);
+    this.mails = new AccountMails(container, this.configuration.mailables, (model) => this.remainingTokensOf(model));
   }
 
   /** How long a password reset can be used, in minutes; `null`: for ever. */
   get resetExpiresInMinutes(): number | null {
     return this.#auth.passwordResetExpirationInMinutes;
+  }
+
+  /** Has the API, which comes after accounts, tell which of its tokens outlive what ends a user's access. */
+  tellRemainingTokensBy(remainingTokensOf: RemainingTokensOf): void {
+    this.#remainingTokensOf = remainingTokensOf;
+  }
+
+  /** The API tokens that the users of a model keep when their access ends; `null`: none. */
+  remainingTokensOf(model: object): RemainingTokens | null {
+    return this.#remainingTokensOf(model);
   }
 
   /** The application's database. */

@@ -4,6 +4,7 @@ import type { AccountService } from "./account-service.ts";
 import { requestEmailChange } from "./change-email.ts";
 import { changePassword } from "./change-password.ts";
 import { type RegistrationAttributes, registerUser } from "./register-user.ts";
+import type { RemainingTokens } from "./remaining-tokens.ts";
 import { requestPasswordReset, resetPassword } from "./reset-password.ts";
 import { sendVerification, type VerificationOutcome, verifyEmail } from "./verify-email.ts";
 
@@ -62,8 +63,10 @@ export class Accounts {
   }
 
   /**
-   * Sets a new password by the token of a link, once. All sessions and the API token of the user end with it, and a
-   * notice is mailed. Nobody is logged in by it.
+   * Sets a new password by the token of a link, once. It ends all sessions of the user and revokes the API token, and a
+   * notice is mailed. It doesn't log the user in.
+   *
+   * Security: with `authenticates` off, API tokens are accepted until they expire: see {@link remainingTokens}.
    *
    * @returns the user, or `null` where the token is not one, was used, was replaced by a newer one, or has expired
    * @throws `E_INVALID_INPUT` where the password is refused; the link can be used again then; `E_OVERLOADED`
@@ -74,13 +77,25 @@ export class Accounts {
   }
 
   /**
-   * Gives the user who is logged in a new password. All other sessions and the API token end with it, and a notice is
+   * Gives the user who is logged in a new password. It ends all other sessions, revokes the API token, and a notice is
    * mailed. Problems stand under `current_password`, `password` and `password_confirmation`.
+   *
+   * Security: with `authenticates` off, API tokens are accepted until they expire: see {@link remainingTokens}.
    *
    * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_OVERLOADED`
    */
   changePassword(current: unknown, password: unknown, confirmation: unknown): Promise<void> {
     return changePassword(this.#service, this.#context, current, password, confirmation);
+  }
+
+  /**
+   * The API tokens that a new password doesn't end: with `authenticates` off in `config/api.ts` no request looks a token
+   * up, and all of them are accepted until they expire. A page that says what a new password ends says this too.
+   *
+   * @returns `null` when none remain: the application has no API, or looks tokens up
+   */
+  remainingTokens(): RemainingTokens | null {
+    return this.#service.remainingTokensOf(this.#service.modelOf(this.#context.auth.guardName));
   }
 
   /**

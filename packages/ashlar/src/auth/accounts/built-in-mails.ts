@@ -7,6 +7,7 @@ import type {
   ResetPasswordData,
   VerifyEmailData,
 } from "./account-mailables.ts";
+import type { RemainingTokens } from "./remaining-tokens.ts";
 
 /** What the folder of the built-in mails' one view is mounted as. */
 export const MAIL_VIEWS = "ashlar-accounts";
@@ -60,11 +61,10 @@ class ResetPassword extends PlainMail {
 }
 
 class PasswordChanged extends PlainMail {
-  constructor({ changedAt, wasReset }: PasswordChangedData) {
-    const end = wasReset ? "You have been logged out everywhere." : "You have been logged out on all other devices.";
+  constructor({ changedAt, wasReset, remainingTokens }: PasswordChangedData) {
     super(
       "Your password was changed",
-      `The password of your account was changed on ${changedAt.toUTCString()}. ${end}`,
+      `The password of your account was changed on ${changedAt.toUTCString()}. ${endedAccess(wasReset, remainingTokens)}`,
       "If it was you, you need not do anything.",
       NOT_YOU,
     );
@@ -89,6 +89,17 @@ export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   passwordChanged: PasswordChanged,
   emailChanged: EmailChanged,
 });
+
+/** What a new password has ended, and what it has not. */
+function endedAccess(isEverywhere: boolean, tokens: RemainingTokens | null): string {
+  if (tokens === null) return `You have been logged out ${isEverywhere ? "everywhere" : "on all other devices"}.`;
+  const { expiresInMinutes } = tokens;
+  const end = expiresInMinutes === null ? "They don't expire" : `They expire within ${duration(expiresInMinutes)}`;
+  return (
+    `You have been logged out of all ${isEverywhere ? "" : "other "}browsers. ` +
+    `API tokens issued before then keep working. ${end}.`
+  );
+}
 
 const UNITS = [
   ["day", 1440],

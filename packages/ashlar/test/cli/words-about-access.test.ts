@@ -1,0 +1,205 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { edit, execute, generatedApplication } from "../support/generated-application.ts";
+
+/** What a run of {@link SCRIPT} saw of one event: the words before and after it, its mail, and what a token is good for. */
+interface Seen {
+  readonly page: string;
+  readonly status: string;
+  readonly mail: string;
+  readonly html: string | null;
+  readonly token: TokenUse | null;
+}
+
+/** What an API token is good for: the status on a route behind the `api` stack and of a renewal, and whether it has a user. */
+interface TokenUse {
+  readonly open: number;
+  readonly hasUser: boolean;
+  readonly renewal: number;
+}
+
+interface Run {
+  readonly changed: Seen;
+  readonly reset: Seen;
+  readonly newDevice: string;
+  readonly deleted: TokenUse | null;
+  /** The token from before the reset, as old as tokens of the generated configuration become. */
+  readonly later: TokenUse | null;
+}
+
+/** The account's life as its pages tell it, run inside the generated application, on what that has configured. */
+const SCRIPT = `
+  import { captureMail, createTestApplication, createTestClient, factory, linksIn, travel } from "ashlar/testing";
+  import { Kernel } from "./app/kernel.ts";
+  import { User } from "./app/models/user.ts";
+
+  const hasApi = process.argv.includes("api");
+  const application = await createTestApplication({ root: import.meta.dirname, kernel: Kernel });
+  const mail = captureMail(application);
+  const users = factory(User, (n) => ({ name: "Ada", email: \`ada-\${n}@example.com\`, password: "a password of hers" }));
+
+  async function issue(user, password) {
+    if (!hasApi) return null;
+    const answer = await createTestClient(application).post("/api/auth", { username: user.email, password });
+    return answer.assertStatus(200).json.data;
+  }
+
+  async function use(token) {
+    if (token === null) return null;
+    const client = () => createTestClient(application).withToken(token);
+    const open = (await client().get("/api/open")).status;
+    const me = await client().get("/api/me");
+    const hasUser = me.status === 200 && typeof me.json?.email === "string";
+    return { open, hasUser, renewal: (await createTestClient(application).post("/api/reauth", { token })).status };
+  }
+
+  const lead = ({ text }) => /<p class="lead">([^]*?)<\\/p>/.exec(text)?.[1].trim().replaceAll("&#x27;", "'");
+  const flashed = ({ text }) => /role="status"[^>]*>([^<]+)</.exec(text)?.[1].trim().replaceAll("&#x27;", "'");
+  const latest = async (subject) => (await mail.all()).findLast((one) => one.subject === subject);
+
+  async function logIn(user, password) {
+    const client = createTestClient(application);
+    await client.submit(await client.get("/login"), { email: user.email, password });
+    return client;
+  }
+
+  async function see(client, page, fields, token) {
+    mail.clear();
+    const after = await client.follow(await client.submit(page, fields));
+    const notice = await latest("Your password was changed");
+    return { page: lead(page), status: flashed(after), mail: notice?.text, html: notice?.html?.replaceAll("&#x27;", "'") ?? null, token: await use(token) };
+  }
+
+  const user = await users.create();
+  let token = await issue(user, "a password of hers");
+  let client = await logIn(user, "a password of hers");
+  const next = { password: "another of hers", password_confirmation: "another of hers" };
+  const change = await client.get("/account/password");
+  const changed = await see(client, change, { current_password: "a password of hers", ...next }, token);
+
+  mail.clear();
+  await logIn(user, "another of hers");
+  const newDevice = (await mail.all()).at(-1)?.text ?? "";
+
+  token = await issue(user, "another of hers");
+  client = createTestClient(application);
+  await client.submit(await client.get("/change_password"), { email: user.email });
+  const [link] = linksIn((await mail.all()).findLast(({ text }) => text.includes("/password_reset?")));
+  const last = { password: "the last of hers", password_confirmation: "the last of hers" };
+  const reset = await see(client, await client.get(link), last, token);
+
+  const other = await users.create();
+  const orphaned = await issue(other, "a password of hers");
+  await other.delete();
+  const deleted = await use(orphaned);
+  travel(60);
+  const later = await use(token);
+  await application.shutdown();
+  console.log("RESULT " + JSON.stringify({ changed, reset, newDevice, deleted, later }));
+`;
+
+interface ApiSettings {
+  readonly expires: string;
+  readonly authenticates: boolean;
+}
+
+/** Makes an application, with the API as it is generated but for two settings, and tells what its pages and mails say. */
+async function run(
+  api: ApiSettings | null,
+  ...edits: (readonly [path: string, from: string, to: string])[]
+): Promise<Run> {
+  const root = await generatedApplication({ api: api !== null });
+  if (api !== null) {
+    const { expires, authenticates } = api;
+    await edit(
+      root,
+      "config/api.ts",
+      [GENERATED.expires, `expires: ${expires},`],
+      [GENERATED.authenticates, `authenticates: ${authenticates},`],
+    );
+    await edit(root, "routes/api.ts", ["= [", '= [\n  Route.get("/open", () => "open"),']);
+  }
+  for (const [path, from, to] of edits) await edit(root, path, [from, to]);
+  await writeFile(join(root, "run.ts"), SCRIPT);
+  const { output } = await execute(root, process.execPath, ["run.ts", ...(api === null ? [] : ["api"])]);
+  const [, json] = /^RESULT (.+)$/m.exec(output) ?? [];
+  if (json === undefined) throw new Error(output);
+  return JSON.parse(json) as Run;
+}
+
+function checkWords({ changed, reset, newDevice }: Run, notice: string): void {
+  const everywhere = notice === "" ? "everywhere" : "of all browsers";
+  const elsewhere = notice === "" ? "on all other devices" : "of all other browsers";
+  const tail = notice === "" ? "" : ` ${notice}`;
+  expect(changed.page).toBe(`This logs you out ${elsewhere}.${tail}`);
+  expect(changed.status).toBe(`Your password has been changed, and you have been logged out ${elsewhere}.${tail}`);
+  expect(reset.page).toBe(`This logs you out ${everywhere}; log in again with the new password.${tail}`);
+  expect(reset.status).toBe("Your new password is set. Log in with it.");
+  for (const body of [changed.mail, changed.html]) {
+    expect(body).toMatch(sentence(`GMT. You have been logged out ${elsewhere}.${tail}`));
+  }
+  for (const body of [reset.mail, reset.html]) {
+    expect(body).toMatch(sentence(`GMT. You have been logged out ${everywhere}.${tail}`));
+  }
+  expect(newDevice).toMatch(sentence(`logs you out ${everywhere}.${tail}`));
+}
+
+/** Words that end a paragraph: nothing more is said, and nothing less. */
+function sentence(words: string): RegExp {
+  return new RegExp(`${words.replaceAll(".", "\\.")}\\s*(?:\n|</p>)`);
+}
+
+const GENERATED = { expires: "expires: 60,", authenticates: "authenticates: true," };
+const ENDED: TokenUse = { open: 401, hasUser: false, renewal: 401 };
+/** It still says who its user is; it can't be renewed, since renewing always asks the database. */
+const STILL_GOOD: TokenUse = { open: 200, hasUser: true, renewal: 401 };
+const FOREVER = "API tokens issued before then keep working. They don't expire.";
+const FOR_AN_HOUR = "API tokens issued before then keep working. They expire within 1 hour.";
+
+describe("S56 what pages and mails say of ended access is what happens to API tokens", () => {
+  const cases = [
+    { expires: "60", authenticates: true, notice: "", token: ENDED, later: ENDED },
+    { expires: "null", authenticates: true, notice: "", token: ENDED, later: ENDED },
+    { expires: "60", authenticates: false, notice: FOR_AN_HOUR, token: STILL_GOOD, later: ENDED },
+    { expires: "null", authenticates: false, notice: FOREVER, token: STILL_GOOD, later: STILL_GOOD },
+  ];
+  test.for(cases)("expires: $expires, authenticates: $authenticates", { timeout: 60_000 }, async (wanted) => {
+    const { expires, authenticates, notice, token, later } = wanted;
+    const seen = await run({ expires, authenticates });
+    expect(seen.changed.token).toEqual(token);
+    expect(seen.reset.token).toEqual(token);
+    // Without the look into the database a deleted user's token passes too, with no user to go with it.
+    expect(seen.deleted).toEqual(authenticates ? ENDED : { open: 200, hasUser: false, renewal: 401 });
+    expect(seen.later).toEqual(later);
+    checkWords(seen, notice);
+  });
+
+  test("without an API", { timeout: 60_000 }, async () => {
+    const seen = await run(null);
+    expect(seen.changed.token).toBeNull();
+    checkWords(seen, "");
+  });
+
+  test("in the built-in mails, where the application has none of its own", { timeout: 60_000 }, async () => {
+    const configurations = [
+      ["60", true],
+      ["60", false],
+      ["null", false],
+    ] as const;
+    const endings: string[] = [];
+    for (const [expires, authenticates] of configurations) {
+      const mail = "    passwordChanged: PasswordChangedMail,";
+      const { changed, reset } = await run({ expires, authenticates }, ["config/auth.ts", mail, ""]);
+      for (const { mail } of [changed, reset]) endings.push(/GMT\. (.+)/.exec(mail)?.[1] ?? mail);
+    }
+    expect(endings).toEqual([
+      "You have been logged out on all other devices.",
+      "You have been logged out everywhere.",
+      `You have been logged out of all other browsers. ${FOR_AN_HOUR.replace("1 hour", "60 minutes")}`,
+      `You have been logged out of all browsers. ${FOR_AN_HOUR.replace("1 hour", "60 minutes")}`,
+      `You have been logged out of all other browsers. ${FOREVER}`,
+      `You have been logged out of all browsers. ${FOREVER}`,
+    ]);
+  });
+});
