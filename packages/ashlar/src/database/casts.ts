@@ -73,6 +73,22 @@ export function sameValue(cast: Cast | undefined, a: unknown, b: unknown): boole
   return false;
 }
 
+/** Tells whether an attribute's value differs from the row's; one that cannot be stored does. */
+export function differs(cast: Cast | undefined, column: string, value: unknown, stored: unknown): boolean {
+  try {
+    return !sameValue(cast, toDatabase(cast, column, value), storedForm(cast, column, stored));
+  } catch {
+    return true;
+  }
+}
+
+/** A row's value in the form that {@link toDatabase} gives, to be compared with that. */
+export function storedForm(cast: Cast | undefined, column: string, value: unknown): unknown {
+  return value === undefined || cast === undefined
+    ? value
+    : toDatabase(cast, column, fromDatabase(cast, column, value));
+}
+
 /** JSON text of a value. */
 export function jsonText(column: string, value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;

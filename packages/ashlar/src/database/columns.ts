@@ -7,7 +7,9 @@ import type { ColumnType, ColumnTypes, PortableAdapter } from "./dialect.ts";
 type AnyKysely = Kysely<any>;
 
 /**
- * Adds the primary key `id`, a number that the database counts up:
+ * Adds the primary key `id`, a number that the database counts up and never gives twice, not even after a rollback or
+ * after the row was deleted. On SQLite that takes AUTOINCREMENT, which this declares: a table that declares a plain
+ * `integer primary key` gives the key of its last row again once that row is gone.
  *
  * ```ts
  * await database.schema.createTable("orders").$call(primaryKey(database)).$call(timestamps(database)).execute();

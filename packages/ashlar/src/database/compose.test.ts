@@ -9,7 +9,8 @@ import type { Constructor } from "../support/index.ts";
 import { primaryKey, timestamp, timestamps } from "./columns.ts";
 import { compose } from "./compose.ts";
 import { Database } from "./database.ts";
-import { type Attributes, type Column, Model, type ModelClass, type ModelConstructor, type ModelKey } from "./model.ts";
+import { Model } from "./model.ts";
+import type { Attributes, Column, ModelClass, ModelConstructor, ModelKey } from "./model-types.ts";
 
 interface Tokens {
   api_token: string | null;
@@ -176,7 +177,8 @@ test("a composed class with declared fields runs under Node's type stripping as 
     join(folder, "user.ts"),
     `import { compose } from "${here}/compose.ts";
      import { Database } from "${here}/database.ts";
-     import { Model, type ModelConstructor } from "${here}/model.ts";
+     import { Model } from "${here}/model.ts";
+     import type { ModelConstructor } from "${here}/model-types.ts";
      const Named = <B extends ModelConstructor>(base: B) => class extends base { declare name: string; hello(): string { return "hello " + this.name; } };
      class User extends compose(Model, Named) { static override table = "users"; static override timestamps = false; declare id: number; }
      const database = new Database({ default: "a", a: { driver: "sqlite", path: ":memory:" } }, "/");

@@ -1,4 +1,4 @@
-import type { ModelConstructor } from "./model.ts";
+import type { ModelConstructor } from "./model-types.ts";
 
 /**
  * A mixin as {@link compose} takes it: a function that extends a model's class.

@@ -13,6 +13,7 @@ import type {
 } from "./dialect.ts";
 import { LockedSession } from "./locked-session.ts";
 import { Mutex } from "./mutex.ts";
+import { RollbackLog } from "./rollback-log.ts";
 import { boundTransaction, type Scopes, scopedKysely } from "./scoped-kysely.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
 
@@ -26,6 +27,8 @@ interface Scope {
   readonly mutex: Mutex;
   /** 0: reserved without a transaction; 1: a transaction; from 2 on: a savepoint. */
   readonly depth: number;
+  /** What it changed in memory; `null` where no transaction is. */
+  readonly log: RollbackLog | null;
   open: boolean;
   /** Whether the connection's state is unknown, because not even rolling back worked. */
   broken: boolean;
@@ -202,6 +205,16 @@ export class Connection {
   }
 
   /**
+   * The log of the transaction that this is asked from, `null` outside of one: who changes an object after a statement
+   * asks before that statement.
+   *
+   * @internal
+   */
+  get rollbackLog(): RollbackLog | null {
+    return this.#scope?.log ?? null;
+  }
+
+  /**
    * Whether JSON columns come out of the driver parsed.
    *
    * @internal
@@ -225,7 +238,8 @@ export class Connection {
     const mutex = new Mutex(this.#acquireTimeoutMs);
     const session = new LockedSession(reservation.session, mutex);
     const depth = parent === null ? 0 : parent.depth + 1;
-    return { parent, reservation, session, mutex, depth, open: true, broken: false };
+    const log = depth === 0 ? null : new RollbackLog(parent?.log ?? null);
+    return { parent, reservation, session, mutex, depth, log, open: true, broken: false };
   }
 
   async #transactionIn<T>(
@@ -245,10 +259,12 @@ export class Connection {
       await end();
       if (scope.depth === 1) await this.#dialect.commit(session);
       else await session.execute(CompiledQuery.raw(`release savepoint ${savepoint(scope)}`));
+      scope.log?.commit();
       return result;
     } catch (error) {
       if (scope.open) await end();
       await this.#rollback(scope);
+      scope.log?.rollBack();
       throw error;
     }
   }
@@ -262,9 +278,7 @@ export class Connection {
   async #rollback(scope: Scope): Promise<void> {
     const { session } = scope.reservation;
     try {
-      if (scope.depth === 1) return await this.#dialect.rollback(session);
-      await session.execute(CompiledQuery.raw(`rollback to savepoint ${savepoint(scope)}`));
-      await session.execute(CompiledQuery.raw(`release savepoint ${savepoint(scope)}`));
+      await this.#dialect.rollback(session, scope.depth === 1 ? null : savepoint(scope));
     } catch {
       // What led here is the error to report; the connection goes, and the server rolls back with it.
       for (let one: Scope | null = scope; one !== null; one = one.parent) one.broken = true;

@@ -81,7 +81,8 @@ export interface Dialect {
   reserve(): MaybePromise<Reservation>;
   begin(session: Session, options: TransactionOptions): MaybePromise<void>;
   commit(session: Session): MaybePromise<void>;
-  rollback(session: Session): MaybePromise<void>;
+  /** @param savepoint the one to roll back to and release; `null` for the whole transaction */
+  rollback(session: Session, savepoint: string | null): MaybePromise<void>;
 
   /** Waits until no other process runs migrations, where a migration's own transaction does not see to that. */
   lockMigrations(session: Session): MaybePromise<void>;

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Constructor } from "../support/index.ts";
 import { compose } from "./compose.ts";
 import { Database } from "./database.ts";
-import { Model, type ModelConstructor } from "./model.ts";
+import { Model } from "./model.ts";
+import type { ModelConstructor } from "./model-types.ts";
 
 interface SealsStatics {
   sealColumn: string;

@@ -21,7 +21,8 @@ export {
 } from "./errors.ts";
 export type { Migration } from "./migration-files.ts";
 export { type MigrationStatus, Migrations, type RollbackOptions } from "./migrations.ts";
-export { type Attributes, type Column, Model, type ModelClass, type ModelConstructor, type ModelKey } from "./model.ts";
+export { Model } from "./model.ts";
 export { type ComparisonOperator, ModelQuery, type Page } from "./model-query.ts";
+export type { Attributes, Column, ModelClass, ModelConstructor, ModelKey } from "./model-types.ts";
 export { DatabaseProvider } from "./provider.ts";
 export type { QueryBuilder, Tables } from "./tables.ts";

@@ -4,7 +4,8 @@ import { columnName, columnValue, isColumnName } from "./column-names.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
-import type { Model, ModelClass } from "./model.ts";
+import type { Model } from "./model.ts";
+import type { ModelClass } from "./model-types.ts";
 
 /** What is worked out once for a model's class, and used for every row. */
 export interface ModelPlan {

@@ -3,8 +3,9 @@ import { AshlarError, currentDate } from "../support/index.ts";
 import { toDatabase } from "./casts.ts";
 import { columnName, columnValue } from "./column-names.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
-import type { Attributes, Column, Model, ModelClass } from "./model.ts";
+import type { Model } from "./model.ts";
 import { type ModelPlan, planOf } from "./model-plan.ts";
+import type { Attributes, Column, ModelClass } from "./model-types.ts";
 
 const OPERATORS = ["=", "!=", "<>", "<", "<=", ">", ">=", "like", "not like"] as const;
 

@@ -1,33 +1,16 @@
 // biome-ignore-all lint/complexity/noThisInStatic: a model's static methods work on the class they are called on.
 import type { SelectQueryBuilder } from "kysely";
-import { AshlarError, type Constructor, currentDate } from "../support/index.ts";
-import { type Casts, fromDatabase, jsonText, sameValue, toDatabase } from "./casts.ts";
+import { AshlarError, currentDate } from "../support/index.ts";
+import { type Casts, fromDatabase, jsonText, sameValue, storedForm, toDatabase } from "./casts.ts";
 import { tableName } from "./column-names.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
 import { attributeName, bindDatabase, boundDatabase, lookUp, type ModelPlan, planOf } from "./model-plan.ts";
 import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
+import { modelSnapshot } from "./model-snapshot.ts";
+import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
+import type { RollbackLog } from "./rollback-log.ts";
 import type { Tables } from "./tables.ts";
-
-/** The names of a model's columns: its declared properties that are no methods. Any name where none is declared. */
-export type Column<M extends Model> = [DeclaredColumn<M>] extends [never] ? string : DeclaredColumn<M>;
-
-type DeclaredColumn<M> = { [K in keyof M & string]: M[K] extends (...args: never) => unknown ? never : K }[keyof M &
-  string];
-
-/** Values for some of a model's columns. */
-export type Attributes<M extends Model> = {
-  readonly [K in Column<M>]?: (K extends keyof M ? M[K] : unknown) | null | undefined;
-};
-
-/** A model's class. */
-export type ModelClass<M extends Model = Model> = Constructor<M> & Omit<typeof Model, "prototype">;
-
-/** What a mixin takes: a model's class, or what other mixins made of one. */
-export type ModelConstructor = Constructor<Model> & Omit<typeof Model, "prototype">;
-
-/** The value of a primary key. */
-export type ModelKey = string | number | bigint;
 
 /**
  * A row of a table, with the columns as its properties, named as in SQL.
@@ -189,18 +172,23 @@ export class Model {
   /**
    * Stores the model: a new row, or the changed columns of its row. Where nothing has changed, no query is made.
    *
+   * If the transaction around it is rolled back, so is what it did to the model: the key, times and defaults it brought
+   * are taken back, the row counts as stored only if it was before, and the values you set are there to be saved again.
+   *
    * @throws `E_ROW_NOT_FOUND` where the row is gone; `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`,
    * `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`
    */
   async save(): Promise<this> {
     const plan = this.#plan;
-    const { kysely } = plan.connection;
+    const { kysely, rollbackLog } = plan.connection;
     const changes = this.#changes(plan);
+    const own = rollbackLog === null ? {} : this.#attributesNamed(Object.keys(changes));
     if (this.#original === null) {
       this.#touch(plan, changes, ["created_at", "updated_at"]);
       const insert = kysely.insertInto(plan.table);
       const filled = Object.keys(changes).length === 0 ? insert.defaultValues() : insert.values(changes);
-      this.#absorb(plan, (await filled.returningAll().executeTakeFirstOrThrow()) as Row);
+      const row = (await filled.returningAll().executeTakeFirstOrThrow()) as Row;
+      this.#apply(rollbackLog, own, () => this.#absorb(plan, row));
       return this;
     }
     if (Object.keys(changes).length === 0) return this;
@@ -208,8 +196,10 @@ export class Model {
     const update = kysely.updateTable(plan.table).set(changes).where(plan.primaryKey, "=", this.#key(plan));
     const { numUpdatedRows } = await update.executeTakeFirst();
     if (numUpdatedRows === 0n) notFound();
-    this.#original = { ...this.#original, ...changes };
-    if (changes.updated_at !== undefined) this.#attributes.updated_at = changes.updated_at;
+    this.#apply(rollbackLog, own, () => {
+      this.#original = { ...this.#original, ...changes };
+      if (changes.updated_at !== undefined) this.#attributes.updated_at = changes.updated_at;
+    });
     return this;
   }
 
@@ -217,9 +207,12 @@ export class Model {
   async delete(): Promise<boolean> {
     const plan = this.#plan;
     if (this.#original === null) return false;
-    const query = plan.connection.kysely.deleteFrom(plan.table).where(plan.primaryKey, "=", this.#key(plan));
+    const { kysely, rollbackLog } = plan.connection;
+    const query = kysely.deleteFrom(plan.table).where(plan.primaryKey, "=", this.#key(plan));
     const { numDeletedRows } = await query.executeTakeFirst();
-    this.#original = null;
+    this.#apply(rollbackLog, {}, () => {
+      this.#original = null;
+    });
     return numDeletedRows > 0n;
   }
 
@@ -230,8 +223,10 @@ export class Model {
    */
   async refresh(): Promise<this> {
     const plan = this.#plan;
+    const { rollbackLog } = plan.connection;
     const row = this.#original === null ? undefined : await lookUp(plan, plan.primaryKey, this.#key(plan));
-    this.#absorb(plan, row ?? notFound());
+    const found = row ?? notFound();
+    this.#apply(rollbackLog, {}, () => this.#absorb(plan, found));
     return this;
   }
 
@@ -281,15 +276,26 @@ export class Model {
       if (value === undefined) continue;
       const cast = plan.casts.get(attributeName(this, name));
       const stored = toDatabase(cast, name, value);
-      if (this.#original === null || !sameValue(cast, stored, this.#stored(cast, name))) changes[name] = stored;
+      if (this.#original === null || !sameValue(cast, stored, storedForm(cast, name, this.#original[name])))
+        changes[name] = stored;
     }
     return changes;
   }
 
-  /** The row's value in the form that {@link toDatabase} gives, to be compared with that. */
-  #stored(cast: Casts[string] | undefined, name: string): unknown {
-    const value = this.#original?.[name];
-    return value === undefined || cast === undefined ? value : toDatabase(cast, name, fromDatabase(cast, name, value));
+  #attributesNamed(names: readonly string[]): Row {
+    return Object.fromEntries(names.map((name) => [name, this.#attributes[name]]));
+  }
+
+  /** Changes the model as a statement changed its row, until a rollback of that statement. */
+  #apply(log: RollbackLog | null, own: Row, change: () => void): void {
+    const stored = {
+      get: () => this.#original,
+      set: (row: Row | null) => {
+        this.#original = row;
+      },
+    };
+    const snapshot = () => modelSnapshot(this.#plan, this.#attributes, stored);
+    if (log === null || log.record(this, snapshot, own)) change();
   }
 
   #touch(plan: ModelPlan, changes: Row, columns: readonly string[]): void {

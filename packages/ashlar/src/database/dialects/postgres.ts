@@ -98,8 +98,10 @@ export class PostgresDialect implements Dialect {
     );
   }
 
-  async rollback(session: Session): Promise<void> {
-    await session.execute(CompiledQuery.raw("rollback"));
+  async rollback(session: Session, savepoint: string | null): Promise<void> {
+    if (savepoint === null) return void (await session.execute(CompiledQuery.raw("rollback")));
+    await session.execute(CompiledQuery.raw(`rollback to savepoint ${savepoint}`));
+    await session.execute(CompiledQuery.raw(`release savepoint ${savepoint}`));
   }
 
   async lockMigrations(session: Session): Promise<void> {

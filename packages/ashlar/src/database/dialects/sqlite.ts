@@ -89,9 +89,17 @@ export class SqliteDialect implements Dialect {
     session.execute(CompiledQuery.raw("commit"));
   }
 
-  rollback(session: Session): void {
+  rollback(session: Session, savepoint: string | null): void {
     // Some failures (a full disk, an I/O error) make SQLite roll back by itself.
-    if (this.#session.inTransaction) session.execute(CompiledQuery.raw("rollback"));
+    if (!this.#session.inTransaction) return;
+    const keys = this.#session.keysGiven();
+    if (savepoint === null) {
+      session.execute(CompiledQuery.raw("rollback"));
+    } else {
+      session.execute(CompiledQuery.raw(`rollback to savepoint ${savepoint}`));
+      session.execute(CompiledQuery.raw(`release savepoint ${savepoint}`));
+    }
+    this.#session.giveNoneAgain(keys);
   }
 
   /** Nothing to do: each migration begins with taking the file's write lock. */
@@ -173,6 +181,44 @@ class SqliteSession implements Session {
     } catch (error) {
       throw translateSqliteError(error);
     }
+  }
+
+  /** The largest key given so far, by table: of tables whose key is declared AUTOINCREMENT. */
+  keysGiven(): ReadonlyMap<string, string> {
+    try {
+      // As text, which holds every integer.
+      const { handle } = this.#prepared("select name, cast(seq as text) as seq from sqlite_sequence");
+      return new Map(handle.all().map(({ name, seq }) => [String(name), String(seq)]));
+    } catch {
+      // No table is declared that way.
+      return new Map();
+    }
+  }
+
+  /**
+   * Counts on from keys that were given before a rollback, as PostgreSQL does. SQLite would give them to other rows, and
+   * they may be known by then: to a model, a log, a mail.
+   */
+  giveNoneAgain(given: ReadonlyMap<string, string>): void {
+    const kept = this.keysGiven();
+    for (const [table, key] of given) {
+      if (kept.get(table) === key) continue;
+      try {
+        this.#raiseKey(table, key);
+      } catch {
+        // The file is full or locked. What failed is the transaction, and that is what is reported.
+        return;
+      }
+    }
+  }
+
+  #raiseKey(table: string, key: string): void {
+    const raise = "update sqlite_sequence set seq = max(seq, cast(? as integer)) where name = ?";
+    if (Number(this.#prepared(raise).handle.run(key, table).changes) > 0) return;
+    // The row of its first key went too; so may have the table.
+    const add = `insert into sqlite_sequence (name, seq) select name, cast(? as integer) from sqlite_schema
+      where type = 'table' and name = ?`;
+    this.#prepared(add).handle.run(key, table);
   }
 
   open(): DatabaseSync {

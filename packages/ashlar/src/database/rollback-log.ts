@@ -1,0 +1,56 @@
+/** What an object in memory was before a transaction changed it. */
+export interface Snapshot {
+  /**
+   * Is told of each further change, before it is made.
+   *
+   * @param values what the application itself had set, and a rollback leaves alone
+   */
+  extend(values: Readonly<Record<string, unknown>>): void;
+  /** Makes the object what it was. */
+  restore(): void;
+}
+
+/** What a transaction or savepoint changed on objects in memory, to be taken back if it is rolled back. */
+export class RollbackLog {
+  readonly #parent: RollbackLog | null;
+  readonly #snapshots = new Map<object, Snapshot>();
+  #outcome: "committed" | "rolled back" | null = null;
+
+  /** @param parent the log of the transaction around a savepoint */
+  constructor(parent: RollbackLog | null) {
+    this.#parent = parent;
+  }
+
+  /**
+   * Is told before an object is changed to match what a statement of this transaction wrote.
+   *
+   * @param snapshot makes the object's snapshot; called if this transaction has none of it yet
+   * @param values what the application itself had set, and the statement stored
+   * @returns whether to make the change: not if the statement, left without an `await`, was rolled back meanwhile
+   */
+  record(object: object, snapshot: () => Snapshot, values: Readonly<Record<string, unknown>>): boolean {
+    if (this.#outcome === "rolled back") return false;
+    // What a savepoint left behind when it was released belongs to the transaction around it.
+    if (this.#outcome === "committed") return this.#parent?.record(object, snapshot, values) ?? true;
+    if (!this.#snapshots.has(object)) this.#snapshots.set(object, snapshot());
+    for (let log: RollbackLog | null = this; log !== null; log = log.#parent)
+      log.#snapshots.get(object)?.extend(values);
+    return true;
+  }
+
+  /** The transaction was committed, or the savepoint released: what it changed is now a part of the one around it. */
+  commit(): void {
+    this.#outcome = "committed";
+    for (const [object, snapshot] of this.#snapshots) {
+      if (this.#parent !== null && !this.#parent.#snapshots.has(object)) this.#parent.#snapshots.set(object, snapshot);
+    }
+    this.#snapshots.clear();
+  }
+
+  /** The transaction or savepoint was rolled back: so is what it changed in memory. */
+  rollBack(): void {
+    this.#outcome = "rolled back";
+    for (const snapshot of this.#snapshots.values()) snapshot.restore();
+    this.#snapshots.clear();
+  }
+}

@@ -1,0 +1,300 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { writeColumn } from "../../src/auth/write-column.ts";
+import { type Casts, json, Model, primaryKey, timestamp, timestamps } from "../../src/database/index.ts";
+import { setClock } from "../../src/support/index.ts";
+import { onEachDatabase, type TestDatabase } from "../support/services.ts";
+
+class Person extends Model {
+  static override table = "people";
+  static override casts: Casts = { settings: "json", seen_at: "datetime" };
+  declare id: number;
+  declare name: string;
+  declare logins: number;
+  declare settings: { theme: string } | null;
+  declare seen_at: Date | null;
+  declare created_at: Date;
+  declare updated_at: Date;
+}
+
+const NOON = Date.parse("2026-03-01T12:00:00.000Z");
+const NO = new Error("no");
+
+await onEachDatabase("models and rollbacks", (engine) => {
+  let own: TestDatabase;
+
+  beforeAll(async () => {
+    own = await engine.open();
+    const { kysely } = own.database;
+    await kysely.schema
+      .createTable("people")
+      .$call(primaryKey(kysely))
+      .addColumn("name", "varchar(255)", (column) => column.notNull().unique())
+      .addColumn("logins", "integer", (column) => column.notNull().defaultTo(0))
+      .addColumn("settings", json(kysely))
+      .addColumn("seen_at", timestamp(kysely))
+      .$call(timestamps(kysely))
+      .execute();
+    Model.useDatabase(own.database);
+  });
+  beforeEach(async () => {
+    setClock(() => NOON);
+    await own.database.kysely.deleteFrom("people").execute();
+  });
+  afterEach(() => setClock(null));
+  afterAll(() => own.drop());
+
+  /** Runs a function in a transaction that is rolled back. */
+  const rolledBack = async (task: () => Promise<unknown>): Promise<void> => {
+    const attempt = own.database.transaction(async () => {
+      await task();
+      throw NO;
+    });
+    await expect(attempt).rejects.toBe(NO);
+  };
+  const named = async (name: string): Promise<Person | null> => await Person.findBy("name", name);
+  const statements = async (task: () => Promise<unknown>): Promise<number> => {
+    let count = 0;
+    const end = own.database.onQuery(() => count++);
+    await task().finally(end);
+    return count;
+  };
+  const person = (name: string): Person => new Person().fill({ name });
+
+  test("S68 a transaction that is tried again stores what it says it stored", async () => {
+    const ada = person("Ada");
+    let tries = 0;
+    const attempt = async (): Promise<void> =>
+      await own.database.transaction(async () => {
+        await ada.save();
+        if (++tries === 1) throw NO;
+      });
+    await expect(attempt()).rejects.toBe(NO);
+    expect([ada.isStored(), { ...ada }]).toEqual([false, { name: "Ada" }]);
+    await attempt();
+    expect(ada.isStored()).toBe(true);
+    expect((await Person.findOrFail(ada.id)).name).toBe("Ada");
+  });
+
+  test("S68 a change that was rolled back is made by the next save", async () => {
+    const ada = await Person.create({ name: "Ada" });
+    ada.name = "Countess";
+    await rolledBack(() => ada.save());
+    expect([ada.name, ada.getOriginal("name"), ada.isDirty("name")]).toEqual(["Countess", "Ada", true]);
+    expect(await statements(() => ada.save())).toBe(1);
+    expect((await Person.findOrFail(ada.id)).name).toBe("Countess");
+  });
+
+  test("S68 a key is given once: the model of a row that was rolled back overwrites no other", async () => {
+    const ada = person("Ada");
+    let given: unknown;
+    await rolledBack(async () => {
+      await ada.save();
+      given = ada.id;
+    });
+    const bob = await Person.create({ name: "Bob" });
+    expect(bob.id).not.toBe(given);
+    ada.logins = 7;
+    await ada.save();
+    expect([(await named("Bob"))?.logins, (await named("Ada"))?.logins]).toEqual([0, 7]);
+    expect(new Set([given, ada.id, bob.id]).size).toBe(3);
+  });
+
+  test("S68 no key is given twice after a savepoint was rolled back, nor after the last row was deleted", async () => {
+    const keys: number[] = [];
+    await rolledBack(async () => {
+      await expect(
+        own.database.transaction(async () => {
+          keys.push((await Person.create({ name: "a" })).id);
+          throw NO;
+        }),
+      ).rejects.toBe(NO);
+      keys.push((await Person.create({ name: "b" })).id);
+    });
+    const last = await Person.create({ name: "c" });
+    keys.push(last.id);
+    await last.delete();
+    keys.push((await Person.create({ name: "d" })).id);
+    expect(new Set(keys).size).toBe(4);
+  });
+
+  test("S68 a row whose deletion was rolled back is stored, and can be saved and deleted", async () => {
+    const ada = await Person.create({ name: "Ada" });
+    const { id } = ada;
+    await rolledBack(() => ada.delete());
+    expect([ada.isStored(), ada.id]).toEqual([true, id]);
+    ada.logins = 1;
+    await ada.save();
+    expect((await Person.findOrFail(id)).logins).toBe(1);
+    expect(await ada.delete()).toBe(true);
+  });
+
+  test("S68 times, defaults and the key are put back; what the application set stays, to be saved", async () => {
+    const ada = await Person.create({ name: "Ada" });
+    setClock(() => NOON + 5000);
+    ada.name = "Countess";
+    ada.settings = { theme: "dark" };
+    await rolledBack(() => ada.save());
+    expect([ada.updated_at, ada.getOriginal("updated_at")]).toEqual([new Date(NOON), new Date(NOON)]);
+    expect([ada.name, ada.settings, ada.isDirty("settings")]).toEqual(["Countess", { theme: "dark" }, true]);
+
+    const seen = new Date(NOON + 1);
+    const bob = Object.assign(person("Bob"), { seen_at: seen, settings: { theme: "light" } });
+    await rolledBack(() => bob.save());
+    expect({ ...bob }).toEqual({ name: "Bob", seen_at: seen, settings: { theme: "light" } });
+  });
+
+  test("S68 what was set after the save is kept", async () => {
+    const ada = person("Ada");
+    await rolledBack(async () => {
+      await ada.save();
+      ada.name = "Countess";
+      ada.logins = 3;
+      ada.settings = { theme: "dark" };
+    });
+    expect({ ...ada }).toEqual({ name: "Countess", logins: 3, settings: { theme: "dark" } });
+    await ada.save();
+    expect((await Person.findOrFail(ada.id)).toJSON()).toEqual(ada.toJSON());
+  });
+
+  test("S68 of several saves the latest values stay, and none of the rows", async () => {
+    const ada = await Person.create({ name: "Ada", settings: { theme: "dark" } });
+    await rolledBack(async () => {
+      ada.name = "B";
+      await ada.save();
+      ada.settings!.theme = "light";
+      ada.name = "C";
+      await ada.save();
+      await ada.refresh();
+    });
+    expect([ada.getOriginal("name"), ada.getOriginal("settings")]).toEqual(["Ada", { theme: "dark" }]);
+    expect([ada.name, ada.settings]).toEqual(["C", { theme: "light" }]);
+    await ada.save();
+    expect(await named("C")).toMatchObject({ settings: { theme: "light" } });
+  });
+
+  test("S68 saved, then deleted, then rolled back: as it was before", async () => {
+    const ada = person("Ada");
+    await rolledBack(async () => {
+      await ada.save();
+      await ada.delete();
+    });
+    expect([ada.isStored(), { ...ada }]).toEqual([false, { name: "Ada" }]);
+    const bob = await Person.create({ name: "Bob" });
+    await rolledBack(async () => {
+      bob.name = "Robert";
+      await bob.save();
+      await bob.delete();
+    });
+    expect([bob.isStored(), bob.getOriginal("name"), bob.name]).toEqual([true, "Bob", "Robert"]);
+  });
+
+  test("S68 what refresh read of the transaction is not kept", async () => {
+    const ada = await Person.create({ name: "Ada" });
+    await rolledBack(async () => {
+      await Person.where("id", ada.id).update({ name: "Countess", logins: 5 });
+      await ada.refresh();
+      expect(ada.name).toBe("Countess");
+    });
+    expect([ada.name, ada.logins, ada.isDirty()]).toEqual(["Ada", 0, false]);
+  });
+
+  test("S68 what writeColumn wrote is put back, and what was unsaved stays unsaved", async () => {
+    const ada = await Person.create({ name: "Ada" });
+    ada.logins = 9;
+    await rolledBack(async () => {
+      expect(await writeColumn(ada, "name", "Countess", "Ada")).toBe(true);
+      expect([ada.name, ada.logins]).toEqual(["Countess", 9]);
+    });
+    expect([ada.name, ada.getOriginal("name"), ada.logins, ada.isDirty("logins")]).toEqual(["Ada", "Ada", 9, true]);
+  });
+
+  describe("S68 nested:", () => {
+    const inner = async (task: () => Promise<unknown>): Promise<void> => await rolledBack(task);
+
+    test("a savepoint that rolls back takes its own part back, and the outer one commits", async () => {
+      const [ada, bob] = [person("Ada"), person("Bob")];
+      await own.database.transaction(async () => {
+        await ada.save();
+        await inner(async () => {
+          ada.name = "Countess";
+          await ada.save();
+          await bob.save();
+        });
+        expect([ada.getOriginal("name"), ada.isStored(), bob.isStored()]).toEqual(["Ada", true, false]);
+        await bob.save();
+      });
+      expect([ada.isDirty("name"), (await named("Ada"))?.id, (await named("Bob"))?.id]).toEqual([true, ada.id, bob.id]);
+      await ada.save();
+      expect((await Person.findOrFail(ada.id)).name).toBe("Countess");
+    });
+
+    test("what an inner one has committed is put back with the outer one", async () => {
+      const [ada, bob] = [person("Ada"), await Person.create({ name: "Bob" })];
+      await rolledBack(async () => {
+        bob.logins = 1;
+        await bob.save();
+        await own.database.transaction(async () => {
+          await ada.save();
+          bob.logins = 2;
+          await bob.save();
+        });
+      });
+      expect([ada.isStored(), { ...ada }]).toEqual([false, { name: "Ada" }]);
+      expect([bob.getOriginal("logins"), bob.logins, bob.isDirty("logins")]).toEqual([0, 2, true]);
+    });
+
+    test("an inner and then the outer one: as it was before both", async () => {
+      const ada = await Person.create({ name: "Ada" });
+      await rolledBack(async () => {
+        ada.logins = 1;
+        await ada.save();
+        await inner(async () => {
+          await ada.delete();
+        });
+        expect([ada.isStored(), ada.getOriginal("logins")]).toEqual([true, 1]);
+      });
+      expect([ada.isStored(), ada.getOriginal("logins"), ada.logins]).toEqual([true, 0, 1]);
+    });
+  });
+
+  test("S68 a save that was not awaited is no row after the rollback either", async () => {
+    const ada = person("Ada");
+    let saving: Promise<unknown> = Promise.resolve();
+    const attempt = own.database.transaction(async () => {
+      saving = ada.save();
+      throw NO;
+    });
+    await expect(attempt).rejects.toBe(NO);
+    await saving;
+    expect([ada.isStored(), await Person.rows().count()]).toEqual([false, 0]);
+  });
+
+  test("S68 a commit that fails is a rollback", async () => {
+    const { kysely } = own.database;
+    await kysely.schema
+      .createTable("deferred_people")
+      .addColumn("id", "integer")
+      .addForeignKeyConstraint("to_people", ["id"], "people", ["id"], (key) => key.deferrable().initiallyDeferred())
+      .execute();
+    const ada = person("Ada");
+    const attempt = own.database.transaction(async () => {
+      await ada.save();
+      await kysely.insertInto("deferred_people").values({ id: 987654 }).execute();
+    });
+    await expect(attempt).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
+    expect([ada.isStored(), { ...ada }]).toEqual([false, { name: "Ada" }]);
+    await kysely.schema.dropTable("deferred_people").execute();
+  });
+
+  test("a transaction that commits changes nothing on its models", async () => {
+    const ada = person("Ada");
+    await own.database.transaction(async () => {
+      await ada.save();
+      await own.database.transaction(async () => {
+        ada.logins = 4;
+        await ada.save();
+      });
+    });
+    expect([ada.isStored(), ada.isDirty(), (await named("Ada"))?.toJSON()]).toEqual([true, false, ada.toJSON()]);
+  });
+});
