@@ -14,10 +14,11 @@ const JOB = { hash: QUICK, plain: PLAIN };
 const workers = new Set<Worker>();
 
 beforeEach(() => {
-  const { postMessage } = Worker.prototype;
-  vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...args: unknown[]) {
+  const { ref } = Worker.prototype;
+  // A thread holds the process from its first job on.
+  vi.spyOn(Worker.prototype, "ref").mockImplementation(function (this: Worker) {
     workers.add(this);
-    Reflect.apply(postMessage, this, args);
+    Reflect.apply(ref, this, []);
   });
 });
 

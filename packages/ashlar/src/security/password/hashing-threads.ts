@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { AshlarError, type ErrorCode } from "../../support/index.ts";
 
 /** What a thread is asked for: whether a password matches a hash, or, where that is `null`, the password's own hash. */
@@ -115,15 +115,25 @@ interface HashingThreadListener {
 /** One thread, and the jobs it has been given. It answers them in their order. */
 class HashingThread {
   readonly #worker: Worker;
+  readonly #port: MessagePort;
   readonly #tasks: Task[] = [];
   readonly #listener: HashingThreadListener;
   #error: unknown = null;
 
   constructor(listener: HashingThreadListener) {
     this.#listener = listener;
+    // A channel of its own: under --watch, Node posts messages of its own on the worker's (nodejs/node#65044).
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
     // The flags of the process are for the application, which does not run there.
-    this.#worker = new Worker(WORKER, { name: "password-hash", execArgv: [] });
-    this.#worker.on("message", (answer: HashingAnswer) => this.#settle(answer));
+    this.#worker = new Worker(WORKER, {
+      name: "password-hash",
+      execArgv: [],
+      workerData: port2,
+      transferList: [port2],
+    });
+    port1.on("message", (answer: HashingAnswer) => this.#settle(answer));
+    port1.unref();
     this.#worker.on("error", (error) => {
       this.#error = error;
     });
@@ -139,7 +149,7 @@ class HashingThread {
   take(task: Task): void {
     // The process stays for as long as somebody waits for an answer.
     if (this.#tasks.push(task) === 1) this.#worker.ref();
-    this.#worker.postMessage(task.job);
+    this.#port.postMessage(task.job);
   }
 
   #settle(answer: HashingAnswer): void {
@@ -147,14 +157,23 @@ class HashingThread {
     const next = this.#listener.next();
     if (next !== undefined) this.take(next);
     else if (this.#tasks.length === 0) this.#worker.unref();
-    if ("result" in answer) task.resolve(answer.result);
-    else task.reject(failure(answer.code, answer.error));
+    finish(task, answer);
   }
 
   #end(): void {
+    // The end of a thread can overtake the answers that it sent before.
+    for (let one = receiveMessageOnPort(this.#port); one !== undefined; one = receiveMessageOnPort(this.#port)) {
+      finish(this.#tasks.shift()!, one.message as HashingAnswer);
+    }
+    this.#port.close();
     for (const task of this.#tasks) task.reject(failure("E_INTERNAL", this.#error));
     this.#listener.ended();
   }
+}
+
+function finish(task: Task, answer: HashingAnswer): void {
+  if ("result" in answer) task.resolve(answer.result);
+  else task.reject(failure(answer.code, answer.error));
 }
 
 function failure(code: ErrorCode, cause: unknown): AshlarError {

@@ -1,6 +1,6 @@
 // A thread that hashes passwords, and does nothing else: one job after the other, in the order in which they come.
 import { getPriority, setPriority } from "node:os";
-import { parentPort } from "node:worker_threads";
+import { type MessagePort, workerData } from "node:worker_threads";
 import { AshlarError } from "../../support/index.ts";
 import { type Argon2, loadArgon2 } from "./argon2.ts";
 import type { HashingAnswer, HashingJob } from "./hashing-threads.ts";
@@ -36,7 +36,7 @@ function answer(argon2: Argon2, { hash, plain }: HashingJob): HashingAnswer {
 }
 
 giveWay();
-const port = parentPort!;
+const port = workerData as MessagePort;
 const loaded = await loadArgon2().catch(failure);
 port.on("message", (job: HashingJob) => {
   port.postMessage(typeof loaded === "function" ? answer(loaded, job) : loaded);

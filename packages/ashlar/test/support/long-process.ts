@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { onTestFinished } from "vitest";
+
+/** A program that runs until it is told to end, and what it prints on the way. */
+export interface LongProcess {
+  readonly child: ChildProcess;
+  /** All that was printed so far, on both streams. */
+  output(): string;
+  /** Waits until this was printed, after what the last call waited for, and gives the match. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Waits for the end. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  /** Sends a signal to the program and all that it started, as Ctrl+C in a terminal does. */
+  signalGroup(signal: NodeJS.Signals): void;
+}
+
+/** How long a program may take to print what a test waits for. */
+const PATIENCE_MS = 60_000;
+
+/** The variables of this process that a program started from a terminal would have as well: none of the test runner's. */
+export function shellEnvironment(): NodeJS.ProcessEnv {
+  const names = Object.keys(process.env).filter(
+    (name) => !/^(npm_|VITEST|NODE_|APP_|HOST$|PORT$|TEST$|DEV$|PROD$)/.test(name),
+  );
+  return Object.fromEntries(names.map((name) => [name, process.env[name]]));
+}
+
+/**
+ * Starts a program in a folder, in a process group of its own that ends with the test.
+ *
+ * @param environment variables besides those of {@link shellEnvironment}
+ */
+export function startProcess(
+  root: string,
+  command: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): LongProcess {
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { ...shellEnvironment(), ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let output = "";
+  let seen = 0;
+  let isOver = false;
+  let notify = (): void => {};
+  const read = (chunk: Buffer): void => {
+    output += chunk.toString();
+    notify();
+  };
+  child.stdout.on("data", read);
+  child.stderr.on("data", read);
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.on("close", (code, signal) => {
+      isOver = true;
+      notify();
+      resolve({ code, signal });
+    });
+  });
+  const signalGroup = (signal: NodeJS.Signals): void => {
+    try {
+      process.kill(-child.pid!, signal);
+    } catch {
+      // All of them have ended already.
+    }
+  };
+  onTestFinished(() => signalGroup("SIGKILL"));
+  const printed = async (pattern: RegExp): Promise<RegExpExecArray> => {
+    const late = AbortSignal.timeout(PATIENCE_MS);
+    for (;;) {
+      const match = pattern.exec(output.slice(seen));
+      if (match !== null) {
+        seen += match.index + match[0].length;
+        return match;
+      }
+      if (isOver || late.aborted) throw new Error(`It has not printed ${pattern}:\n${output}`);
+      await new Promise<void>((resolve) => {
+        notify = resolve;
+        late.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+  };
+  return { child, output: () => output, printed, ended, signalGroup };
+}

@@ -1,0 +1,19 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+
+/** A Node that tests run programs on. */
+export interface Runtime {
+  /** Its version, such as `24.21.0`. */
+  readonly version: string;
+  readonly path: string;
+}
+
+function runtime(path: string): Runtime {
+  return { version: execFileSync(path, ["--version"], { encoding: "utf8" }).trim().slice(1), path };
+}
+
+/** The newest release of each line of Node that is supported: the workspace's own, and the one in `runtimes/node-24`. */
+export const RUNTIMES: readonly Runtime[] = [
+  runtime(process.execPath),
+  runtime(join(import.meta.dirname, "../../../../runtimes/node-24/node_modules/node/bin/node")),
+];
