@@ -120,7 +120,7 @@ describe("S12 a missing or weak secret", () => {
   ])("%s: an error with the command that mends it, and without the secret", (_, secret) => {
     const failing = () => configured({ secret });
     expect(failing).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
-    expect(failing).toThrow(/^config\/api\.ts: DRIVERS\.jwt\.secret: .*npx ashlar api:install/);
+    expect(failing).toThrow(/^config\/api\.ts: DRIVERS\.jwt\.secret: .*npx ashlar key:generate$/);
     expect(failing).not.toThrow(/aaa/);
   });
 });

@@ -36,7 +36,9 @@ export interface JwtConfiguration {
 const WHERE = "config/api.ts: DRIVERS.jwt";
 const DEFAULT_ALGORITHM = "HS512";
 const DEFAULT_CLOCK_SKEW = 30;
-const SECRET_REMEDY = 'Run npx ashlar api:install, which makes one, and write secret: env("JWT_SECRET").';
+const MISSING_SECRET_REMEDY = 'Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate';
+// The command leaves alone what is set.
+const WEAK_SECRET_REMEDY = "Empty the line of JWT_SECRET in .env, and run: npx ashlar key:generate";
 const OPTIONS = [
   "algorithm",
   "secret",
@@ -94,14 +96,14 @@ export function apiConfiguration(section: Readonly<Record<string, unknown>>): Jw
 
 function prepared<Key>(name: string, secret: unknown, create: (key: KeyMaterial) => Key): Key {
   if (secret === undefined || secret === null || secret === "") {
-    throw new ConfigurationError(`${WHERE}.${name}`, "it is not set.", SECRET_REMEDY, "E_WEAK_SECRET");
+    throw new ConfigurationError(`${WHERE}.${name}`, "it is not set.", MISSING_SECRET_REMEDY, "E_WEAK_SECRET");
   }
   try {
     return create(secret as KeyMaterial);
   } catch (error) {
     if (!(error instanceof AshlarError)) throw error;
     const where = error.code === "E_JWT_ALGORITHM" ? `${WHERE}.algorithm` : `${WHERE}.${name}`;
-    const remedy = error.code === "E_WEAK_SECRET" ? SECRET_REMEDY : "";
+    const remedy = error.code === "E_WEAK_SECRET" ? WEAK_SECRET_REMEDY : "";
     throw new ConfigurationError(where, error.message, remedy, error.code);
   }
 }

@@ -88,6 +88,21 @@ export class Application {
   }
 
   /**
+   * The origin that links begin with when they leave the application, in mails above all: `APP_URL`, which production
+   * has, or does not boot. In development and in tests, if it is not set, it is where the application listens, and
+   * `http://localhost:<PORT>` as long as it doesn't.
+   *
+   * Security: never the host of a request, whose sender chooses it: a reset link that leads to another host hands the
+   * account over.
+   */
+  get url(): string {
+    const { url, server } = this.settings;
+    if (url !== null) return url;
+    const [running] = this.#servers;
+    return new URL(running?.url ?? `http://localhost:${server.port || 3000}`).origin;
+  }
+
+  /**
    * The compiled routes. They are there when providers boot, not yet when they register.
    *
    * @throws `E_UNKNOWN_SERVICE` before that
@@ -210,7 +225,7 @@ export class Application {
     }
     this.#router = new Router(await plan.loadRoutes(container), {
       signer: new Signer(settings.key, "signed-url", { previousSecrets: settings.previousKeys }),
-      appUrl: settings.url,
+      appUrl: () => this.url,
       compilers: container.has("routes.compilers") ? container.make("routes.compilers") : {},
     });
     for (const provider of this.#providers) await provider.boot();

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import type { RouteEntry, RouteSource } from "../routing/index.ts";
-import { AshlarError, ConfigurationError } from "../support/index.ts";
+import { AshlarError, ConfigurationError, nodeVersionProblem } from "../support/index.ts";
 import { Application } from "./application.ts";
 import type { Configuration, ConfigurationSection } from "./configuration.ts";
 import type { Container } from "./container.ts";
@@ -9,7 +9,6 @@ import { HttpKernel, type KernelClass, type RouteMiddleware } from "./kernel.ts"
 import { loadConfiguration } from "./load-configuration.ts";
 import { loadRoutes } from "./load-routes.ts";
 import { createLogger, type Logger } from "./logger.ts";
-import { nodeVersionProblem } from "./node-version.ts";
 import type { ProviderClass } from "./provider.ts";
 import { readSettings } from "./settings.ts";
 

@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { ConfigurationError } from "../support/index.ts";
+import { ConfigurationError, readEnvFile } from "../support/index.ts";
 
 /** Environment variables by name. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
@@ -15,10 +14,10 @@ let current: EnvironmentVariables | null = null;
  *
  * @param root the folder with the `.env`; `null` where the application has none
  * @param given what is to hold whatever the machine says, for tests
+ * @throws `E_INVALID_CONFIGURATION` if there is a `.env` that cannot be read
  */
 export function readEnvironment(root: string | null, given: EnvironmentVariables = {}): EnvironmentVariables {
-  const file = root === null ? null : join(root, ".env");
-  const written = file !== null && existsSync(file) ? parseEnv(readFileSync(file, "utf8")) : {};
+  const written = root === null ? {} : parseEnv(readEnvFile(join(root, ".env")) ?? "");
   return Object.freeze(Object.assign(Object.create(null), written, process.env, given));
 }
 

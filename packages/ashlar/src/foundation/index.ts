@@ -9,7 +9,6 @@ export { HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddlewar
 export { loadConfiguration } from "./load-configuration.ts";
 export { createLogger, type Logger } from "./logger.ts";
 export type { FetchFunction } from "./mounts.ts";
-export { nodeVersionProblem } from "./node-version.ts";
 export { type Problem, problemOf } from "./problem.ts";
 export { Provider, type ProviderClass } from "./provider.ts";
 export type { RunningServer } from "./server.ts";

@@ -27,7 +27,10 @@ export interface LogSettings {
 export interface ApplicationSettings {
   readonly name: string;
   readonly environment: EnvironmentName;
-  /** The origin of `APP_URL`, such as `https://shop.example`; `null` where it is not set. */
+  /**
+   * The origin of `APP_URL`, such as `https://shop.example`; `null` if it is not set, which it is in production. What
+   * makes links takes `application.url`, which has a default.
+   */
   readonly url: string | null;
   /** The secret of which the keys of signed URLs and sealed cookies are derived. */
   readonly key: string;
@@ -123,7 +126,8 @@ function readKey(key: string | undefined, name: EnvironmentName, hasRoot: boolea
       "E_WEAK_SECRET",
     );
   }
-  return requireSecret(key, "Environment variable APP_KEY", "Run: npx ashlar key:generate");
+  // The command leaves alone what is set.
+  return requireSecret(key, "Environment variable APP_KEY", "Empty its line in .env. Run: npx ashlar key:generate");
 }
 
 function readPreviousKeys(app: SettingsReader, environment: EnvironmentVariables): string[] {

@@ -46,7 +46,10 @@ function write(name: string, text: string): void {
 function compose(mailable: Mailable, ...to: string[]): Promise<MailMessage> {
   const composer = new MailComposer({
     views: new Views({ directory, cache: true }),
-    links: new MailLinks(URL_OF_APP, () => router),
+    links: new MailLinks(
+      () => URL_OF_APP,
+      () => router,
+    ),
     from: mailAddress({ address: "shop@shop.example", name: "Shop" }, "The sender"),
     app: { name: "The <Shop>", url: URL_OF_APP },
   });
@@ -258,13 +261,19 @@ describe("links", () => {
     "",
     "/\t/evil.example",
   ])("S40 url(%j) leads to no other host: it is refused", (path) => {
-    expect(() => new MailLinks(URL_OF_APP, () => router).url(path)).toThrow(
-      expect.objectContaining({ code: "E_INVALID_MAIL" }),
-    );
+    expect(() =>
+      new MailLinks(
+        () => URL_OF_APP,
+        () => router,
+      ).url(path),
+    ).toThrow(expect.objectContaining({ code: "E_INVALID_MAIL" }));
   });
 
   test("S40 no path leads to another host", () => {
-    const links = new MailLinks(URL_OF_APP, () => router);
+    const links = new MailLinks(
+      () => URL_OF_APP,
+      () => router,
+    );
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(..."/\\@:.?#evil \t\r\n%25") }), (path) => {
         try {

@@ -16,15 +16,15 @@ export interface SignedLinkOptions {
  * somebody else's host hands them the account.
  */
 export class MailLinks {
-  readonly #origin: string;
+  readonly #originOf: () => string;
   readonly #router: () => Router;
 
   /**
-   * @param origin the application's, such as `https://shop.example`
+   * @param origin gives the application's, such as `https://shop.example`
    * @param router gives the routes once there are some
    */
-  constructor(origin: string, router: () => Router) {
-    this.#origin = origin;
+  constructor(origin: () => string, router: () => Router) {
+    this.#originOf = origin;
     this.#router = router;
   }
 
@@ -34,8 +34,9 @@ export class MailLinks {
    * @throws `E_INVALID_MAIL` where the path does not begin with `/` or leads to another host
    */
   url(path: string): string {
-    const url = path.startsWith("/") ? URL.parse(path, this.#origin) : null;
-    if (url?.origin === this.#origin) return url.href;
+    const origin = this.#originOf();
+    const url = path.startsWith("/") ? URL.parse(path, origin) : null;
+    if (url?.origin === origin) return url.href;
     throw new AshlarError("E_INVALID_MAIL", "url() takes a path of the application, such as /orders/7.");
   }
 
@@ -59,6 +60,6 @@ export class MailLinks {
 
   /** A route with a domain has a URL of its own. */
   #absolute(url: string): string {
-    return url.startsWith("/") ? this.#origin + url : url;
+    return url.startsWith("/") ? this.#originOf() + url : url;
   }
 }

@@ -47,13 +47,19 @@ export class MailProvider extends Provider {
     const { application } = this;
     const { container, config, settings: app, logger } = application;
     const settings = readMailSettings(config.has("mail") ? config.section("mail").MAIL : undefined, app);
-    // Out of the configuration in any case; production has APP_URL, or does not boot.
-    const url = app.url ?? `http://localhost:${app.server.port || 3000}`;
     const composer = new MailComposer({
       views: container.make("views"),
-      links: new MailLinks(url, () => application.router),
+      links: new MailLinks(
+        () => application.url,
+        () => application.router,
+      ),
       from: settings.from,
-      app: Object.freeze({ name: app.name, url }),
+      app: {
+        name: app.name,
+        get url() {
+          return application.url;
+        },
+      },
     });
     const transport = this.#transport(settings);
     if (application.environment === "development") this.#mountMailbox(transport, composer);

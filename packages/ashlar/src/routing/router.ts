@@ -11,7 +11,7 @@ import type { RouteSource } from "./route-source.ts";
 import { RouteTable, type TableMatch } from "./route-table.ts";
 import { type RouteVariant, variantsOf } from "./route-variant.ts";
 import { hasValidSignature, type SignedUrlOptions, signUrl } from "./signed-url.ts";
-import { buildQuery, buildUrl } from "./url.ts";
+import { type AppUrl, buildQuery, buildUrl } from "./url.ts";
 import type { ValueSigner } from "./value-signer.ts";
 
 /** What a router needs beyond its routes. */
@@ -26,8 +26,8 @@ export interface RouterOptions {
   readonly compilers?: Readonly<Record<string, RegExp>>;
   /** Signs the parameters of the compiler `signed`, and URLs. Without it there are neither. */
   readonly signer?: ValueSigner;
-  /** The origin of the application, which URLs of routes with a domain are made with. */
-  readonly appUrl?: string | null;
+  /** The origin of the application, or what gives it, which URLs of routes with a domain are made with. */
+  readonly appUrl?: AppUrl | null;
 }
 
 interface Domain {
@@ -52,7 +52,7 @@ export class Router implements UrlGenerator {
   readonly #table: RouteTable;
   readonly #domains: readonly Domain[];
   readonly #signer: ValueSigner | null;
-  readonly #appUrl: string | null;
+  readonly #appUrl: AppUrl | null;
 
   /**
    * @param sources the routes files, in order

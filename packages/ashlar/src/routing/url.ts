@@ -5,12 +5,15 @@ import type { DomainPattern } from "./domain-pattern.ts";
 import { encodeSegment } from "./path-encoding.ts";
 import type { PatternParameter } from "./pattern.ts";
 
+/** The origin of the application; a function if it is known only once the application listens. */
+export type AppUrl = string | (() => string);
+
 /**
  * The path of a route, or the URL where it has a domain.
  *
  * @throws `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`, `E_INVALID_CONFIGURATION`
  */
-export function buildUrl(route: BoundRoute, parameters: RouteParameters, appUrl: string | null): string {
+export function buildUrl(route: BoundRoute, parameters: RouteParameters, appUrl: AppUrl | null): string {
   refuseUnknown(route, parameters);
   const origin = route.host === null ? "" : originOf(route, route.host, parameters, appUrl);
   return origin + buildPath(route, parameters);
@@ -62,14 +65,14 @@ function encodeValue(route: BoundRoute, { name, compiler, compilerName }: Patter
   throw invalid(`The value for the parameter "${name}" of the route ${named(route)} is not ${wanted}.`);
 }
 
-function originOf(route: BoundRoute, host: DomainPattern, parameters: RouteParameters, appUrl: string | null): string {
+function originOf(route: BoundRoute, host: DomainPattern, parameters: RouteParameters, appUrl: AppUrl | null): string {
   if (appUrl === null) {
     throw new AshlarError(
       "E_INVALID_CONFIGURATION",
       `The route ${named(route)} has a domain: set APP_URL to make URLs of it.`,
     );
   }
-  const app = new URL(appUrl);
+  const app = new URL(typeof appUrl === "string" ? appUrl : appUrl());
   const labels = host.labels.map((label) => {
     if ("text" in label) return label.text;
     const value = valueFor(parameters, label.parameter);

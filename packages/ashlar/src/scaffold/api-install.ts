@@ -1,7 +1,5 @@
-import { join } from "node:path";
-import { generateSecret } from "../security/index.ts";
-import { setMissingVariable } from "./env-file.ts";
 import { writeNewFile } from "./files.ts";
+import { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
 import { migrationPath, migrationsMention } from "./make.ts";
 import { type RemainingStep, remainingSteps, type Step } from "./remaining-steps.ts";
 import { readStub } from "./stub.ts";
@@ -10,8 +8,8 @@ import { readStub } from "./stub.ts";
 export interface ApiInstallation {
   /** The files it wrote, relative to the application's root. */
   readonly written: readonly string[];
-  /** Whether it made a secret; `false` where `.env` held one. */
-  readonly secretMade: boolean;
+  /** The secrets it made: none of those that `.env` held. */
+  readonly secrets: FilledSecrets;
   /** The steps that remain: the file to open, and the lines it needs. */
   readonly remaining: readonly RemainingStep[];
 }
@@ -57,8 +55,7 @@ const STEPS: readonly Step[] = [
 
 /**
  * Puts the API's own files into an application: `config/api.ts`, `routes/api.ts` and the migration of the token column
- * where they are absent, and a secret into `.env` where it has none. What is there is never changed, so a second run
- * does nothing.
+ * where they are absent, and the secrets that `.env` lacks. What is there is never changed, so a second run does nothing.
  *
  * @param root the application's folder
  */
@@ -71,7 +68,7 @@ export async function installApi(root: string): Promise<ApiInstallation> {
   await write("routes/api.ts", "api/routes.ts");
   if (!(await migrationsMention(root, "api_token")))
     await write(await migrationPath(root, "add_api_token_to_users"), "api/migration.ts");
-  const secretMade = await setMissingVariable(join(root, ".env"), "JWT_SECRET", generateSecret());
+  const secrets = await fillSecrets(root);
 
-  return { written, secretMade, remaining: await remainingSteps(root, STEPS) };
+  return { written, secrets, remaining: await remainingSteps(root, STEPS) };
 }

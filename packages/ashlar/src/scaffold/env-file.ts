@@ -1,15 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
-import { parseEnv } from "node:util";
-
-/**
- * The text of a `.env` file.
- *
- * @returns `null` where there is no file
- */
-export async function readEnvFile(path: string): Promise<string | null> {
-  return orNothing(readFile(path, "utf8"));
-}
+import { realpath, rename, rm, writeFile } from "node:fs/promises";
+import { isDeepStrictEqual, parseEnv } from "node:util";
+import { AshlarError, readEnvFile } from "../support/index.ts";
 
 /**
  * Puts a text into the place of a `.env` file in one step, readable by its owner alone: whoever reads it finds the old
@@ -28,26 +20,56 @@ export async function replaceEnvFile(path: string, text: string): Promise<void> 
   }
 }
 
-/** The text of a `.env` file in which a variable has this value: where its line stands, else on a line at the end. */
-export function withVariable(text: string, name: string, value: string): string {
+/**
+ * The text of a `.env` file in which variables have these values: each where its line stands, else on a line at the end.
+ * Every other line stays as it is, and so do the ends of lines.
+ *
+ * @returns `null` if reading the text would not give these values: a name that stands there twice, a value over several
+ * lines, or one that needs quotes
+ */
+export function withVariables(text: string, values: Readonly<Record<string, string>>): string | null {
+  const after = Object.entries(values).reduce((before, [name, value]) => withVariable(before, name, value), text);
+  return isDeepStrictEqual({ ...parseEnv(after) }, { ...parseEnv(text), ...values }) ? after : null;
+}
+
+function withVariable(text: string, name: string, value: string): string {
   const line = `${name}=${value}`;
   const present = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=.*$`, "m");
   if (present.test(text)) return text.replace(present, () => line);
-  return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${line}\n`;
+  const end = text.includes("\r\n") ? "\r\n" : "\n";
+  return `${text}${text === "" || text.endsWith("\n") ? "" : end}${line}${end}`;
 }
 
 /**
- * Gives a variable of a `.env` file a value, provided that it has none yet. A line `NAME=` without a value is filled in;
+ * Gives variables of a `.env` file values, as far as they have none yet. A line `NAME=` without a value is filled in;
  * otherwise a line is appended. Every other line stays as it is.
  *
- * @param path the file; made, readable by its owner alone, where there is none
- * @returns whether the value was written: `false` where the variable already had one
+ * @param path the file; made, readable by its owner alone, if there is none
+ * @param values by name
+ * @param template the text that a new file begins with. Security: what it says about these variables does not count; a
+ * value in a file that is in the repository is not a secret
+ * @returns the names that were given a value
+ * @throws `E_INVALID_CONFIGURATION` if there is a file that cannot be read; `E_COMMAND` if the values cannot be written
  */
-export async function setMissingVariable(path: string, name: string, value: string): Promise<boolean> {
-  const text = (await readEnvFile(path)) ?? "";
-  if ((parseEnv(text)[name] ?? "") !== "") return false;
-  await replaceEnvFile(path, withVariable(text, name, value));
-  return true;
+export async function setMissingVariables(
+  path: string,
+  values: Readonly<Record<string, string>>,
+  template = "",
+): Promise<string[]> {
+  const written = readEnvFile(path);
+  const present = written === null ? {} : parseEnv(written);
+  const names = Object.keys(values).filter((name) => (present[name] ?? "") === "");
+  if (names.length === 0) return [];
+  const missing = Object.fromEntries(names.map((name) => [name, values[name]!]));
+  const text = withVariables(written ?? template, missing);
+  if (text === null) {
+    throw new AshlarError(
+      "E_COMMAND",
+      `.env was left as it is. ${names.join(" or ")} stands there twice or inside of another value. Mend its line by hand.`,
+    );
+  }
+  await replaceEnvFile(path, text);
+  return names;
 }
 
 async function orNothing(reading: Promise<string>): Promise<string | null> {

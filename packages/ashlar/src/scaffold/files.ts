@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AshlarError } from "../support/index.ts";
 
@@ -13,28 +13,73 @@ export interface NewFile {
  *
  * @returns whether it was written: `false` where a file of that name exists, which is left as it is
  */
-export async function writeNewFile(root: string, { path, text }: NewFile): Promise<boolean> {
+export async function writeNewFile(root: string, file: NewFile): Promise<boolean> {
+  return await write(root, file, () => {});
+}
+
+/** Writes a file, and tells of the first folder that was made for it. */
+async function write(root: string, { path, text }: NewFile, made: (folder: string) => void): Promise<boolean> {
   const target = join(root, path);
-  await mkdir(dirname(target), { recursive: true });
+  const folder = await mkdir(dirname(target), { recursive: true });
+  if (folder !== undefined) made(folder);
   try {
     await writeFile(target, text, { flag: "wx" });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    // The beginning of a text for which the disk had no room.
+    await rm(target, { force: true }).catch(() => {});
     throw error;
   }
 }
 
 /**
+ * Writes files that must not be there yet, all of them or none: if something fails, what was written is removed again.
+ *
+ * @param finish what else has to succeed
+ * @throws `E_COMMAND` with what the system says, if it refused something; else what `finish` throws
+ */
+export async function writeAllOrNone(
+  root: string,
+  files: readonly NewFile[],
+  finish: () => Promise<unknown>,
+): Promise<void> {
+  const written: string[] = [];
+  const folders: string[] = [];
+  try {
+    for (const file of files) {
+      if (await write(root, file, (folder) => void folders.push(folder))) written.push(file.path);
+    }
+    await finish();
+  } catch (error) {
+    for (const path of written) await rm(join(root, path), { force: true });
+    for (const folder of folders.toReversed()) await removeIfEmpty(folder);
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof AshlarError || code === undefined) throw error;
+    throw new AshlarError("E_COMMAND", `${message}. Nothing was written to ${root}.`, { cause: error });
+  }
+}
+
+/** Removes a folder in which there is nothing but folders. */
+async function removeIfEmpty(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) await removeIfEmpty(join(folder, entry.name));
+  }
+  await rmdir(folder).catch(() => {});
+}
+
+/**
  * Makes sure that a folder can take a new application.
  *
- * @throws `E_COMMAND` where it exists and has something in it besides a repository's own files
+ * @throws `E_COMMAND` if it cannot be read, or has something in it besides a repository's own files
  */
 export async function requireEmptyFolder(folder: string): Promise<void> {
   const harmless = new Set([".git", ".gitkeep", ".DS_Store", "LICENSE", "README.md"]);
   const entries = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
-    throw error;
+    throw new AshlarError("E_COMMAND", `${error.message}. Nothing was written: choose another folder.`, {
+      cause: error,
+    });
   });
   const others = entries.filter((entry) => !harmless.has(entry));
   if (others.length > 0) {

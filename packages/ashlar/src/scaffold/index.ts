@@ -1,7 +1,8 @@
+export { nodeVersionProblem } from "../support/index.ts";
 export { type ApiInstallation, installApi } from "./api-install.ts";
 export { type AuthPlan, diffOfPlan, type PlannedFile, planAuth, writeAuth } from "./auth-install.ts";
-export { setMissingVariable } from "./env-file.ts";
 export { type NewFile, writeNewFile } from "./files.ts";
+export { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
 export {
   type ControllerKind,
   makeController,

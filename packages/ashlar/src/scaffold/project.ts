@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { generateSecret } from "../security/index.ts";
-import { setMissingVariable } from "./env-file.ts";
-import { type NewFile, requireEmptyFolder, writeNewFile } from "./files.ts";
+import { nodeVersionProblem } from "../support/index.ts";
+import { type NewFile, requireEmptyFolder, writeAllOrNone } from "./files.ts";
+import { fillSecrets } from "./fill-secrets.ts";
 import { migrationPaths } from "./make.ts";
 import { spell } from "./names.ts";
 import { fileOf, looks, pages, stubValues, wiring } from "./stub-files.ts";
@@ -17,6 +17,11 @@ export interface ProjectOptions {
   readonly pages: boolean;
   /** The connection its configuration names as the default. */
   readonly database: "sqlite" | "postgres";
+  /**
+   * Whether the package `node` is among its dependencies, for a machine whose own Node.js is too old; it is not if left
+   * out.
+   */
+  readonly bringsNode?: boolean;
 }
 
 /** A new application. */
@@ -29,21 +34,22 @@ export interface Project {
   readonly files: readonly string[];
 }
 
+/** The newest major version of Node.js that is known to run it. */
+const NEWEST_NODE = "26";
 const ALWAYS = ["app.ts", "config/app.ts", "config/database.ts", "tests/application.test.ts", "tsconfig.json"] as const;
 
 /**
  * Makes a new application: its files, and a `.env` with secrets of its own.
  *
- * @throws `E_COMMAND` where the folder has something in it; nothing is written then
+ * @throws `E_COMMAND` if the folder has something in it, or a file cannot be written; nothing is left there then
  */
 export async function createProject(options: ProjectOptions): Promise<Project> {
   const root = resolve(options.folder);
   await requireEmptyFolder(root);
   const files = await projectFiles(root, options);
-  for (const file of files) await writeNewFile(root, file);
-  await setMissingVariable(join(root, ".env"), "APP_KEY", generateSecret());
-  if (options.api) await setMissingVariable(join(root, ".env"), "JWT_SECRET", generateSecret());
-  return { root, name: packageName(root), files: files.map(({ path }) => path) };
+  // The file with the secrets is the last one, so that there is none of it where something fails.
+  await writeAllOrNone(root, files, () => fillSecrets(root));
+  return { root, name: packageName(root), files: [...files.map(({ path }) => path), ".env"] };
 }
 
 async function projectFiles(root: string, options: ProjectOptions): Promise<NewFile[]> {
@@ -53,10 +59,11 @@ async function projectFiles(root: string, options: ProjectOptions): Promise<NewF
   const values = { ...stubValues(traits), name, database, postgres: database === "postgres" };
   const stub = (path: string, from: string): Promise<NewFile> => fileOf(path, from, values);
   return [
-    { path: "package.json", text: await packageManifest(name, database) },
+    { path: "package.json", text: await packageManifest(name, options) },
+    { path: ".nvmrc", text: `${nodeMajor()}\n` },
+    await stub(".gitattributes", "application/gitattributes"),
     await stub(".gitignore", "application/gitignore"),
     await stub(".env.example", "application/env"),
-    await stub(".env", "application/env"),
     await stub("README.md", "application/README.md"),
     ...(await Promise.all(ALWAYS.map((path) => stub(path, `application/${path}`)))),
     ...(await wiring(traits)),
@@ -92,7 +99,12 @@ function packageName(root: string): string {
   return name === "" ? "application" : name;
 }
 
-async function packageManifest(name: string, database: ProjectOptions["database"]): Promise<string> {
+/** The Node.js that made it, if it can run it; else the newest that is known to. */
+function nodeMajor(): string {
+  return nodeVersionProblem() === null ? process.versions.node.split(".")[0]! : NEWEST_NODE;
+}
+
+async function packageManifest(name: string, { database, bringsNode }: ProjectOptions): Promise<string> {
   const own = JSON.parse(await readFile(join(import.meta.dirname, "..", "..", "package.json"), "utf8")) as {
     version: string;
     engines: { node: string };
@@ -115,9 +127,13 @@ async function packageManifest(name: string, database: ProjectOptions["database"
       ashlar: `^${own.version}`,
       ...(database === "postgres" ? { pg: own.peerDependencies.pg } : {}),
     },
-    devDependencies: { "@types/node": "^26.0.0", node: "^26.0.0", typescript: "^7.0.0" },
+    devDependencies: {
+      "@types/node": `^${NEWEST_NODE}.0.0`,
+      ...(bringsNode ? { node: `^${NEWEST_NODE}.0.0` } : {}),
+      typescript: "^7.0.0",
+    },
     // The `node` package brings the runtime that the scripts run on; its install script puts it into place.
-    allowScripts: { node: true },
+    ...(bringsNode ? { allowScripts: { node: true } } : {}),
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }

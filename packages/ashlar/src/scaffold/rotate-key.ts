@@ -1,7 +1,7 @@
 import { isDeepStrictEqual, parseEnv } from "node:util";
 import { secretProblem, splitSecrets } from "../security/index.ts";
-import { AshlarError } from "../support/index.ts";
-import { readEnvFile, replaceEnvFile, withVariable } from "./env-file.ts";
+import { AshlarError, readEnvFile } from "../support/index.ts";
+import { replaceEnvFile, withVariables } from "./env-file.ts";
 
 const MAX_PREVIOUS_KEYS = 5;
 
@@ -14,18 +14,15 @@ const MAX_PREVIOUS_KEYS = 5;
  * @throws `E_COMMAND` where the old key cannot be kept; nothing is written then, and no key is in the message
  */
 export async function rotateKey(path: string, key: string): Promise<boolean> {
-  const text = (await readEnvFile(path)) ?? "";
-  const variables = { ...parseEnv(text) };
-  const { APP_KEY: old = "", APP_PREVIOUS_KEYS: list = "" } = variables;
+  const text = readEnvFile(path) ?? "";
+  const { APP_KEY: old = "", APP_PREVIOUS_KEYS: list = "" } = parseEnv(text);
   if (old === "") return false;
   requireKept(old);
   const earlier = splitSecrets(list).filter((entry) => entry !== "" && entry !== old);
   const previous = [old, ...earlier].slice(0, MAX_PREVIOUS_KEYS);
-  const changed = { APP_KEY: key, APP_PREVIOUS_KEYS: previous.join(",") };
-  const after = Object.entries(changed).reduce((before, [name, value]) => withVariable(before, name, value), text);
+  const after = withVariables(text, { APP_KEY: key, APP_PREVIOUS_KEYS: previous.join(",") });
   // What is read is what counts: a variable may stand there twice or over several lines, or a key need quotes.
-  const isReadBack = isDeepStrictEqual({ ...parseEnv(after) }, { ...variables, ...changed });
-  if (list.includes("\n") || !isReadBack) {
+  if (list.includes("\n") || after === null) {
     throw refusal(
       "APP_KEY or APP_PREVIOUS_KEYS stands there twice or over several lines, or has a # or quotes in it.",
       "Change the two lines by hand.",

@@ -1,4 +1,5 @@
-import { diff } from "node:util";
+// By its namespace: the generator also loads where Node.js is too old to have `diff`, and never calls it.
+import * as util from "node:util";
 
 const CONTEXT = 3;
 /** The platform marks with 1 what is only in the first of two texts. */
@@ -17,7 +18,7 @@ type Line = readonly [operation: typeof REMOVED | 0 | typeof ADDED, text: string
  */
 export function unifiedDiff(path: string, before: string | null, after: string): string[] {
   if (before === after) return [];
-  const lines = diff(linesOf(before ?? ""), linesOf(after)) as Line[];
+  const lines = util.diff(linesOf(before ?? ""), linesOf(after)) as Line[];
   const hunks = hunksOf(lines).map(([start, end]) => hunk(lines, start, end));
   return [before === null ? "--- /dev/null" : `--- a/${path}`, `+++ b/${path}`, ...hunks.flat()];
 }

@@ -1,6 +1,7 @@
 export { currentDate, now, nowInSeconds, setClock } from "./clock.ts";
 export { counted } from "./counted.ts";
 export { dictionary, isPlainObject, isPrototypeName } from "./dictionary.ts";
+export { readEnvFile } from "./env-file.ts";
 export {
   AshlarError,
   type AshlarErrorOptions,
@@ -11,6 +12,7 @@ export {
   ValidationError,
 } from "./errors.ts";
 export { nearest, suggestion } from "./nearest.ts";
+export { nodeVersionProblem } from "./node-version.ts";
 export type { GuardUser, Register, RegisteredUser } from "./register.ts";
 export { SettingsReader } from "./settings-reader.ts";
 export type { Constructor, Dictionary, MaybePromise } from "./types.ts";

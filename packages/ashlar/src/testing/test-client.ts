@@ -11,7 +11,7 @@ import { type AnyUser, sameUser, userName, Visitor } from "./visitor.ts";
 
 /** Who a client is to the application. */
 export interface TestClientOptions {
-  /** Where its requests go; `APP_URL` where left out, or `http://localhost`. Over https, cookies are `Secure`. */
+  /** Where its requests go; `application.url` where left out. Over https, cookies are `Secure`. */
   readonly origin?: string;
   /** The address that its requests come from; `127.0.0.1` where left out. */
   readonly address?: string;
@@ -55,8 +55,7 @@ export class TestClient {
 
   /** @internal Use `createTestClient`. */
   constructor(application: Application, options: TestClientOptions) {
-    const { url, server } = application.settings;
-    const origin = options.origin ?? url ?? `http://localhost:${server.port || 3000}`;
+    const origin = options.origin ?? application.url;
     this.#visitor = new Visitor(application, new URL(origin).origin, options.address ?? "127.0.0.1");
     this.#headers = options.headers ?? {};
   }

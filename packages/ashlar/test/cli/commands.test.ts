@@ -232,14 +232,18 @@ describe("api:install", () => {
 });
 
 describe("an old Node", () => {
-  test.for(["ashlar", "create-ashlar"])("%s says in one sentence what to do", async (name) => {
+  test.for([
+    { name: "ashlar", version: "20.20.2", needs: "Ashlar needs Node.js 24.7" },
+    { name: "create-ashlar", version: "20.11.1", needs: "create-ashlar needs Node.js 20.12" },
+  ])("$name says in one sentence what to do", async ({ name, version, needs }) => {
     const script = join(import.meta.dirname, "../../..", name, `bin/${name}.js`);
-    const old = `data:text/javascript,${encodeURIComponent('Object.defineProperty(process.versions, "node", { value: "20.20.2" });')}`;
+    const old = `data:text/javascript,${encodeURIComponent('Object.defineProperty(process.versions, "node", { value: VERSION });'.replace("VERSION", JSON.stringify(version)))}`;
     const failure = await promisify(execFile)(process.execPath, ["--import", old, script]).then(
       () => null,
       (error: { code: number; stderr: string }) => error,
     );
     expect(failure?.code).toBe(1);
-    expect(failure?.stderr).toMatch(/^Ashlar needs Node\.js 24\.7 or newer, and this is 20\.20\.2: .+\.\n$/);
+    expect(failure?.stderr).toContain(`${needs} or newer, and this is ${version}: `);
+    expect(failure?.stderr).toMatch(/^[^\n]+\.\n$/);
   });
 });

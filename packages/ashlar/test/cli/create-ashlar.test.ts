@@ -1,6 +1,8 @@
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { execute } from "../support/generated-application.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -27,4 +29,107 @@ test("a flag that there is not ends it, and nothing is made", async () => {
   expect(code).toBe(1);
   expect(output).toContain("Did you mean --no-pages?");
   expect(existsSync(join(parent, "shop"))).toBe(false);
+});
+
+/** What the script of the generator prints on a Node.js of this version. */
+async function generated(parent: string, version: string): Promise<string> {
+  const change = `Object.defineProperty(process.versions, "node", { value: ${JSON.stringify(version)} });`;
+  const preload = `data:text/javascript,${encodeURIComponent(change)}`;
+  const { code, output } = await execute(parent, process.execPath, ["--import", preload, SCRIPT, "shop", ...HERE]);
+  expect(code).toBe(0);
+  return output;
+}
+
+test("on a Node.js that can run it, the application asks for one by engines and .nvmrc, and installs none", async () => {
+  const parent = await temporaryFolder();
+  await generated(parent, "24.21.0");
+  const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
+  expect(manifest.engines).toEqual({ node: ">=24.7" });
+  expect(Object.keys(manifest.devDependencies)).toEqual(["@types/node", "typescript"]);
+  expect(manifest.allowScripts).toBeUndefined();
+  expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("24\n");
+});
+
+test("on one that is too old, the application brings its own, and the generator says so", async () => {
+  const parent = await temporaryFolder();
+  expect(await generated(parent, "24.6.0")).toContain("Node.js 24.6.0 is too old to run it");
+  const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
+  expect(manifest.devDependencies.node).toBe("^26.0.0");
+  expect(manifest.allowScripts).toEqual({ node: true });
+  expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("26\n");
+});
+
+test("a folder whose name a shell would take apart is made, and its database migrated", async () => {
+  // Inside the package, so that the new application finds the framework without an installation.
+  const parent = await mkdtemp(join(import.meta.dirname, "../../.generated-"));
+  onTestFinished(async () => await rm(parent, { recursive: true, force: true }));
+  const name = `Tom & Jerry's "100 %PATH%" $HOME`;
+  const { code, output } = await execute(parent, process.execPath, [SCRIPT, name, "--yes", "--no-install"]);
+  expect(output).toContain("create_users");
+  expect(output).toContain("Next:\n");
+  expect(code).toBe(0);
+  expect(existsSync(join(parent, name, "database/app.sqlite"))).toBe(true);
+});
+
+/** A folder with a program called npm. */
+async function folderWithNpm(script: string): Promise<string> {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, "npm"), `#!/bin/sh\n${script}\n`);
+  await chmod(join(folder, "npm"), 0o755);
+  return folder;
+}
+
+test("an installation that fails leaves the application complete, and says how to continue", async () => {
+  const parent = await temporaryFolder();
+  const env = { PATH: `${await folderWithNpm("exit 7")}:/bin:/usr/bin` };
+  const child = spawn(process.execPath, [SCRIPT, "my shop", "--yes"], { cwd: parent, env });
+  let errors = "";
+  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  expect(code).toBe(1);
+  expect(errors).toBe(
+    "npm install: exit code 7.\nThe application itself is complete. To continue:\n" +
+      '  cd "my shop"\n  npm install\n  npm run migrate\n  npm run dev\n',
+  );
+  expect((await stat(join(parent, "my shop/.env"))).mode & 0o777).toBe(0o600);
+});
+
+test("interrupted while npm installs, it says what there is and how to continue", async () => {
+  const parent = await temporaryFolder();
+  const env = { PATH: `${await folderWithNpm("echo installing; exec sleep 60")}:/bin:/usr/bin` };
+  // In a group of its own, which the terminal's Ctrl+C reaches as a whole.
+  const child = spawn(process.execPath, [SCRIPT, "shop", "--yes"], { cwd: parent, env, detached: true });
+  let output = "";
+  const ended = new Promise((resolve) => child.on("close", resolve));
+  await new Promise<void>((resolve) => {
+    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    child.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.includes("installing")) resolve();
+    });
+  });
+  process.kill(-child.pid!, "SIGINT");
+  expect(await ended).toBe(1);
+  expect(output).toContain("npm install: SIGINT.\nThe application itself is complete. To continue:\n  cd shop\n");
+});
+
+test("a folder that cannot be one ends it with one sentence", async () => {
+  const parent = await temporaryFolder();
+  await writeFile(join(parent, "shop"), "mine");
+  const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE]);
+  expect(code).toBe(1);
+  expect(output).toMatch(/^ENOTDIR: .+ Nothing was written: choose another folder\.\n$/);
+  expect(await readFile(join(parent, "shop"), "utf8")).toBe("mine");
+});
+
+test("a disk that gets full ends it with one sentence, and nothing is left there but what was", async () => {
+  const parent = await temporaryFolder();
+  await mkdir(join(parent, "shop"));
+  await writeFile(join(parent, "shop/LICENSE"), "mine");
+  // Files may have no more than 4 KB: the style sheet is longer.
+  const limited = `ulimit -f 4; exec "${process.execPath}" "${SCRIPT}" shop ${HERE.join(" ")}`;
+  const { code, output } = await execute(parent, "bash", ["-c", limited]);
+  expect(code).toBe(1);
+  expect(output).toMatch(/^EFBIG: .+ Nothing was written to .+\/shop\.\n$/);
+  expect(await readdir(join(parent, "shop"))).toEqual(["LICENSE"]);
 });

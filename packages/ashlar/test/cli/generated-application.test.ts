@@ -165,7 +165,7 @@ describe("a new application", () => {
     const { line } = await serve(root, { APP_NAME: "Another name" });
     expect(line).toMatch(/^Another name answers at http:\/\/localhost:\d+\/$/);
     await expect(serve(root, { JWT_SECRET: "weak" })).rejects.toThrow(
-      /The application ended:[\s\S]+npx ashlar api:install/,
+      /The application ended:[\s\S]+npx ashlar key:generate/,
     );
   });
 });

@@ -115,21 +115,13 @@ export class AccountService {
    * Security: never under the host of a request, whose sender chooses it: a reset link that leads to somebody else's
    * host hands them the account.
    *
-   * @throws `E_MISSING_ENVIRONMENT` where `APP_URL` is not set; `E_UNKNOWN_ROUTE`
+   * @throws `E_UNKNOWN_ROUTE`
    */
   url(route: string, parameters: RouteParameters, query: QueryParameters = {}): string {
-    const { router, settings } = this.#application;
-    if (settings.url === null) {
-      throw new ConfigurationError(
-        "Environment variable APP_URL",
-        "is not set, and the links in mails begin with it.",
-        "Set it to the address of the application, like APP_URL=http://localhost:3000",
-        "E_MISSING_ENVIRONMENT",
-      );
-    }
+    const { router, url: origin } = this.#application;
     const url = router.to(route, parameters, query);
     // A route with a domain has a URL of its own.
-    return url.startsWith("/") ? settings.url + url : url;
+    return url.startsWith("/") ? origin + url : url;
   }
 
   /** Mails a user a link that verifies the address; what `user.verifyEmail(mail, request)` does. */

@@ -55,7 +55,7 @@ export class Accounts {
    *
    * Whether there is an account shows neither in what it does nor in how long that takes: answer alike.
    *
-   * @throws `E_INVALID_INPUT` where it is no address; `E_MISSING_ENVIRONMENT` where `APP_URL` is not set;
+   * @throws `E_INVALID_INPUT` where it is no address;
    * `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE` without the route `password_reset`
    */
   requestPasswordReset(email: unknown): Promise<void> {
@@ -114,7 +114,7 @@ export class Accounts {
    * Mails the user who is logged in a verification link.
    *
    * @returns `false` where there is nothing to verify: the address is verified, or the model lacks `MustVerifyEmail`
-   * @throws `E_UNAUTHENTICATED`; `E_MISSING_ENVIRONMENT` where `APP_URL` is not set; `E_INVALID_CONFIGURATION` without
+   * @throws `E_UNAUTHENTICATED`; `E_INVALID_CONFIGURATION` without
    * `MailProvider`; `E_UNKNOWN_ROUTE` without the route `email.verify`
    */
   sendVerification(): Promise<boolean> {

@@ -23,7 +23,7 @@ export interface MustVerifyEmailInstance {
    *
    * @param mail the container's service `mail`
    * @param request the request at hand; the event `auth.verification_sent` tells its address
-   * @throws `E_MISSING_ENVIRONMENT` where `APP_URL` is not set; `E_UNKNOWN_ROUTE` without the route `email.verify`
+   * @throws `E_UNKNOWN_ROUTE` without the route `email.verify`
    */
   verifyEmail(mail: Mailer, request: HttpRequest): Promise<void>;
 }

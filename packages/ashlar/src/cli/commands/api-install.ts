@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { installApi } from "../../scaffold/index.ts";
+import { describeSecrets } from "../describe-secrets.ts";
 import { printRemaining } from "../print-remaining.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -8,10 +9,11 @@ export function apiInstallCommand(terminal: Terminal): Command {
   return new Command("api:install")
     .description("Adds config/api.ts, routes/api.ts, the token column's migration and a JWT_SECRET where absent.")
     .action(async () => {
-      const { written, secretMade, remaining } = await installApi(terminal.root);
+      const { written, secrets, remaining } = await installApi(terminal.root);
       for (const path of written) terminal.print(`Made ${path}`);
-      if (secretMade) terminal.print("JWT_SECRET was written to .env.");
-      if (written.length === 0 && !secretMade) terminal.print("Everything is there; nothing was changed.");
+      const made = describeSecrets(secrets);
+      if (made !== null) terminal.print(made);
+      if (written.length === 0 && made === null) terminal.print("Everything is there; nothing was changed.");
       if (written.some((path) => path.startsWith("database/"))) terminal.print("Run it: npx ashlar migrate");
       printRemaining(terminal, remaining);
     });

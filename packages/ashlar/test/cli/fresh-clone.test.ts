@@ -1,0 +1,125 @@
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { describe, expect, test } from "vitest";
+import { ashlar } from "../support/command-line.ts";
+import { generatedApplication, passesItsOwnChecks, serve } from "../support/generated-application.ts";
+
+/** An application as its repository has it: without what `.gitignore` names. */
+async function clonedApplication(options: Parameters<typeof generatedApplication>[0] = {}): Promise<string> {
+  const root = await generatedApplication(options);
+  await rm(join(root, ".env"));
+  return root;
+}
+
+/** The lines of a file with the values of variables left out. */
+const outline = (text: string, names: readonly string[]): string =>
+  names.reduce((rest, name) => rest.replace(new RegExp(`^${name}=.*$`, "m"), `${name}=`), text);
+
+describe("without .env", () => {
+  test.for([
+    { pages: true, api: true },
+    { pages: true, api: false },
+    { pages: false, api: true },
+  ] as const)("an application passes its own types and tests: %j", { timeout: 60_000 }, async (options) => {
+    await passesItsOwnChecks(await clonedApplication(options), options);
+  });
+
+  test("the boot ends, and names the command that helps", { timeout: 60_000 }, async () => {
+    const root = await clonedApplication();
+    await expect(serve(root)).rejects.toThrow(
+      "The application ended:\nEnvironment variable APP_KEY: is not set, and the keys of signed URLs and cookies are " +
+        "made of it. Run: npx ashlar key:generate\n",
+    );
+  });
+
+  test("a JWT_SECRET that is missing ends the boot too, and names the same command", { timeout: 60_000 }, async () => {
+    const root = await clonedApplication();
+    await ashlar(root, "key:generate");
+    const env = await readFile(join(root, ".env"), "utf8");
+    await writeFile(join(root, ".env"), env.replace(/^JWT_SECRET=.*$/m, "JWT_SECRET="));
+    await expect(serve(root)).rejects.toThrow(
+      /DRIVERS\.jwt\.secret: it is not set\. .* run: npx ashlar key:generate\n$/,
+    );
+  });
+});
+
+describe("key:generate", () => {
+  test("S12 makes .env from .env.example, with its comments and order, and fills in every secret", async () => {
+    const root = await clonedApplication();
+    const { code, output, errors } = await ashlar(root, "key:generate");
+    const [env, example] = await Promise.all(
+      [".env", ".env.example"].map((name) => readFile(join(root, name), "utf8")),
+    );
+    const secrets = parseEnv(env!);
+    for (const name of ["APP_KEY", "JWT_SECRET"]) {
+      expect(Buffer.from(secrets[name]!, "base64url")).toHaveLength(64);
+      expect(output + errors).not.toContain(secrets[name]);
+    }
+    expect(secrets.APP_KEY).not.toBe(secrets.JWT_SECRET);
+    expect(outline(env!, ["APP_KEY", "JWT_SECRET"])).toBe(example);
+    expect([code, output]).toEqual([0, "Made .env from .env.example. APP_KEY and JWT_SECRET were written to it."]);
+    expect((await stat(join(root, ".env"))).mode & 0o777).toBe(0o600);
+  });
+
+  test("makes the secrets that the application uses, and no other", async () => {
+    const root = await clonedApplication({ api: false });
+    expect((await ashlar(root, "key:generate")).output).toBe("Made .env from .env.example. APP_KEY was written to it.");
+    expect(await readFile(join(root, ".env"), "utf8")).not.toContain("JWT_SECRET");
+  });
+
+  test("S12 fills in what is missing, and leaves what is set", async () => {
+    const root = await generatedApplication();
+    const before = await readFile(join(root, ".env"), "utf8");
+    await writeFile(join(root, ".env"), before.replace(/^JWT_SECRET=.*$/m, "JWT_SECRET="));
+    expect((await ashlar(root, "key:generate")).output).toBe("JWT_SECRET was written to .env.");
+    const after = await readFile(join(root, ".env"), "utf8");
+    expect(parseEnv(after).JWT_SECRET).toMatch(/^[\w-]{86}$/);
+    expect(parseEnv(after).JWT_SECRET).not.toBe(parseEnv(before).JWT_SECRET);
+    expect(outline(after, ["JWT_SECRET"])).toBe(outline(before, ["JWT_SECRET"]));
+  });
+
+  test("knows the API's secret from config/api.ts, where .env.example does not name it", async () => {
+    const root = await clonedApplication();
+    await rm(join(root, ".env.example"));
+    expect((await ashlar(root, "key:generate")).output).toBe("APP_KEY and JWT_SECRET were written to .env.");
+  });
+
+  test("api:install makes .env from .env.example as well", async () => {
+    const root = await clonedApplication({ api: false });
+    const { output } = await ashlar(root, "api:install");
+    expect(output).toContain("Made .env from .env.example. APP_KEY and JWT_SECRET were written to it.");
+    expect(parseEnv(await readFile(join(root, ".env"), "utf8"))).toMatchObject({
+      DATABASE_CONNECTION: "sqlite",
+      JWT_SECRET: expect.stringMatching(/^[\w-]{86}$/),
+    });
+  });
+});
+
+test("in development without APP_URL, a registration is mailed a link to where the application listens", {
+  timeout: 60_000,
+}, async () => {
+  const root = await generatedApplication();
+  await ashlar(root, "migrate");
+  const { url } = await serve(root, { APP_URL: "" });
+  const page = await fetch(`${url}register`);
+  const cookie = page.headers.getSetCookie().map((line) => line.split(";")[0]);
+  const [, token] = /name="__token" value="([^"]+)"/.exec(await page.text()) ?? [];
+  const password = "a password of hers";
+  const registered = await fetch(`${url}register`, {
+    method: "POST",
+    headers: { cookie: cookie.join("; "), origin: new URL(url).origin },
+    body: new URLSearchParams({
+      __token: token!,
+      name: "Ada",
+      email: "ada@example.com",
+      password,
+      password_confirmation: password,
+    }),
+    redirect: "manual",
+  });
+  expect([registered.status, registered.headers.get("location")]).toEqual([302, "/email/verify/notice"]);
+  await expect
+    .poll(async () => await (await fetch(`${url}dev/mailbox.json`)).text(), { timeout: 10_000 })
+    .toContain(`${url}email/verify/`);
+});
