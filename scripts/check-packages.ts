@@ -1,14 +1,28 @@
 // Packs each package as it would be published, and checks what a user would install: publint for the manifest,
 // are-the-types-wrong for every entry point.
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Invocation, npmInvocation } from "../packages/create-ashlar/src/npm.ts";
 
-function run(command: string, args: readonly string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: "utf8" });
+const root = join(import.meta.dirname, "..");
+
+/** The command of an installed package, run by its script: on Windows `node_modules/.bin` holds batch files. */
+function installed(name: string, command: string, args: readonly string[]): Invocation {
+  const folder = join(root, "node_modules", name);
+  const { bin } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+    bin: string | Readonly<Record<string, string>>;
+  };
+  const script = typeof bin === "string" ? bin : bin[command]!;
+  return { command: process.execPath, args: [join(folder, script), ...args] };
+}
+
+function run({ command, args }: Invocation, cwd: string): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8" });
   if (status !== 0) {
-    console.error(`${command} ${args.join(" ")} (in ${cwd})\n${stdout}${stderr}`);
+    console.error(`${command} ${args.join(" ")} (in ${cwd})\n${error?.message ?? stdout + stderr}`);
     process.exitCode = 1;
   }
   return stdout;
@@ -17,14 +31,15 @@ function run(command: string, args: readonly string[], cwd: string): string {
 const folder = await mkdtemp(join(tmpdir(), "ashlar-pack-"));
 try {
   for (const name of ["ashlar", "create-ashlar"]) {
-    const cwd = join(import.meta.dirname, "..", "packages", name);
-    const [packed] = JSON.parse(
-      run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], cwd),
-    ) as [{ filename: string }];
+    const cwd = join(root, "packages", name);
+    const pack = npmInvocation(["pack", "--json", "--ignore-scripts", "--pack-destination", folder]);
+    const [packed] = JSON.parse(run(pack, cwd)) as [{ filename: string }];
     const tarball = join(folder, packed.filename);
-    run("publint", ["run", tarball, "--strict"], cwd);
+    run(installed("publint", "publint", ["run", tarball, "--strict"]), cwd);
     // A command has no entry point to resolve, so only the library is held to this.
-    if (name === "ashlar") run("attw", [tarball, "--profile", "esm-only", "--format", "ascii"], cwd);
+    if (name === "ashlar") {
+      run(installed("@arethetypeswrong/cli", "attw", [tarball, "--profile", "esm-only", "--format", "ascii"]), cwd);
+    }
   }
 } finally {
   await rm(folder, { recursive: true });

@@ -1,6 +1,7 @@
 // Everything that must hold before a commit, one line each: `npm run check`. What fails prints its whole output.
 import { spawnSync } from "node:child_process";
 import { performance } from "node:perf_hooks";
+import { npmInvocation } from "../packages/create-ashlar/src/npm.ts";
 
 const steps: readonly (readonly [what: string, script: string])[] = [
   ["build", "build"],
@@ -15,12 +16,13 @@ const steps: readonly (readonly [what: string, script: string])[] = [
 let failed = 0;
 for (const [what, script] of steps) {
   const start = performance.now();
-  const { status, stdout, stderr } = spawnSync("npm", ["run", "--silent", script], { encoding: "utf8" });
+  const { command, args } = npmInvocation(["run", "--silent", script]);
+  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   console.log(`${status === 0 ? "ok    " : "FAILED"} ${what} (${seconds} s)`);
   if (status !== 0) {
     failed++;
-    console.log(stdout + stderr);
+    console.log(error?.message ?? stdout + stderr);
   }
 }
 process.exitCode = failed === 0 ? 0 : 1;

@@ -9,6 +9,11 @@ const root = join(import.meta.dirname, "..");
 const packageFolder = join(root, "packages/ashlar");
 const document = join(root, "docs/security.md");
 
+/** A path as the document has it, also where folders are separated otherwise. */
+function slashed(path: string): string {
+  return path.replaceAll("\\", "/");
+}
+
 /** The numbers at the head of the titles of a test file: "S8 …", "S1, S2 …". */
 function numbersIn(source: string): Set<string> {
   const titles = source.matchAll(/["'`](S\d+(?:(?:, | and | )S\d+)*) /g);
@@ -16,7 +21,7 @@ function numbersIn(source: string): Set<string> {
 }
 
 const files = new Map<string, string[]>();
-for (const path of globSync("{src,test}/**/*.test.ts", { cwd: packageFolder }).sort()) {
+for (const path of globSync("{src,test}/**/*.test.ts", { cwd: packageFolder }).map(slashed).sort()) {
   for (const number of numbersIn(await readFile(join(packageFolder, path), "utf8"))) {
     files.set(number, [...(files.get(number) ?? []), path]);
   }

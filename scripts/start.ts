@@ -5,30 +5,31 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Application } from "ashlar";
+import { type Invocation, npmInvocation } from "../packages/create-ashlar/src/npm.ts";
 
 const root = join(import.meta.dirname, "..");
 const demo = join(root, ".demo");
 const account = { name: "Demo", email: "demo@example.com" };
 const password = "stone on stone";
 
-function run(command: string, args: readonly string[], cwd: string): void {
-  const { status } = spawnSync(command, args, { cwd, stdio: "inherit", shell: process.platform === "win32" });
+function run({ command, args }: Invocation, cwd: string): void {
+  const { status, error } = spawnSync(command, args, { cwd, stdio: "inherit" });
+  if (error !== undefined) console.error(`${command}: ${error.message}`);
   if (status !== 0) process.exit(status ?? 1);
 }
 
-run("npm", ["run", "--silent", "build"], root);
+const script = (path: string, ...args: string[]): Invocation => ({
+  command: process.execPath,
+  args: [join(root, path), ...args],
+});
+
+run(npmInvocation(["run", "--silent", "build"]), root);
 if (existsSync(join(demo, "app.ts"))) {
-  run(process.execPath, [join(root, "packages/ashlar/bin/ashlar.js"), "migrate"], demo);
+  run(script("packages/ashlar/bin/ashlar.js", "migrate"), demo);
 } else {
-  run(
-    process.execPath,
-    [join(root, "packages/create-ashlar/bin/create-ashlar.js"), demo, "--yes", "--no-install"],
-    root,
-  );
+  run(script("packages/create-ashlar/bin/create-ashlar.js", demo, "--yes", "--no-install"), root);
 }
 
-// Links in mails begin with the address that the application answers at.
-process.env.APP_URL ??= `http://localhost:${process.env.PORT ?? 3000}`;
 const { default: application } = (await import(pathToFileURL(join(demo, "app.ts")).href)) as { default: Application };
 const { User } = await import(pathToFileURL(join(demo, "app/models/user.ts")).href);
 if ((await User.findBy("email", account.email)) === null) {

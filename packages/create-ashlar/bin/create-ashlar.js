@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-// Plain JavaScript that an old Node can read: it is the one that has to be told.
+// Plain JavaScript that an old Node can read: it is the one that has to be told. An application needs a newer Node than
+// its generator, and brings one along if the machine has none.
 const [major, minor] = process.versions.node.split(".").map(Number);
 
-if (major < 24 || (major === 24 && minor < 7)) {
+if (major < 20 || (major === 20 && minor < 12)) {
   console.error(
-    `Ashlar needs Node.js 24.7 or newer, and this is ${process.versions.node}: install a newer one and run this again.`,
+    `create-ashlar needs Node.js 20.12 or newer, and this is ${process.versions.node}: install a newer one and run this again.`,
   );
   process.exitCode = 1;
 } else {

@@ -1,9 +1,10 @@
-import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { join, relative } from "node:path";
 import { cancel, confirm, intro, isCancel, outro, select, text } from "@clack/prompts";
-import { createProject } from "ashlar/scaffold";
+import { createProject, nodeVersionProblem } from "ashlar/scaffold";
 import { Command, CommanderError, Option } from "commander";
+import { type Invocation, npmInvocation } from "./npm.ts";
+import { run } from "./run.ts";
 
 interface Flags {
   /** `false` where `--no-api` is given. */
@@ -56,24 +57,40 @@ async function create(folder: string | undefined, flags: Flags): Promise<void> {
   const api = flags.api && (asks ? await askApi() : true);
   const database = flags.database ?? (asks ? await askDatabase() : "sqlite");
 
-  const project = await createProject({ folder: target, pages, api, database });
+  const bringsNode = nodeVersionProblem() !== null;
+  const project = await createProject({ folder: target, pages, api, database, bringsNode });
   const place = relative(process.cwd(), project.root) || ".";
   console.log(`Made ${project.files.length} files in ${place}, and a .env with secrets of its own.`);
+  if (bringsNode) {
+    console.log(
+      `Node.js ${process.versions.node} is too old to run it: a newer one is among its packages, and npm uses that.`,
+    );
+  }
 
-  if (flags.install) await runIn(project.root, "npm", ["install", "--no-audit", "--no-fund"]);
+  const steps = [...(flags.install ? ["npm install"] : []), "npm run migrate", "npm run dev"];
+  const proceed = async (step: string, invocation: Invocation): Promise<void> => {
+    const problem = await run(project.root, invocation);
+    if (problem === null) return void steps.shift();
+    throw new Error(`${step}: ${problem}.\nThe application itself is complete. To continue:\n${listed(place, steps)}`);
+  };
+  if (flags.install) await proceed("npm install", npmInvocation(["install", "--no-audit", "--no-fund"]));
+  else if (ashlarCommand(project.root) === null) steps.unshift("npm install");
   // PostgreSQL may not be there yet, or not under the address that the configuration begins with.
   const command = database === "sqlite" && flags.migrate ? ashlarCommand(project.root) : null;
-  if (command !== null) await runIn(project.root, process.execPath, [command, "migrate"]);
+  if (command !== null) {
+    const node = bringsNode ? ownNode(project.root) : process.execPath;
+    await proceed("npm run migrate", { command: node, args: [command, "migrate"] });
+  }
 
-  const steps = [
-    ...(place === "." ? [] : [`cd ${place}`]),
-    ...(flags.install ? [] : ["npm install"]),
-    ...(command === null ? ["npm run migrate"] : []),
-    "npm run dev",
-  ];
-  const next = `Next:\n${steps.map((step) => `  ${step}`).join("\n")}`;
+  const next = `Next:\n${listed(place, steps)}`;
   if (asks) outro(next);
   else console.log(next);
+}
+
+/** Commands to type, from the folder that the generator was run in. */
+function listed(place: string, steps: readonly string[]): string {
+  const folder = /^[\w./\\:-]+$/.test(place) ? place : `"${place}"`;
+  return [...(place === "." ? [] : [`cd ${folder}`]), ...steps].map((step) => `  ${step}`).join("\n");
 }
 
 async function askFolder(): Promise<string> {
@@ -119,15 +136,7 @@ function ashlarCommand(root: string): string | null {
   }
 }
 
-/** Runs a command in the new application's folder, its output shown as it comes. */
-async function runIn(folder: string, command: string, args: readonly string[]): Promise<void> {
-  const child = spawn(command, args, { cwd: folder, stdio: "inherit", shell: process.platform === "win32" });
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", resolve);
-  });
-  if (code !== 0)
-    throw new Error(
-      `"${command} ${args.join(" ")}" failed in ${folder}; the files are there, so you can run it again.`,
-    );
+/** The Node.js that the package `node` brings. */
+function ownNode(root: string): string {
+  return join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node");
 }

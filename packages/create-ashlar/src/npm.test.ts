@@ -1,0 +1,81 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { npmInvocation } from "./npm.ts";
+
+/** A new folder of this name, with these files in it. */
+function folderNamed(name: string, files: Readonly<Record<string, string>>): string {
+  const parent = mkdtempSync(join(tmpdir(), "create-ashlar-"));
+  onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(parent, name, path)), { recursive: true });
+    writeFileSync(join(parent, name, path), text);
+  }
+  return join(parent, name);
+}
+
+/** Stands where npm's script does, and tells what reaches it. */
+const SCRIPT = "console.log(JSON.stringify({ args: process.argv.slice(2), folder: process.cwd() }));";
+const NPM = "node_modules/npm/bin/npm-cli.js";
+
+// What a shell takes apart: cmd.exe at blanks, & | ^ ( ) and %, sh at quotes, $ and `.
+const NAMES = ["Program Files (x86)", "Tom & Jerry", "100 %PATH% ^ !", `"it's" $(id) \`id\``, "Größe 漢字"];
+
+describe("in a folder whose name a shell would take apart", () => {
+  test.for(NAMES.flatMap((name) => ["linux", "win32"].map((platform) => ({ name, platform }))))(
+    "npm gets its arguments as they are: $name, $platform",
+    ({ name, platform }) => {
+      const folder = folderNamed(name, { "npm-cli.js": SCRIPT });
+      const machine = { platform, execPath: process.execPath, env: { npm_execpath: join(folder, "npm-cli.js") } };
+      const args = ["run", "--silent", name];
+      const invocation = npmInvocation(args, machine);
+      const { stdout, stderr } = spawnSync(invocation.command, invocation.args, { cwd: folder, encoding: "utf8" });
+      expect(stderr).toBe("");
+      expect(JSON.parse(stdout)).toEqual({ args, folder });
+    },
+  );
+});
+
+describe("on Windows, where npm is a batch file that only a shell can run", () => {
+  test("npm's script beside node.exe is run, if it was not npm that ran the generator", () => {
+    const folder = folderNamed("nodejs", { [NPM]: "", "npm.cmd": "" });
+    const machine = { platform: "win32", execPath: join(folder, "node.exe"), env: {} };
+    expect(npmInvocation(["install"], machine)).toEqual({
+      command: machine.execPath,
+      args: [join(folder, NPM), "install"],
+    });
+  });
+
+  test.for(["PATH", "Path"])("else that of the first npm in %s", (variable) => {
+    const [empty, first, second] = ["a", "b c", "d"].map((name) =>
+      folderNamed(name, name === "a" ? { "x.txt": "" } : { [NPM]: "", "npm.cmd": "" }),
+    );
+    const machine = {
+      platform: "win32",
+      execPath: join(empty!, "node.exe"),
+      env: { [variable]: `;${empty};${first};${second}` },
+    };
+    expect(npmInvocation(["install"], machine).args).toEqual([join(first!, NPM), "install"]);
+  });
+
+  test("else the program that a version manager calls npm, without a shell either", () => {
+    expect(npmInvocation(["install"], { platform: "win32", execPath: "/nowhere/node.exe", env: {} })).toEqual({
+      command: "npm",
+      args: ["install"],
+    });
+  });
+});
+
+test("npx says where its own script is, and npm's stands beside it", () => {
+  const folder = folderNamed("bin", { "npm-cli.js": "", "npx-cli.js": "" });
+  const machine = { platform: "linux", execPath: "/bin/node", env: { npm_execpath: join(folder, "npx-cli.js") } };
+  expect(npmInvocation(["install"], machine).args[0]).toBe(join(folder, "npm-cli.js"));
+});
+
+test("another package manager that ran the generator is not taken for npm", () => {
+  const folder = folderNamed("pnpm", { "pnpm.cjs": "" });
+  const machine = { platform: "linux", execPath: "/bin/node", env: { npm_execpath: join(folder, "pnpm.cjs") } };
+  expect(npmInvocation(["install"], machine)).toEqual({ command: "npm", args: ["install"] });
+});
