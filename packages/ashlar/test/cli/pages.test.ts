@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
 import { generatedApplication, serve } from "../support/generated-application.ts";
+import { type Page, PageVisitor } from "../support/page-visitor.ts";
 
 const STUBS = join(import.meta.dirname, "../../stubs");
 const GUESTS = ["/", "/login", "/register", "/change_password", "/password_reset?token=x", "/email/verify/notice"];
@@ -16,52 +17,11 @@ const USERS = [
   "/account/email",
 ];
 
-interface Page {
-  readonly path: string;
-  readonly status: number;
-  readonly headers: Headers;
-  readonly html: string;
-}
-
-/** A visitor of an application in a process of its own, who registers where that is asked for. */
-class Visitor {
-  readonly #url: string;
-  readonly #cookies = new Map<string, string>();
-
-  constructor(url: string) {
-    this.#url = url;
-  }
-
-  async open(path: string, init: RequestInit = {}): Promise<Page> {
-    const cookie = [...this.#cookies].map((pair) => pair.join("=")).join("; ");
-    const response = await fetch(new URL(path, this.#url), { redirect: "manual", ...init, headers: { cookie } });
-    for (const text of response.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(text) ?? [];
-      this.#cookies.set(name, value);
-    }
-    const target = response.headers.get("location");
-    if (target !== null) return this.open(target);
-    return { path, status: response.status, headers: response.headers, html: await response.text() };
-  }
-
-  async send(path: string, page: Page, fields: Record<string, string>): Promise<Page> {
-    const [, token = ""] = /name="__token" value="([^"]+)"/.exec(page.html) ?? [];
-    return this.open(path, { method: "POST", body: new URLSearchParams({ __token: token, ...fields }) });
-  }
-
-  async register(): Promise<this> {
-    const password = "a password of hers";
-    const person = { name: "Ada <b>", email: "ada@example.com", password, password_confirmation: password };
-    await this.send("/register", await this.open("/register"), person);
-    return this;
-  }
-}
-
-async function visitor(): Promise<Visitor> {
+async function visitor(): Promise<PageVisitor> {
   const root = await generatedApplication();
   await ashlar(root, "migrate");
   const { url } = await serve(root);
-  return new Visitor(url);
+  return new PageVisitor(url);
 }
 
 /** The opening tags of an element, each with its attributes by name. */

@@ -1,0 +1,43 @@
+/** A page, at the path where redirects led. */
+export interface Page {
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly html: string;
+}
+
+/** A browser without a window: keeps cookies, follows redirects, and fills in forms, over a real socket. */
+export class PageVisitor {
+  readonly #url: string;
+  readonly #cookies = new Map<string, string>();
+
+  /** @param url where the application answers */
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async open(path: string, init: RequestInit = {}): Promise<Page> {
+    const cookie = [...this.#cookies].map((pair) => pair.join("=")).join("; ");
+    const response = await fetch(new URL(path, this.#url), { redirect: "manual", ...init, headers: { cookie } });
+    for (const text of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(text) ?? [];
+      this.#cookies.set(name, value);
+    }
+    const target = response.headers.get("location");
+    if (target !== null) return this.open(target);
+    return { path, status: response.status, headers: response.headers, html: await response.text() };
+  }
+
+  /** Posts a form with the CSRF token of a page. */
+  async send(path: string, page: Page, fields: Record<string, string>): Promise<Page> {
+    const [, token = ""] = /name="__token" value="([^"]+)"/.exec(page.html) ?? [];
+    return this.open(path, { method: "POST", body: new URLSearchParams({ __token: token, ...fields }) });
+  }
+
+  async register(): Promise<this> {
+    const password = "a password of hers";
+    const person = { name: "Ada <b>", email: "ada@example.com", password, password_confirmation: password };
+    await this.send("/register", await this.open("/register"), person);
+    return this;
+  }
+}
