@@ -44,6 +44,9 @@ function makeToken(subject: number): string {
   return `${input}.${createHmac("sha512", SECRET).update(input).digest("base64url")}`;
 }
 
+/** The access epoch of every user. */
+const ACCESS_EPOCH = randomBytes(16).toString("base64url");
+
 /** Makes a table of 100,000 users, of whom the first 10,000 hold API tokens and the first 1,000 have a live session. */
 export async function makeFixtures(): Promise<Fixtures> {
   await mkdir(FOLDER, { recursive: true });
@@ -54,30 +57,32 @@ export async function makeFixtures(): Promise<Fixtures> {
   database.exec(`PRAGMA journal_mode = WAL;
     CREATE TABLE users (
       id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, email TEXT NOT NULL UNIQUE, password TEXT NOT NULL,
-      api_token TEXT UNIQUE, created_at TEXT, updated_at TEXT
+      access_epoch TEXT, api_token TEXT UNIQUE, created_at TEXT, updated_at TEXT
     );
     CREATE TABLE sessions (
       id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL, guard TEXT NOT NULL, token_hash TEXT NOT NULL UNIQUE,
-      ip TEXT, user_agent TEXT, authenticated_at TEXT NOT NULL, last_used_at TEXT NOT NULL, expires_at TEXT NOT NULL,
+      access_epoch TEXT NOT NULL, ip TEXT, user_agent TEXT, authenticated_at TEXT NOT NULL, last_used_at TEXT NOT NULL, expires_at TEXT NOT NULL,
       created_at TEXT NOT NULL
     );
     BEGIN`);
   const insert = database.prepare(
-    "INSERT INTO users (name, email, password, api_token, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+    `INSERT INTO users (name, email, password, access_epoch, api_token, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
   );
   const time = new Date().toISOString();
   for (let index = 0; index < USERS; index++) {
     const token = tokens[index];
     const digest = token === undefined ? null : sha256(token);
-    insert.run(`User ${index}`, `user${index}@example.com`, PASSWORD_HASH, digest, time, time);
+    insert.run(`User ${index}`, `user${index}@example.com`, PASSWORD_HASH, ACCESS_EPOCH, digest, time, time);
   }
   const insertSession = database.prepare(
-    `INSERT INTO sessions (user_id, guard, token_hash, authenticated_at, last_used_at, expires_at, created_at)
-     VALUES (?, 'web', ?, ?, ?, ?, ?)`,
+    `INSERT INTO sessions (user_id, guard, token_hash, access_epoch, authenticated_at, last_used_at, expires_at,
+       created_at)
+     VALUES (?, 'web', ?, ?, ?, ?, ?, ?)`,
   );
   const end = new Date(Date.now() + 6 * 3_600_000).toISOString();
   for (const [index, session] of sessions.entries())
-    insertSession.run(index + 1, sha256(session), time, time, end, time);
+    insertSession.run(index + 1, sha256(session), ACCESS_EPOCH, time, time, end, time);
   database.exec("COMMIT");
   database.close();
   return { tokens, sessions };

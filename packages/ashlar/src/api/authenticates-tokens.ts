@@ -1,4 +1,11 @@
-import { type UserId, writeColumn } from "../auth/index.ts";
+import {
+  type AccessConditions,
+  type AccessHolder,
+  holdsAccess,
+  staleProof,
+  type UserId,
+  writeColumns,
+} from "../auth/index.ts";
 import type { Model, ModelClass, ModelConstructor } from "../database/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
@@ -10,8 +17,8 @@ export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "tokenDig
    * Makes the user's new active API token, in the place of the one before. The table holds its digest, never the token.
    *
    * @returns the JWT
-   * @throws `E_ROW_NOT_FOUND` if the user is gone; `E_UNKNOWN_SERVICE` if the application has no API;
-   * `E_INVALID_MODEL` if `DRIVERS.jwt.model` is another class
+   * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user is
+   * gone; `E_UNKNOWN_SERVICE` if the application has no API; `E_INVALID_MODEL` if `DRIVERS.jwt.model` is another class
    */
   generateJwt(): Promise<string>;
   /**
@@ -91,9 +98,20 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
     }
 
     async storeTokenDigest(digest: string | null): Promise<void> {
-      const isWritten = await writeColumn(this, this.#class.tokenColumn, digest);
+      // One conditional UPDATE: a token that was under way while the password was reset must not survive that.
+      const conditions = digest !== null && holdsAccess(this) ? this.accessConditions() : {};
+      const isWritten = await writeColumns(this, { [this.#class.tokenColumn]: digest }, conditions);
       // A token is never handed out that nothing stands for; without a row there is none to take away.
-      if (!isWritten && digest !== null) throw new AshlarError("E_ROW_NOT_FOUND");
+      if (isWritten || digest === null) return;
+      const { primaryKey } = this.#class;
+      const key = (this as unknown as Record<string, UserId>)[primaryKey]!;
+      throw (await this.#class.find(key)) === null ? new AshlarError("E_ROW_NOT_FOUND") : staleProof();
+    }
+
+    accessChanges(): AccessConditions {
+      const inherited = (base.prototype as Partial<AccessHolder>).accessChanges?.call(this) ?? {};
+      const { tokenColumn } = this.#class;
+      return this.getOriginal(tokenColumn as never) === undefined ? inherited : { ...inherited, [tokenColumn]: null };
     }
 
     override toJSON(): ReturnType<Model["toJSON"]> {

@@ -26,9 +26,21 @@ export class TokenController {
     await this.#throttle?.hit(context, "api.auth", { account: username, guard: JWT_GUARD });
     const user = await context.auth.guard(JWT_GUARD).attempt(username, password);
     if (user === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
+    const token = await this.#issueTo(context, user as unknown as TokenBearer);
     await this.#throttle?.clear(context, "api.auth", { account: username });
-    const { throttleAddress } = context.request;
-    return tokenAnswer(context, await this.#service.issueTo(user as unknown as TokenBearer, throttleAddress));
+    return tokenAnswer(context, token);
+  }
+
+  async #issueTo(context: HttpContext, user: TokenBearer): Promise<string> {
+    try {
+      return await this.#service.issueTo(user, context.request.throttleAddress);
+    } catch (error) {
+      // The password was the user's when it was checked; a reset since then has taken it away.
+      if (error instanceof AshlarError && (error.code === "E_STALE_PROOF" || error.code === "E_ROW_NOT_FOUND")) {
+        throw refusal("E_INVALID_CREDENTIALS", "Bearer");
+      }
+      throw error;
+    }
   }
 
   /**

@@ -6,7 +6,11 @@ import type { TokenService } from "./token-service.ts";
 export interface TokenBearer extends Authenticatable {
   /** The stored digest of the user's active token, or `null` where there is none. */
   tokenDigest(): string | null;
-  /** Stores the digest of the user's new active token, or `null` to have none. */
+  /**
+   * Stores the digest of the user's new active token, or `null` to have none.
+   *
+   * @throws `E_STALE_PROOF` where there is a digest to store, and access to the account has ended since the user was read
+   */
   storeTokenDigest(digest: string | null): Promise<void>;
 }
 

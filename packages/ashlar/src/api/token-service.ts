@@ -97,7 +97,8 @@ export class TokenService {
    * Issues a user's new active token, in the place of the one before.
    *
    * @param address whom the audit trail names; `null` where no request is at hand
-   * @throws `E_INVALID_MODEL` for a user of another class than `DRIVERS.jwt.model`
+   * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user is
+   * gone; `E_INVALID_MODEL` for a user of another class than `DRIVERS.jwt.model`
    */
   async issueTo(user: TokenBearer, address: string | null): Promise<string> {
     this.requireUserClass(user.constructor);

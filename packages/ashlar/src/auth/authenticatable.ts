@@ -15,6 +15,16 @@ export interface Authenticatable {
    * changed meanwhile must not be put back.
    */
   storePasswordHash(hash: string, replaced: string): Promise<void>;
+  /**
+   * The user's access epoch, as the user was read: a value that changes whenever access to the account ends, because its
+   * password or address was set, or because it was logged out everywhere. Logins and links in mails are bound to it.
+   *
+   * A class that leaves it out has a fingerprint of the password hash and of `email` in its place.
+   *
+   * Security: make it of random bits, never of a counter or a time. For a class that is not a model, a login that is
+   * under way while the epoch changes is stored, found to be void, and removed.
+   */
+  accessEpoch?(): string;
 }
 
 /** What auth asks of a user's class: how a user is found. */

@@ -1,8 +1,9 @@
-import type { Model, ModelClass, ModelConstructor } from "../database/index.ts";
+import { type Model, type ModelClass, type ModelConstructor, tableHasColumn } from "../database/index.ts";
 import { checkPassword, hashPassword, verifyPassword } from "../security/index.ts";
-import { type Constructor, ValidationError } from "../support/index.ts";
-import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
-import { keyOf, writeColumn } from "./write-column.ts";
+import { AshlarError, type Constructor, ValidationError } from "../support/index.ts";
+import { type AccessConditions, type AccessHolder, accessFingerprint, makeAccessEpoch } from "./access-epoch.ts";
+import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
+import { keyOf, writeColumns } from "./write-column.ts";
 
 /** The lookups of users that the mixin itself brings, as opposed to those of a class that has its own way. */
 const plainLookups = new WeakSet<object>();
@@ -13,7 +14,16 @@ export function findsByPrimaryKey(model: AuthenticatableClass): boolean {
 }
 
 /** What {@link Authenticates} adds to a model. */
-export interface AuthenticatesInstance extends Authenticatable {
+export interface AuthenticatesInstance extends AccessHolder {
+  /** The user's access epoch as the row was read, or what stands for it where the table holds none. */
+  accessEpoch(): string;
+  /**
+   * Ends all access to the account: every login on every device, every link in a mail, and the API token where that is
+   * checked in the database.
+   *
+   * @returns whether the user's row was there
+   */
+  endAccess(): Promise<boolean>;
   /**
    * Gives the user a new password, to be saved with the model: 8 to 1024 bytes, not one of the commonest, and not the
    * one in use.
@@ -35,6 +45,12 @@ export interface AuthenticatesStatics {
   identifierColumn: string;
   /** The column of the hash of the password. It is left out of JSON, hidden or not, and `fill` never sets it. */
   passwordColumn: string;
+  /**
+   * The column of the access epoch, a nullable text column: logins, links in mails and API tokens hold only while it is
+   * the same. It is left out of JSON, and never filled. A table without it works: a fingerprint of the password hash and
+   * the address stands for it, but {@link AuthenticatesInstance.endAccess} then leaves links in mails good.
+   */
+  accessEpochColumn: string;
   /** The user with this primary key, or `null`. */
   findByAuthId<M extends Model & AuthenticatesInstance>(this: ModelClass<M>, id: UserId): Promise<M | null>;
   /** The user with this identifier, in its normal form, or `null`. */
@@ -53,6 +69,12 @@ export interface AuthenticatesStatics {
  * await user.setPassword(password);
  * await user.save();
  * ```
+ *
+ * Saving a new password or a new address ends all access to the account, the login at hand included;
+ * `accounts.changePassword` keeps that one.
+ *
+ * Security: a query of your own, such as `User.where(…).update({ password })`, sets the column alone. Call `endAccess()`
+ * of the user after it.
  */
 export function Authenticates<B extends ModelConstructor>(
   base: B,
@@ -60,8 +82,9 @@ export function Authenticates<B extends ModelConstructor>(
   class Authenticating extends base {
     static identifierColumn = "email";
     static passwordColumn = "password";
+    static accessEpochColumn = "access_epoch";
     static override get guarded(): readonly string[] {
-      return [this.passwordColumn];
+      return [this.passwordColumn, this.accessEpochColumn];
     }
 
     static async findByAuthId<M extends Model & AuthenticatesInstance>(
@@ -80,8 +103,12 @@ export function Authenticates<B extends ModelConstructor>(
       return this.findBy(this.identifierColumn as never, identifier);
     }
 
+    get #class(): AuthenticatesStatics & ModelClass {
+      return this.constructor as unknown as AuthenticatesStatics & ModelClass;
+    }
+
     get #column(): string {
-      return (this.constructor as unknown as AuthenticatesStatics).passwordColumn;
+      return this.#class.passwordColumn;
     }
 
     authId(): UserId {
@@ -94,7 +121,71 @@ export function Authenticates<B extends ModelConstructor>(
     }
 
     async storePasswordHash(hash: string, replaced: string): Promise<void> {
-      await writeColumn(this, this.#column, hash, replaced);
+      const { accessEpochColumn } = this.#class;
+      const changes: Record<string, string> = { [this.#column]: hash };
+      // The password stays the same, and so must what is bound to it: its fingerprint so far becomes the epoch.
+      if (this.#stored(accessEpochColumn) === null) changes[accessEpochColumn] = this.accessEpoch();
+      await writeColumns(this, changes, { ...this.accessConditions(), [this.#column]: replaced });
+    }
+
+    accessEpoch(): string {
+      const epoch = this.#stored(this.#class.accessEpochColumn);
+      if (typeof epoch === "string") return epoch;
+      const { [this.#column]: password = null, ...identifiers } = this.#fingerprinted();
+      return accessFingerprint(password, Object.values(identifiers));
+    }
+
+    accessConditions(): AccessConditions {
+      const { accessEpochColumn } = this.#class;
+      const epoch = this.#stored(accessEpochColumn);
+      if (typeof epoch === "string") return { [accessEpochColumn]: epoch };
+      return { ...(epoch === undefined ? {} : { [accessEpochColumn]: null }), ...this.#fingerprinted() };
+    }
+
+    accessChanges(): AccessConditions {
+      const { accessEpochColumn } = this.#class;
+      const inherited = (base.prototype as Partial<AccessHolder>).accessChanges?.call(this) ?? {};
+      if (this.#stored(accessEpochColumn) === undefined) return inherited;
+      return { ...inherited, [accessEpochColumn]: makeAccessEpoch() };
+    }
+
+    async endAccess(): Promise<boolean> {
+      const changes = this.accessChanges();
+      return Object.keys(changes).length === 0 || (await writeColumns(this, changes));
+    }
+
+    override async save(): Promise<this> {
+      const { accessEpochColumn, identifierColumn } = this.#class;
+      if (this.isStored()) {
+        const decisive = [this.#column, identifierColumn, "email"] as never[];
+        if (this.isDirty(...decisive)) Object.assign(this, this.accessChanges());
+      } else if (await tableHasColumn(this.#class, accessEpochColumn)) {
+        Object.assign(this, { [accessEpochColumn]: makeAccessEpoch() });
+      }
+      return super.save();
+    }
+
+    /** What the row holds in a column as it was read; `undefined` where that was not read. */
+    #stored(column: string): unknown {
+      return this.getOriginal(column as never);
+    }
+
+    /** The columns that a fingerprint is made of. */
+    #fingerprinted(): Record<string, string | null> {
+      const names = new Set([this.#column, this.#class.identifierColumn, "email"]);
+      const known = [...names].flatMap((name): [string, string | null][] => {
+        const value = this.#stored(name);
+        return value === undefined ? [] : [[name, value === null ? null : String(value)]];
+      });
+      const columns = Object.fromEntries(known);
+      if (this.#column in columns) return columns;
+      // Without it every such user would have the same fingerprint.
+      const problem = `A user of the class ${this.constructor.name} was read without`;
+      const remedy = "Read the row with one of the two.";
+      throw new AshlarError(
+        "E_INVALID_MODEL",
+        `${problem} ${this.#class.accessEpochColumn} and ${this.#column}. ${remedy}`,
+      );
     }
 
     async setPassword(plain: unknown): Promise<void> {
@@ -114,7 +205,7 @@ export function Authenticates<B extends ModelConstructor>(
 
     override toJSON(): ReturnType<Model["toJSON"]> {
       const json = super.toJSON();
-      if (this.#column in json) delete json[this.#column];
+      for (const column of [this.#column, this.#class.accessEpochColumn]) if (column in json) delete json[column];
       return json;
     }
   }

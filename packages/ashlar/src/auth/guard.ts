@@ -45,6 +45,9 @@ export abstract class Guard<User extends object = RegisteredUser> {
   /**
    * Makes the login last beyond this request.
    *
+   * Security: store it only while access to the account has not ended since the user was read, and throw `E_STALE_PROOF`
+   * otherwise. A login that was under way while the password was reset must not survive that.
+   *
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot
    */
   protected persist(_user: Authenticatable, _options: LoginOptions): MaybePromise<void> {
@@ -93,13 +96,13 @@ export abstract class Guard<User extends object = RegisteredUser> {
   /**
    * Logs a user in with an identifier and a password.
    *
-   * @returns the user, or `null` where the two do not belong together
+   * @returns the user, or `null` where the two do not belong together, or no longer did when the login was to be stored
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in
    */
   async attempt(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<User | null> {
     const check = await verifyCredentials(this.model, identifier, password);
     const user = check.account as User | null;
-    if (user !== null && check.valid) return this.loginAs(user, options);
+    if (user !== null && check.valid && (await this.#logIn(user, options))) return user;
     announce(this.context, "auth.failed", this.name, { user, identifier: check.identifier });
     return null;
   }
@@ -113,16 +116,16 @@ export abstract class Guard<User extends object = RegisteredUser> {
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in
    */
   async attemptById(id: UserId, options: LoginOptions = {}): Promise<User | null> {
-    const user = await this.model.findByAuthId(id);
-    if (user !== null) return this.loginAs(user as User, options);
-    announce(this.context, "auth.failed", this.name, { user: null, identifier: null });
+    const user = (await this.model.findByAuthId(id)) as User | null;
+    if (user !== null && (await this.#logIn(user, options))) return user;
+    announce(this.context, "auth.failed", this.name, { user, identifier: null });
     return null;
   }
 
   /**
-   * Logs a given user in.
+   * Logs a given user in, on the strength of what the user was when it was read.
    *
-   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in; `E_INVALID_MODEL` where the user is of
+   * @throws `E_STALE_PROOF` where access to the account has ended since, or the user is gone; `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in; `E_INVALID_MODEL` where the user is of
    * another class than the guard's users
    */
   async loginAs(user: User, options: LoginOptions = {}): Promise<User> {
@@ -194,14 +197,28 @@ export abstract class Guard<User extends object = RegisteredUser> {
   /** Tells whether a password is that of the request's user. A wrong one counts, and is told, as a failed login. */
   protected async provePassword(password: unknown): Promise<boolean> {
     const user = await this.user();
-    if (await isPasswordOf(user as Authenticatable | null, password)) return true;
-    announce(this.context, "auth.failed", this.name, { user, identifier: null });
+    return (await isPasswordOf(user as Authenticatable | null, password)) || this.proofFailed();
+  }
+
+  /** Tells that the request's user could not prove who they are. */
+  protected proofFailed(): false {
+    announce(this.context, "auth.failed", this.name, { user: this.knownUser, identifier: null });
     return false;
   }
 
   /** Takes the request for a guest's, whatever it brought. */
   protected assumeGuest(): void {
     this.#settle(null);
+  }
+
+  async #logIn(user: User, options: LoginOptions): Promise<boolean> {
+    try {
+      await this.loginAs(user, options);
+      return true;
+    } catch (error) {
+      if (error instanceof AshlarError && error.code === "E_STALE_PROOF") return false;
+      throw error;
+    }
   }
 
   #owned(user: User): Authenticatable {

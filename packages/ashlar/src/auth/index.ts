@@ -1,3 +1,10 @@
+export {
+  type AccessConditions,
+  type AccessHolder,
+  accessEpochOf,
+  holdsAccess,
+  staleProof,
+} from "./access-epoch.ts";
 export type {
   AccountMailableClass,
   AccountMailables,
@@ -70,4 +77,4 @@ export { LoadUserMiddleware } from "./load-user-middleware.ts";
 export { isUserClassOf } from "./users-of.ts";
 export { endAllSessions, pruneSessions, type SessionId } from "./web/session-table.ts";
 export { type SessionInfo, UserSessions } from "./web/user-sessions.ts";
-export { writeColumn } from "./write-column.ts";
+export { writeColumn, writeColumns } from "./write-column.ts";

@@ -1,4 +1,5 @@
 import type { Model, ModelClass } from "../database/index.ts";
+import type { AccessConditions } from "./access-epoch.ts";
 import type { UserId } from "./authenticatable.ts";
 
 /** The value of a model's primary key. */
@@ -7,25 +8,41 @@ export function keyOf(model: Model): UserId {
   return (model as unknown as Record<string, UserId>)[primaryKey]!;
 }
 
+/** Columns with the values they are to have. */
+export type ColumnChanges = Readonly<Record<string, string | Date | null>>;
+
 /**
- * Writes one column of a stored model by one UPDATE, whatever the model believes to be stored; what else was changed on
- * the model stays unsaved.
+ * Writes columns of a stored model by one UPDATE, whatever the model believes to be stored; what else was changed on the
+ * model stays unsaved.
+ *
+ * The model is not read again: it must not take over an epoch, or a password, newer than the one a proof was given for.
+ *
+ * @param conditions what columns of the row must hold for that; `null`: nothing
+ * @returns whether the row was there, and as it must be, and so was written
+ */
+export async function writeColumns(
+  model: Model,
+  changes: ColumnChanges,
+  conditions: AccessConditions = {},
+): Promise<boolean> {
+  const modelClass = model.constructor as ModelClass;
+  let row = modelClass.where(modelClass.primaryKey, keyOf(model));
+  for (const [column, value] of Object.entries(conditions)) {
+    row = value === null ? row.whereNull(column) : row.where(column, value);
+  }
+  if ((await row.update(changes)) === 0) return false;
+  model.noteStored(changes);
+  return true;
+}
+
+/**
+ * Writes one column of a stored model; see {@link writeColumns}.
  *
  * @param expected what must be stored for that; anything where it is left out
  * @returns whether the row was there, and so was written
  */
-export async function writeColumn(
-  model: Model,
-  column: string,
-  value: string | null,
-  expected?: string,
-): Promise<boolean> {
-  const modelClass = model.constructor as ModelClass;
-  const row = modelClass.where(modelClass.primaryKey, keyOf(model));
-  const written = await (expected === undefined ? row : row.where(column, expected)).update({ [column]: value });
-  if (written === 0) return false;
-  await reread(model, column);
-  return true;
+export function writeColumn(model: Model, column: string, value: string | null, expected?: string): Promise<boolean> {
+  return writeColumns(model, { [column]: value }, expected === undefined ? {} : { [column]: expected });
 }
 
 /** Reads a stored model anew after one column of its row was written; what else was changed on the model stays unsaved. */

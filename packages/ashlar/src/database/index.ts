@@ -25,4 +25,5 @@ export { Model } from "./model.ts";
 export { type ComparisonOperator, ModelQuery, type Page } from "./model-query.ts";
 export type { Attributes, Column, ModelClass, ModelConstructor, ModelKey } from "./model-types.ts";
 export { DatabaseProvider } from "./provider.ts";
+export { tableHasColumn } from "./table-columns.ts";
 export type { QueryBuilder, Tables } from "./tables.ts";

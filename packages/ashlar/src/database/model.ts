@@ -1,7 +1,7 @@
 // biome-ignore-all lint/complexity/noThisInStatic: a model's static methods work on the class they are called on.
 import type { SelectQueryBuilder } from "kysely";
 import { AshlarError, currentDate } from "../support/index.ts";
-import { type Casts, fromDatabase, jsonText, sameValue, storedForm, toDatabase } from "./casts.ts";
+import { type Casts, fromDatabase, jsonText, plainForm, sameValue, storedForm, toDatabase } from "./casts.ts";
 import { tableName } from "./column-names.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
@@ -230,6 +230,16 @@ export class Model {
     return this;
   }
 
+  /** Notes what a statement of your own has stored in the row of a stored model, so that `save` does not store it again. */
+  noteStored(values: Row): void {
+    const { casts, connection } = this.#plan;
+    const stored = Object.entries(values).map(([name, value]) => [name, toDatabase(casts.get(name), name, value)]);
+    this.#apply(connection.rollbackLog, {}, () => {
+      Object.assign(this.#attributes, values);
+      this.#original = { ...this.#original, ...Object.fromEntries(stored) };
+    });
+  }
+
   /** Tells whether one of the columns named, or any where none is, differs from what is stored. */
   isDirty(...columns: Column<this>[]): boolean {
     const changes = this.#changes(this.#plan);
@@ -249,7 +259,7 @@ export class Model {
     for (const name of Object.keys(this)) {
       if (hidden.has(name)) continue;
       const value = attributes[name];
-      json[name] = value instanceof Date || typeof value === "bigint" ? plain(value) : value;
+      json[name] = value instanceof Date || typeof value === "bigint" ? plainForm(value) : value;
     }
     return json;
   }
@@ -333,12 +343,6 @@ async function findModel<M extends Model>(
   const found = lookUp(planOf(modelClass), column, value);
   const row = found instanceof Promise ? await found : found;
   return row === undefined ? null : modelClass.fromRow(row);
-}
-
-/** As JSON has it. A `Date` left to JSON.stringify would cost it its fast way for the whole object. */
-function plain(value: Date | bigint): string | null {
-  if (typeof value === "bigint") return String(value);
-  return Number.isNaN(value.getTime()) ? null : value.toISOString();
 }
 
 function notFound(): never {

@@ -21,6 +21,7 @@ export const ERRORS = {
   E_CONFLICTING_TOKENS: [400, "The request carries two different tokens."],
   E_UNAUTHENTICATED: [401, "Authentication is required."],
   E_INVALID_CREDENTIALS: [401, "The credentials are not valid."],
+  E_STALE_PROOF: [401, "The account has changed in the meantime. Log in again."],
   E_INVALID_TOKEN: [401, "The token is not valid."],
   E_FORBIDDEN: [403, "You may not do this."],
   E_PASSWORD_NOT_CONFIRMED: [403, "Confirm your password to go on."],

@@ -127,13 +127,15 @@ describe.each([
     }
   });
 
-  test("a new password: no token by itself, so revoke it; the old password gets no new one", async () => {
+  test("a new password: as with a revoked token; the old password gets no new one", async () => {
     const api = await testApi({ driver: { authenticates } });
     const token = await api.token();
     const user = (await api.User.find(1))!;
     await user.setPassword("another horse, another battery");
     await user.save();
-    await lives(api, token);
+    await expect(api.post("/api/reauth", { token })).resolves.toMatchObject(TOKEN_REFUSED);
+    if (authenticates) await dies(api, token);
+    else await lives(api, token);
     const sent = { username: "ada@example.com", password: PASSWORD };
     expect(await api.post("/api/auth", sent)).toMatchObject({ status: 401 });
   });

@@ -103,8 +103,14 @@ export async function createUserTable({ kysely }: Database, table: string): Prom
     .addColumn("name", "varchar(255)", (column) => column.notNull())
     .addColumn("email", "varchar(254)", (column) => column.notNull().unique())
     .addColumn("password", "varchar(255)", (column) => column.notNull())
+    .addColumn("access_epoch", "varchar(43)")
     .addColumn("api_token", "varchar(255)", (column) => column.unique())
     .execute();
+}
+
+/** The access epoch that a user of the tests has at the start. */
+export function accessEpoch(id: number): string {
+  return `epoch-of-user-${id}-`.padEnd(22, "x");
 }
 
 /** Puts users into such a table; their keys are 1, 2 and so on. */
@@ -114,5 +120,8 @@ export async function insertUsers(
   users: readonly { readonly name: string; readonly email: string }[],
 ): Promise<void> {
   const password = await passwordHash();
-  for (const { name, email } of users) await kysely.insertInto(table).values({ name, email, password }).execute();
+  for (const [index, { name, email }] of users.entries()) {
+    const values = { name, email, password, access_epoch: accessEpoch(index + 1) };
+    await kysely.insertInto(table).values(values).execute();
+  }
 }

@@ -54,6 +54,7 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
         .addColumn("name", "varchar(255)", (column) => column.notNull())
         .addColumn("email", "varchar(254)", (column) => column.notNull().unique())
         .addColumn("password", "varchar(255)", (column) => column.notNull())
+        .addColumn("access_epoch", "varchar(43)")
         .addColumn("api_token", "varchar(255)", (column) => column.unique())
         .$call(timestamps(database)).execute();
     }`,
@@ -72,6 +73,7 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
         .addColumn("user_id", reference(database), (column) => column.notNull())
         .addColumn("guard", "varchar(255)", (column) => column.notNull())
         .addColumn("token_hash", "varchar(64)", (column) => column.notNull().unique())
+        .addColumn("access_epoch", "varchar(43)", (column) => column.notNull())
         .addColumn("ip", "varchar(64)").addColumn("user_agent", "varchar(255)")
         .addColumn("authenticated_at", timestamp(database), moment).addColumn("last_used_at", timestamp(database), moment)
         .addColumn("expires_at", timestamp(database), moment).addColumn("created_at", timestamp(database), moment)

@@ -13,7 +13,14 @@ import {
 } from "../../src/foundation/index.ts";
 import type { HttpContext } from "../../src/http/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
-import { kernelWith, ObservedApplication, PASSWORD, passwordHash, UserWithPassword } from "./application-parts.ts";
+import {
+  accessEpoch,
+  kernelWith,
+  ObservedApplication,
+  PASSWORD,
+  passwordHash,
+  UserWithPassword,
+} from "./application-parts.ts";
 import { Browser, type BrowserOptions } from "./browser.ts";
 import { sqlite, type TestDatabase, type TestEngine } from "./services.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -139,10 +146,11 @@ async function createTables({ database }: TestDatabase): Promise<void> {
     .$call(primaryKey(kysely))
     .addColumn("email", "varchar(254)", (column) => column.notNull().unique())
     .addColumn("password", "varchar(255)", (column) => column.notNull())
+    .addColumn("access_epoch", "varchar(43)")
     .execute();
   await kysely
     .insertInto("users")
-    .values([ADA, BOB].map((user) => ({ ...user, password })))
+    .values([ADA, BOB].map((user) => ({ ...user, password, access_epoch: accessEpoch(user.id) })))
     .execute();
   const { up } = await migrationOfStub("auth/migrations/create_sessions.ts.stub");
   await up(kysely);

@@ -2,7 +2,7 @@ import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, currentDate, ValidationError } from "../../support/index.ts";
 import { isPasswordOf } from "../credentials.ts";
 import { announce } from "../events.ts";
-import { writeColumn } from "../write-column.ts";
+import { rotateAccess } from "../rotate-access.ts";
 import { hashChosenPassword } from "./account-input.ts";
 import type { AccountService } from "./account-service.ts";
 import { type AccountUser, asAccountUser } from "./account-user.ts";
@@ -61,12 +61,11 @@ export async function changePassword(
   await requirePassword(service, context, current, "current_password");
   const guard = context.auth.guardName;
   const { passwordColumn } = service.modelOf(guard);
-  const replaced = user.passwordHash()!;
   const hash = await hashChosenPassword(user, passwordColumn, password, confirmation);
   await service.database.transaction(async () => {
     // Of two changes at the same moment, both with the password before them, one is made.
-    if (!(await writeColumn(user, passwordColumn, hash, replaced))) {
-      throw new ValidationError({ current_password: ["The password was changed meanwhile."] });
+    if (!(await rotateAccess(user, { [passwordColumn]: hash }))) {
+      throw new ValidationError({ current_password: ["Your account has changed in the meantime. Log in again."] });
     }
     await endAccess(service, user, context);
   });

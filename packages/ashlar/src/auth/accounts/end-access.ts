@@ -5,14 +5,15 @@ import type { AccountUser } from "./account-user.ts";
 
 /** What the mixin `AuthenticatesTokens` adds to a user, and stands above this. */
 interface TokenHolder {
+  tokenDigest(): string | null;
   storeTokenDigest(digest: string | null): Promise<void>;
 }
 
 /**
- * Ends everything that a user, or somebody else, is logged in by: the sessions on all devices, and the API token. As part
- * of the transaction that is under way.
+ * Ends what a user, or someone else, is logged in by, once access was ended on the user's row: deletes the sessions on
+ * all devices, and the API token if the row still has one. As part of the transaction that is under way.
  *
- * @param keepFor the request whose own session stays; `null` to end all of them
+ * @param keepFor the request whose own session goes on; `null` to end all of them
  */
 export async function endAccess(
   service: AccountService,
@@ -20,10 +21,10 @@ export async function endAccess(
   keepFor: HttpContext | null = null,
 ): Promise<void> {
   for (const guard of service.sessionGuardsOf(user)) {
-    if (guard === keepFor?.auth.guardName) await keepFor.auth.sessions().endOthers();
+    if (guard === keepFor?.auth.guardName) await keepFor.auth.sessions().keepCurrent();
     else await endAllSessions(service.database, guard, user.authId());
   }
-  if (bearsTokens(user)) await user.storeTokenDigest(null);
+  if (bearsTokens(user) && user.tokenDigest() !== null) await user.storeTokenDigest(null);
 }
 
 function bearsTokens(user: object): user is TokenHolder {

@@ -6,7 +6,7 @@ import { Database, type Row } from "../../database/index.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
 import type { UserId } from "../authenticatable.ts";
 import { FoundSession, sessionFinder } from "./session-finder.ts";
-import { sessionInserter } from "./session-table.ts";
+import { sessionWriter } from "./session-writer.ts";
 
 const JOINED = expect.stringMatching(/ from "sessions" inner join "users" on /);
 const OF_SESSIONS = expect.stringMatching(/ from "sessions" where /);
@@ -33,9 +33,11 @@ await onEachDatabase("session and user", (engine) => {
     const browser = await web.loggedIn();
     web.forgetQueries();
     const { body } = await browser.get("/self");
-    expect(seen).toEqual({ id: 1, email: ADA.email, password: expect.stringContaining("argon2") });
+    const password = expect.stringContaining("argon2");
+    expect(seen).toEqual({ id: 1, email: ADA.email, password, access_epoch: expect.any(String) });
     expect(body).toEqual({ isUser: true, dirty: true, saved: { id: 1, email: "countess@example.com" } });
-    expect(web.queries).toEqual([JOINED, expect.stringMatching(/^update "users" set "email" = \S+ where "id" = \S+$/)]);
+    const UPDATE = /^update "users" set "email" = \S+, "access_epoch" = \S+ where "id" = \S+$/;
+    expect(web.queries).toEqual([JOINED, expect.stringMatching(UPDATE)]);
   });
 
   test("are found by two, where the model has its own way to find a user, which is asked", async () => {
@@ -76,22 +78,35 @@ describe("two statements are made also", () => {
     const database = new Database({ default: "main", main: connection, accounts: connection }, "/");
     onTestFinished(() => database.close());
     const { kysely } = database.connection("accounts");
-    await kysely.schema.createTable("users").addColumn("id", "integer").addColumn("email", "text").execute();
-    await kysely.insertInto("users").values(ADA).execute();
+    await kysely.schema
+      .createTable("users")
+      .addColumn("id", "integer")
+      .addColumn("email", "text")
+      .addColumn("password", "text")
+      .execute();
+    await kysely
+      .insertInto("users")
+      .values({ ...ADA, password: "a hash" })
+      .execute();
     const { up } = await migrationOfStub("auth/migrations/create_sessions.ts.stub");
     await up(database.kysely);
     const now = new Date();
-    const session = { userId: 1, guard: "web", tokenHash: "x", ip: null, userAgent: null, now, expiresAt: now };
-    await sessionInserter(database)(session);
+    const session = { guard: "web", tokenHash: "x", ip: null, userAgent: null, now, expiresAt: now };
     class User extends TestUser {
       static override connection = "accounts";
     }
     User.useDatabase(database);
+    const ada = (await User.find(1))!;
+    const writer = sessionWriter(database, User);
+    expect(await writer.insert(ada, session)).toMatchObject({ id: 1, accessEpoch: ada.accessEpoch() });
     const finder = sessionFinder(database, User);
     const row = (await finder.find("x"))!;
     expect(new FoundSession(row)).toMatchObject({ id: 1, guard: "web", createdAt: now.getTime() });
     expect(await finder.userOf(row)).toEqual(expect.objectContaining(ADA));
     expect(await finder.find("y")).toBeUndefined();
+    await kysely.updateTable("users").set({ password: "another hash" }).execute();
+    expect(await writer.insert(ada, { ...session, tokenHash: "z" })).toBeNull();
+    expect(await finder.find("z")).toBeUndefined();
   });
 });
 
@@ -143,10 +158,15 @@ describe("a hand-made class as the users", () => {
         const guard = auth.guard("people");
         const { promise, resolve } = Promise.withResolvers<void>();
         const { findByAuthId } = Person;
-        Person.findByAuthId = (id) => promise.then(() => findByAuthId(id));
+        const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+        Person.findByAuthId = (id) => {
+          asked();
+          return promise.then(() => findByAuthId(id));
+        };
         const lookup = guard.user();
-        await guard.loginAs(new Person(Person.rows[1]!));
+        await isAsked;
         Person.findByAuthId = findByAuthId;
+        await guard.loginAs(new Person(Person.rows[1]!));
         resolve();
         return [await lookup, await guard.user(), (await guard.sessions().list()).map(({ isCurrent }) => isCurrent)];
       }),

@@ -31,7 +31,15 @@ function isJoinable(database: Database, model: AuthenticatableClass): model is U
   return connection === null || connection === database.configuration.default;
 }
 
-const COLUMNS = ["id", "guard", "authenticated_at", "last_used_at", "expires_at", "created_at"] as const;
+const COLUMNS = [
+  "id",
+  "guard",
+  "access_epoch",
+  "authenticated_at",
+  "last_used_at",
+  "expires_at",
+  "created_at",
+] as const;
 
 /** A session's columns, under names of their own, since they may stand beside a user's. */
 const SELECTED = COLUMNS.map((column) => `${SESSION_TABLE}.${column} as __session_${column}` as const);
@@ -43,6 +51,7 @@ const SELECTED = COLUMNS.map((column) => `${SESSION_TABLE}.${column} as __sessio
 export class FoundSession implements StoredSession {
   readonly id: SessionId;
   readonly guard: string;
+  readonly accessEpoch: string | null;
   readonly #authenticatedAt: unknown;
   readonly #lastUsedAt: unknown;
   readonly #expiresAt: unknown;
@@ -51,6 +60,7 @@ export class FoundSession implements StoredSession {
   constructor(row: Row) {
     this.id = row.__session_id as SessionId;
     this.guard = row.__session_guard as string;
+    this.accessEpoch = row.__session_access_epoch as string | null;
     this.#authenticatedAt = row.__session_authenticated_at;
     this.#lastUsedAt = row.__session_last_used_at;
     this.#expiresAt = row.__session_expires_at;
@@ -99,6 +109,7 @@ class JoinedFinder implements SessionFinder {
   userOf(row: Row): Authenticatable {
     delete row.__session_id;
     delete row.__session_guard;
+    delete row.__session_access_epoch;
     delete row.__session_authenticated_at;
     delete row.__session_last_used_at;
     delete row.__session_expires_at;

@@ -1,6 +1,7 @@
-import type { ColumnValue, Database, QueryBuilder, Row } from "../../database/index.ts";
+import type { Database, QueryBuilder, Row } from "../../database/index.ts";
 import { currentDate } from "../../support/index.ts";
-import type { UserId } from "../authenticatable.ts";
+import { accessEpochOf } from "../access-epoch.ts";
+import type { Authenticatable, UserId } from "../authenticatable.ts";
 
 /** The table of sessions: one row for each device that somebody is logged in on. */
 export const SESSION_TABLE = "sessions";
@@ -13,57 +14,14 @@ export interface StoredSession {
   readonly id: SessionId;
   /** The name of the guard it belongs to. */
   readonly guard: string;
-  /** When the user last proved who he is. */
+  /** The access epoch of its user when it began, or was taken on: it is void once the user's is another. */
+  readonly accessEpoch: string | null;
+  /** When the user last gave the password. */
   readonly authenticatedAt: number;
   readonly lastUsedAt: number;
   /** When it ends as things stand: a use puts that off, as far as the guard lets it. */
   readonly expiresAt: number;
   readonly createdAt: number;
-}
-
-/** What is stored of a new session. */
-export interface NewSession {
-  readonly userId: UserId;
-  readonly guard: string;
-  /** The digest of the token. */
-  readonly tokenHash: string;
-  readonly ip: string | null;
-  readonly userAgent: string | null;
-  readonly now: Date;
-  readonly expiresAt: Date;
-}
-
-/** Stores a session, and gives it as it was stored. */
-export type SessionInserter = (session: NewSession) => Promise<StoredSession>;
-
-const INSERTED = [
-  "user_id",
-  "guard",
-  "token_hash",
-  "ip",
-  "user_agent",
-  "authenticated_at",
-  "last_used_at",
-  "created_at",
-  "expires_at",
-] as const;
-
-/** Makes what stores new sessions. Its statement is compiled here and not at each login. */
-export function sessionInserter(database: Database): SessionInserter {
-  const connection = database.connection();
-  const statement = connection.kysely
-    .insertInto(SESSION_TABLE)
-    .values(Object.fromEntries(INSERTED.map((column) => [column, ""])))
-    .returning("id")
-    .compile().sql;
-  return async ({ userId, guard, tokenHash, ip, userAgent, now, expiresAt }) => {
-    // In the order of INSERTED.
-    const values: ColumnValue[] = [userId, guard, tokenHash, ip, userAgent, now, now, now, expiresAt];
-    const [row] = await connection.rows(statement, values);
-    const at = now.getTime();
-    const id = row!.id as SessionId;
-    return { id, guard, authenticatedAt: at, lastUsedAt: at, expiresAt: expiresAt.getTime(), createdAt: at };
-  };
 }
 
 /** Deletes the sessions of a guard that have one of the digests. */
@@ -81,27 +39,14 @@ export async function deleteSession(kysely: QueryBuilder, guard: string, id: Ses
   await kysely.deleteFrom(SESSION_TABLE).where("guard", "=", guard).where("id", "=", id).execute();
 }
 
-/** Gives a session a new token, because its user proved anew who he is. */
-export async function renewSession(
-  kysely: QueryBuilder,
-  id: SessionId,
-  tokenHash: string,
-  authenticatedAt: Date,
-): Promise<void> {
-  await kysely
-    .updateTable(SESSION_TABLE)
-    .set({ token_hash: tokenHash, authenticated_at: authenticatedAt })
-    .where("id", "=", id)
-    .execute();
-}
-
 /** A user's sessions that have not ended, the last used first. */
-export async function liveSessions(kysely: QueryBuilder, guard: string, userId: UserId): Promise<Row[]> {
+export async function liveSessions(kysely: QueryBuilder, guard: string, user: Authenticatable): Promise<Row[]> {
   return await kysely
     .selectFrom(SESSION_TABLE)
     .select(["id", "ip", "user_agent", "last_used_at", "created_at"])
     .where("guard", "=", guard)
-    .where("user_id", "=", userId)
+    .where("user_id", "=", user.authId())
+    .where("access_epoch", "=", accessEpochOf(user))
     .where("expires_at", ">", currentDate())
     .orderBy("last_used_at", "desc")
     .orderBy("id", "desc")
@@ -136,6 +81,15 @@ export async function endAllSessions(
   if (guard !== null) query = query.where("guard", "=", guard);
   if (exceptId !== null) query = query.where("id", "!=", exceptId);
   return Number((await query.executeTakeFirst()).numDeletedRows);
+}
+
+/** Lets a session go on under the new access epoch of its user, who changed it from there. */
+export async function takeSessionOn(
+  database: Pick<Database, "kysely">,
+  id: SessionId,
+  accessEpoch: string,
+): Promise<void> {
+  await database.kysely.updateTable(SESSION_TABLE).set({ access_epoch: accessEpoch }).where("id", "=", id).execute();
 }
 
 /**

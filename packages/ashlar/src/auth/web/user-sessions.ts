@@ -1,7 +1,9 @@
 import type { Database } from "../../database/index.ts";
-import type { UserId } from "../authenticatable.ts";
+import { accessEpochOf, staleProof } from "../access-epoch.ts";
+import type { Authenticatable } from "../authenticatable.ts";
+import { endAllAccess, rotateAccess } from "../rotate-access.ts";
 import { deviceName } from "./device-name.ts";
-import { endAllSessions, endSession, liveSessions, type SessionId } from "./session-table.ts";
+import { endAllSessions, endSession, liveSessions, type SessionId, takeSessionOn } from "./session-table.ts";
 
 /** A device that a user is logged in on. */
 export interface SessionInfo {
@@ -23,8 +25,8 @@ export interface SessionInfo {
 export interface SessionOwner {
   readonly guard: string;
   readonly database: Database;
-  readonly userId: () => Promise<UserId | null>;
-  /** The session that this request comes from; known once {@link SessionOwner.userId} is. */
+  readonly user: () => Promise<Authenticatable | null>;
+  /** The session that this request comes from; known once {@link SessionOwner.user} is. */
   readonly currentId: () => SessionId | null;
   readonly logout: () => Promise<void>;
 }
@@ -43,8 +45,8 @@ export class UserSessions {
 
   /** The sessions that have not ended, the last used first. */
   async list(): Promise<SessionInfo[]> {
-    const { guard, database, userId, currentId } = this.#owner;
-    const user = await userId();
+    const { guard, database, currentId } = this.#owner;
+    const user = await this.#owner.user();
     if (user === null) return [];
     const current = currentId();
     const rows = await liveSessions(database.kysely, guard, user);
@@ -66,37 +68,61 @@ export class UserSessions {
    * @returns whether there was one, and it was the user's
    */
   async end(id: unknown): Promise<boolean> {
-    const { guard, database, userId, currentId, logout } = this.#owner;
-    const user = await userId();
+    const { guard, database, currentId, logout } = this.#owner;
+    const user = await this.#owner.user();
     if (user === null || !isSessionId(id)) return false;
     if (String(id) === String(currentId())) {
       await logout();
       return true;
     }
-    return endSession(database.kysely, guard, user, id);
+    return endSession(database.kysely, guard, user.authId(), id);
   }
 
   /**
-   * Ends all sessions but the one that the request comes from.
+   * Ends all sessions but the one that the request comes from, and with them all other access to the account: links in
+   * mails, and the API token where that is checked in the database.
    *
-   * @returns how many there were
+   * @returns how many sessions there were
+   * @throws `E_STALE_PROOF` where the session that the request comes from was itself ended in the meantime
    */
   async endOthers(): Promise<number> {
-    const { guard, database, userId, currentId } = this.#owner;
-    const user = await userId();
-    return user === null ? 0 : endAllSessions(database, guard, user, currentId());
+    const user = await this.#owner.user();
+    if (user === null) return 0;
+    return await this.#owner.database.transaction(async () => {
+      if (!(await rotateAccess(user))) throw staleProof();
+      return await this.keepCurrent();
+    });
   }
 
   /**
-   * Ends all sessions, and logs the user out.
+   * Ends all sessions but the one that the request comes from, which goes on under the user's access epoch as it is now:
+   * for what has changed that on the user of this request. As part of the transaction that is under way, where one is.
    *
    * @returns how many there were
    */
-  async endAll(): Promise<number> {
-    const { guard, database, userId, logout } = this.#owner;
-    const user = await userId();
+  async keepCurrent(): Promise<number> {
+    const { guard, database, currentId } = this.#owner;
+    const user = await this.#owner.user();
     if (user === null) return 0;
-    const ended = await endAllSessions(database, guard, user);
+    const current = currentId();
+    const ended = await endAllSessions(database, guard, user.authId(), current);
+    if (current !== null) await takeSessionOn(database, current, accessEpochOf(user));
+    return ended;
+  }
+
+  /**
+   * Ends all sessions and all other access to the account, and logs the user out.
+   *
+   * @returns how many sessions there were
+   */
+  async endAll(): Promise<number> {
+    const { guard, database, logout } = this.#owner;
+    const user = await this.#owner.user();
+    if (user === null) return 0;
+    const ended = await database.transaction(async () => {
+      await endAllAccess(user);
+      return await endAllSessions(database, guard, user.authId());
+    });
     await logout();
     return ended;
   }

@@ -38,6 +38,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect(rows).toEqual([
         {
           id: expect.any(Number),
+          access_epoch: expect.stringMatching(/^[\w-]{22}$/),
           user_id: 1,
           guard: "web",
           token_hash: digest(token),

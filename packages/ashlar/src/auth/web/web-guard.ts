@@ -2,22 +2,18 @@ import type { Database } from "../../database/index.ts";
 import type { Logger } from "../../foundation/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
-import { currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
+import { AshlarError, currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
+import { accessEpochOf, staleProof } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
 import { announce } from "../events.ts";
 import { Guard, type LoginOptions } from "../guard.ts";
 import { deviceName } from "./device-name.ts";
 import type { KnownDevices } from "./known-devices.ts";
 import { FoundSession, type SessionFinder } from "./session-finder.ts";
-import {
-  deleteSession,
-  deleteSessionsByDigest,
-  renewSession,
-  type SessionInserter,
-  type StoredSession,
-} from "./session-table.ts";
+import { deleteSession, deleteSessionsByDigest, type StoredSession } from "./session-table.ts";
 import { makeSessionToken, presentedToken, presentedTokens } from "./session-token.ts";
 import type { SessionUses } from "./session-uses.ts";
+import type { SessionWriter } from "./session-writer.ts";
 import { UserSessions } from "./user-sessions.ts";
 import type { WebGuardOptions } from "./web-guard-options.ts";
 
@@ -26,7 +22,7 @@ export interface WebGuardParts {
   readonly options: WebGuardOptions;
   readonly database: Database;
   readonly finder: SessionFinder;
-  readonly insert: SessionInserter;
+  readonly writer: SessionWriter;
   readonly uses: SessionUses;
   readonly devices: KnownDevices;
   readonly logger: Logger;
@@ -74,24 +70,26 @@ export class WebGuard extends Guard {
   }
 
   #accept(session: StoredSession, user: Authenticatable | null): Authenticatable | null {
-    if (user === null || this.#isDecided) return user;
+    // What ended access to the account since ended this login too, whether or not its row was deleted.
+    if (user === null || session.accessEpoch !== accessEpochOf(user)) return null;
+    if (this.#isDecided) return user;
     this.#session = session;
     this.#noteUse(session);
     return user;
   }
 
   protected override async persist(user: Authenticatable, { remember = false }: LoginOptions): Promise<void> {
-    const { insert, options } = this.#parts;
+    const { writer, options } = this.#parts;
     const token = makeSessionToken();
     const at = currentDate();
-    const session = await insert({
-      userId: user.authId(),
+    const session = await writer.insert(user, {
       guard: this.name,
       tokenHash: digest(token),
       ...this.#device(),
       now: at,
       expiresAt: new Date(at.getTime() + (remember ? options.rememberMs : options.idleMs)),
     });
+    if (session === null) throw staleProof();
     // What the browser brought is ended and never taken over: somebody else may have put it there.
     await this.#endPresented();
     this.#session = session;
@@ -132,7 +130,7 @@ export class WebGuard extends Guard {
     return new UserSessions({
       guard: this.name,
       database: this.#parts.database,
-      userId: async () => ((await this.user()) as Authenticatable | null)?.authId() ?? null,
+      user: async () => (await this.user()) as Authenticatable | null,
       currentId: () => this.#session?.id ?? null,
       logout: () => this.logout(),
     });
@@ -140,21 +138,27 @@ export class WebGuard extends Guard {
 
   override async logoutOtherDevices(password: unknown): Promise<boolean> {
     if (!(await this.provePassword(password))) return false;
-    await this.sessions().endOthers();
-    return true;
+    try {
+      await this.sessions().endOthers();
+      return true;
+    } catch (error) {
+      if (error instanceof AshlarError && error.code === "E_STALE_PROOF") return this.proofFailed();
+      throw error;
+    }
   }
 
   override async confirmPassword(password: unknown): Promise<boolean> {
     if (!(await this.provePassword(password))) return false;
     const session = this.#session;
     if (session === null) return true;
-    // Who proves anew who he is gets a new token as well: one that was stolen before must not gain by it.
+    // A confirmation gives the session a new token as well: one that was stolen before must not gain by it.
     const token = makeSessionToken();
     const at = currentDate();
-    await renewSession(this.#parts.database.kysely, session.id, digest(token), at);
+    const user = (await this.user()) as Authenticatable;
+    if (!(await this.#parts.writer.renew(user, session.id, digest(token), at))) return this.proofFailed();
     this.#isDecided = true;
-    const { id, guard, lastUsedAt, expiresAt, createdAt } = session;
-    this.#session = { id, guard, authenticatedAt: at.getTime(), lastUsedAt, expiresAt, createdAt };
+    const { id, guard, accessEpoch, lastUsedAt, expiresAt, createdAt } = session;
+    this.#session = { id, guard, accessEpoch, authenticatedAt: at.getTime(), lastUsedAt, expiresAt, createdAt };
     this.#sendToken(token);
     this.context.visitor?.regenerate();
     return true;

@@ -4,8 +4,9 @@ import { ConfigurationError } from "../../support/index.ts";
 import type { GuardFactory, GuardSettings } from "../guard-registry.ts";
 import { KnownDevices } from "./known-devices.ts";
 import { sessionFinder } from "./session-finder.ts";
-import { pruneSessions, sessionInserter } from "./session-table.ts";
+import { pruneSessions } from "./session-table.ts";
 import { SessionUses } from "./session-uses.ts";
+import { sessionWriter } from "./session-writer.ts";
 import { WebGuard } from "./web-guard.ts";
 import { webGuardOptions } from "./web-guard-options.ts";
 
@@ -37,8 +38,8 @@ export class WebSessions {
     this.#claimCookie(name, checked.cookie);
     const shared = this.#share(name);
     const { database } = shared;
-    const [finder, insert] = [sessionFinder(database, model), sessionInserter(database)];
-    const parts = { ...shared, logger, options: checked, finder, insert };
+    const [finder, writer] = [sessionFinder(database, model), sessionWriter(database, model)];
+    const parts = { ...shared, logger, options: checked, finder, writer };
     return (context) => new WebGuard(name, context, model, parts);
   }
 
