@@ -64,15 +64,7 @@ export class Connection {
     this.#acquireTimeoutMs = acquireTimeoutMs;
     this.#observer = { notify: null };
     this.#dialect = makeDialect(this.#observer);
-    const connection = this;
-    const scopes: Scopes = {
-      get session() {
-        return connection.#session;
-      },
-      transaction: (task, options) => this.transaction(task, options),
-      reserved: (task) => this.reserved(task),
-    };
-    this.kysely = scopedKysely(this.#dialect, scopes);
+    this.kysely = this.guardedKysely(() => {});
   }
 
   /** Which database it is. */
@@ -188,11 +180,54 @@ export class Connection {
   }
 
   /**
-   * Runs a function while no other process runs one this way.
+   * Kysely on this connection that calls a function before each statement, which throws to refuse it.
    *
    * @internal
    */
+  guardedKysely(check: () => void): QueryBuilder {
+    const connection = this;
+    const scopes: Scopes = {
+      get session() {
+        check();
+        return connection.#session;
+      },
+      transaction: (task, options) => this.transaction(task, options),
+      reserved: (task) => this.reserved(task),
+    };
+    return scopedKysely(this.#dialect, scopes);
+  }
+
+  /**
+   * Runs a function in a transaction in which tables can be rebuilt: dropping one takes no rows of others along, and
+   * every foreign key must hold at the end.
+   *
+   * @throws what the function throws; `E_FOREIGN_KEY_VIOLATION` that names the rows
+   * @internal
+   */
+  async rebuilding<T>(task: () => Promise<T>): Promise<T> {
+    return await this.reserved(async () => {
+      const { session } = this.#scope!.reservation;
+      await this.#dialect.suspendForeignKeys(session);
+      try {
+        return await this.transaction(async () => {
+          const result = await task();
+          await this.#dialect.checkForeignKeys(session);
+          return result;
+        });
+      } finally {
+        await this.#dialect.resumeForeignKeys(session);
+      }
+    });
+  }
+
+  /**
+   * Runs a function while no other process runs one this way.
+   *
+   * @throws `E_MIGRATION` inside a transaction
+   * @internal
+   */
   async withMigrationLock<T>(task: () => Promise<T>): Promise<T> {
+    if (this.inTransaction) throw new AshlarError("E_MIGRATION", "Migrations cannot run inside a transaction.");
     return await this.reserved(async () => {
       const { session } = this.#scope!.reservation;
       await this.#dialect.lockMigrations(session);

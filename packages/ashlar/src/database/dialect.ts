@@ -84,6 +84,19 @@ export interface Dialect {
   /** @param savepoint the one to roll back to and release; `null` for the whole transaction */
   rollback(session: Session, savepoint: string | null): MaybePromise<void>;
 
+  /**
+   * Lets tables be rebuilt in the transactions to come: dropping one takes no rows of others along. Called outside of a
+   * transaction.
+   */
+  suspendForeignKeys(session: Session): MaybePromise<void>;
+  /**
+   * Checks what was not checked meanwhile, before the commit.
+   *
+   * @throws `E_FOREIGN_KEY_VIOLATION` that names tables and rows
+   */
+  checkForeignKeys(session: Session): MaybePromise<void>;
+  /** Ends what {@link suspendForeignKeys} began. */
+  resumeForeignKeys(session: Session): MaybePromise<void>;
   /** Waits until no other process runs migrations, where a migration's own transaction does not see to that. */
   lockMigrations(session: Session): MaybePromise<void>;
   unlockMigrations(session: Session): MaybePromise<void>;

@@ -61,8 +61,8 @@ export class UniqueViolationError extends ConstraintViolationError {
 
 /** A record refers to one that does not exist, or is still referred to (`E_FOREIGN_KEY_VIOLATION`, 409). */
 export class ForeignKeyViolationError extends ConstraintViolationError {
-  constructor(details: ConstraintDetails) {
-    super("E_FOREIGN_KEY_VIOLATION", undefined, details);
+  constructor(details: ConstraintDetails, sentence?: string) {
+    super("E_FOREIGN_KEY_VIOLATION", sentence, details);
   }
 }
 

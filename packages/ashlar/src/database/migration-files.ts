@@ -4,8 +4,35 @@ import { pathToFileURL } from "node:url";
 import type { Kysely } from "kysely";
 import { AshlarError } from "../support/index.ts";
 
-/** What a migration's file exports. */
+/**
+ * What a migration's file exports.
+ *
+ * It runs in a transaction, and every statement must be awaited. On SQLite, which changes columns only by rebuilding
+ * their table, foreign keys are off meanwhile and checked at the end, so that rows of other tables stay:
+ *
+ * ```ts
+ * import { type Kysely, primaryKey, sql } from "ashlar/database";
+ *
+ * export async function up(database: Kysely<any>): Promise<void> {
+ *   await database.schema
+ *     .createTable("new_authors")
+ *     .$call(primaryKey(database))
+ *     .addColumn("name", "text", (column) => column.notNull())
+ *     .execute();
+ *   await sql`insert into new_authors (id, name) select id, coalesce(name, '') from authors`.execute(database);
+ *   await database.schema.dropTable("authors").execute();
+ *   await database.schema.alterTable("new_authors").renameTo("authors").execute();
+ * }
+ * ```
+ *
+ * Indexes, triggers and views of the table go with it: make them again. Keys that refer to it hold on to its name.
+ */
 export interface Migration {
+  /**
+   * `false` for a migration that must not run in a transaction, such as `create index concurrently` on PostgreSQL. If it
+   * fails, what it did before stays; on SQLite foreign keys stay on, and two processes may run it at the same time.
+   */
+  readonly transaction?: boolean;
   /** Makes the change. */
   // biome-ignore lint/suspicious/noExplicitAny: a migration knows no tables' types: they are other ones at each point in time.
   up(database: Kysely<any>): Promise<void>;
@@ -51,7 +78,7 @@ export async function migrationFiles(folder: string): Promise<MigrationFile[]> {
 /**
  * Imports a migration.
  *
- * @throws `E_MIGRATION` where the file cannot be loaded, or exports no `up`
+ * @throws `E_MIGRATION` if the file cannot be loaded, or does not export what {@link Migration} says
  */
 export async function loadMigration({ path }: MigrationFile): Promise<Migration> {
   let loaded: Partial<Migration>;
@@ -62,6 +89,11 @@ export async function loadMigration({ path }: MigrationFile): Promise<Migration>
       cause: error,
     });
   }
-  if (typeof loaded.up === "function") return loaded as Migration;
-  throw new AshlarError("E_MIGRATION", `${path}: it does not export a function "up".`);
+  if (typeof loaded.up !== "function") {
+    throw new AshlarError("E_MIGRATION", `${path}: it does not export a function "up".`);
+  }
+  if (loaded.transaction !== undefined && typeof loaded.transaction !== "boolean") {
+    throw new AshlarError("E_MIGRATION", `${path}: "transaction" must be true or false.`);
+  }
+  return loaded as Migration;
 }

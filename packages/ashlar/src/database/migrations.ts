@@ -5,6 +5,7 @@ import { timestamp } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { loadMigration, type Migration, type MigrationFile, migrationFiles } from "./migration-files.ts";
+import { runAwaited } from "./migration-statements.ts";
 
 /** How a migration stands: `missing` has been run, and its file is gone or has another name now. */
 export interface MigrationStatus {
@@ -34,11 +35,18 @@ interface MigrationTables {
   migrations: RunMigration;
 }
 
+/** What is left of a migration without a transaction that failed. */
+const REMAINS = {
+  up: "and what it did before that remains, because it runs without a transaction. It is not recorded as run: undo what remains, then migrate again",
+  down: "and what it did before that remains, because it runs without a transaction. It is still recorded as run: finish by hand, then roll back again",
+} as const;
+
 /**
  * Brings a database's tables to where the application's migrations say.
  *
  * Each migration runs in a transaction of its own together with the note that it was run: one that fails leaves nothing
- * behind. Of two processes that migrate at once, each migration is run by one.
+ * behind. A statement that it does not await fails it, and so does a row that refers to nothing at its end. Of two
+ * processes that migrate at once, each migration is run by one.
  */
 export class Migrations {
   readonly #connection: Connection;
@@ -138,11 +146,11 @@ export class Migrations {
 
   async #apply(file: MigrationFile, batch: number): Promise<boolean> {
     const migration = await loadMigration(file);
-    return await this.#attempt(file, "up", async () => {
+    return await this.#attempt(file, migration, "up", async (run) => {
       // Asked again inside the transaction: another process may have run it since. The note comes last, for databases
       // that commit at each change of a table.
       if (await this.#isRun(file)) return false;
-      await migration.up(this.#kysely);
+      await run(migration.up);
       const record = { name: file.name, batch, run_at: currentDate() };
       await this.#kysely.insertInto("migrations").values(record).execute();
       return true;
@@ -158,23 +166,29 @@ export class Migrations {
         `${file.path}: it cannot be rolled back, because it exports no function "down".`,
       );
     }
-    await this.#attempt(file, "down", async () => {
+    await this.#attempt(file, migration, "down", async (run) => {
       if (!(await this.#isRun(file))) return;
-      await down(this.#kysely);
+      await run(down);
       await this.#kysely.deleteFrom("migrations").where("name", "=", file.name).execute();
     });
   }
 
-  async #attempt<T>(file: MigrationFile, direction: "up" | "down", task: () => Promise<T>): Promise<T> {
+  async #attempt<T>(
+    file: MigrationFile,
+    { transaction = true }: Migration,
+    direction: "up" | "down",
+    task: (run: (change: Migration["up"]) => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    const connection = this.#connection;
+    const run = (change: Migration["up"]) => runAwaited((check) => connection.guardedKysely(check), change);
     try {
-      return await this.#connection.transaction(task);
+      return await (transaction ? connection.rebuilding(() => task(run)) : task(run));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      throw new AshlarError(
-        "E_MIGRATION",
-        `${file.path}: ${direction}() failed, and nothing of it remains. ${reason}`,
-        { cause: error },
-      );
+      const outcome = transaction ? "and nothing of it remains" : REMAINS[direction];
+      throw new AshlarError("E_MIGRATION", `${file.path}: ${direction}() failed, ${outcome}. ${reason}`, {
+        cause: error,
+      });
     }
   }
 

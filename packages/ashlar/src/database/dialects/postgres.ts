@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   CompiledQuery,
   type DatabaseIntrospector,
@@ -29,6 +30,9 @@ import { openPool } from "./postgres-pool.ts";
 
 /** The advisory lock that whoever runs migrations holds: the bytes of "ashlar". */
 const MIGRATION_LOCK = 0x6173686c6172;
+
+/** How long to wait before asking for that lock again, in milliseconds. */
+const LOCK_RETRY_MS = 50;
 
 const COUNTED = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
@@ -104,8 +108,16 @@ export class PostgresDialect implements Dialect {
     await session.execute(CompiledQuery.raw(`release savepoint ${savepoint}`));
   }
 
+  /** Nothing to do: what refers to a table keeps it from being dropped, and a column is changed in place. */
+  suspendForeignKeys(): void {}
+  checkForeignKeys(): void {}
+  resumeForeignKeys(): void {}
+
   async lockMigrations(session: Session): Promise<void> {
-    await session.execute(CompiledQuery.raw(`select pg_advisory_lock(${MIGRATION_LOCK})`));
+    // Asked again and again: a statement that waits has a snapshot, and `create index concurrently` in another process
+    // would wait for that, and this for the lock of that process.
+    const attempt = CompiledQuery.raw(`select pg_try_advisory_lock(${MIGRATION_LOCK}) as locked`);
+    while ((await session.execute(attempt)).rows[0]?.locked !== true) await sleep(LOCK_RETRY_MS);
   }
 
   async unlockMigrations(session: Session): Promise<void> {

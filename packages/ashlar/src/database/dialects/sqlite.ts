@@ -27,13 +27,16 @@ import type {
   Session,
   TransactionOptions,
 } from "../dialect.ts";
-import { DatabaseError } from "../errors.ts";
+import { DatabaseError, ForeignKeyViolationError } from "../errors.ts";
 import { LockedSession } from "../locked-session.ts";
 import { Mutex } from "../mutex.ts";
 import { translateSqliteError } from "./sqlite-errors.ts";
 
 /** How many prepared statements are kept: far more than an application has, where no list's length is in the SQL. */
 const STATEMENTS_KEPT = 500;
+
+/** How many rows that refer to nothing a message names. */
+const VIOLATIONS_NAMED = 5;
 
 const COLUMN_TYPES: ColumnTypes = {
   primaryKey: { type: "integer", define: (column) => column.primaryKey().autoIncrement() },
@@ -102,6 +105,29 @@ export class SqliteDialect implements Dialect {
     this.#session.giveNoneAgain(keys);
   }
 
+  /** Outside of a transaction only: inside of one SQLite ignores this setting, without a word. */
+  suspendForeignKeys(session: Session): void {
+    session.execute(CompiledQuery.raw("pragma foreign_keys = off"));
+  }
+
+  checkForeignKeys(session: Session): void {
+    const { rows } = session.execute(CompiledQuery.raw("pragma foreign_key_check")) as QueryResult<Row>;
+    if (rows.length === 0) return;
+    const named = rows.slice(0, VIOLATIONS_NAMED).map(({ table, rowid, parent }) => {
+      const row = rowid === null ? "a row" : `row ${rowid}`;
+      return `${row} of "${table}" refers to a row of "${parent}" that does not exist`;
+    });
+    if (rows.length > VIOLATIONS_NAMED) named.push(`and ${rows.length - VIOLATIONS_NAMED} more`);
+    const details = { table: String(rows[0]!.table), columns: [], constraint: null, cause: undefined };
+    const remedy =
+      "Foreign keys are off until the migration's end, so nothing cascades: change or delete these rows too.";
+    throw new ForeignKeyViolationError(details, `${named.join("; ")}. ${remedy}`);
+  }
+
+  resumeForeignKeys(session: Session): void {
+    session.execute(CompiledQuery.raw("pragma foreign_keys = on"));
+  }
+
   /** Nothing to do: each migration begins with taking the file's write lock. */
   lockMigrations(): void {}
   unlockMigrations(): void {}
@@ -111,15 +137,14 @@ export class SqliteDialect implements Dialect {
       "select type, name from sqlite_schema where type in ('view', 'table') and name not like 'sqlite\\_%' escape '\\'";
     // Views first; a virtual table takes the tables behind it along.
     const order = "order by type desc, sql like 'create virtual %' desc";
-    // Outside of a transaction, because inside of one this setting is ignored.
-    session.execute(CompiledQuery.raw("pragma foreign_keys = off"));
+    this.suspendForeignKeys(session);
     try {
       const { rows } = session.execute(CompiledQuery.raw(`${objects} ${order}`)) as QueryResult<Row>;
       for (const { type, name } of rows) {
         session.execute(CompiledQuery.raw(`drop ${type} if exists "${String(name).replaceAll('"', '""')}"`));
       }
     } finally {
-      session.execute(CompiledQuery.raw("pragma foreign_keys = on"));
+      this.resumeForeignKeys(session);
     }
   }
 
