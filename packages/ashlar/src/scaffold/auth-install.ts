@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AshlarError } from "../support/index.ts";
-import { type NewFile, writeNewFile } from "./files.ts";
+import { type NewFile, withLineEndsOf, writeNewFile } from "./files.ts";
 import { migrationPaths, migrationsMention } from "./make.ts";
 import { spell } from "./names.ts";
 import { codeOf, type RemainingStep, readIfThere, remainingSteps, type Step } from "./remaining-steps.ts";
@@ -162,7 +162,8 @@ export function diffOfPlan({ files }: AuthPlan): string[] {
 
 async function plan(root: string, file: NewFile): Promise<PlannedFile> {
   const before = await readIfThere(root, file.path);
-  return { ...file, before, isInTheWay: before !== null && before !== file.text };
+  const text = withLineEndsOf(before, file.text);
+  return { path: file.path, text, before, isInTheWay: before !== null && before !== text };
 }
 
 /** The files that are to be with the pages what they are without, as far as they are still as they were made. */
@@ -171,9 +172,13 @@ async function planWiring(root: string, traits: ApplicationTraits): Promise<Plan
   const files = await Promise.all(
     (await wiring(traits)).map(async (file) => ({ file, before: await readIfThere(root, file.path) })),
   );
-  return files
-    .filter(({ file, before }) => before === file.text || before === (made.get(file.path) ?? null))
-    .map(({ file, before }) => ({ ...file, before, isInTheWay: false }));
+  const unchanged = files.filter(({ file, before }) => {
+    const texts = [file.text, made.get(file.path) ?? null];
+    return texts.some((text) => before === (text === null ? null : withLineEndsOf(before, text)));
+  });
+  return unchanged.map(({ file: { path, text }, before }) => {
+    return { path, text: withLineEndsOf(before, text), before, isInTheWay: false };
+  });
 }
 
 async function migrations(root: string): Promise<NewFile[]> {

@@ -8,6 +8,11 @@ export interface NewFile {
   readonly text: string;
 }
 
+/** A text with the ends of lines that the file has which it takes the place of. */
+export function withLineEndsOf(before: string | null, text: string): string {
+  return before?.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;
+}
+
 /**
  * Writes a file that must not be there yet.
  *

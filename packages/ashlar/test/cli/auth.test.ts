@@ -281,3 +281,63 @@ test("outside of an application it says where to run it", async () => {
   await rm(join(application, "app.ts"));
   expect((await ashlar(application, "auth")).code).toBe(1);
 });
+
+describe("on a checkout whose lines end with CRLF", () => {
+  /** Gives every text of an application other ends of lines, as git does with core.autocrlf. */
+  async function withCrlf(root: string): Promise<string> {
+    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    for (const entry of entries.filter((one) => one.isFile() && one.name !== ".env")) {
+      const file = join(entry.parentPath, entry.name);
+      await writeFile(file, (await readFile(file, "utf8")).replaceAll("\n", "\r\n"));
+    }
+    return root;
+  }
+
+  test("nothing is in the way of what differs in its ends of lines only", async () => {
+    const root = await withCrlf(await generatedApplication());
+    const before = await filesOf(root);
+    expect(await ashlar(root, "auth")).toEqual({
+      code: 0,
+      output: "Everything is there; nothing was changed.",
+      errors: "",
+    });
+    expect(await filesOf(root)).toEqual(before);
+  });
+
+  test("a file that is changed keeps its ends of lines, and the difference shows only what changes", async () => {
+    const root = await withCrlf(await generatedApplication({ pages: false }));
+    const { output: difference } = await ashlar(root, "auth", "--dry-run");
+    expect(difference).toContain("+++ b/app/kernel.ts");
+    expect(difference).not.toContain("-export class Kernel");
+    const { output } = await ashlar(root, "auth");
+    expect(output).toContain("Changed app/kernel.ts");
+    const kernel = await readFile(join(root, "app/kernel.ts"), "utf8");
+    expect(kernel).toContain("VerifyCsrfToken");
+    expect(kernel.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
+    await passesItsOwnChecks(root, { pages: true, api: true });
+  });
+
+  test("the author's lines are in the way as ever", async () => {
+    const root = await withCrlf(await generatedApplication());
+    await edit(root, "views/home.edge", ["Hello", "Good day"]);
+    const { code, errors } = await ashlar(root, "auth");
+    expect(code).toBe(1);
+    expect(errors).toContain("  views/home.edge\n");
+    await ashlar(root, "auth", "--force");
+    const home = await readFile(join(root, "views/home.edge"), "utf8");
+    expect(home).toContain("Hello");
+    expect(home.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
+  });
+
+  test("api:install adds to it, and its own lines in .env end as the others do", async () => {
+    const root = await generatedApplication({ api: false });
+    const env = await readFile(join(root, ".env"), "utf8");
+    await withCrlf(root);
+    await writeFile(join(root, ".env"), env.replaceAll("\n", "\r\n"));
+    const { output } = await ashlar(root, "api:install");
+    expect(output).toContain("JWT_SECRET was written to .env.");
+    const after = await readFile(join(root, ".env"), "utf8");
+    expect(after).toMatch(/\r\nJWT_SECRET=[\w-]{86}\r\n$/);
+    expect(after.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
+  });
+});
