@@ -8,6 +8,8 @@ export interface Runtime {
   readonly path: string;
 }
 
+const WORKSPACES = join(import.meta.dirname, "../../../../runtimes");
+
 function runtime(path: string): Runtime {
   return { version: execFileSync(path, ["--version"], { encoding: "utf8" }).trim().slice(1), path };
 }
@@ -15,5 +17,8 @@ function runtime(path: string): Runtime {
 /** The newest release of each line of Node that is supported: the workspace's own, and the one in `runtimes/node-24`. */
 export const RUNTIMES: readonly Runtime[] = [
   runtime(process.execPath),
-  runtime(join(import.meta.dirname, "../../../../runtimes/node-24/node_modules/node/bin/node")),
+  runtime(join(WORKSPACES, "node-24/node_modules/node/bin/node")),
 ];
+
+/** The oldest Node that is supported. */
+export const OLDEST_RUNTIME: Runtime = runtime(join(WORKSPACES, "node-24.7/node_modules/node/bin/node"));

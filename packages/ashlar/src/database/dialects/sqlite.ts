@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { SQLInputValue, StatementSync } from "node:sqlite";
 import {
   CompiledQuery,
   type DatabaseIntrospector,
@@ -30,6 +30,7 @@ import type {
 import { DatabaseError, ForeignKeyViolationError } from "../errors.ts";
 import { LockedSession } from "../locked-session.ts";
 import { Mutex } from "../mutex.ts";
+import { DatabaseSync } from "./node-sqlite.ts";
 import { translateSqliteError } from "./sqlite-errors.ts";
 
 /** How many prepared statements are kept: far more than an application has, where no list's length is in the SQL. */

@@ -1,0 +1,25 @@
+import type * as sqlite from "node:sqlite";
+
+const WARNING = "SQLite is an experimental feature and might change at any time";
+
+/**
+ * Loads `node:sqlite` without the warning that Node 24 prints when it is loaded, at each start of a command or a server.
+ *
+ * Nothing can be loaded in between, so no other warning is lost; an application that has loaded the module by itself has
+ * been warned.
+ */
+function loadSqlite(): typeof sqlite {
+  const emit = process.emitWarning;
+  process.emitWarning = (...args: unknown[]): void => {
+    if (args[0] !== WARNING) Reflect.apply(emit, process, args);
+  };
+  try {
+    return process.getBuiltinModule("node:sqlite");
+  } finally {
+    process.emitWarning = emit;
+  }
+}
+
+/** SQLite's own class of a database, as `node:sqlite` exports it. */
+export const DatabaseSync: typeof sqlite.DatabaseSync = loadSqlite().DatabaseSync;
+export type DatabaseSync = sqlite.DatabaseSync;
