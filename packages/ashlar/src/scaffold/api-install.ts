@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { readEnvFile } from "../support/index.ts";
 import { writeNewFile } from "./files.ts";
 import { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
 import { migrationPath, migrationsMention } from "./make.ts";
@@ -60,6 +62,8 @@ const STEPS: readonly Step[] = [
  * @param root the application's folder
  */
 export async function installApi(root: string): Promise<ApiInstallation> {
+  // One that cannot be read ends it before anything is written.
+  readEnvFile(join(root, ".env"));
   const written: string[] = [];
   const write = async (path: string, stub: string): Promise<void> => {
     if (await writeNewFile(root, { path, text: await readStub(stub, {}) })) written.push(path);
