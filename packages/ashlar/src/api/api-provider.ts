@@ -6,7 +6,7 @@ import { PresentedToken } from "./presented-token.ts";
 import { JWT_GUARD, TokenService } from "./token-service.ts";
 
 declare module "../foundation/container.ts" {
-  interface Services {
+  interface FrameworkServices {
     /** Issues, verifies and renews API tokens. */
     api: TokenService;
   }

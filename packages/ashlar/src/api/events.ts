@@ -16,7 +16,7 @@ export interface TokenRefusedEvent extends SecurityEvent {
 }
 
 declare module "../events/event-map.ts" {
-  interface EventMap {
+  interface FrameworkEvents {
     "api.token_issued": TokenEvent;
     "api.token_renewed": TokenEvent;
     "api.token_refused": TokenRefusedEvent;

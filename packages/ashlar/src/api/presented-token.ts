@@ -4,7 +4,7 @@ import type { TokenBearer } from "./token-model.ts";
 import type { RefusedToken, TokenClaims, TokenService, TokenVerification } from "./token-service.ts";
 
 declare module "../http/context.ts" {
-  interface HttpContext {
+  interface FrameworkContext {
     /** The API token that the request carries, and what it says. */
     readonly apiToken: PresentedToken;
   }

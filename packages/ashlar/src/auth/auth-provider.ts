@@ -7,7 +7,7 @@ import { GuardRegistry } from "./guard-registry.ts";
 import { WebSessions } from "./web/web-sessions.ts";
 
 declare module "../foundation/container.ts" {
-  interface Services {
+  interface FrameworkServices {
     /** The application's guards. */
     auth: GuardRegistry;
   }

@@ -8,7 +8,7 @@ import type { GuardRegistry } from "./guard-registry.ts";
 import type { UserSessions } from "./web/user-sessions.ts";
 
 declare module "../http/context.ts" {
-  interface HttpContext {
+  interface FrameworkContext {
     /** Who the request's user is, and how to log one in and out. */
     readonly auth: Auth;
   }

@@ -35,7 +35,7 @@ export interface NewDeviceEvent extends SecurityEvent {
 }
 
 declare module "../events/event-map.ts" {
-  interface EventMap {
+  interface FrameworkEvents {
     "auth.login": LoginEvent;
     "auth.failed": FailedLoginEvent;
     "auth.logout": LoginEvent;

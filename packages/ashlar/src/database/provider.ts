@@ -3,7 +3,7 @@ import { Database } from "./database.ts";
 import { Model } from "./model.ts";
 
 declare module "../foundation/container.ts" {
-  interface Services {
+  interface FrameworkServices {
     /** The application's databases. */
     database: Database;
   }

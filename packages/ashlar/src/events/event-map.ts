@@ -1,12 +1,15 @@
+/** What the framework's features add to {@link EventMap}. An application augments `EventMap` itself. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
+export interface FrameworkEvents {}
+
 /**
- * The events and what each carries, by name. Features and the application add theirs by declaration merging:
+ * The events and what each carries, by name. An application adds its own by declaration merging:
  *
  * ```ts
  * declare module "ashlar/events" { interface EventMap { "order.placed": { order: Order } } }
  * ```
  */
-// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the application can fill it.
-export interface EventMap {}
+export interface EventMap extends FrameworkEvents {}
 
 /** The name of an event. */
 export type EventName = keyof EventMap & string;

@@ -2,7 +2,7 @@ import { Provider } from "../foundation/index.ts";
 import { Events } from "./events.ts";
 
 declare module "../foundation/container.ts" {
-  interface Services {
+  interface FrameworkServices {
     /** Tells those who listen what happened. */
     events: Events;
   }

@@ -141,7 +141,13 @@ export class Application {
 
   /**
    * Adds a property to every context of this application. It is made when it is first asked for, once for each context.
-   * Its type is declared along with it: `declare module "ashlar" { interface HttpContext { readonly cart: Cart } }`.
+   * Its type is declared along with it:
+   *
+   * ```ts
+   * declare module "ashlar" { interface HttpContext { readonly cart: Cart } }
+   *
+   * application.contextProperty("cart", (context) => new Cart(context));
+   * ```
    *
    * @throws `E_INVALID_CONFIGURATION` where there is a property of this name
    */

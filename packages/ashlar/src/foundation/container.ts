@@ -4,14 +4,18 @@ import type { Application } from "./application.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Logger } from "./logger.ts";
 
+/** What the framework's features add to {@link Services}. An application augments `Services` itself. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
+export interface FrameworkServices {}
+
 /**
- * The keys of the container and what each holds. A feature adds its own by declaration merging:
+ * The keys of the container and what each holds. An application adds its own by declaration merging:
  *
  * ```ts
  * declare module "ashlar" { interface Services { clock: Clock } }
  * ```
  */
-export interface Services {
+export interface Services extends FrameworkServices {
   application: Application;
   config: Configuration;
   logger: Logger;

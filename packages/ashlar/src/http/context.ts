@@ -13,12 +13,19 @@ export interface VisitorMemory {
   intend(path: string): unknown;
 }
 
+/** What the framework's features add to {@link HttpContext}. An application augments `HttpContext` itself. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
+export interface FrameworkContext {}
+
+export interface HttpContext extends FrameworkContext {}
+
 /**
  * One request on its way through the application, and all that belongs to it.
  *
  * Each application extends this class once, at boot; providers add lazy properties (`auth`, `view`, …) to that class.
  * Nothing about a request is kept anywhere else.
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: `contextProperty` defines what the interface declares.
 export class HttpContext {
   /** The request as it came in. */
   readonly request: HttpRequest;

@@ -20,7 +20,7 @@ export interface MailFailedEvent extends MailEvent {
 }
 
 declare module "../events/event-map.ts" {
-  interface EventMap {
+  interface FrameworkEvents {
     "mail.sent": MailSentEvent;
     "mail.failed": MailFailedEvent;
   }

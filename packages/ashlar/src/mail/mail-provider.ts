@@ -11,7 +11,7 @@ import { type MailSettings, readMailSettings } from "./settings.ts";
 import { SmtpTransport } from "./smtp-transport.ts";
 
 declare module "../foundation/container.ts" {
-  interface Services {
+  interface FrameworkServices {
     /** Sends mails. */
     mail: Mailer;
   }

@@ -13,14 +13,14 @@ import type { SessionStore } from "./session-store.ts";
 import { NEUTRAL_HELPERS } from "./view-helpers.ts";
 
 declare module "../foundation/container.ts" {
-  interface Services {
+  interface FrameworkServices {
     /** What the sessions of all visitors have in common. One visitor's is `context.session`. */
     session: SessionManager;
   }
 }
 
 declare module "../http/context.ts" {
-  interface HttpContext {
+  interface FrameworkContext {
     /** What is remembered of this visitor between requests; opened when it is first asked for. */
     readonly session: Session;
     /** The hidden input with the CSRF token; `csrf_field` in views. */

@@ -20,7 +20,7 @@ export interface LockoutEvent {
 }
 
 declare module "../events/event-map.ts" {
-  interface EventMap {
+  interface FrameworkEvents {
     "auth.lockout": LockoutEvent;
   }
 }

@@ -5,14 +5,14 @@ import { MemoryStore } from "./memory-store.ts";
 import { Throttle } from "./throttle.ts";
 
 declare module "../foundation/container.ts" {
-  interface Services {
+  interface FrameworkServices {
     /** The application's limits. */
     throttle: Throttle;
   }
 }
 
 declare module "../http/context.ts" {
-  interface HttpContext {
+  interface FrameworkContext {
     /** The application's limits. */
     readonly throttle: Throttle;
   }

@@ -5,14 +5,14 @@ import { View } from "./view.ts";
 import { Views } from "./views.ts";
 
 declare module "../foundation/container.ts" {
-  interface Services {
+  interface FrameworkServices {
     /** Renders templates. */
     views: Views;
   }
 }
 
 declare module "../http/context.ts" {
-  interface HttpContext {
+  interface FrameworkContext {
     /** Renders templates for this request. */
     readonly view: View;
   }

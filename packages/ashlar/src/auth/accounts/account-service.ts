@@ -13,6 +13,13 @@ import type {} from "./events.ts";
 import { PasswordResets } from "./password-resets.ts";
 import type { RemainingTokens, RemainingTokensOf } from "./remaining-tokens.ts";
 
+declare module "../../foundation/container.ts" {
+  interface FrameworkServices {
+    /** What the accounts of the application have in common. */
+    accounts: AccountService;
+  }
+}
+
 const WEB = "web";
 
 /** What the accounts of an application have in common: the container's `accounts`. One request's are `context.accounts`. */

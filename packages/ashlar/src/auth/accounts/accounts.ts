@@ -9,7 +9,7 @@ import { requestPasswordReset, resetPassword } from "./reset-password.ts";
 import { sendVerification, type VerificationOutcome, verifyEmail } from "./verify-email.ts";
 
 declare module "../../http/context.ts" {
-  interface HttpContext {
+  interface FrameworkContext {
     /** What can be done with accounts: to register, to verify an address, to set a new password. */
     readonly accounts: Accounts;
   }

@@ -28,7 +28,7 @@ export interface PasswordResetRequestedEvent extends SecurityEvent {
 }
 
 declare module "../../events/event-map.ts" {
-  interface EventMap {
+  interface FrameworkEvents {
     "auth.registered": AccountEvent;
     "auth.verification_sent": VerificationSentEvent;
     "auth.email_verified": AccountEvent;

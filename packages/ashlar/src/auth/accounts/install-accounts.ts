@@ -3,13 +3,6 @@ import { AccountService } from "./account-service.ts";
 import { Accounts } from "./accounts.ts";
 import type { MustVerifyEmailStatics } from "./must-verify-email.ts";
 
-declare module "../../foundation/container.ts" {
-  interface Services {
-    /** What the accounts of the application have in common. */
-    accounts: AccountService;
-  }
-}
-
 /**
  * Gives each request its `accounts`, and the models of the guards what makes their verification links. Called when
  * providers register; what it binds needs nothing of the others before a request.

@@ -1,0 +1,160 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { COMPILERS, compile, installedApplication } from "../support/installed-application.ts";
+import { docCommentSamples, REPOSITORY } from "../support/samples.ts";
+
+const SOURCE = "packages/ashlar/src";
+
+/** What is in an application that follows one of the documented examples: what the example assumes, and its use. */
+interface Case {
+  /** A piece of the example. */
+  readonly shows: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+const CASES: readonly Case[] = [
+  {
+    shows: "interface HttpContext { readonly cart: Cart }",
+    before: `import type { Application, HttpContext } from "ashlar";
+             class Cart { readonly total: number = 0; }
+             declare const application: Application;`,
+    after: `export class CartController {
+              show({ cart, view }: HttpContext): Promise<string> {
+                const total: number = cart.total;
+                return view.render("cart", { total });
+              }
+            }`,
+  },
+  {
+    shows: "interface Services { clock: Clock }",
+    before: `import type { Container } from "ashlar";
+             interface Clock { now(): number }`,
+    after: `export const now = (container: Container): number => container.make("clock").now();
+            export const send = (container: Container) => container.make("mail").queue;
+            // @ts-expect-error there is no such service
+            export const none = (container: Container) => container.make("clocks");`,
+  },
+  {
+    shows: 'interface EventMap { "order.placed": { order: Order } }',
+    before: `import type { Events } from "ashlar/events";
+             interface Order { id: number }`,
+    after: `export function listen(events: Events): void {
+              events.on("order.placed", ({ order }) => order.id.toFixed());
+              events.on("auth.login", ({ guard }) => guard.toUpperCase());
+              // @ts-expect-error an order is not a number
+              void events.emit("order.placed", { order: 7 });
+            }`,
+  },
+  {
+    shows: "interface Register { user: User } }",
+    before: `import type { HttpContext } from "ashlar";
+             import { User } from "./app/models/user.ts";`,
+    after: "export const email = ({ request }: HttpContext): string | undefined => request.user()?.email;",
+  },
+  {
+    shows: "interface Register { user: User; guards: { staff: Employee } }",
+    before: `import { Authenticates } from "ashlar/auth";
+             import { compose, Model } from "ashlar/database";
+             import type { HttpContext } from "ashlar";
+             import { User } from "./app/models/user.ts";
+             class Employee extends compose(Model, Authenticates) { declare desk: string; }`,
+    after: `export async function desk({ auth }: HttpContext): Promise<string | undefined> {
+              // @ts-expect-error a customer is not an employee
+              auth.guard("staff").once(new User());
+              await auth.guard("web").loginAs(new User());
+              return (await auth.guard("staff").user())?.desk;
+            }`,
+  },
+  {
+    shows: "interface Register { tables: { orders: OrderRow } }",
+    before: `import type { Database } from "ashlar/database";
+             interface OrderRow { id: number; number: string }`,
+    after: `export const numbers = (database: Database) =>
+              database.kysely.selectFrom("orders").select("number").execute() satisfies Promise<{ number: string }[]>;`,
+  },
+];
+
+const PUBLIC = { HttpContext: "ashlar", Services: "ashlar", EventMap: "ashlar/events" } as const;
+
+/** What the framework's own features add to the interfaces, by interface: `{ HttpContext: ["view", …] }`. */
+async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
+  const members = { HttpContext: [] as string[], Services: [] as string[], EventMap: [] as string[] };
+  const folder = join(REPOSITORY, SOURCE);
+  for (const entry of await readdir(folder, { recursive: true })) {
+    if (!entry.endsWith(".ts") || entry.endsWith(".test.ts")) continue;
+    const text = await readFile(join(folder, entry), "utf8");
+    for (const [, block = ""] of text.matchAll(/^declare module "[./][^"]*" \{\n([\s\S]*?)^\}/gm)) {
+      const [, name = ""] = /interface \w*(Context|Services|Events|EventMap) \{/.exec(block) ?? [];
+      const key = name === "Context" ? "HttpContext" : name === "Services" ? "Services" : "EventMap";
+      members[key].push(...[...block.matchAll(/^ {4}(?:readonly )?("[^"]+"|\w+)\??:/gm)].map(([, member]) => member!));
+    }
+  }
+  return members;
+}
+
+/** A file that compiles if everything is there that the features add, and has a type. */
+async function presence(): Promise<string> {
+  const members = await ownMembers();
+  const lines = Object.entries(PUBLIC).flatMap(([name, from]) => [
+    `import type { ${name} } from "${from}";`,
+    ...members[name as keyof typeof PUBLIC].map(
+      (member) =>
+        `export const ${name}_${member.replaceAll(/\W/g, "_")}: Typed<${name}[${JSON.stringify(JSON.parse(member.startsWith('"') ? member : `"${member}"`))}]> = true;`,
+    ),
+  ]);
+  return `type Typed<T> = 0 extends 1 & T ? "any" : true;\n${lines.join("\n")}\n`;
+}
+
+async function examples(): Promise<{ name: string; text: string }[]> {
+  const samples = (await docCommentSamples(SOURCE)).filter(({ code }) => code.includes('declare module "'));
+  return samples.map(({ file, line, code }) => {
+    const found = CASES.find(({ shows }) => code.includes(shows));
+    if (found === undefined) throw new Error(`${file}:${line} shows an augmentation that no case tries out.`);
+    // Its imports and the module's declaration are what is tried; what else it shows needs a request.
+    const [declaration] = /(?:^import[^\n]*\n)*declare module[^\n]*\n?/m.exec(`${code}\n`) ?? [];
+    return { name: `${file}:${line}`, text: `${found.before}\n${declaration}\n${found.after}\nexport {};\n` };
+  });
+}
+
+describe("the augmentations that doc comments show", () => {
+  test("are those of HttpContext, Services, EventMap and Register", async () => {
+    const texts = (await docCommentSamples(SOURCE)).map(({ code }) => code);
+    for (const { shows } of CASES)
+      expect(texts.filter((code) => code.includes(shows)).length, shows).toBeGreaterThan(0);
+    const { HttpContext, Services, EventMap } = await ownMembers();
+    expect(HttpContext).toEqual(
+      expect.arrayContaining(["view", "auth", "session", "throttle", "accounts", "apiToken"]),
+    );
+    expect(Services).toEqual(expect.arrayContaining(["mail", "database", "events", "views"]));
+    expect(EventMap).toEqual(expect.arrayContaining(['"auth.login"', '"mail.failed"', '"api.token_issued"']));
+  });
+
+  test.for(Object.keys(COMPILERS) as (keyof typeof COMPILERS)[])(
+    "leave what the framework declares as it is in an application, one at a time and together: %s",
+    { timeout: 240_000 },
+    async (compiler) => {
+      const root = await installedApplication();
+      const files = await examples();
+      const problems: Record<string, string> = {};
+      await writeFile(join(root, "presence.ts"), await presence());
+      const check = async (name: string, included: readonly string[]): Promise<void> => {
+        const only = {
+          extends: "./tsconfig.json",
+          include: [...included, "**/*.ts"],
+          exclude: ["node_modules", "0*.ts"],
+        };
+        await writeFile(join(root, "tsconfig.case.json"), JSON.stringify({ ...only, files: included }));
+        const output = await compile(root, compiler, "-p", "tsconfig.case.json");
+        if (output !== "") problems[name] = output;
+      };
+      await check("without any", []);
+      const names = files.map((_, index) => `0${index}.ts`);
+      for (const [index, { text }] of files.entries()) await writeFile(join(root, names[index]!), text);
+      for (const [index, { name }] of files.entries()) await check(name, [names[index]!]);
+      await check("all together", names);
+      expect(problems).toEqual({});
+    },
+  );
+});
