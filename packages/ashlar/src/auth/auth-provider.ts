@@ -1,5 +1,6 @@
 import { type Application, Provider } from "../foundation/index.ts";
 import type {} from "../throttle/index.ts";
+import type {} from "../views/index.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { Auth } from "./auth.ts";
 import { authConfiguration } from "./configuration.ts";
@@ -21,7 +22,9 @@ declare module "../foundation/container.ts" {
 export function installAuth(application: Application): void {
   const { config, container } = application;
   if (container.has("auth")) return;
-  const guards = new GuardRegistry(authConfiguration(config.has("auth") ? config.section("auth") : {}));
+  const guards = new GuardRegistry(authConfiguration(config.has("auth") ? config.section("auth") : {}), () => {
+    return application.router;
+  });
   container.bind("auth", guards);
   application.contextProperty("auth", (context) => {
     return new Auth(context, guards, container.has("events") ? container.make("events") : null);
@@ -48,7 +51,13 @@ export class AuthProvider extends Provider {
   }
 
   override ready(): void {
-    this.application.container.make("auth").prepare();
+    const { container } = this.application;
+    const guards = container.make("auth");
+    guards.prepare();
+    guards.pages.check();
+    // Templates link to the pages of the active guard: auth.route("login").
+    const hasPages = container.has("views") && guards.names.length > 0;
+    if (hasPages) container.make("views").shareByRequest("auth", (context) => context.auth);
   }
 
   override async prune(): Promise<Readonly<Record<string, number>>> {

@@ -1,5 +1,5 @@
 import type { Events } from "../events/index.ts";
-import type { HttpContext } from "../http/index.ts";
+import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from "../http/index.ts";
 import type { GuardUser, RegisteredUser } from "../support/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
 import type { UserId } from "./authenticatable.ts";
@@ -145,6 +145,69 @@ export class Auth {
    */
   confirmPassword(password: unknown): Promise<boolean> {
     return this.#inForce.confirmPassword(password);
+  }
+
+  /**
+   * The URL of a page of the active guard, by the name that `Auth.routes` gives it: the same controllers and templates
+   * serve every guard. Templates know `auth` as well: `{{ auth.route("login") }}`.
+   *
+   * ```ts
+   * auth.route("login"); // "/login", or "/admin/login" with the guard admin active
+   * ```
+   *
+   * Without a route of that name, the pages `login`, `home`, `confirm_password` and `email.verify.notice` of a guard that
+   * has no `routes` of its own are at `/login` and so on.
+   *
+   * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`
+   */
+  route(page: string, parameters?: RouteParameters, query?: QueryParameters): string {
+    return this.#registry.pages.to(this.#guardName, page, parameters, query);
+  }
+
+  /** Tells whether the active guard has a page: whether `Auth.routes` was not told to leave it out. */
+  hasRoute(page: string): boolean {
+    return this.#registry.pages.has(this.#guardName, page);
+  }
+
+  /**
+   * Redirects to a page of the active guard.
+   *
+   * @throws as {@link route}
+   */
+  redirectToRoute(page: string, parameters?: RouteParameters, query?: QueryParameters): HttpResponse {
+    const { response } = this.#context;
+    if (!this.hasRoute(page)) return response.redirect(this.route(page, parameters, query));
+    // By name, since a guard's pages may have a host of their own.
+    return response.redirectToRoute(this.#registry.pages.nameOf(this.#guardName, page), parameters, query);
+  }
+
+  /**
+   * Redirects to where the visitor was heading when the active guard asked for the login, or for the password.
+   *
+   * @param page where to go otherwise, as in {@link route}
+   * @throws as {@link route}
+   */
+  redirectToIntended(page: string): HttpResponse {
+    const target = this.#context.visitor?.intended("", this.intendedScope) ?? "";
+    return target === "" ? this.redirectToRoute(page) : this.#context.response.redirect(target);
+  }
+
+  /** @internal Under which name the visitor's memory keeps where they were heading. */
+  get intendedScope(): string | null {
+    return this.#guardName === this.#registry.defaultName ? null : this.#guardName;
+  }
+
+  /**
+   * @internal Tells whether the visitor is logged in by another guard that, as this one, knows its users by what the
+   * browser keeps. A guard that cannot tell counts as one that knows no one.
+   */
+  async isLoggedInElsewhere(name: string): Promise<boolean> {
+    for (const other of this.#registry.names) {
+      if (other === name) continue;
+      const guard = this.#made(other);
+      if (guard.keepsLogins && (await guard.check().catch(() => false))) return true;
+    }
+    return false;
   }
 
   get #inForce(): Guard {

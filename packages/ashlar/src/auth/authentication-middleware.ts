@@ -6,10 +6,10 @@ import { refuseGuest } from "./refuse-guest.ts";
 import { requireGuards } from "./require-guards.ts";
 
 /**
- * `auth`, `auth:<name>`: lets only requests with a user through, by the guard in force or by the one that is named.
+ * `auth`, `auth:<name>`: lets only requests with a user through, by the active guard or by the one that is named.
  *
- * A caller that takes JSON is answered 401; a visitor of a page is sent to `/login`, and from there to where he was
- * heading.
+ * A caller that takes JSON is answered 401; a visitor of a page is sent to the guard's login, and from there to where they
+ * were heading.
  */
 export class AuthenticationMiddleware implements Middleware {
   readonly #guards: GuardRegistry;

@@ -24,8 +24,8 @@ test("every entry beyond the three names is a guard, whose driver is its own nam
   expect(configuration).toEqual({
     defaultGuard: "web",
     guards: new Map([
-      ["web", { driver: "web", model: Person, options: {} }],
-      ["staff", { driver: "web", model: Person, options: { idleMinutes: 5 } }],
+      ["web", { driver: "web", model: Person, routes: null, options: {} }],
+      ["staff", { driver: "web", model: Person, routes: null, options: { idleMinutes: 5 } }],
     ]),
     passwordResetTable: "resets",
     passwordResetExpirationInMinutes: 60,
@@ -58,5 +58,18 @@ test("a class without what auth asks of it is named with the mixin that mends it
   class Stone {}
   expect(() => authConfiguration({ GUARDS: { web: { model: Stone } } })).toThrow(
     expect.objectContaining({ code: "E_INVALID_MODEL", message: expect.stringContaining("mixin Authenticates") }),
+  );
+});
+
+test("routes is what the names of a guard's routes begin with", () => {
+  const configured = (routes: unknown) => authConfiguration({ GUARDS: { admin: { model: Person, routes } } });
+  expect(configured("back.").guards.get("admin")).toEqual({
+    driver: "admin",
+    model: Person,
+    routes: "back.",
+    options: {},
+  });
+  expect(() => configured(["login"])).toThrow(
+    'config/auth.ts: GUARDS.admin.routes: it is not text. Write what the names of the guard\'s routes begin with: routes: "admin.".',
   );
 });

@@ -6,7 +6,9 @@ export interface GuardEntry {
   readonly driver: string;
   /** `null` where the driver brings the model. */
   readonly model: AuthenticatableClass | null;
-  /** What the entry holds beyond `driver` and `model`. */
+  /** What the names of the routes of the guard's pages begin with, such as `admin.`; `null` if it is not set. */
+  readonly routes: string | null;
+  /** What the entry holds beyond `driver`, `model` and `routes`. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
@@ -56,7 +58,7 @@ function guardEntry(name: string, entry: unknown): GuardEntry {
   const where = `${WHERE}.${name}`;
   const remedy = `Write ${name}: { model: User }.`;
   if (!isPlainObject(entry)) throw new ConfigurationError(where, "it is not an object.", remedy);
-  const { driver = name, model = null, ...options } = entry;
+  const { driver = name, model = null, routes = null, ...options } = entry;
   if (typeof driver !== "string") {
     throw new ConfigurationError(`${where}.driver`, "it is not the name of a guard driver.", remedy);
   }
@@ -65,7 +67,12 @@ function guardEntry(name: string, entry: unknown): GuardEntry {
     const mixin = "Add the mixin Authenticates to the model: compose(Model, Authenticates).";
     throw new ConfigurationError(`${where}.model`, problem, mixin, "E_INVALID_MODEL");
   }
-  return Object.freeze({ driver, model, options: Object.freeze(options) });
+  if (routes !== null && typeof routes !== "string") {
+    const problem = "it is not text.";
+    const example = `Write what the names of the guard's routes begin with: routes: "${name}.".`;
+    throw new ConfigurationError(`${where}.routes`, problem, example);
+  }
+  return Object.freeze({ driver, model, routes, options: Object.freeze(options) });
 }
 
 function resetTable(value: unknown = DEFAULT_RESET_TABLE): string {

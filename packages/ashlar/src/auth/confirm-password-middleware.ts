@@ -5,17 +5,15 @@ import { refuseGuest } from "./refuse-guest.ts";
 import { rememberIntended } from "./remember-intended.ts";
 import { requireGuards } from "./require-guards.ts";
 
-/** Where a visitor is asked for the password. */
-const CONFIRM_PATH = "/confirm_password";
 const DEFAULT_MINUTES = "180";
 const MS_PER_MINUTE = 60_000;
 
 /**
  * `password.confirm`, `password.confirm:<minutes>`: lets a user through who gave the password, at login or since, within
- * so many minutes; 180 where none are named.
+ * so many minutes; 180 if none are named.
  *
- * A visitor of a page is sent to `/confirm_password`, and from there to where he was heading; a caller that takes JSON
- * is answered 403. Guests are answered as by `auth`.
+ * A visitor of a page is sent to the active guard's page `confirm_password`, and from there to where they were heading; a
+ * caller that takes JSON is answered 403. Guests are answered as by `auth`.
  */
 export class ConfirmPasswordMiddleware implements Middleware {
   constructor(container: Container) {
@@ -33,7 +31,7 @@ export class ConfirmPasswordMiddleware implements Middleware {
     if (confirmedAt !== null && now() - confirmedAt.getTime() < Number(minutes) * MS_PER_MINUTE) return next();
     if (context.request.wantsJson()) throw new AshlarError("E_PASSWORD_NOT_CONFIRMED");
     rememberIntended(context);
-    return context.response.redirect(CONFIRM_PATH);
+    return context.auth.redirectToRoute("confirm_password");
   }
 
   /** @throws `E_INVALID_CONFIGURATION` unless there is no argument, or one that is a whole number of minutes above 0 */

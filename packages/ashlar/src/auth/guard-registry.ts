@@ -1,8 +1,10 @@
 import type { HttpContext } from "../http/index.ts";
+import type { Router } from "../routing/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../support/index.ts";
 import type { AuthenticatableClass } from "./authenticatable.ts";
 import type { AuthConfiguration, GuardEntry } from "./configuration.ts";
 import type { Guard } from "./guard.ts";
+import { GuardPages } from "./guard-pages.ts";
 import { isModel, keepsSameRows } from "./users-of.ts";
 
 /** What a driver is told of the guard it is to make. */
@@ -36,11 +38,18 @@ interface RegisteredDriver {
 export class GuardRegistry {
   readonly #configuration: AuthConfiguration;
   readonly #drivers = new Map<string, RegisteredDriver>();
+  /** Where the pages of each guard are. */
+  readonly pages: GuardPages;
   #guards: ReadonlyMap<string, GuardFactory> | null = null;
   #defaultName: string | null = null;
 
-  constructor(configuration: AuthConfiguration) {
+  /**
+   * @param configuration the guards
+   * @param router gives the routes once there are some, for {@link pages}
+   */
+  constructor(configuration: AuthConfiguration, router: () => Router | null = () => null) {
     this.#configuration = configuration;
+    this.pages = new GuardPages(configuration, router, () => (this.names.length === 0 ? null : this.defaultName));
   }
 
   /**
@@ -104,7 +113,8 @@ export class GuardRegistry {
     if (this.#guards !== null) return this.#guards;
     const entries = new Map(this.#configuration.guards);
     for (const [name, driver] of this.#drivers) {
-      if (driver.model !== null && !entries.has(name)) entries.set(name, { driver: name, model: null, options: {} });
+      if (driver.model !== null && !entries.has(name))
+        entries.set(name, { driver: name, model: null, routes: null, options: {} });
     }
     const guards = new Map([...entries].map(([name, entry]) => [name, this.#factory(name, entry)]));
     this.#refuseConfusedModels(entries);

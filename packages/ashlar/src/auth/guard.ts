@@ -68,6 +68,11 @@ export abstract class Guard<User extends object = RegisteredUser> {
     return null;
   }
 
+  /** Whether the browser keeps what this guard knows its users by, so that one who is logged in has forms open. */
+  get keepsLogins(): boolean {
+    return false;
+  }
+
   /** The user if it is known already, without asking the database. */
   get knownUser(): User | null {
     return this.#user as User | null;

@@ -31,6 +31,7 @@ export type {
   VerifyEmailController,
 } from "./accounts/auth-controllers.ts";
 export { AuthPageMiddleware } from "./accounts/auth-page-middleware.ts";
+export type { AuthRouteOptions } from "./accounts/auth-routes.ts";
 export type { AccountsSettings } from "./accounts/configuration.ts";
 export type {
   AccountEvent,

@@ -3,19 +3,16 @@ import { AshlarError } from "../support/index.ts";
 import type { Guard } from "./guard.ts";
 import { rememberIntended } from "./remember-intended.ts";
 
-/** Where a visitor without a user is sent to. */
-const LOGIN_PATH = "/login";
-
 /**
- * Answers a request that has no user and needs one: a visitor of a page is sent to `/login`, and from there to where he
- * was heading.
+ * Answers a request that has no user and needs one: a visitor of a page is sent to the login of the active guard, and
+ * from there to where they were heading.
  *
  * @throws `E_UNAUTHENTICATED` where the caller takes JSON, with the guard's challenge
  */
 export function refuseGuest(context: HttpContext, guard: Guard): unknown {
   if (!context.request.wantsJson()) {
     rememberIntended(context);
-    return context.response.redirect(LOGIN_PATH);
+    return context.auth.redirectToRoute("login");
   }
   const { challenge } = guard;
   throw new AshlarError("E_UNAUTHENTICATED", undefined, {

@@ -10,5 +10,5 @@ export function rememberIntended(context: HttpContext): void {
   const path = isPage
     ? `${requestPath(raw)}${requestSearch(raw)}`
     : ownPath(context, context.request.header("referer"));
-  if (path !== null) context.visitor?.intend(path);
+  if (path !== null) context.visitor?.intend(path, context.auth.intendedScope);
 }

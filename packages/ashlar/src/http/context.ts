@@ -7,10 +7,18 @@ import type { HttpServices, RouteMatch } from "./services.ts";
 export interface VisitorMemory {
   /** Keeps what is remembered, under another identity: who knew the old one has nothing any more. */
   regenerate(): unknown;
-  /** Forgets everything. */
+  /** Forgets everything, the identity included. */
   invalidate(): unknown;
-  /** Remembers where the visitor was heading. */
-  intend(path: string): unknown;
+  /** Forgets everything but the identity, so that the forms of pages that are open can still be sent. */
+  flush(): unknown;
+  /**
+   * Remembers where the visitor was heading.
+   *
+   * @param guard whose login is asked for; `null` for the default guard's
+   */
+  intend(path: string, guard?: string | null): unknown;
+  /** Where the visitor was heading, which is forgotten. */
+  intended(fallback: string, guard?: string | null): string;
 }
 
 /** What the framework's features add to {@link HttpContext}. An application augments `HttpContext` itself. */

@@ -50,6 +50,11 @@ export class HttpRequest extends RequestInputs {
     this.#match = match;
   }
 
+  /** @internal The context that the request belongs to. */
+  get context(): HttpContext {
+    return this.#context;
+  }
+
   protected override get inputs(): Inputs {
     this.#inputs ??= new Inputs(requestSearch(this.raw), this.#body, this.#context.services.limits);
     return this.#inputs;

@@ -52,8 +52,16 @@ export class RequestSession implements VisitorMemory {
     this.session.invalidate();
   }
 
-  intend(path: string): void {
-    this.session.intend(path);
+  flush(): void {
+    this.session.flush();
+  }
+
+  intend(path: string, guard: string | null = null): void {
+    this.session.intend(path, guard);
+  }
+
+  intended(fallback: string, guard: string | null = null): string {
+    return this.session.intended(fallback, guard);
   }
 
   /** Tells whether a token was issued for this session. It opens the session, and gives it no reason to be kept. */

@@ -200,19 +200,25 @@ export class Session {
     return this.flush();
   }
 
-  /** Remembers where the visitor was heading, for {@link intended}. What is no path of the application is ignored. */
-  intend(path: string): this {
+  /**
+   * Remembers where the visitor was heading, for {@link intended}. What is not a path of the application is ignored.
+   *
+   * @param guard whose login is asked for: each guard's visitors are heading somewhere of their own; `null` for the
+   * default guard's
+   */
+  intend(path: string, guard: string | null = null): this {
     const target = redirectTarget(path, "");
-    return target === "" ? this : this.put(INTENDED, target);
+    return target === "" ? this : this.put(intendedKey(guard), target);
   }
 
   /**
    * Where the visitor was heading, which is forgotten.
    *
    * @param fallback where to go otherwise; the application's own, and not checked
+   * @param guard as in {@link intend}
    */
-  intended(fallback = "/"): string {
-    return redirectTarget(this.pull(INTENDED), fallback);
+  intended(fallback = "/", guard: string | null = null): string {
+    return redirectTarget(this.pull(intendedKey(guard)), fallback);
   }
 
   /** @internal What has to be kept of it, as text; `null` where nothing has. */
@@ -237,6 +243,10 @@ export class Session {
     delete this.#flash[key];
     delete this.#next[key];
   }
+}
+
+function intendedKey(guard: string | null): string {
+  return guard === null ? INTENDED : `${INTENDED}.${guard}`;
 }
 
 function valueIn(key: string, fallback: unknown, ...places: readonly Dictionary[]): unknown {

@@ -21,6 +21,7 @@ export class View {
     this.#views = views;
     this.#context = context;
     this.#shared = {
+      ...views.valuesFor(context),
       route: (name: string, parameters?: RouteParameters, query?: QueryParameters) => urls.to(name, parameters, query),
     };
   }

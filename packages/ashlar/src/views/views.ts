@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import type { HttpContext } from "../http/index.ts";
 import { AshlarError, suggestion } from "../support/index.ts";
 import type { Engine } from "./engine.ts";
 
@@ -31,6 +32,7 @@ export class Views {
   readonly #cache: boolean;
   readonly #mounts = new Map<string, string>();
   readonly #shared: Record<string, unknown> = {};
+  readonly #byRequest = new Map<string, (context: HttpContext) => unknown>();
   /** The names that were rendered; as many as there are templates. */
   readonly #rendered = new Set<string>();
   #loading: Promise<EngineModule> | null = null;
@@ -59,6 +61,16 @@ export class Views {
   /** Makes a value known to all templates, and to the components they use. Nothing of a request belongs here. */
   share(name: string, value: unknown): void {
     this.#shared[name] = value;
+  }
+
+  /** Makes a value of each request known to all templates that are rendered for it, and to their components. */
+  shareByRequest(name: string, make: (context: HttpContext) => unknown): void {
+    this.#byRequest.set(name, make);
+  }
+
+  /** @internal What {@link shareByRequest} makes for a request, by name. */
+  valuesFor(context: HttpContext): Record<string, unknown> {
+    return Object.fromEntries([...this.#byRequest].map(([name, make]) => [name, make(context)]));
   }
 
   /**

@@ -247,7 +247,7 @@ test("prune deletes what has expired, and says how much that was", { timeout: 60
     const { kysely } = application.container.make("database");
     const past = new Date(Date.now() - 1000);
     const future = new Date(Date.now() + 60_000);
-    const row = (name, expires_at) => ({ email: name + "@example.com", token: name, created_at: past, expires_at });
+    const row = (name, expires_at) => ({ guard: "web", email: name + "@example.com", token: name, created_at: past, expires_at });
     const rows = [row("old", past), row("new", future), row("everlasting", null)];
     await kysely.insertInto("password_resets").values(rows).execute();
     await application.shutdown();`;

@@ -76,6 +76,8 @@ export interface TestAccountsOptions {
   /** The users' class; {@link FullUser} where left out. */
   readonly User?: typeof FullUser | typeof PlainUser;
   readonly ACCOUNTS?: object;
+  /** Models of other guards, which work on the same database. */
+  readonly models?: readonly (typeof AdminUser)[];
   /** `GUARDS` besides the guard `web`. */
   readonly guards?: Readonly<Record<string, unknown>>;
   /** Routes besides the usual ones. */
@@ -242,7 +244,7 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
   });
   onTestFinished(() => application.shutdown());
   const database = application.container.make("database");
-  for (const model of [User, AdminUser]) model.useDatabase(database);
+  for (const model of [User, AdminUser, ...(options.models ?? [])]) model.useDatabase(database);
   return new TestAccounts(application, User as typeof FullUser);
 }
 

@@ -9,15 +9,15 @@ class LoginController {
     return "the login form";
   }
 
-  async store({ auth, request, response, session }: HttpContext): Promise<HttpResponse> {
+  async store({ auth, request }: HttpContext): Promise<HttpResponse> {
     const { email, password } = request.all();
     const user = await auth.attempt(email, password);
-    return response.redirect(user === null ? "/login" : session.intended("/home"));
+    return user === null ? auth.redirectToRoute("login") : auth.redirectToIntended("home");
   }
 
-  async destroy({ auth, response }: HttpContext): Promise<HttpResponse> {
+  async destroy({ auth }: HttpContext): Promise<HttpResponse> {
     await auth.logout();
-    return response.redirect("/login");
+    return auth.redirectToRoute("login");
   }
 }
 
@@ -100,9 +100,9 @@ class ConfirmPasswordController {
     return "the form that asks for the password";
   }
 
-  async store({ auth, request, response, session }: HttpContext): Promise<HttpResponse> {
+  async store({ auth, request }: HttpContext): Promise<HttpResponse> {
     const isConfirmed = await auth.confirmPassword(request.input("password"));
-    return response.redirect(isConfirmed ? session.intended("/home") : "/confirm_password");
+    return isConfirmed ? auth.redirectToIntended("home") : auth.redirectToRoute("confirm_password");
   }
 }
 

@@ -4,6 +4,7 @@ import type { HttpRequest, QueryParameters, RouteParameters } from "../../http/i
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError, currentDate } from "../../support/index.ts";
 import { type AuthConfiguration, authConfiguration } from "../configuration.ts";
+import type { GuardPages } from "../guard-pages.ts";
 import { isUserOf, keepsSameRows } from "../users-of.ts";
 import { AccountLinks } from "./account-links.ts";
 import { AccountMails } from "./account-mails.ts";
@@ -116,24 +117,34 @@ export class AccountService {
     return this.#auth.guards.get(guard)?.driver === WEB;
   }
 
+  /** Where the pages of each guard are. */
+  get pages(): GuardPages {
+    return this.#application.container.make("auth").pages;
+  }
+
+  /** The page where a guard's users ask for a new password; `null` if it has none. */
+  newPasswordUrl(guard: string): string | null {
+    return this.pages.has(guard, "change_password") ? this.url(guard, "change_password", {}) : null;
+  }
+
   /**
-   * The URL of a named route, under the origin of `APP_URL`.
+   * The URL of a guard's page, under the origin of `APP_URL`.
    *
    * Security: never under the host of a request, whose sender chooses it: a reset link that leads to somebody else's
    * host hands them the account.
    *
    * @throws `E_UNKNOWN_ROUTE`
    */
-  url(route: string, parameters: RouteParameters, query: QueryParameters = {}): string {
-    const { router, url: origin } = this.#application;
-    const url = router.to(route, parameters, query);
+  url(guard: string, page: string, parameters: RouteParameters, query: QueryParameters = {}): string {
+    const { url: origin } = this.#application;
+    const url = this.pages.to(guard, page, parameters, query);
     // A route with a domain has a URL of its own.
     return url.startsWith("/") ? origin + url : url;
   }
 
   /** Mails a user a link that verifies the address; what `user.verifyEmail(mail, request)` does. */
   async mailVerification(user: AccountUser, mail: Mailer, request: HttpRequest): Promise<void> {
-    const guard = this.#guardOf(user);
+    const guard = this.#guardOf(user, request);
     const { email } = user;
     const url = this.verificationUrl(guard, user, null);
     const expiresInMinutes = this.configuration.verificationExpiresInMinutes;
@@ -148,14 +159,14 @@ export class AccountService {
   /** The link that verifies a user's address, or puts a new one in its place. */
   verificationUrl(guard: string, user: AccountUser, newEmail: string | null): string {
     const token = this.links.verification(guard, user.authId(), user.email, newEmail);
-    return this.url("email.verify", { token });
+    return this.url(guard, "email.verify", { token });
   }
 
-  /** The default guard where it has the user, otherwise the first that does. */
-  #guardOf(user: AccountUser): string {
+  /** Of the guards that have the user: the request's active one, otherwise the default guard, otherwise the first. */
+  #guardOf(user: AccountUser, request: HttpRequest): string {
     const guards = this.#guardsOf(user);
-    const { defaultGuard } = this.#auth;
-    const guard = guards.find((name) => name === defaultGuard) ?? guards[0];
+    const wanted = [request.context.auth.guardName, this.#auth.defaultGuard];
+    const guard = wanted.find((name) => name !== null && guards.includes(name)) ?? guards[0];
     if (guard !== undefined) return guard;
     const problem = `no guard has users of the class ${user.constructor.name}.`;
     throw new ConfigurationError("config/auth.ts: GUARDS", problem, "Write web: { model: User }.");

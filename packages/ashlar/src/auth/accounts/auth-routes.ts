@@ -62,6 +62,12 @@ const GROUPS: Groups = {
   ],
 };
 
+/** Which routes `Auth.routes` makes, and for whom: `false` for each group of routes to leave out. */
+export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup, false>>> {
+  /** The name of the guard whose accounts they are about; the default guard if it is left out. */
+  readonly guard?: string;
+}
+
 /**
  * The routes of accounts: `Auth.routes`.
  *
@@ -69,33 +75,71 @@ const GROUPS: Groups = {
  * export const ROUTES = [...Auth.routes(AuthControllers, { register: false })];
  * ```
  *
+ * A second guard has routes of its own by the option `guard`: the guard is active on each of them, and their names begin
+ * with its name, as in `admin.login`. The same controllers and templates serve both, for they ask for the pages of the
+ * active guard (`auth.route("login")`, `auth.redirectToRoute("home")`). To give administrators pages of their own, name the
+ * guard in `config/auth.ts`, `admin: { driver: "web", model: Admin }`, and add the routes:
+ *
+ * ```ts
+ * class AdminHomeController {
+ *   show({ auth }: HttpContext) {
+ *     return `Administration by ${auth.guardName}`;
+ *   }
+ * }
+ *
+ * export const ROUTES = [
+ *   ...Auth.routes(AuthControllers),
+ *   ...Auth.routes({ ...AuthControllers, home: AdminHomeController }, { guard: "admin", register: false }).prefix("/admin"),
+ *   Route.group({ prefix: "/admin", middleware: ["auth:admin"] }, [Route.get("/orders", () => "The orders")]),
+ * ];
+ * ```
+ *
+ * Guests of `/admin/orders` are sent to `/admin/login`, administrators get mails with links to `/admin/…`, and logging out
+ * of one guard leaves the login by the other as it is. With other names, such as those of
+ * `Auth.routes(…, { guard: "admin" }).name("back.")`, `GUARDS.admin.routes` says what they begin with: `back.admin.`.
+ *
  * The kernel names the middleware they use: `auth.page` (`AuthPageMiddleware`, around all of them), `auth`
- * (`AuthenticationMiddleware`) and `throttle` (`ThrottleMiddleware`, with the limits `login`, `register`,
+ * (`AuthenticationMiddleware`), `guard` (`GuardMiddleware`, for the option of this name) and `throttle` (`ThrottleMiddleware`, with the limits `login`, `register`,
  * `change_password`, `password_reset` and `email.resend`). One that is missing there ends the boot.
  *
- * The links in mails lead to the routes named `email.verify` and `password_reset`: an application that leaves these out
+ * The links in mails lead to the guard's routes `email.verify` and `password_reset`: an application that leaves these out
  * defines its own.
  *
  * @param controllers the application's classes
- * @param options `false` for each group of routes to leave out
- * @throws `E_INVALID_CONFIGURATION` where a controller is missing, or a group is none
+ * @param options `false` for each group of routes to leave out, and the guard
+ * @throws `E_INVALID_CONFIGURATION` if a controller is missing, a group is unknown, or `guard` cannot be a guard's name
  */
-export function authRoutes(controllers: AuthControllers): RouteCollection;
-export function authRoutes<Out extends AuthRouteGroup>(
-  controllers: Omit<AuthControllers, Out>,
-  options: Readonly<Record<Out, false>>,
+export function authRoutes(controllers: AuthControllers, options?: AuthRouteOptions): RouteCollection;
+export function authRoutes<Options extends AuthRouteOptions>(
+  controllers: Omit<AuthControllers, keyof Options>,
+  options: Options,
 ): RouteCollection;
-export function authRoutes(
-  given: Partial<AuthControllers>,
-  left: Readonly<Partial<Record<AuthRouteGroup, false>>> = {},
-): RouteCollection {
+export function authRoutes(given: Partial<AuthControllers>, options: AuthRouteOptions = {}): RouteCollection {
+  const { guard, ...left } = options;
   const known = Object.keys(GROUPS) as AuthRouteGroup[];
   for (const name of [...Object.keys(given), ...Object.keys(left)]) {
     if (known.includes(name as AuthRouteGroup)) continue;
     throw new ConfigurationError("Auth.routes", `"${name}" is no group of routes.`, suggestion(name, known));
   }
   const routes = known.flatMap((group) => (left[group] === false ? [] : routesOf(group, given)));
-  return new RouteCollection(routes.map(keepOutOfCaches));
+  return new RouteCollection((guard === undefined ? routes : routesBy(guard, routes)).map(keepOutOfCaches));
+}
+
+/** The routes with names of the guard's own, on each of which the guard is active. */
+function routesBy(guard: unknown, routes: readonly RouteDefinition[]): RouteDefinition[] {
+  if (typeof guard !== "string" || !/^[^\s:,]+$/.test(guard)) {
+    throw new ConfigurationError("Auth.routes", "guard is not the name of a guard.", 'Write { guard: "admin" }.');
+  }
+  return routes.map((route) => {
+    const { name, middleware } = route.attributes;
+    const named = middleware.map((entry) => (entry === "auth" ? `auth:${guard}` : entry));
+    // Before the limits, which count for the active guard; after what keeps the answers out of caches.
+    const first = named[0]?.startsWith("auth.page") ? [named.shift()!] : [];
+    return route.with({
+      name: name === null ? null : `${guard}.${name}`,
+      middleware: [...first, `guard:${guard}`, ...named],
+    });
+  });
 }
 
 function routesOf<G extends AuthRouteGroup>(

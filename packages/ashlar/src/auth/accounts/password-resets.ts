@@ -3,7 +3,7 @@ import { digest } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 
 /**
- * The table of password resets: at most one row for each address, which holds the digest of the latest link's token, never
+ * The table of password resets: at most one row for each address and guard, which holds the digest of the latest link's token, never
  * the token itself.
  */
 export class PasswordResets {
@@ -21,16 +21,19 @@ export class PasswordResets {
     this.#expiresInMinutes = expiresInMinutes;
   }
 
-  /** Stores the reset of an address in the place of any older one: by one statement, so that the last of several counts. */
-  async replace(email: string, token: string): Promise<void> {
+  /**
+   * Stores the reset of an address in place of any older one of the same guard: by one statement, so that the last of
+   * several counts.
+   */
+  async replace(guard: string, email: string, token: string): Promise<void> {
     const created_at = currentDate();
     const minutes = this.#expiresInMinutes;
     const expires_at = minutes === null ? null : new Date(created_at.getTime() + minutes * 60_000);
     const values = { token: digest(token), created_at, expires_at };
     await this.#database.kysely
       .insertInto(this.#table)
-      .values({ email, ...values })
-      .onConflict((conflict) => conflict.column("email").doUpdateSet(values))
+      .values({ guard, email, ...values })
+      .onConflict((conflict) => conflict.columns(["guard", "email"]).doUpdateSet(values))
       .execute();
   }
 

@@ -197,7 +197,7 @@ describe("a reset link", () => {
     const accounts = await testAccounts();
     const token = "planted";
     const created_at = new Date();
-    const row = { email: ADA.email, token: digest(token), created_at, expires_at: null };
+    const row = { guard: "web", email: ADA.email, token: digest(token), created_at, expires_at: null };
     await accounts.database.kysely.insertInto("password_resets").values(row).execute();
     expect(await reset(accounts, token)).toBe(DEAD);
   });

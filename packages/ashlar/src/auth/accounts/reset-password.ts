@@ -24,8 +24,8 @@ export async function requestPasswordReset(
   const user = await model.findBy("email", email);
   // From here on the same is done for an address without an account, so that the time tells nobody which ones have one.
   const token = service.links.reset(guard, user?.authId() ?? NOBODY);
-  const url = service.url("password_reset", {}, { token });
-  await service.resets.replace(user === null ? placeholder(email) : email, token);
+  const url = service.url(guard, "password_reset", {}, { token });
+  await service.resets.replace(guard, user === null ? placeholder(email) : email, token);
   announce(context, "auth.password_reset_requested", guard, { user, email });
   if (user === null) return;
   const expiresInMinutes = service.resetExpiresInMinutes;
@@ -50,7 +50,10 @@ export async function resetPassword(
 ): Promise<AccountUser | null> {
   if (token === null || token === undefined) return null;
   if (typeof token !== "string") throw new ValidationError({ token: ["This must be text."] });
-  const claim = service.links.readReset(token);
+  const read = service.links.readReset(token);
+  // A link that was made for another guard's page is not one here.
+  const isHere = read !== null && service.pages.isShared("password_reset", read.guard, context.auth.guardName);
+  const claim = isHere ? read : null;
   const user = claim === null ? null : await ownerOf(service, token, claim.guard, claim.id);
   if (claim === null || user === null) return null;
   await service.mails.prepare();

@@ -4,13 +4,10 @@ import { AshlarError } from "../../support/index.ts";
 import { refuseGuest } from "../refuse-guest.ts";
 import { isVerifiable } from "./account-user.ts";
 
-/** Where a user is sent whose address is not verified. */
-const NOTICE_PATH = "/email/verify/notice";
-
 /**
- * `verified`: lets users through whose address is verified. A visitor is sent to `/login`, and from there to where he
- * was heading; a user whose address is not verified to `/email/verify/notice`, and so is one whose model lacks
- * `MustVerifyEmail`: nobody has verified that address.
+ * `verified`: lets users through whose address is verified. A visitor is sent to the active guard's login, and from there
+ * to where they were heading; a user whose address is not verified to its page `email.verify.notice`, and so is one whose
+ * model lacks `MustVerifyEmail`: that address was never verified.
  */
 export class VerifiesEmailMiddleware implements Middleware {
   constructor(container: Container) {
@@ -19,11 +16,11 @@ export class VerifiesEmailMiddleware implements Middleware {
 
   /** @throws `E_UNAUTHENTICATED`, `E_FORBIDDEN` where the caller takes JSON */
   async handle(context: HttpContext, next: Next): Promise<unknown> {
-    const { auth, request, response } = context;
+    const { auth, request } = context;
     const user = await auth.user();
     if (user === null) return refuseGuest(context, auth.guard(auth.guardName));
     if (isVerifiable(user) && user.hasVerifiedEmail()) return next();
     if (request.wantsJson()) throw new AshlarError("E_FORBIDDEN", "Verify your e-mail address first.");
-    return response.redirect(NOTICE_PATH);
+    return auth.redirectToRoute("email.verify.notice");
   }
 }

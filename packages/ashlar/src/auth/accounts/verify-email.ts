@@ -13,8 +13,9 @@ export type VerificationOutcome = "verified" | "already" | "invalid";
 /** Mails the user who is logged in a new verification link; see `Accounts.sendVerification`. */
 export async function sendVerification(service: AccountService, context: HttpContext): Promise<boolean> {
   const user = await requireUser(context);
-  const mailer = await service.mails.prepare();
+  // Before anything that needs mails: without the mixin there is nothing to send.
   if (!isVerifiable(user) || user.hasVerifiedEmail()) return false;
+  const mailer = await service.mails.prepare();
   await user.verifyEmail(mailer, context.request);
   return true;
 }
@@ -25,7 +26,10 @@ export async function verifyEmail(
   context: HttpContext,
   token: unknown,
 ): Promise<VerificationOutcome> {
-  const claim = service.links.readVerification(token);
+  const read = service.links.readVerification(token);
+  // A link that was made for another guard's page is not one here.
+  const isHere = read !== null && service.pages.isShared("email.verify", read.guard, context.auth.guardName);
+  const claim = isHere ? read : null;
   const model = claim === null ? null : service.modelNamed(claim.guard);
   if (claim === null || model === null) return "invalid";
   const user = await model.findByAuthId(claim.id);

@@ -51,6 +51,10 @@ export class WebGuard extends Guard {
     this.#parts = parts;
   }
 
+  override get keepsLogins(): boolean {
+    return true;
+  }
+
   protected override retrieve(): MaybePromise<Authenticatable | null> {
     const { options, finder } = this.#parts;
     const token = presentedToken(this.context.request, options.cookie);
@@ -101,7 +105,11 @@ export class WebGuard extends Guard {
     await this.#endPresented();
     this.#session = null;
     this.#noStore().withoutCookie(this.#parts.options.cookie);
-    this.context.visitor?.invalidate();
+    // What is remembered may be the user's, all of it. The identity is shared with who is logged in by another guard: with a
+    // new one the forms on their pages would be refused.
+    const isShared = await this.context.auth.isLoggedInElsewhere(this.name);
+    if (isShared) this.context.visitor?.flush();
+    else this.context.visitor?.invalidate();
   }
 
   override async loginAs(user: RegisteredUser, options: LoginOptions = {}): Promise<RegisteredUser> {

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import { ADA, AdminUser, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../test/support/account-controllers.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
+import { authRoutes } from "./accounts/auth-routes.ts";
+
+class AdminHomeController {
+  show(): string {
+    return "the administration";
+  }
+}
+
+/** An application with a second guard, `admin`, and its routes. */
+function withAdmin(routes: readonly RouteEntry[] = [], admin: object = {}) {
+  class Admin extends AdminUser {}
+  const guards = { admin: { driver: "web", model: Admin, ...admin } };
+  return testAccounts({ guards, routes, models: [Admin] });
+}
+
+const ADMIN_ROUTES: readonly RouteEntry[] = [
+  ...authRoutes({ ...ACCOUNT_CONTROLLERS, home: AdminHomeController }, { guard: "admin" }).prefix("/admin"),
+  Route.get("/admin/orders", () => "the orders").middleware("auth:admin"),
+  Route.get("/admin/keys", () => "the keys").middleware("auth:admin", "password.confirm:1"),
+  Route.get("/admin/post", () => "the post").middleware("auth:admin", "verified"),
+];
+
+describe("the routes of a second guard", () => {
+  test("have names of its own, and the guard is active on each of them, before the limits", () => {
+    const routes = [...authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin")];
+    const listed = routes.map(({ attributes: { methods, path, name, middleware } }) => {
+      return `${methods.join("|")} ${path} ${name} (${middleware.join(", ")})`;
+    });
+    expect(listed).toHaveLength(23);
+    expect(listed).toEqual(
+      expect.arrayContaining([
+        "GET /admin/login admin.login (auth.page, guard:admin)",
+        "POST /admin/login admin.login.store (auth.page, guard:admin, throttle:login)",
+        "GET /admin/logout null (auth.page, guard:admin)",
+        "GET /admin/password_reset admin.password_reset (auth.page:token, guard:admin)",
+        "POST /admin/account/email admin.account.email.store (auth.page, guard:admin, auth:admin, throttle:email.resend)",
+      ]),
+    );
+  });
+
+  test.each([[""], ["a b"], ["admin,web"], ["admin:web"], [7], [null]])("cannot be those of %j", (guard) => {
+    expect(() => authRoutes(ACCOUNT_CONTROLLERS, { guard: guard as string })).toThrow(
+      'Auth.routes: guard is not the name of a guard. Write { guard: "admin" }.',
+    );
+  });
+
+  test("of a guard that does not exist end the boot", async () => {
+    const routes = [...authRoutes(ACCOUNT_CONTROLLERS, { guard: "admni" }).prefix("/admin")];
+    await expect(withAdmin(routes)).rejects.toThrow('No guard is named "admni". Did you mean "admin"?');
+  });
+});
+
+describe("S69 visitors of a guard are sent to its own pages", () => {
+  test("S69 guests to its login, and from there to where they were heading by it", async () => {
+    const accounts = await withAdmin(ADMIN_ROUTES);
+    const visitor = accounts.visitor();
+    expect((await visitor.get("/admin/orders")).headers.get("location")).toBe("/admin/login");
+    expect((await visitor.get("/home")).headers.get("location")).toBe("/login");
+    const sent = { email: ADA.email, password: PASSWORD };
+    expect((await visitor.post("/login", sent)).headers.get("location")).toBe("/home");
+    expect((await visitor.get("/admin/orders")).headers.get("location")).toBe("/admin/login");
+    await visitor.get("/members");
+    expect((await visitor.post("/admin/login", sent)).headers.get("location")).toBe("/admin/orders");
+  });
+
+  test("S69 users to its page that asks for the password, and to its verification notice", async () => {
+    const accounts = await withAdmin(ADMIN_ROUTES);
+    const visitor = accounts.visitor();
+    await visitor.post("/admin/login", { email: ADA.email, password: PASSWORD });
+    expect((await visitor.get("/admin/post")).headers.get("location")).toBe("/admin/email/verify/notice");
+    const passed = Date.now() - 61_000;
+    await accounts.database.kysely
+      .updateTable("sessions")
+      .set({ authenticated_at: new Date(passed).toISOString() })
+      .execute();
+    expect((await visitor.get("/admin/keys")).headers.get("location")).toBe("/admin/confirm_password");
+    const confirmed = await visitor.post("/admin/confirm_password", { password: PASSWORD });
+    expect(confirmed.headers.get("location")).toBe("/admin/keys");
+  });
+});
+
+describe("where the pages are", () => {
+  test("the default guard's follow a prefix of paths, and one of names", async () => {
+    class Admin extends AdminUser {}
+    const konto = authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/konto").name("my.");
+    const accounts = await testAccounts({
+      guards: { admin: { driver: "web", model: Admin, routes: "my.admin." } },
+      routes: [...konto, Route.get("/mine", () => "mine").middleware("auth:admin")],
+      models: [Admin],
+    });
+    expect((await accounts.visitor().get("/mine")).headers.get("location")).toBe("/konto/login");
+  });
+
+  test("a guard without any uses the default guard's", async () => {
+    const routes = [Route.get("/admin/orders", () => "the orders").middleware("auth:admin")];
+    const accounts = await withAdmin(routes);
+    expect((await accounts.visitor().get("/admin/orders")).headers.get("location")).toBe("/login");
+  });
+
+  test("an application can have its own under the usual path, without a name", async () => {
+    const all = Object.fromEntries(Object.keys(ACCOUNT_CONTROLLERS).map((group) => [group, false])) as object;
+    const routes = [Route.get("/login", () => "my login"), Route.get("/mine", () => "mine").middleware("auth")];
+    const accounts = await testAccounts({ routes, leftOut: all });
+    expect((await accounts.visitor().get("/mine")).headers.get("location")).toBe("/login");
+  });
+
+  test("routes that no route's name begins with end the boot", async () => {
+    await expect(withAdmin(ADMIN_ROUTES, { routes: "admni." })).rejects.toThrow(
+      'config/auth.ts: GUARDS.admin.routes: no route is named "admni.login", where guests are sent. Did you mean "admin.login"?',
+    );
+  });
+
+  test.each([
+    ["password.confirm", "confirmPassword", "confirm_password"],
+    ["verified", "verifyEmail", "email.verify.notice"],
+  ] as const)("%s on a route of a guard without the page ends the boot", async (middleware, group, page) => {
+    const routes = [
+      ...authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin", [group]: false } as { guard: "admin" }).prefix("/admin"),
+      Route.get("/admin/keys", () => "the keys").middleware("auth:admin", middleware),
+    ];
+    await expect(withAdmin(routes)).rejects.toThrow(
+      `GET /admin/keys: "${middleware}" sends users of the guard "admin" to the route "admin.${page}", which does not exist.`,
+    );
+  });
+
+  test("a page that is left out is not a page, and asking for its URL is an error", async () => {
+    const asked = Route.get("/asked", ({ auth }) => {
+      const own = [auth.hasRoute("register"), auth.route("login")];
+      auth.guard("admin");
+      return [...own, auth.hasRoute("register"), auth.route("login"), auth.route("register")];
+    }).answersJson();
+    const left = authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin", register: false }).prefix("/admin");
+    const without = await (await withAdmin([...left, asked])).visitor().get("/asked");
+    expect(without).toMatchObject({ status: 500, body: { code: "E_UNKNOWN_ROUTE" } });
+    const all = authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin");
+    const { body } = await (await withAdmin([...all, asked])).visitor().get("/asked");
+    expect(body).toEqual([true, "/login", true, "/admin/login", "/admin/register"]);
+  });
+});
+
+describe("S69 logging out by one guard", () => {
+  test("S69 leaves the identity that another guard's forms are bound to, and forgets everything else", async () => {
+    const keep = Route.post("/keep", ({ session }) => {
+      session.put("cart", "hers").flash("status", "hers");
+      session.intend("/admin/orders", "admin");
+      return { id: session.id };
+    });
+    const tell = Route.get("/tell", ({ session }) => ({
+      id: session.id,
+      all: session.all(),
+      to: session.intended("-", "admin"),
+    }));
+    const accounts = await withAdmin([...ADMIN_ROUTES, keep, tell]);
+    const visitor = accounts.visitor();
+    const sent = { email: ADA.email, password: PASSWORD };
+    await visitor.post("/login", sent);
+    await visitor.post("/admin/login", sent);
+    const { id } = (await visitor.post("/keep")).body as { id: string };
+    await visitor.post("/logout");
+    expect((await visitor.get("/tell")).body).toEqual({ id, all: {}, to: "-" });
+    expect((await visitor.get("/admin/orders")).body).toBe("the orders");
+    expect((await visitor.get("/home")).headers.get("location")).toBe("/login");
+    // With the last login gone, so is the identity.
+    await visitor.post("/admin/logout");
+    expect(((await visitor.get("/tell")).body as { id: string }).id).not.toBe(id);
+  });
+});

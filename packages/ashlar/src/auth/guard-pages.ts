@@ -1,0 +1,115 @@
+import type { QueryParameters, RouteParameters } from "../http/index.ts";
+import type { CompiledRoute, Router } from "../routing/index.ts";
+import { ConfigurationError, suggestion } from "../support/index.ts";
+import type { AuthConfiguration } from "./configuration.ts";
+
+/** Where the framework sends visitors of an application that has pages of its own there, under no name. */
+const UNNAMED_PAGES: Readonly<Record<string, string>> = {
+  login: "/login",
+  home: "/home",
+  confirm_password: "/confirm_password",
+  "email.verify.notice": "/email/verify/notice",
+};
+
+/** The names of middleware that send visitors to a page, and the page. */
+const SENDING: Readonly<Record<string, string>> = {
+  "password.confirm": "confirm_password",
+  verified: "email.verify.notice",
+};
+
+/**
+ * Where the pages of each guard are: the login that guests are sent to, the page that asks for the password, the page
+ * that a mail leads to. A page has one name, such as `login`, and each guard a prefix that makes it the name of a route.
+ *
+ * The prefix is `GUARDS.<name>.routes`. If that is not set, it is empty for the default guard; another guard `admin` has
+ * `admin.` if there is a route `admin.login`, and otherwise uses the default guard's pages.
+ */
+export class GuardPages {
+  readonly #configuration: AuthConfiguration;
+  readonly #router: () => Router | null;
+  readonly #defaultName: () => string | null;
+  #names: ReadonlySet<string> | null = null;
+
+  /**
+   * @param router gives the routes once there are some; `null` for none
+   * @param defaultName gives the name of the guard that a request begins with
+   */
+  constructor(configuration: AuthConfiguration, router: () => Router | null, defaultName: () => string | null) {
+    this.#configuration = configuration;
+    this.#router = router;
+    this.#defaultName = defaultName;
+  }
+
+  /** The name of the route of a guard's page, whether or not there is such a route. */
+  nameOf(guard: string, page: string): string {
+    return this.#prefixOf(guard) + page;
+  }
+
+  /** Tells whether a guard's page is a named route. */
+  has(guard: string, page: string): boolean {
+    return this.#routeNames.has(this.nameOf(guard, page));
+  }
+
+  /** Tells whether two guards have a page in common, so that a link to it may be about a user of either. */
+  isShared(page: string, guard: string, other: string): boolean {
+    return guard === other || this.nameOf(guard, page) === this.nameOf(other, page);
+  }
+
+  /**
+   * The URL of a guard's page.
+   *
+   * @throws `E_UNKNOWN_ROUTE` if there is no such page; and as {@link Router.to}
+   */
+  to(guard: string, page: string, parameters?: RouteParameters, query?: QueryParameters): string {
+    const name = this.nameOf(guard, page);
+    const path = Object.hasOwn(UNNAMED_PAGES, name) && !this.has(guard, page) ? UNNAMED_PAGES[name] : undefined;
+    return path ?? this.#router()!.to(name, parameters, query);
+  }
+
+  /**
+   * Makes sure that visitors of every guard can be sent where routes send them. Called when the application boots.
+   *
+   * @throws `E_INVALID_CONFIGURATION`
+   */
+  check(): void {
+    for (const [guard, { routes }] of this.#configuration.guards) {
+      if (routes === null || routes === "" || this.has(guard, "login")) continue;
+      const problem = `no route is named "${routes}login", where guests are sent.`;
+      const remedy = `${suggestion(`${routes}login`, this.#routeNames)} Write routes: "${guard}." for Auth.routes(controllers, { guard: "${guard}" }).`;
+      throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.routes`, problem, remedy.trim());
+    }
+    for (const route of this.#router()?.routes ?? []) this.#checkRoute(route);
+  }
+
+  /** Guards without a prefix may have pages under the framework's own paths, named or not. */
+  #checkRoute({ middleware, methods, pattern }: CompiledRoute): void {
+    const names = middleware.map((entry) => entry.split(":"));
+    const guard = names.findLast(([name, argument]) => /^(?:auth|guard)$/.test(name!) && argument !== undefined)?.[1];
+    if (guard === undefined || this.#prefixOf(guard) === "") return;
+    for (const [name] of names) {
+      const page = Object.hasOwn(SENDING, name!) ? SENDING[name!]! : null;
+      if (page === null || this.has(guard, page)) continue;
+      const problem = `"${name}" sends users of the guard "${guard}" to the route "${this.nameOf(guard, page)}", which does not exist.`;
+      throw new ConfigurationError(
+        `${methods.join("|")} ${pattern}`,
+        problem,
+        `Name a route so, or leave "${name}" out.`,
+      );
+    }
+  }
+
+  #prefixOf(guard: string): string {
+    const routes = this.#configuration.guards.get(guard)?.routes ?? null;
+    if (routes !== null) return routes;
+    const byDefault = this.#defaultName();
+    if (guard === byDefault || byDefault === null) return "";
+    return this.#routeNames.has(`${guard}.login`) ? `${guard}.` : this.#prefixOf(byDefault);
+  }
+
+  get #routeNames(): ReadonlySet<string> {
+    const router = this.#router();
+    if (this.#names !== null || router === null) return this.#names ?? new Set();
+    this.#names = new Set(router.routes.flatMap(({ name }) => (name === null ? [] : [name])));
+    return this.#names;
+  }
+}
