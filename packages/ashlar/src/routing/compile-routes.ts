@@ -70,6 +70,7 @@ function compileRoute(
     run: notYetBuilt,
     parsed,
     host,
+    origin: attributes.origin,
   };
 }
 

@@ -3,6 +3,7 @@ import { AshlarError } from "../support/index.ts";
 import type { HttpMethod, RouteAction } from "./controller-action.ts";
 import type { DomainPattern } from "./domain-pattern.ts";
 import type { RoutePattern } from "./pattern.ts";
+import type { ResourceOrigin } from "./route-definition.ts";
 
 /** A route as a router has it, everything that its groups and its routes file say applied. */
 export interface CompiledRoute extends RouteInfo {
@@ -26,6 +27,7 @@ export interface BoundRoute extends CompiledRoute {
   readonly methods: readonly HttpMethod[];
   readonly parsed: RoutePattern;
   readonly host: DomainPattern | null;
+  readonly origin: ResourceOrigin | null;
 }
 
 /** Stands in for the pipeline until the application has built it. */

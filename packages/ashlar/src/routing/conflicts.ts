@@ -10,8 +10,18 @@ export function reportDuplicateNames(routes: readonly BoundRoute[], report: Repo
     if (route.name === null) continue;
     const first = named.get(route.name);
     if (first === undefined) named.set(route.name, route);
-    else report(route.location, `two routes are named "${route.name}"; the other is at ${first.location}.`);
+    else report(route.location, sameName(route, first));
   }
+}
+
+function sameName(route: BoundRoute, first: BoundRoute): string {
+  const problem = `two routes are named "${route.name}"; the other is at ${first.location}.`;
+  // The resource of the API is the one to rename: pages link to theirs by name.
+  const origin = [route, first].map((one) => one.origin).find((one) => one?.builder === "api") ?? route.origin;
+  if (origin === null) return problem;
+  const { builder, resource } = origin;
+  const base = `${builder === "api" ? "api" : "pages"}.${resource.replace(/^\/|\/$/g, "").replaceAll("/", ".")}`;
+  return `${problem} To rename those of the resource, write Route.${builder}("${resource}", …).names("${base}").`;
 }
 
 /**

@@ -13,7 +13,7 @@ export type {
 export type { ApiAction, PageAction, ResourceController, ResourceOptions } from "./resource.ts";
 export { Route, type RouteBuilder } from "./route.ts";
 export { type GroupOptions, RouteCollection, type RouteEntry } from "./route-collection.ts";
-export { type RouteAttributes, RouteDefinition } from "./route-definition.ts";
+export { type ResourceOrigin, type RouteAttributes, RouteDefinition } from "./route-definition.ts";
 export type { RouteSource } from "./route-source.ts";
 export { Router, type RouterOptions } from "./router.ts";
 export { type SignatureChecker, SignedMiddleware, type SignedMiddlewareServices } from "./signed-middleware.ts";

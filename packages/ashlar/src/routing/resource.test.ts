@@ -50,6 +50,20 @@ describe("Route.api", () => {
     ]);
   });
 
+  test("names() names the routes of resources otherwise, before or after a group, and no other route", () => {
+    const api = Route.api("users.orders", OrdersController, { only: ["index", "show"] });
+    const names = (entry: RouteCollection): string[] => table(entry).map((line) => line.split(" ")[2]!);
+    expect(names(api.names("api.orders"))).toEqual(["api.orders.index", "api.orders.show"]);
+    expect(names(api.middleware("auth").names("api.orders"))).toEqual(["api.orders.index", "api.orders.show"]);
+    expect(names(api.names("orders").name("api."))).toEqual(["api.orders.index", "api.orders.show"]);
+    const group = Route.group({}, [Route.get("/", () => "").name("home"), api]);
+    expect(table(group.names("mine")).map((line) => line.split(" ")[2])).toEqual(["home", "mine.index", "mine.show"]);
+    expect(names(api)).toEqual(["users.orders.index", "users.orders.show"]);
+    for (const base of ["", "api.", 7 as never]) {
+      expect(() => routerOf(api.names(base))).toThrow("names() takes what the names of the routes begin with, such as");
+    }
+  });
+
   test("each is reached by its method and path", () => {
     const router = routerOf(Route.api("orders", OrdersController));
     const reached = [

@@ -2,7 +2,7 @@ import type { HttpContext } from "../http/index.ts";
 import { suggestion } from "../support/index.ts";
 import type { ControllerClass, HttpMethod } from "./controller-action.ts";
 import { RouteCollection } from "./route-collection.ts";
-import { RouteDefinition } from "./route-definition.ts";
+import { type ResourceOrigin, RouteDefinition } from "./route-definition.ts";
 import type { SourceLocation } from "./source-location.ts";
 
 /** The actions of an API resource. */
@@ -40,11 +40,13 @@ const RESOURCE_ROUTES: readonly ResourceRoute[] = [
   { action: "destroy", methods: ["DELETE"], path: "/@id" },
 ];
 
-/** Every action of an API resource. */
-export const API_ACTIONS: readonly ApiAction[] = ["index", "show", "store", "update", "destroy"];
+const API_ACTIONS: readonly ApiAction[] = ["index", "show", "store", "update", "destroy"];
 
-/** Every action of a resource with pages. */
-export const PAGE_ACTIONS: readonly PageAction[] = [...API_ACTIONS, "create", "edit"];
+/** The actions of a resource, by what makes it. */
+const ACTIONS: Readonly<Record<ResourceOrigin["builder"], readonly PageAction[]>> = {
+  api: API_ACTIONS,
+  resource: [...API_ACTIONS, "create", "edit"],
+};
 
 /**
  * The routes of a resource.
@@ -53,12 +55,13 @@ export const PAGE_ACTIONS: readonly PageAction[] = [...API_ACTIONS, "create", "e
  * (`admin/orders`); either becomes a dot in the names
  */
 export function resourceRoutes(
+  builder: ResourceOrigin["builder"],
   resource: string,
   controller: ControllerClass,
-  known: readonly PageAction[],
   options: ResourceOptions<PageAction, PageAction>,
   location: SourceLocation,
 ): RouteCollection {
+  const known = ACTIONS[builder];
   const base = {
     methods: ["GET"],
     path: "/",
@@ -69,6 +72,7 @@ export function resourceRoutes(
     domain: null,
     answersJson: null,
     location,
+    origin: null,
     problem: null,
   } as const;
   const problem = problemOfResource(resource, known, options);
@@ -89,6 +93,7 @@ export function resourceRoutes(
           path: path + route.path,
           action: [controller, route.action],
           name: `${names}.${route.action}`,
+          origin: { builder, resource, action: route.action },
         }),
     ),
   );

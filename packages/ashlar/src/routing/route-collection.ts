@@ -39,6 +39,16 @@ export class RouteCollection implements Iterable<RouteDefinition> {
     return this.group({ name: prefix });
   }
 
+  /**
+   * Names the routes of resources otherwise: `Route.api("orders", …).names("api.orders")` names them `api.orders.index`,
+   * `api.orders.show` and so on. Other routes keep their names.
+   *
+   * @param base what their names begin with, without the last dot
+   */
+  names(base: string): RouteCollection {
+    return new RouteCollection(this.routes.map((route) => renamed(route, base)));
+  }
+
   /** Puts `prefix` before every path. */
   prefix(prefix: string): RouteCollection {
     return this.group({ prefix });
@@ -91,6 +101,13 @@ export function problemOfGroup(options: GroupOptions, entries: readonly RouteEnt
   }
   if (!Array.isArray(entries)) return "the second argument of a group is the list of its routes.";
   return entries.length === 0 ? "the group has no routes." : null;
+}
+
+function renamed(route: RouteDefinition, base: string): RouteDefinition {
+  const { origin } = route.attributes;
+  if (origin === null) return route;
+  if (typeof base === "string" && /[^\s.]$/.test(base)) return route.with({ name: `${base}.${origin.action}` });
+  return route.with({ problem: 'names() takes what the names of the routes begin with, such as "api.orders".' });
 }
 
 function inGroup(route: RouteDefinition, options: GroupOptions): RouteDefinition {

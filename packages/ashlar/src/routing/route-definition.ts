@@ -1,6 +1,14 @@
 import type { RouteAction } from "./controller-action.ts";
 import type { SourceLocation } from "./source-location.ts";
 
+/** The resource that a route was made for. */
+export interface ResourceOrigin {
+  readonly builder: "api" | "resource";
+  /** As its author named it: `users.orders`. */
+  readonly resource: string;
+  readonly action: string;
+}
+
 /** Everything a routes file says about one route. */
 export interface RouteAttributes {
   /** As written; checked when a router is made of it. */
@@ -15,6 +23,8 @@ export interface RouteAttributes {
   /** `null` where the routes file it stands in decides. */
   readonly answersJson: boolean | null;
   readonly location: SourceLocation;
+  /** `null` if it was written by itself. */
+  readonly origin: ResourceOrigin | null;
   /** What was wrong already when the route was written down, to be reported with everything else. */
   readonly problem: string | null;
 }

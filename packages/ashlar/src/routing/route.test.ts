@@ -129,6 +129,7 @@ describe("what one route is", () => {
       withoutMiddleware: ["web"],
       domain: "api",
       answersJson: true,
+      origin: null,
       problem: null,
     });
   });

@@ -1,9 +1,7 @@
 import type { ControllerAction, ControllerClass, HttpMethod, RouteAction, RouteFunction } from "./controller-action.ts";
 import { HTTP_METHODS } from "./controller-action.ts";
 import {
-  API_ACTIONS,
   type ApiAction,
-  PAGE_ACTIONS,
   type PageAction,
   type ResourceController,
   type ResourceOptions,
@@ -60,6 +58,7 @@ export interface RouteBuilder {
   redirect(from: string, to: string, status?: number): RouteDefinition;
   /**
    * The five routes of an API resource: `orders.index`, `.show`, `.store`, `.update` (`PUT`, `PATCH`), `.destroy`.
+   * `.names("api.orders")` names them `api.orders.index` and so on.
    *
    * @param resource its name and path, `orders`; `users.orders` is `/users/@user_id/orders`
    * @param controller a class with a method for each action
@@ -99,6 +98,7 @@ function define(
     domain: null,
     answersJson: null,
     location: new SourceLocation(below),
+    origin: null,
     problem,
   });
 }
@@ -148,10 +148,10 @@ export const Route: RouteBuilder = {
     return define(redirect, ["GET"], from, { kind: "redirect", to, status });
   },
   api: function api(resource, controller, options = {}) {
-    return resourceRoutes(resource, controller, API_ACTIONS, options, new SourceLocation(api));
+    return resourceRoutes("api", resource, controller, options, new SourceLocation(api));
   },
   resource: function resource(name, controller, options = {}) {
-    return resourceRoutes(name, controller, PAGE_ACTIONS, options, new SourceLocation(resource));
+    return resourceRoutes("resource", name, controller, options, new SourceLocation(resource));
   },
   group: function group(options, entries) {
     const broken = (problem: string) => define(group, ["GET"], "/", () => null, problem);

@@ -212,6 +212,25 @@ describe("methods, names, middleware, lists", () => {
     ]);
   });
 
+  test("the message of two equal names says how to rename those of a resource, that of the API if there is one", () => {
+    const Orders = class {
+      index(): void {}
+      show(): void {}
+    };
+    const page = get("/orders/@id:int").name("orders.show");
+    const api = Route.api("orders", Orders, { only: ["show"] });
+    const same = 'two routes are named "orders.show"; the other is at HERE.';
+    const rename = 'To rename those of the resource, write Route.api("orders", …).names("api.orders").';
+    const below = Route.group({ prefix: "/api" }, [api]);
+    expect(problemsOf([page, below])).toEqual([`${same} ${rename}`]);
+    expect(problemsOf([below, Route.resource("orders", Orders, { only: ["show"] })])).toEqual([`${same} ${rename}`]);
+    const pages = Route.resource("orders", Orders, { only: ["show"] }).prefix("/shop");
+    expect(problemsOf([page, pages])).toEqual([
+      `${same} To rename those of the resource, write Route.resource("orders", …).names("pages.orders").`,
+    ]);
+    expect(problemsOf([page, below.names("api.orders")])).toEqual([]);
+  });
+
   test("middleware is named by text", () => {
     const problem = "GET /: middleware is named by text that is not empty.";
     expect(problemsOf([get("/").middleware("")])).toEqual([problem]);
