@@ -81,7 +81,7 @@ export class Connection {
    * Runs a function in a transaction: commits what it did when it returns, and rolls that back when it throws.
    *
    * Inside another transaction on this connection it is a nested one, which can fail alone. Keep it short: on SQLite
-   * every other query waits meanwhile.
+   * everything else that writes waits meanwhile, for `acquireTimeoutMs` at most.
    *
    * @param task every query in it, those of models included, is part of the transaction
    * @returns what the function returns

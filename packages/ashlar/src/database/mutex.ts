@@ -38,9 +38,10 @@ export class Mutex {
       // An endless wait would be a deadlock where a transaction awaits, by whatever detour, a query from outside of it.
       const giveUp = (): void => {
         this.#waiting.delete(waiter);
-        reject(
-          new AshlarError("E_OVERLOADED", `The connection to the database was not free within ${this.#timeoutMs} ms.`),
-        );
+        const others = this.#waiting.size === 0 ? "" : `, and ${this.#waiting.size} more wait for it`;
+        const problem = `A transaction kept the connection to the database for itself for ${this.#timeoutMs} ms${others}.`;
+        const remedy = "Keep transactions short, or set acquireTimeoutMs in config/database.ts.";
+        reject(new AshlarError("E_OVERLOADED", `${problem} ${remedy}`));
       };
       this.#waiting.add(waiter);
     });

@@ -87,13 +87,11 @@ await onEachDatabase("transactions", (engine) => {
     await database.transaction(async () => {
       await Account.create({ name: "a" });
       gate.resolve();
-      if (engine.name === "postgres") await outside;
-      for (let turn = 0; turn < 20; turn++) await nextTurn();
-      // PostgreSQL has answered, without the row; SQLite lets the query wait for the end.
-      expect(answered).toBe(engine.name === "postgres");
+      expect(await outside).toBe(0);
+      expect(answered).toBe(true);
       await Account.create({ name: "b" });
     });
-    expect(await outside).toBe(engine.name === "postgres" ? 0 : 2);
+    expect(await names()).toEqual(["a", "b"]);
   });
 
   test("inTransaction tells", async () => {
@@ -316,7 +314,9 @@ await onEachDatabase("transactions", (engine) => {
     });
     const outside = Promise.withResolvers<void>();
     // Begun outside of the transaction, awaited inside of it.
-    const query = outside.promise.then(() => sql`select 1`.execute(impatient.database.kysely));
+    // On SQLite something that writes: reads wait for no transaction there.
+    const statement = engine.name === "sqlite" ? sql`create table never_made (n integer)` : sql`select 1`;
+    const query = outside.promise.then(() => statement.execute(impatient.database.kysely));
     query.catch(() => undefined);
     const attempt = impatient.database.transaction(async () => {
       outside.resolve();

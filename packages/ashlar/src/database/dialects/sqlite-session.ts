@@ -1,0 +1,217 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { SQLInputValue, StatementSync } from "node:sqlite";
+import type { CompiledQuery, QueryResult } from "kysely";
+import { AshlarError } from "../../support/index.ts";
+import { BoundedCache } from "../bounded-cache.ts";
+import { kindOf } from "../column-names.ts";
+import type { SqliteConnectionConfiguration } from "../configuration.ts";
+import type { ColumnValue, Observer, Row, Session } from "../dialect.ts";
+import { DatabaseError } from "../errors.ts";
+import { DatabaseSync } from "./node-sqlite.ts";
+import { translateSqliteError } from "./sqlite-errors.ts";
+
+/** How many prepared statements are kept: far more than an application has, where no list's length is in the SQL. */
+const STATEMENTS_KEPT = 500;
+
+interface PreparedStatement {
+  readonly handle: StatementSync;
+  /** Whether it gives rows. */
+  readonly reads: boolean;
+  /** Whether integers come out as bigints, to be made numbers where they fit. */
+  bigints: boolean;
+}
+
+/**
+ * One connection to the file, whose statements run synchronously. What uses it sees to it that no other caller is in a
+ * transaction on it.
+ */
+export class SqliteSession implements Session {
+  readonly #configuration: SqliteConnectionConfiguration;
+  readonly #observer: Observer;
+  readonly #statements = new BoundedCache<PreparedStatement>(STATEMENTS_KEPT);
+  readonly #readOnly: boolean;
+  #database: DatabaseSync | null = null;
+  #closed = false;
+
+  /** @param readOnly whether every statement that would change the file is to fail */
+  constructor(configuration: SqliteConnectionConfiguration, observer: Observer, readOnly: boolean) {
+    this.#configuration = configuration;
+    this.#observer = observer;
+    this.#readOnly = readOnly;
+  }
+
+  get inTransaction(): boolean {
+    return this.#database?.isTransaction ?? false;
+  }
+
+  execute(query: CompiledQuery): QueryResult<Row> {
+    this.#observer.notify?.(query.sql);
+    try {
+      const statement = this.#prepared(query.sql);
+      const values = query.parameters.map(bind);
+      if (statement.reads) return { rows: this.#rows(statement, values) };
+      const { changes, lastInsertRowid } = statement.handle.run(...values);
+      return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+    } catch (error) {
+      throw translateSqliteError(error);
+    }
+  }
+
+  first(text: string, value: ColumnValue): Row | undefined {
+    this.#observer.notify?.(text);
+    try {
+      const statement = this.#prepared(text);
+      if (statement.bigints) return this.#rows(statement, [bind(value)])[0];
+      try {
+        return statement.handle.get(bind(value));
+      } catch (error) {
+        return this.#rowsWithBigints(error, statement, [bind(value)])[0];
+      }
+    } catch (error) {
+      throw translateSqliteError(error);
+    }
+  }
+
+  /** The largest key given so far, by table: of tables whose key is declared AUTOINCREMENT. */
+  keysGiven(): ReadonlyMap<string, string> {
+    try {
+      // As text, which holds every integer.
+      const { handle } = this.#prepared("select name, cast(seq as text) as seq from sqlite_sequence");
+      return new Map(handle.all().map(({ name, seq }) => [String(name), String(seq)]));
+    } catch {
+      // No table is declared that way.
+      return new Map();
+    }
+  }
+
+  /**
+   * Counts on from keys that were given before a rollback, as PostgreSQL does. SQLite would give them to other rows, and
+   * they may be known by then: to a model, a log, a mail.
+   */
+  giveNoneAgain(given: ReadonlyMap<string, string>): void {
+    const kept = this.keysGiven();
+    for (const [table, key] of given) {
+      if (kept.get(table) === key) continue;
+      try {
+        this.#raiseKey(table, key);
+      } catch {
+        // The file is full or locked. What failed is the transaction, and that is what is reported.
+        return;
+      }
+    }
+  }
+
+  #raiseKey(table: string, key: string): void {
+    const raise = "update sqlite_sequence set seq = max(seq, cast(? as integer)) where name = ?";
+    if (Number(this.#prepared(raise).handle.run(key, table).changes) > 0) return;
+    // The row of its first key went too; so may have the table.
+    const add = `insert into sqlite_sequence (name, seq) select name, cast(? as integer) from sqlite_schema
+      where type = 'table' and name = ?`;
+    this.#prepared(add).handle.run(key, table);
+  }
+
+  open(): DatabaseSync {
+    if (this.#database !== null) return this.#database;
+    if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
+    const { path, busyTimeoutMs } = this.#configuration;
+    try {
+      const database = this.#readOnly
+        ? new DatabaseSync(path, { timeout: busyTimeoutMs, readOnly: true })
+        : openForWriting(path, busyTimeoutMs);
+      this.#database = database;
+      return database;
+    } catch (error) {
+      throw new DatabaseError(`The SQLite file ${path} cannot be opened: ${(error as Error).message}.`, null, error);
+    }
+  }
+
+  /** Whether readers see the last commit while a transaction is under way, instead of waiting for its end. */
+  hasWriteAheadLog(): boolean {
+    return this.open().prepare("pragma journal_mode").get()?.journal_mode === "wal";
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#database?.close();
+    this.#database = null;
+  }
+
+  #prepared(text: string): PreparedStatement {
+    const database = this.#database ?? this.open();
+    return this.#statements.get(text, () => {
+      const handle = database.prepare(text);
+      // What stands after the first statement would be left out without a word.
+      if (text.slice(handle.sourceSQL.length).trim() !== "") {
+        throw new AshlarError("E_INVALID_QUERY", "SQLite runs one statement at a time. Split the SQL into several.");
+      }
+      const reads = handle.columns().length > 0;
+      // A statement that writes and gives rows cannot be run again, so it reads large integers right the first time.
+      const bigints = reads && !/^\s*select\b/i.test(text);
+      if (bigints) handle.setReadBigInts(true);
+      return { handle, reads, bigints };
+    });
+  }
+
+  #rows(statement: PreparedStatement, values: readonly SQLInputValue[]): Row[] {
+    if (!statement.bigints) {
+      try {
+        return statement.handle.all(...values);
+      } catch (error) {
+        return this.#rowsWithBigints(error, statement, values);
+      }
+    }
+    const rows: Row[] = statement.handle.all(...values);
+    for (const row of rows) narrowBigints(row);
+    return rows;
+  }
+
+  /** Runs a SELECT once more where an integer of its rows was too large for a number. */
+  #rowsWithBigints(error: unknown, statement: PreparedStatement, values: readonly SQLInputValue[]): Row[] {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_OUT_OF_RANGE") throw error;
+    statement.handle.setReadBigInts(true);
+    statement.bigints = true;
+    return this.#rows(statement, values);
+  }
+}
+
+function openForWriting(path: string, busyTimeoutMs: number): DatabaseSync {
+  if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true });
+  const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+  // With a write-ahead log no reader waits for a writer, and NORMAL loses nothing but, on a power cut, the last
+  // transactions; the file stays sound.
+  database.exec("pragma journal_mode = wal; pragma synchronous = normal");
+  return database;
+}
+
+function narrowBigints(row: Row): void {
+  for (const column in row) {
+    const value = row[column];
+    if (typeof value !== "bigint") continue;
+    const number = Number(value);
+    if (Number.isSafeInteger(number)) row[column] = number;
+  }
+}
+
+/** What SQLite stores for a value. */
+function bind(value: unknown): SQLInputValue {
+  switch (typeof value) {
+    case "string":
+    case "bigint":
+      return value;
+    case "number":
+      // A number is bound as a floating-point one, which a text column would store as "1.0".
+      if (Number.isSafeInteger(value)) return BigInt(value);
+      if (Number.isFinite(value)) return value;
+      break;
+    case "boolean":
+      return value ? 1n : 0n;
+    case "object":
+      if (value === null || value instanceof Uint8Array) return value;
+      if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+      break;
+  }
+  // The driver itself would store null for most of these.
+  const problem = `A value for the database is ${kindOf(value)}.`;
+  throw new AshlarError("E_INVALID_QUERY", `${problem} Objects and lists are stored by the cast "json".`);
+}

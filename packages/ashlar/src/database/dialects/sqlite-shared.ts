@@ -1,0 +1,91 @@
+import type { CompiledQuery, QueryResult } from "kysely";
+import type { MaybePromise } from "../../support/index.ts";
+import type { SqliteConnectionConfiguration } from "../configuration.ts";
+import type { ColumnValue, Observer, Row, Session } from "../dialect.ts";
+import { DatabaseError } from "../errors.ts";
+import type { LockedSession } from "../locked-session.ts";
+import { SqliteSession } from "./sqlite-session.ts";
+
+/** What only the connection that writes knows: its latest keys and counts, its settings, its temporary tables. */
+const OF_THE_WRITER = /\b(?:last_insert_rowid|changes|total_changes)\s*\(|\bpragma_|\b(?:temp|temporary)\b/i;
+/** The primary result code of a write on a connection that only reads, https://www.sqlite.org/rescode.html */
+const READ_ONLY = 8;
+
+/**
+ * What runs statements outside of transactions: reads on a connection of their own, which never waits, and everything
+ * else in line with the transactions, on the one connection that writes.
+ *
+ * A read sees every commit before it, this process's own writes included. The connection for reading cannot write,
+ * whatever a statement says; a database in memory has none, and its reads stand in line too.
+ */
+export class SqliteShared implements Session {
+  readonly #writer: SqliteSession;
+  readonly #line: LockedSession;
+  readonly #configuration: SqliteConnectionConfiguration;
+  readonly #observer: Observer;
+  #reader: Session | null = null;
+  #ownReader: SqliteSession | null = null;
+
+  constructor(
+    writer: SqliteSession,
+    line: LockedSession,
+    configuration: SqliteConnectionConfiguration,
+    observer: Observer,
+  ) {
+    this.#writer = writer;
+    this.#line = line;
+    this.#configuration = configuration;
+    this.#observer = observer;
+  }
+
+  execute(query: CompiledQuery): MaybePromise<QueryResult<Row>> {
+    if (!isRead(query)) return this.#line.execute(query);
+    const reader = this.#reader ?? this.open();
+    try {
+      return reader.execute(query);
+    } catch (error) {
+      if (needsWriter(error)) return this.#line.execute(query);
+      throw error;
+    }
+  }
+
+  first(text: string, value: ColumnValue): MaybePromise<Row | undefined> {
+    const reader = this.#reader ?? this.open();
+    try {
+      return reader.first(text, value);
+    } catch (error) {
+      if (needsWriter(error)) return this.#line.first(text, value);
+      throw error;
+    }
+  }
+
+  /** Opens both connections, the one that writes first: it makes the file, and its log. */
+  open(): Session {
+    this.#writer.open();
+    if (this.#reader !== null) return this.#reader;
+    // In memory, and on a file system that cannot share a log, there is but the one.
+    if (this.#writer.hasWriteAheadLog()) {
+      this.#ownReader = new SqliteSession(this.#configuration, this.#observer, true);
+      this.#ownReader.open();
+    }
+    this.#reader = this.#ownReader ?? this.#line;
+    return this.#reader;
+  }
+
+  /** Closes the connection for reading. */
+  close(): void {
+    this.#ownReader?.close();
+  }
+}
+
+/** A SELECT, as Kysely built it or as it was written. One behind a raw `with` might write: it stands in line. */
+function isRead({ query, sql }: CompiledQuery): boolean {
+  if (query.kind !== "SelectQueryNode" && !(query.kind === "RawNode" && /^\s*select\b/i.test(sql))) return false;
+  return !OF_THE_WRITER.test(sql);
+}
+
+/** Whether the other connection may succeed: a table that is not there may be a temporary one of it. */
+function needsWriter(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return false;
+  return error.message.includes("no such table") || (Number(error.databaseCode) & 0xff) === READ_ONLY;
+}

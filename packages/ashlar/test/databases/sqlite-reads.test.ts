@@ -1,0 +1,216 @@
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Database, Model, primaryKey, sql } from "../../src/database/index.ts";
+import { sqlite, type TestDatabase } from "../support/services.ts";
+
+class Note extends Model {
+  static override timestamps = false;
+  declare id: number;
+  declare text: string;
+}
+
+let own: TestDatabase;
+let database: Database;
+
+beforeEach(async () => {
+  own = await sqlite.open();
+  database = own.database;
+  Note.useDatabase(database);
+  const table = database.kysely.schema.createTable("notes").$call(primaryKey(database.kysely));
+  await table.addColumn("text", "text").execute();
+  await Note.create({ text: "committed" });
+});
+afterEach(() => own.drop());
+
+const run = (text: string) => sql.raw<Record<string, unknown>>(text).execute(database.kysely);
+
+/** What gives the texts that are stored, in each way in which an application reads. */
+const READS: readonly (readonly [string, () => Promise<unknown>])[] = [
+  ["find", async () => [(await Note.find(1))?.text]],
+  ["findBy", async () => [(await Note.findBy("text", "uncommitted"))?.text ?? "committed"]],
+  ["a query of models", async () => (await Note.where("id", ">", 0).get()).map(({ text }) => text)],
+  ["all", async () => (await Note.all()).map(({ text }) => text)],
+  ["Kysely", async () => (await database.kysely.selectFrom("notes").select("text").execute()).map(({ text }) => text)],
+  [
+    "a common table expression of Kysely's",
+    async () => {
+      const query = database.kysely
+        .with("n", (eb) => eb.selectFrom("notes").select("text"))
+        .selectFrom("n")
+        .selectAll();
+      return (await query.execute()).map(({ text }) => text);
+    },
+  ],
+  ["SQL", async () => (await run("  SELECT text from notes")).rows.map(({ text }) => text)],
+  [
+    "a finder's statement",
+    async () => {
+      const row = await database.connection().first("select text from notes where id = ?", 1);
+      return [row?.text];
+    },
+  ],
+];
+
+describe("a transaction that is open", () => {
+  /** Runs a function outside of a transaction, while that is open and has written. */
+  const beside = async <T>(task: () => Promise<T>): Promise<T> => {
+    const [started, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const transaction = database.transaction(async () => {
+      await Note.create({ text: "uncommitted" });
+      started.resolve();
+      await done.promise;
+    });
+    await started.promise;
+    // The transaction goes on only when the task has ended: one that waited for it would never end.
+    return await task().finally(async () => {
+      done.resolve();
+      await transaction;
+    });
+  };
+
+  test.each(READS)("stops no read: %s answers meanwhile, with what is committed", async (_, read) => {
+    expect(await beside(read)).toEqual(["committed"]);
+    expect(await Note.rows().count()).toBe(2);
+  });
+
+  test("reads inside of it see what it wrote", async () => {
+    await database.transaction(async () => {
+      await Note.where("id", 1).update({ text: "uncommitted" });
+      for (const [name, read] of READS) expect([name, await read()]).toEqual([name, ["uncommitted"]]);
+    });
+  });
+
+  test("holds up writes, which come in their turn", async () => {
+    const order: string[] = [];
+    const writes = await beside(async () => {
+      const begun = ["a", "b", "c"].map((text) => Note.create({ text }).then(() => order.push(text)));
+      for (let turn = 0; turn < 10; turn++) await nextTurn();
+      expect(order).toEqual([]);
+      return begun;
+    });
+    await Promise.all(writes);
+    expect(order).toEqual(["a", "b", "c"]);
+    expect((await Note.all()).map(({ text }) => text)).toEqual(["committed", "uncommitted", "a", "b", "c"]);
+  });
+
+  test("holds up what writes and gives rows, and what only the writing connection knows", async () => {
+    const statements = [
+      "insert into notes (text) values ('x') returning id",
+      "with w as (select 1) insert into notes (text) select 'y' from w returning id",
+      "select last_insert_rowid() as id",
+      "select changes() as n",
+      "select * from pragma_foreign_keys",
+    ];
+    const answered: string[] = [];
+    const begun = await beside(async () => {
+      const started = statements.map((text) => run(text).then(({ rows }) => answered.push(JSON.stringify(rows))));
+      for (let turn = 0; turn < 10; turn++) await nextTurn();
+      expect(answered).toEqual([]);
+      return started;
+    });
+    await Promise.all(begun);
+    expect(answered).toEqual(['[{"id":3}]', '[{"id":4}]', '[{"id":4}]', '[{"n":1}]', '[{"foreign_keys":1}]']);
+  });
+});
+
+test("a read sees the write that was awaited before it, thousands of times", async () => {
+  for (let n = 0; n < 2000; n++) {
+    await Note.where("id", 1).update({ text: `v${n}` });
+    if ((await Note.find(1))?.text !== `v${n}`) throw new Error(`The read after write ${n} is an old one.`);
+  }
+  await database.transaction(() => Note.where("id", 1).update({ text: "last" }));
+  expect((await Note.find(1))?.text).toBe("last");
+});
+
+test("a read sees tables and columns as they are changed", async () => {
+  expect({ ...(await Note.find(1)) }).toEqual({ id: 1, text: "committed" });
+  await run("alter table notes add column mood text default 'fine'");
+  expect({ ...(await Note.find(1)) }).toEqual({ id: 1, text: "committed", mood: "fine" });
+  await run("drop table notes");
+  await expect(Note.find(1)).rejects.toMatchObject({ code: "E_DATABASE" });
+});
+
+test("temporary tables are found, which only the writing connection has", async () => {
+  await run("create temporary table mine (n integer)");
+  await run("insert into mine values (7)");
+  expect((await run("select n from mine")).rows).toEqual([{ n: 7 }]);
+  expect(await database.kysely.selectFrom("mine").select("n").execute()).toEqual([{ n: 7 }]);
+});
+
+test("200 transactions at once, each with a wait in it, all succeed", async () => {
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 200 }, (_, n) =>
+      database.transaction(async () => {
+        const count = await Note.rows().count();
+        await nextTurn();
+        await Note.create({ text: `t${n}` });
+        return count;
+      }),
+    ),
+  );
+  // Each saw the commits of all before it, and none of the others.
+  const counts = outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : outcome.reason));
+  expect(counts).toEqual(Array.from({ length: 200 }, (_, n) => n + 1));
+  expect(await Note.rows().count()).toBe(201);
+});
+
+test("a write whose turn does not come in time is E_OVERLOADED, with what to do; reads go on", async () => {
+  const impatient = new Database({ default: "main", main: { ...own.configuration, acquireTimeoutMs: 30 } }, "/");
+  const gate = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
+  const holder = impatient.transaction(async () => {
+    started.resolve();
+    await gate.promise;
+  });
+  await started.promise;
+  const insert = () => sql`insert into notes (text) values ('late')`.execute(impatient.kysely);
+  const outcomes = await Promise.allSettled([insert(), impatient.transaction(insert)]);
+  expect((await sql`select count(*) as n from notes`.execute(impatient.kysely)).rows).toEqual([{ n: 1 }]);
+  gate.resolve();
+  await holder;
+  expect(outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason)).toEqual([
+    expect.objectContaining({
+      code: "E_OVERLOADED",
+      status: 503,
+      message:
+        "A transaction kept the connection to the database for itself for 30 ms, and 1 more wait for it. " +
+        "Keep transactions short, or set acquireTimeoutMs in config/database.ts.",
+    }),
+    expect.objectContaining({
+      code: "E_OVERLOADED",
+      message:
+        "A transaction kept the connection to the database for itself for 30 ms. " +
+        "Keep transactions short, or set acquireTimeoutMs in config/database.ts.",
+    }),
+  ]);
+  await insert();
+  await impatient.close();
+  expect(await Note.rows().count()).toBe(2);
+});
+
+test("in memory everything is on one connection, and reads see all of it", async () => {
+  const memory = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
+  await sql`create table notes (text text)`.execute(memory.kysely);
+  const gate = Promise.withResolvers<void>();
+  const transaction = memory.transaction(async () => {
+    await sql`insert into notes values ('a')`.execute(memory.kysely);
+    await gate.promise;
+  });
+  const read = memory.kysely.selectFrom("notes").select("text").execute();
+  gate.resolve();
+  expect(await read).toEqual([{ text: "a" }]);
+  await transaction;
+  await memory.close();
+});
+
+test("closing leaves one sound file, without a log beside it", async () => {
+  await Note.create({ text: "b" });
+  await Note.find(1);
+  await database.close();
+  const file = new DatabaseSync(String(own.configuration.path), { readOnly: true });
+  expect(file.prepare("select count(*) as n from notes").get()).toEqual({ n: 2 });
+  expect(file.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
+  file.close();
+  await expect(Note.find(1)).rejects.toMatchObject({ code: "E_DATABASE" });
+});
