@@ -5,7 +5,9 @@ import { AshlarError } from "../support/index.ts";
 import type { Configuration } from "./configuration.ts";
 import { Container } from "./container.ts";
 import { addContextProperty, createContextClass } from "./context-class.ts";
+import { isDeveloperHost } from "./developer-host.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import type { EnvironmentName } from "./environment-name.ts";
 import { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./error-handler.ts";
 import type { HttpKernel } from "./kernel.ts";
 import type { Logger } from "./logger.ts";
@@ -16,7 +18,7 @@ import type { Provider, ProviderClass } from "./provider.ts";
 import { RequestLog } from "./request-log.ts";
 import { buildRoutes } from "./route-pipelines.ts";
 import { type RunningServer, startServer } from "./server.ts";
-import type { ApplicationSettings, EnvironmentName } from "./settings.ts";
+import type { ApplicationSettings } from "./settings.ts";
 import { onTermination } from "./signals.ts";
 import { staticFiles } from "./static-files.ts";
 
@@ -24,7 +26,7 @@ import { staticFiles } from "./static-files.ts";
 export interface ListenOptions {
   /** The port; that of the configuration (`PORT`, 3000) where left out, any that is free where 0. */
   readonly port?: number;
-  /** The address; that of the configuration (`HOST`, all of them) where left out. */
+  /** The address; that of the configuration if left out: `HOST`, else loopback in development, else all of them. */
   readonly hostname?: string;
   /** Whether SIGTERM and SIGINT shut the application down and end the process; they do where left out. */
   readonly handleSignals?: boolean;
@@ -74,7 +76,11 @@ export class Application {
     this.config = parts.config;
     this.settings = parts.settings;
     this.logger = parts.logger;
-    this.#errors = new ErrorHandler(parts.logger, parts.settings.environment !== "production");
+    const { environment, url } = parts.settings;
+    this.#errors = new ErrorHandler(
+      parts.logger,
+      environment === "production" ? () => false : (raw) => isDeveloperHost(raw, url),
+    );
     this.container
       .bind("application", this)
       .bind("config", parts.config)
@@ -140,6 +146,18 @@ export class Application {
   }
 
   /**
+   * Mounts a tool for the application's author: as {@link Application.mount} does, but in development alone, and only
+   * for requests to a loopback host or the host of `APP_URL`. To any other request, nothing is there.
+   *
+   * @param prefix such as `/dev/mailbox`
+   * @throws `E_INVALID_ROUTE` if the prefix is malformed, taken, or would hide a route
+   */
+  mountDevelopmentTool(prefix: string, fetch: FetchFunction): void {
+    const { environment, url } = this.settings;
+    if (environment === "development") this.#mounts.add(prefix, fetch, (raw) => isDeveloperHost(raw, url));
+  }
+
+  /**
    * Adds a property to every context of this application. It is made when it is first asked for, once for each context.
    * Its type is declared along with it:
    *
@@ -173,7 +191,8 @@ export class Application {
   async listen(options: ListenOptions = {}): Promise<RunningServer> {
     const { server } = this.settings;
     const { port = server.port, hostname = server.hostname } = options;
-    const running = await startServer(this.#answerer, { ...server, port, hostname }, this.logger);
+    const isLocal = this.environment === "development";
+    const running = await startServer(this.#answerer, { ...server, port, hostname }, this.logger, isLocal);
     this.#servers.add(running);
     if (options.handleSignals ?? true) {
       const forget = onTermination((signal) => {

@@ -82,7 +82,7 @@ export class Dispatcher {
       return this.#decide(this.#contextOf(raw, null), answer, startedAt);
     }
     if (!this.#mounts.isEmpty) {
-      const mount = this.#mounts.find(path);
+      const mount = this.#mounts.find(path, raw);
       if (mount !== null) return this.#decide(this.#contextOf(raw, null), () => forward(raw, mount), startedAt);
     }
     let match: CompiledMatch | null;

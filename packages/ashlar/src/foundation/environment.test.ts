@@ -29,6 +29,12 @@ describe("readEnvironment", () => {
     expect(readEnvironment(root, { ASHLAR_TEST_SHARED: "given" }).ASHLAR_TEST_SHARED).toBe("given");
   });
 
+  test("S55 an APP_ENV that is given is the NODE_ENV, too, unless that is given as well", () => {
+    expect(readEnvironment(null, { APP_ENV: "production" }).NODE_ENV).toBe("production");
+    expect(readEnvironment(null, { APP_ENV: "test", NODE_ENV: "production" }).NODE_ENV).toBe("production");
+    expect(readEnvironment(null, { APP_ENV: "" }).NODE_ENV).toBe(process.env.NODE_ENV);
+  });
+
   test("the process's environment stays as it is", () => {
     const before = { ...process.env };
     readEnvironment(folder("ASHLAR_TEST_SHARED=file\nPATH=/nowhere\n"), { ASHLAR_TEST_SHARED: "given" });

@@ -13,12 +13,14 @@ let current: EnvironmentVariables | null = null;
  * The process's environment itself is left as it is.
  *
  * @param root the folder with the `.env`; `null` where the application has none
- * @param given what is to hold whatever the machine says, for tests
+ * @param given what wins over the machine's own, for tests; its `APP_ENV` is also the `NODE_ENV`
  * @throws `E_INVALID_CONFIGURATION` if there is a `.env` that cannot be read
  */
 export function readEnvironment(root: string | null, given: EnvironmentVariables = {}): EnvironmentVariables {
   const written = root === null ? {} : parseEnv(readEnvFile(join(root, ".env")) ?? "");
-  return Object.freeze(Object.assign(Object.create(null), written, process.env, given));
+  // Code that names the environment has the last word: what NODE_ENV happens to be says nothing then.
+  const named = given.APP_ENV ? { NODE_ENV: given.APP_ENV } : {};
+  return Object.freeze(Object.assign(Object.create(null), written, process.env, named, given));
 }
 
 /**

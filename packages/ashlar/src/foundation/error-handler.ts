@@ -21,12 +21,12 @@ export type ErrorPageRenderer = (context: HttpContext, error: AshlarError) => un
 /** Turns whatever was thrown into an answer, and logs what the application is to blame for. */
 export class ErrorHandler {
   readonly #logger: Logger;
-  readonly #showsDetails: boolean;
+  readonly #showsDetails: (raw: Request) => boolean;
   readonly #listeners: ErrorListener[] = [];
   readonly #pages = new Map<number, ErrorPageRenderer>();
 
-  /** @param showsDetails whether a 500 shows message, stack and source; never in production */
-  constructor(logger: Logger, showsDetails: boolean) {
+  /** @param showsDetails whether the 500 of a request shows message, stack and source; never in production */
+  constructor(logger: Logger, showsDetails: (raw: Request) => boolean) {
     this.#logger = logger;
     this.#showsDetails = showsDetails;
   }
@@ -86,7 +86,7 @@ export class ErrorHandler {
   }
 
   #standard(error: AshlarError, thrown: unknown, context: HttpContext): Response | Promise<Response> {
-    const showsDetails = this.#showsDetails && error.status === 500;
+    const showsDetails = error.status === 500 && this.#showsDetails(context.request.raw);
     if (wantsJson(error, context)) {
       const problem = showsDetails ? detailedProblem(error, thrown) : problemOf(error);
       return respond(error, JSON.stringify(problem), { "content-type": "application/problem+json" });

@@ -9,6 +9,8 @@ export type FetchFunction = (request: Request) => MaybePromise<Response>;
 interface Mount {
   readonly prefix: string;
   readonly fetch: FetchFunction;
+  /** Tells which requests it is there for. */
+  readonly answers: (raw: Request) => boolean;
 }
 
 /** Other applications that answer whatever comes under their prefix. */
@@ -25,8 +27,11 @@ export class Mounts {
     return this.#mounts.length === 0;
   }
 
-  /** @throws `E_INVALID_ROUTE` where the prefix is malformed, taken, or would hide a route */
-  add(prefix: string, fetch: FetchFunction): void {
+  /**
+   * @param answers tells which requests it is there for; all of them if left out
+   * @throws `E_INVALID_ROUTE` if the prefix is malformed, taken, or would hide a route
+   */
+  add(prefix: string, fetch: FetchFunction, answers: (raw: Request) => boolean = () => true): void {
     if (!/^(\/[A-Za-z0-9._~-]+)+$/.test(prefix)) {
       throw new AshlarError(
         "E_INVALID_ROUTE",
@@ -43,14 +48,14 @@ export class Mounts {
         `mount("${prefix}") would hide the route ${hidden.pattern} (${hidden.location}). Choose another prefix.`,
       );
     }
-    this.#mounts.push({ prefix, fetch });
+    this.#mounts.push({ prefix, fetch, answers });
     // The longest prefix first: /api/v2 is not for what is mounted at /api.
     this.#mounts.sort((a, b) => b.prefix.length - a.prefix.length);
   }
 
-  /** What is mounted where a path leads, or `null`. */
-  find(path: string): Mount | null {
-    return this.#mounts.find(({ prefix }) => isUnder(path, prefix)) ?? null;
+  /** What is mounted where a request's path leads, or `null`. */
+  find(path: string, raw: Request): Mount | null {
+    return this.#mounts.find(({ prefix, answers }) => isUnder(path, prefix) && answers(raw)) ?? null;
   }
 }
 

@@ -6,7 +6,7 @@ import type { EnvironmentVariables } from "./environment.ts";
 export interface ServerSettings {
   /** The port; `0` takes any that is free. */
   readonly port: number;
-  /** The address to listen on; `null` listens on all of them. */
+  /** The address to listen on; `null` listens on all of them, or in development on loopback. */
   readonly hostname: string | null;
   /** How long an idle connection is kept open. A proxy in front must let go of it earlier. */
   readonly keepAliveTimeoutSeconds: number;

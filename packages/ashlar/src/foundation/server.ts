@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { ConfigurationError } from "../support/index.ts";
+import type { Socket, Server as SocketServer } from "node:net";
+import { listen } from "./listen.ts";
 import type { Logger } from "./logger.ts";
 import { type Answerer, nodeHandler } from "./node-handler.ts";
 import type { ServerSettings } from "./server-settings.ts";
@@ -24,12 +23,14 @@ const IDLE_CHECK_MS = 20;
  *
  * @param answerer answers the requests
  * @param logger is told of what could not be sent
+ * @param isLocal whether only this machine reaches it, unless the settings have a host name
  * @throws `E_INVALID_CONFIGURATION` where it cannot listen there, with what to do about it
  */
 export async function startServer(
   answerer: Answerer,
   settings: ServerSettings,
   logger: Logger,
+  isLocal = false,
 ): Promise<RunningServer> {
   const options = {
     keepAliveTimeout: settings.keepAliveTimeoutSeconds * 1000,
@@ -50,19 +51,18 @@ export async function startServer(
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  try {
-    node.listen(settings.port, settings.hostname ?? undefined);
-    await once(node, "listening");
-  } catch (error) {
-    throw listenProblem(error, settings);
-  }
+  const { port, listening } = await listen(node, { port: settings.port, hostname: settings.hostname, isLocal });
   const stallCheck = endStalled(sockets, settings.stallTimeoutSeconds);
   node.once("close", () => clearInterval(stallCheck));
   // From here on an error is one of accepting (no file descriptor left), which ends no server.
-  node.on("error", (error) => logger.error({ err: error }, "A connection could not be accepted."));
-  const address = node.address();
-  const port = typeof address === "object" && address !== null ? address.port : settings.port;
-  return { url: urlOf(settings.hostname, port), port, close: (timeoutSeconds) => close(node, sockets, timeoutSeconds) };
+  for (const one of listening) {
+    one.on("error", (error) => logger.error({ err: error }, "A connection could not be accepted."));
+  }
+  return {
+    url: urlOf(settings.hostname, port),
+    port,
+    close: (timeoutSeconds) => close(node, listening, sockets, timeoutSeconds),
+  };
 }
 
 /** What `node:http` keeps at a socket while it answers there. */
@@ -76,23 +76,12 @@ function urlOf(hostname: string | null, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/`;
 }
 
-function listenProblem(error: unknown, settings: ServerSettings): unknown {
-  const code = (error as NodeJS.ErrnoException).code;
-  const where = `Port ${settings.port}`;
-  if (code === "EADDRINUSE") {
-    return new ConfigurationError(where, "is in use by another program.", `Set another: PORT=${settings.port + 1}`);
-  }
-  if (code === "EACCES") {
-    return new ConfigurationError(where, "may not be used by this user.", "Set one above 1023: PORT=3000");
-  }
-  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
-    const problem = `"${settings.hostname}" is no address of this machine.`;
-    return new ConfigurationError("Environment variable HOST", problem, "Leave it out to listen on all of them.");
-  }
-  return error;
-}
-
-function close(server: Server, sockets: ReadonlySet<Socket>, timeoutSeconds = 10): Promise<void> {
+function close(
+  server: Server,
+  listening: readonly SocketServer[],
+  sockets: ReadonlySet<Socket>,
+  timeoutSeconds = 10,
+): Promise<void> {
   if (!server.listening) return Promise.resolve();
   return new Promise((resolve) => {
     // A kept-alive connection becomes idle when its answer is out, and would then be waited for in vain.
@@ -107,7 +96,8 @@ function close(server: Server, sockets: ReadonlySet<Socket>, timeoutSeconds = 10
       // The caller is told with the answer under way that the next request needs another connection.
       else if (socket._httpMessage) socket._httpMessage.shouldKeepAlive = false;
     }
-    server.close(() => {
+    const closed = listening.map((one) => new Promise((done) => one.close(done)));
+    void Promise.all(closed).then(() => {
       clearInterval(idle);
       clearTimeout(late);
       resolve();

@@ -75,7 +75,7 @@ describe("defaults", () => {
 
   test("the configuration wins over the environment", () => {
     const app = { environment: "test", url: "http://localhost:8080/", server: { port: 1, hostname: "::1" } };
-    const { environment, url, server } = read(app, { ...PRODUCTION, PORT: "9", HOST: "0.0.0.0" });
+    const { environment, url, server } = read(app, { ...PRODUCTION, APP_ENV: "", PORT: "9", HOST: "0.0.0.0" });
     expect([environment, url, server.port, server.hostname]).toEqual(["test", "http://localhost:8080", 1, "::1"]);
   });
 
@@ -91,13 +91,47 @@ describe("defaults", () => {
 describe("the environment's name", () => {
   test("NODE_ENV counts where APP_ENV is not set", () => {
     expect(read(undefined, { NODE_ENV: "test" }).environment).toBe("test");
+    expect(read(undefined, { NODE_ENV: "" }).environment).toBe("development");
+    expect(read(undefined, { NODE_ENV: " Test\n", APP_ENV: "" }).environment).toBe("test");
+  });
+
+  test.each([
+    ["production", "development"],
+    ["production", "test"],
+    ["PRODUCTION ", "development"],
+    ["development", "production"],
+  ])("S55 NODE_ENV=%s with APP_ENV=%s ends the boot", (ofNode, ofApplication) => {
+    const message = `E_INVALID_CONFIGURATION Environment variable NODE_ENV: is "${ofNode.trim().toLowerCase()}", but APP_ENV is "${ofApplication}". Set both to the same, or remove one of them; also look in .env.`;
+    expect(problem(() => read(undefined, { ...PRODUCTION, NODE_ENV: ofNode, APP_ENV: ofApplication }))).toBe(message);
+  });
+
+  test("S55 APP.environment contradicts like APP_ENV, and contradicts APP_ENV", () => {
+    const app = { environment: "development" };
+    expect(problem(() => read(app, { NODE_ENV: "production" }))).toMatch(
+      'Environment variable NODE_ENV: is "production", but config/app.ts: APP.environment is "development".',
+    );
+    expect(problem(() => read(app, { APP_ENV: "production" }))).toMatch(
+      'Environment variable APP_ENV: is "production", but config/app.ts: APP.environment is "development".',
+    );
+    expect(read(app, { APP_ENV: "development", NODE_ENV: "development" }).environment).toBe("development");
+  });
+
+  test("S55 NODE_ENV=test, which test runners set, contradicts nothing", () => {
+    expect(read(undefined, { ...PRODUCTION, NODE_ENV: "test" }).environment).toBe("production");
     expect(read(undefined, { NODE_ENV: "test", APP_ENV: "development" }).environment).toBe("development");
-    expect(read(undefined, { NODE_ENV: "staging" }).environment).toBe("development");
+    expect(read({ environment: "development" }, { NODE_ENV: "test" }).environment).toBe("development");
+  });
+
+  test("S55 a NODE_ENV that means nothing here ends the boot unless APP_ENV decides", () => {
+    expect(problem(() => read(undefined, { NODE_ENV: "staging" }))).toBe(
+      'E_INVALID_CONFIGURATION Environment variable NODE_ENV: is "staging". Set it, or APP_ENV, to production, development or test.',
+    );
+    expect(read(undefined, { ...PRODUCTION, NODE_ENV: "staging" }).environment).toBe("production");
   });
 
   test("anything else is an error", () => {
     expect(problem(() => read(undefined, { APP_ENV: "prod" }))).toBe(
-      'E_INVALID_CONFIGURATION Environment variable APP_ENV: is "prod". It can be production, development, test.',
+      'E_INVALID_CONFIGURATION Environment variable APP_ENV: is "prod". Set it to production, development or test.',
     );
     expect(problem(() => read({ environment: "live" }))).toBe(
       'E_INVALID_CONFIGURATION config/app.ts: APP.environment: is "live". It can be "production", "development", "test".',

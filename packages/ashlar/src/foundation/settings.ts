@@ -4,12 +4,9 @@ import { requireSecret, splitSecrets } from "../security/index.ts";
 import { ConfigurationError, SettingsReader } from "../support/index.ts";
 import type { Configuration } from "./configuration.ts";
 import type { EnvironmentVariables } from "./environment.ts";
+import { ENVIRONMENTS, type EnvironmentName, environmentName } from "./environment-name.ts";
 import { readServerSettings, type ServerSettings } from "./server-settings.ts";
 
-/** What an application is run for. */
-export type EnvironmentName = "production" | "development" | "test";
-
-const ENVIRONMENTS: readonly EnvironmentName[] = ["production", "development", "test"];
 const SETTINGS = ["name", "environment", "url", "key", "previousKeys", "log", "server", "limits", "hstsMaxAgeSeconds"];
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 const YEAR = 31_536_000;
@@ -81,17 +78,8 @@ export function readSettings(
 }
 
 function readEnvironmentName(app: SettingsReader, environment: EnvironmentVariables): EnvironmentName {
-  if (app.raw("environment") === undefined && environment.APP_ENV) {
-    const named = ENVIRONMENTS.find((name) => name === environment.APP_ENV);
-    if (named !== undefined) return named;
-    throw new ConfigurationError(
-      "Environment variable APP_ENV",
-      `is ${JSON.stringify(environment.APP_ENV)}.`,
-      `It can be ${ENVIRONMENTS.join(", ")}.`,
-    );
-  }
-  const ofNode = ENVIRONMENTS.find((name) => name === environment.NODE_ENV);
-  return app.choice("environment", ENVIRONMENTS, ofNode ?? "development");
+  const isConfigured = app.raw("environment") !== undefined;
+  return environmentName(environment, isConfigured ? app.choice("environment", ENVIRONMENTS, "development") : null);
 }
 
 function readUrl(text: string | undefined, name: EnvironmentName): string | null {

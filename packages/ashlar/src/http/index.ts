@@ -12,7 +12,7 @@ export { bestType, prefersJson } from "./negotiation.ts";
 export { ownPath, redirectTarget } from "./redirect-target.ts";
 export { HttpRequest } from "./request.ts";
 export type { RequestInputs } from "./request-inputs.ts";
-export { requestAuthority, requestPath, requestSearch } from "./request-url.ts";
+export { requestAuthorities, requestAuthority, requestPath, requestSearch } from "./request-url.ts";
 export { isResponse, toResponse } from "./respond.ts";
 export { HttpResponse } from "./response.ts";
 export { SecurityHeadersMiddleware } from "./security-headers-middleware.ts";

@@ -57,3 +57,10 @@ export function requestAuthority(raw: Request): string {
   const served = (raw as ServedRequest)._url !== undefined;
   return (served ? null : raw.headers.get("host")) ?? splitUrl(raw.url).authority;
 }
+
+/** Every host that a request names, with its port: that of its URL, and that of its `Host` header if it has one. */
+export function requestAuthorities(raw: Request): string[] {
+  const host = raw.headers.get("host");
+  const { authority } = splitUrl(raw.url);
+  return host === null ? [authority] : [authority, host];
+}

@@ -62,7 +62,7 @@ export class MailProvider extends Provider {
       },
     });
     const transport = this.#transport(settings);
-    if (application.environment === "development") this.#mountMailbox(transport, composer);
+    this.#mountMailbox(transport, composer);
     this.#mailer = new Mailer({
       composer,
       transport,
@@ -82,7 +82,7 @@ export class MailProvider extends Provider {
   #mountMailbox(transport: MailTransport, composer: MailComposer): void {
     const mailbox = transport instanceof Mailbox ? transport : null;
     const mailables = join(this.application.root, "app/mailables");
-    this.application.mount(MAILBOX_PREFIX, mailboxSite({ mailbox, composer, mailables }));
-    this.application.mount(`${MAILBOX_PREFIX}.json`, mailboxJson(mailbox));
+    this.application.mountDevelopmentTool(MAILBOX_PREFIX, mailboxSite({ mailbox, composer, mailables }));
+    this.application.mountDevelopmentTool(`${MAILBOX_PREFIX}.json`, mailboxJson(mailbox));
   }
 }

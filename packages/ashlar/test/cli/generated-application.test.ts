@@ -204,7 +204,7 @@ describe("the migrate commands", () => {
 
   test("migrate:fresh does nothing in production unless it is forced", async () => {
     const root = await generatedApplication();
-    await edit(root, ".env", ["APP_ENV=development", "APP_ENV=production"]);
+    await edit(root, ".env", ["APP_URL=", "APP_ENV=production\nAPP_URL="]);
     const { code, errors } = await ashlar(root, "migrate:fresh");
     expect(code).toBe(1);
     expect(errors).toContain("--force");

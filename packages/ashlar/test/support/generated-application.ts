@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createProject, type ProjectOptions } from "../../src/scaffold/index.ts";
+import { shellEnvironment } from "./shell-environment.ts";
 
 const PACKAGE = join(import.meta.dirname, "..", "..");
 const TYPESCRIPT = join(PACKAGE, "../../node_modules/typescript/bin/tsc");
@@ -38,8 +39,7 @@ export async function execute(
   command: string,
   args: readonly string[],
 ): Promise<{ code: number | null; output: string }> {
-  const { APP_ENV: _, ...environment } = process.env;
-  const child = spawn(command, args, { cwd: root, env: environment, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, args, { cwd: root, env: shellEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -55,7 +55,7 @@ export async function serve(
 ): Promise<{ url: string; line: string; child: ChildProcess }> {
   const child = spawn(process.execPath, [COMMAND, "serve", "--port", environment.PORT ?? "0", ...flags], {
     cwd: root,
-    env: { ...process.env, APP_ENV: "development", ...environment },
+    env: { ...shellEnvironment(), ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));

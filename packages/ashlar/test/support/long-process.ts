@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { onTestFinished } from "vitest";
+import { shellEnvironment } from "./shell-environment.ts";
 
 /** A program that runs until it is told to end, and what it prints on the way. */
 export interface LongProcess {
@@ -16,14 +17,6 @@ export interface LongProcess {
 
 /** How long a program may take to print what a test waits for. */
 const PATIENCE_MS = 60_000;
-
-/** The variables of this process that a program started from a terminal would have as well: none of the test runner's. */
-export function shellEnvironment(): NodeJS.ProcessEnv {
-  const names = Object.keys(process.env).filter(
-    (name) => !/^(npm_|VITEST|NODE_|APP_|HOST$|PORT$|TEST$|DEV$|PROD$)/.test(name),
-  );
-  return Object.fromEntries(names.map((name) => [name, process.env[name]]));
-}
 
 /**
  * Starts a program in a folder, in a process group of its own that ends with the test.

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { readEnvironment } from "../../foundation/index.ts";
+import { environmentName, readEnvironment } from "../../foundation/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { emphasis, type Terminal, table } from "../terminal.ts";
 import { withMigrations } from "../with-migrations.ts";
@@ -51,8 +51,7 @@ export function migrateCommands(terminal: Terminal): Command[] {
     .description("Drops every table, and runs all migrations.")
     .option("--force", "also in production, where everything that is stored is lost")
     .action(async ({ force }: { force?: true }) => {
-      const { APP_ENV, NODE_ENV } = readEnvironment(terminal.root);
-      if ((APP_ENV || NODE_ENV) === "production" && !force) {
+      if (environmentName(readEnvironment(terminal.root)) === "production" && !force) {
         throw new AshlarError(
           "E_COMMAND",
           "This drops every table of a database in production. Nothing was done: add --force if you mean it.",
