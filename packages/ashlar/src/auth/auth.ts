@@ -51,7 +51,7 @@ export class Auth {
    * declare module "ashlar" { interface Register { user: User; guards: { staff: Employee } } }
    *
    * await auth.guard("staff").loginAs(employee);
-   * const employee = await auth.guard("staff").user();
+   * const colleague = await auth.guard("staff").user();
    * ```
    *
    * @throws `E_UNKNOWN_GUARD`

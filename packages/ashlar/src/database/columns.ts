@@ -12,7 +12,9 @@ type AnyKysely = Kysely<any>;
  * `integer primary key` gives the key of its last row again once that row is gone.
  *
  * ```ts
- * await database.schema.createTable("orders").$call(primaryKey(database)).$call(timestamps(database)).execute();
+ * export async function up(database: Kysely<unknown>): Promise<void> {
+ *   await database.schema.createTable("orders").$call(primaryKey(database)).$call(timestamps(database)).execute();
+ * }
  * ```
  */
 export function primaryKey(

@@ -14,7 +14,10 @@ import type { ModelConstructor } from "./model-types.ts";
  *     static archiveAfterDays = 30;
  *     static override guarded: readonly string[] = ["archived_at"];
  *     declare archived_at: Date | null;
- *     async archive(): Promise<void> { … }
+ *     async archive(): Promise<void> {
+ *       this.archived_at = new Date();
+ *       await this.save();
+ *     }
  *   };
  * }
  * ```

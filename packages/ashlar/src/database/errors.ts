@@ -42,9 +42,11 @@ export abstract class ConstraintViolationError extends AshlarError {
  * A record with the same value in a unique column, or primary key, exists already (`E_UNIQUE_VIOLATION`, 409).
  *
  * ```ts
- * catch (error) {
- *   if (error instanceof UniqueViolationError && error.column === "email") return "This address is taken.";
- *   throw error;
+ * try {
+ *   await user.save();
+ * } catch (error) {
+ *   if (!(error instanceof UniqueViolationError && error.column === "email")) throw error;
+ *   throw new ValidationError({ email: ["This email address is already in use."] });
  * }
  * ```
  */

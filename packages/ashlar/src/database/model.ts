@@ -52,7 +52,7 @@ export class Model {
    * hash, a token. What a class that it extends guards stays guarded. `fillable` must not name one of these.
    *
    * ```ts
-   * class Archivable extends base {
+   * class Article extends Model {
    *   static override guarded: readonly string[] = ["archived_at"];
    * }
    * ```

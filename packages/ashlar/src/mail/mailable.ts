@@ -23,7 +23,12 @@ type Role = "to" | "cc" | "bcc" | "replyTo";
  *
  * ```ts
  * export class OrderShipped extends Mailable {
- *   constructor(readonly order: Order) { super(); }
+ *   readonly order: Order;
+ *
+ *   constructor(order: Order) {
+ *     super();
+ *     this.order = order;
+ *   }
  *
  *   override subject(): string {
  *     return `Your order ${this.order.number} is on its way`;

@@ -16,7 +16,7 @@ export interface JwtSignOptions {
  * Signs claims: a JWT (RFC 7519) with the header `{"alg":…,"typ":"JWT"}`. `iat` is added where the claims lack it.
  *
  * ```ts
- * const token = signJwt({ sub: "42", exp: nowInSeconds() + 3600 }, createSigningKey("HS512", secret));
+ * const token = signJwt({ sub: "42", exp: Math.floor(Date.now() / 1000) + 3600 }, createSigningKey("HS512", secret));
  * ```
  *
  * Security: the claims are signed, not encrypted; whoever sees the token can read them.

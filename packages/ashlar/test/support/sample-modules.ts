@@ -1,0 +1,106 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { REPOSITORY, type Sample } from "./samples.ts";
+
+const PACKAGE = join(REPOSITORY, "packages/ashlar");
+
+/** Where a name can be imported from, and whether it is a type only. */
+interface Import {
+  readonly from: string;
+  readonly isType: boolean;
+}
+
+/** A file that a sample shows. */
+export interface SampleFile extends Sample {
+  readonly sample: Sample;
+  /** The path that the comment at its head gives it, such as `routes/web.ts`; `null` if the sample shows one file. */
+  readonly path: string | null;
+}
+
+/** A file of a sample as a module. */
+export interface SampleModule extends SampleFile {
+  /** Its code below imports of what it uses; these are all on the first line. */
+  readonly text: string;
+}
+
+/** The files of a sample that shows several, each headed by a comment with its path; otherwise the sample itself. */
+export function filesOf(sample: Sample): SampleFile[] {
+  const lines = sample.code.split("\n");
+  const heads = lines.flatMap((line, index) => (/^\/\/ [\w./-]+\.ts$/.test(line) ? [index] : []));
+  if (heads.length === 0) return [{ ...sample, sample, path: null }];
+  return heads.map((start, index) => ({
+    ...sample,
+    sample,
+    line: sample.line + start,
+    path: lines[start]!.slice(3),
+    code: lines.slice(start, heads[index + 1]).join("\n"),
+  }));
+}
+
+/** Everything that the package exports, by name. */
+export async function publicNames(): Promise<Map<string, Import>> {
+  const manifest = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8")) as {
+    exports: Record<string, string | { types: string }>;
+  };
+  const names = new Map<string, Import>();
+  for (const [path, target] of Object.entries(manifest.exports)) {
+    if (typeof target === "string") continue;
+    const text = await readFile(join(PACKAGE, target.types), "utf8");
+    const from = `ashlar${path.slice(1)}`;
+    for (const [name, isType] of exportedNames(text)) if (!names.has(name)) names.set(name, { from, isType });
+  }
+  return names;
+}
+
+/** The names that a file of settings exports, as if they were imported from it. */
+export function settingNames(text: string, from: string): Map<string, Import> {
+  const names = new Map([...exportedNames(text)].map(([name, isType]) => [name, { from, isType }]));
+  const declared = /^export (?:declare )?(?:async )?(interface|type|class|const|function) (\w+)/gm;
+  for (const [, kind, name] of text.matchAll(declared)) {
+    names.set(name!, { from, isType: kind === "interface" || kind === "type" });
+  }
+  return names;
+}
+
+/**
+ * A sample with imports of what it uses and doesn't declare itself. What answers a request (`return …`) becomes the body of a
+ * function.
+ */
+export function moduleOf(sample: SampleFile, ...sources: readonly ReadonlyMap<string, Import>[]): SampleModule {
+  const { code } = sample;
+  const withoutText = code.replaceAll(/\/\/.*$|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/gm, '""');
+  const declared = new Set(
+    [
+      ...withoutText.matchAll(/\b(?:class|interface|function|const|let|using) (\w+)|\{ ([\w, ]+) \} (?:=|from)/g),
+    ].flatMap(([, one, many]) =>
+      one === undefined ? many!.split(", ").map((name) => name.replace("type ", "")) : [one],
+    ),
+  );
+  const imports: string[] = [];
+  // A name after a dot, or before a colon, is that of a member.
+  const used = new Set(
+    [...withoutText.matchAll(/(?<![\w#]|(?<!\.)\.)([A-Za-z_]\w*)\b(?!\??:)/g)].map(([name]) => name),
+  );
+  for (const name of used) {
+    const source = sources.find((names) => names.has(name))?.get(name);
+    if (source === undefined || declared.has(name) || isBeingAugmented(name, code)) continue;
+    imports.push(`import ${source.isType ? "type " : ""}{ ${name} } from "${source.from}";`);
+  }
+  const isBody = /^return\b/m.test(code);
+  const body = isBody ? `export async function sample() {\n${code}\n}` : code;
+  return { ...sample, text: `${imports.join(" ")} export {};${isBody ? " " : "\n"}${body}\n` };
+}
+
+/** An import of the interface that a module augments would be of no use to it. */
+function isBeingAugmented(name: string, code: string): boolean {
+  return new RegExp(`declare module "[^"]+" \\{\\s*interface ${name}\\b`).test(code);
+}
+
+function* exportedNames(text: string): Generator<[name: string, isType: boolean]> {
+  for (const [, all, list = ""] of text.matchAll(/^export (type )?\{([^}]*)\}/gm)) {
+    for (const item of list.split(",")) {
+      const [, type, name, alias] = /^\s*(type )?(\w+)(?: as (\w+))?\s*$/.exec(item) ?? [];
+      if (name !== undefined) yield [alias ?? name, all !== undefined || type !== undefined];
+    }
+  }
+}
