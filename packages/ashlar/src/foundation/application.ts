@@ -14,12 +14,12 @@ import type { Logger } from "./logger.ts";
 import { type FetchFunction, Mounts } from "./mounts.ts";
 import type { Answerer } from "./node-handler.ts";
 import { MiddlewareInstances } from "./pipeline.ts";
+import { endWithProcess } from "./process-end.ts";
 import type { Provider, ProviderClass } from "./provider.ts";
 import { RequestLog } from "./request-log.ts";
 import { buildRoutes } from "./route-pipelines.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import type { ApplicationSettings } from "./settings.ts";
-import { onTermination } from "./signals.ts";
 import { staticFiles } from "./static-files.ts";
 
 /** Where and how an application listens. */
@@ -28,7 +28,11 @@ export interface ListenOptions {
   readonly port?: number;
   /** The address; that of the configuration if left out: `HOST`, else loopback in development, else all of them. */
   readonly hostname?: string;
-  /** Whether SIGTERM and SIGINT shut the application down and end the process; they do where left out. */
+  /**
+   * Whether the application ends with its process, which is the default: SIGTERM and SIGINT shut it down and exit with 0;
+   * an error that nothing handled (a promise that was not awaited, an exception in a timer) is logged as `fatal` with the
+   * id of its request, shuts the application down, and exits with 1. With `false`, both are up to you.
+   */
   readonly handleSignals?: boolean;
 }
 
@@ -195,10 +199,8 @@ export class Application {
     const running = await startServer(this.#answerer, { ...server, port, hostname }, this.logger, isLocal);
     this.#servers.add(running);
     if (options.handleSignals ?? true) {
-      const forget = onTermination((signal) => {
-        this.logger.info({ signal }, "Shutting down.");
-        return this.shutdown();
-      });
+      const { shutdownTimeoutSeconds: timeoutSeconds } = server;
+      const forget = endWithProcess({ logger: this.logger, timeoutSeconds, shutdown: () => this.shutdown() });
       this.#signalHandlers.push(forget);
     }
     return running;

@@ -5,8 +5,9 @@ import type { Logger } from "./logger.ts";
 import type { FetchFunction } from "./mounts.ts";
 import { discard, type PreparedResponse, prepare } from "./prepared-response.ts";
 import { hostCheck, isRequestTarget } from "./request-host.ts";
+import { type RequestTrace, requestTraces } from "./request-trace.ts";
 import { sendStream } from "./send-stream.ts";
-import type { ServedParts } from "./served-request.ts";
+import { type ServedParts, servedParts } from "./served-request.ts";
 import type { ServerSettings } from "./server-settings.ts";
 
 /** What answers the requests of a server. */
@@ -46,7 +47,10 @@ export function nodeHandler(
       if (isOnePiece(prepared.body)) {
         response.writeHead(prepared.status, withLength(prepared, response)).end(prepared.body);
       } else if (hasContent(prepared, response)) {
-        sendStream(response, prepared).catch((error) => breakOff(response, request, error));
+        // This turn is traced to the request that began it, and a stream's source runs for the request it answers.
+        const trace = request === null ? undefined : servedParts(request)?.trace;
+        if (trace === undefined) sendPieces(response, prepared, request);
+        else requestTraces.run(trace, sendPieces, response, prepared, request);
       } else {
         discard(prepared.body);
         response.writeHead(prepared.status, prepared.headers).end();
@@ -54,6 +58,10 @@ export function nodeHandler(
     } catch (error) {
       fail(response, error);
     }
+  }
+
+  function sendPieces(response: ServerResponse, prepared: PreparedResponse, request: Request | null): void {
+    sendStream(response, prepared).catch((error) => breakOff(response, request, error));
   }
 
   function breakOff(response: ServerResponse, request: Request | null, error: unknown): void {
@@ -89,10 +97,11 @@ export function nodeHandler(
       refuse(response, 400);
       return;
     }
-    const parts: ServedParts = { req: message, res: response, trustProxy: trusted, context: null };
+    const trace: RequestTrace = { id: null, logger };
+    const parts: ServedParts = { req: message, res: response, trustProxy: trusted, trace, context: null };
     const request = new NodeRequest(parts);
     try {
-      const answer = fetch(request);
+      const answer = requestTraces.run(trace, fetch, request);
       if (answer instanceof Promise) {
         answer.then(
           (result) => enqueue(response, result, request),

@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpContext } from "../http/index.ts";
+import type { RequestTrace } from "./request-trace.ts";
 
 /** What the server keeps with a request. srvx carries it along as `runtime.node`. */
 export interface ServedParts {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly trustProxy: string[] | "loopback" | false;
+  /** What is known of the request by errors that nothing handles. */
+  readonly trace: RequestTrace;
   /** The context the request was answered in; `null` until there is one. */
   context: HttpContext | null;
 }

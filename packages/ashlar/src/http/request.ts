@@ -15,6 +15,9 @@ import { RequestInputs } from "./request-inputs.ts";
 import { requestAuthority, requestPath, requestSearch, splitUrl } from "./request-url.ts";
 import type { RouteInfo, RouteMatch } from "./services.ts";
 
+/** A request of the server, which knows what its errors are logged under, also those that come long after the answer. */
+type TracedRequest = Request & { readonly runtime?: { readonly node?: { readonly trace?: { id: string | null } } } };
+
 /** Of a request that matched no route. */
 const NO_PARAMETERS: Readonly<Dictionary<string | null>> = Object.freeze(Object.create(null) as Dictionary<null>);
 
@@ -34,7 +37,7 @@ export class HttpRequest extends RequestInputs {
   #method: string | null = null;
   #headers: Map<string, string> | null = null;
   #cookies: Dictionary<string> | null = null;
-  #id: string | null = null;
+  #trace: { id: string | null } | null = null;
   #resolver: AddressResolver | null = null;
   #clientAddress: string | null = null;
 
@@ -62,8 +65,9 @@ export class HttpRequest extends RequestInputs {
 
   /** Identifies the request in logs: a random UUID, made when it is first asked for. */
   get id(): string {
-    this.#id ??= randomUUID();
-    return this.#id;
+    this.#trace ??= (this.raw as TracedRequest).runtime?.node?.trace ?? { id: null };
+    this.#trace.id ??= randomUUID();
+    return this.#trace.id;
   }
 
   /**
