@@ -20,17 +20,20 @@ export const COMMAND: string = join(PACKAGE, "bin/ashlar.js");
  * @returns its folder
  */
 export async function generatedApplication(options: Partial<ProjectOptions> = {}): Promise<string> {
+  const { root, remove } = await generateApplication(options);
+  onTestFinished(remove);
+  return root;
+}
+
+/** Makes an application as {@link generatedApplication} does, for several tests: it stays until it is removed. */
+export async function generateApplication(
+  options: Partial<ProjectOptions> = {},
+): Promise<{ readonly root: string; readonly remove: () => Promise<void> }> {
   // Inside the package, so that a process of its own resolves `ashlar` as an installed application would.
   const parent = await mkdtemp(join(PACKAGE, ".generated-"));
-  onTestFinished(async () => await rm(parent, { recursive: true, force: true }));
-  const { root } = await createProject({
-    folder: join(parent, "shop"),
-    pages: true,
-    api: true,
-    database: "sqlite",
-    ...options,
-  });
-  return root;
+  const folder = join(parent, "shop");
+  const { root } = await createProject({ folder, pages: true, api: true, database: "sqlite", ...options });
+  return { root, remove: async () => await rm(parent, { recursive: true, force: true }) };
 }
 
 /** Runs a program in a folder, and gives what it printed. */

@@ -7,8 +7,14 @@ export interface AccountMailData {
   readonly user: RegisteredUser;
 }
 
+/** What a mail is made of that tells of something the user may not have done. */
+export interface AccountNoticeData extends AccountMailData {
+  /** The page of the user's guard where a new password can be asked for; `null` if there is none. */
+  readonly newPasswordUrl: string | null;
+}
+
 /** What a mail is made of that tells which access has ended, or would end by a new password. */
-export interface EndedAccessMailData extends AccountMailData {
+export interface EndedAccessMailData extends AccountNoticeData {
   /** The API tokens that are not ended with the rest, under the configuration of the API; `null`: all of them are. */
   readonly remainingTokens: RemainingTokens | null;
 }
@@ -42,7 +48,7 @@ export interface PasswordChangedData extends EndedAccessMailData {
 }
 
 /** What the notice of a new address is made of; it goes to the old one when the change is asked for. */
-export interface EmailChangedData extends AccountMailData {
+export interface EmailChangedData extends AccountNoticeData {
   /** The old address, which the mail goes to. */
   readonly email: string;
   /** The new address, which counts once the link sent there is followed. */
@@ -73,8 +79,14 @@ export interface AccountMailDataByName {
 /** The name of a mail about an account. */
 export type AccountMailName = keyof AccountMailDataByName;
 
-/** What a mail is queued with; {@link EndedAccessMailData.remainingTokens} is added to it. */
-export type QueuedMailData<N extends AccountMailName> = Omit<AccountMailDataByName[N], "remainingTokens">;
+/** What a mail is queued with: what depends on the user's class and guard alone is added to it. */
+export type QueuedMailData<N extends AccountMailName> = Omit<
+  AccountMailDataByName[N],
+  "remainingTokens" | "newPasswordUrl"
+> & {
+  /** The guard whose user the mail goes to. */
+  readonly guard: string;
+};
 
 /** The class of a mail about an account: made with what the mail is about. Its recipient is set from outside. */
 export type AccountMailableClass<D extends AccountMailData> = new (data: D) => Mailable;

@@ -38,7 +38,7 @@ const OWN = Object.fromEntries(NAMES.map((name) => [name, showing(name)])) as un
 const said = (mail: CapturedMail | undefined): unknown => [mail?.to, mail?.subject, JSON.parse(mail!.text)];
 
 /** The application has no API, whose tokens could outlive a password. */
-const none = { remainingTokens: null };
+const none = { remainingTokens: null, newPasswordUrl: `${APP_URL}/change_password` };
 
 describe("the application's own mails", () => {
   const user = expect.objectContaining({ id: ADA.id, email: ADA.email });
@@ -189,8 +189,15 @@ describe("the built-in mails", () => {
     const mails = [
       new verifyEmail!({ user, email, isChange: true, url, expiresInMinutes: 60 }),
       new resetPassword!({ user, email, url, expiresInMinutes: null }),
-      new passwordChanged!({ user, email, changedAt: new Date(0), wasReset: true, remainingTokens: null }),
-      new emailChanged!({ user, email, newEmail: email }),
+      new passwordChanged!({
+        user,
+        email,
+        changedAt: new Date(0),
+        wasReset: true,
+        remainingTokens: null,
+        newPasswordUrl: url,
+      }),
+      new emailChanged!({ user, email, newEmail: email, newPasswordUrl: url }),
     ];
     const texts: string[] = [];
     for (const mail of mails) {

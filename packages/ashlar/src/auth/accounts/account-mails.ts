@@ -22,9 +22,16 @@ export class AccountMails {
   readonly #mailables: AccountMailables;
   readonly #logger: Logger;
   readonly #remainingTokensOf: RemainingTokensOf;
+  readonly #newPasswordUrl: (guard: string) => string | null;
   #builtIn: BuiltInMails | null = null;
 
-  constructor(container: Container, mailables: AccountMailables, remainingTokensOf: RemainingTokensOf) {
+  constructor(
+    container: Container,
+    mailables: AccountMailables,
+    remainingTokensOf: RemainingTokensOf,
+    newPasswordUrl: (guard: string) => string | null,
+  ) {
+    this.#newPasswordUrl = newPasswordUrl;
     this.#container = container;
     this.#mailables = mailables;
     this.#remainingTokensOf = remainingTokensOf;
@@ -57,12 +64,17 @@ export class AccountMails {
   }
 
   /** Queues a mail, after {@link prepare}. */
-  queue<N extends AccountMailName>(name: N, to: string, data: QueuedMailData<N>, mailer?: Mailer): void {
+  queue<N extends AccountMailName>(name: N, to: string, queued: QueuedMailData<N>, mailer?: Mailer): void {
+    const { guard, ...data } = queued;
     const mailable = (this.#mailables[name] ?? this.#builtIn!.BUILT_IN_MAILS[name]) as AccountMailableClass<
       AccountMailDataByName[N]
     >;
     const remainingTokens = this.#remainingTokensOf(data.user.constructor);
-    const complete = { ...data, remainingTokens } as unknown as AccountMailDataByName[N];
+    const complete = {
+      ...data,
+      remainingTokens,
+      newPasswordUrl: this.#newPasswordUrl(guard),
+    } as unknown as AccountMailDataByName[N];
     (mailer ?? this.#container.make("mail")).queue(new mailable(complete), to);
   }
 

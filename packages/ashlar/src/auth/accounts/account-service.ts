@@ -43,7 +43,9 @@ export class AccountService {
     const { verificationExpiresInMinutes } = this.configuration;
     const rotation = { previousSecrets: settings.previousKeys };
     this.links = new AccountLinks(settings.key, verificationExpiresInMinutes, rotation);
-    this.mails = new AccountMails(container, this.configuration.mailables, (model) => this.remainingTokensOf(model));
+    const { mailables } = this.configuration;
+    const remainingTokensOf = (model: object) => this.remainingTokensOf(model);
+    this.mails = new AccountMails(container, mailables, remainingTokensOf, (guard) => this.newPasswordUrl(guard));
   }
 
   /** How long a password reset can be used, in minutes; `null`: for ever. */
@@ -149,7 +151,7 @@ export class AccountService {
     const url = this.verificationUrl(guard, user, null);
     const expiresInMinutes = this.configuration.verificationExpiresInMinutes;
     await this.mails.prepare();
-    this.mails.queue("verifyEmail", email, { user, email, isChange: false, url, expiresInMinutes }, mail);
+    this.mails.queue("verifyEmail", email, { guard, user, email, isChange: false, url, expiresInMinutes }, mail);
     const { container } = this.#application;
     if (!container.has("events")) return;
     const event = { time: currentDate(), address: request.throttleAddress, guard, user, email };

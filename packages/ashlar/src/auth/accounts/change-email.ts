@@ -24,7 +24,7 @@ export async function requestEmailChange(
     throw new ValidationError({ email: ["This is taken already."] });
   }
   const expiresInMinutes = service.configuration.verificationExpiresInMinutes;
-  service.mails.queue("verifyEmail", newEmail, { user, email: newEmail, isChange: true, url, expiresInMinutes });
-  service.mails.tryQueue("emailChanged", email, { user, email, newEmail });
+  service.mails.queue("verifyEmail", newEmail, { guard, user, email: newEmail, isChange: true, url, expiresInMinutes });
+  service.mails.tryQueue("emailChanged", email, { guard, user, email, newEmail });
   announce(context, "auth.email_change_requested", guard, { user, previousEmail: email, email: newEmail });
 }

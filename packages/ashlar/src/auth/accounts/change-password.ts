@@ -71,5 +71,5 @@ export async function changePassword(
   });
   announce(context, "auth.password_changed", guard, { user });
   const { email } = user;
-  service.mails.tryQueue("passwordChanged", email, { user, email, changedAt: currentDate(), wasReset: false });
+  service.mails.tryQueue("passwordChanged", email, { guard, user, email, changedAt: currentDate(), wasReset: false });
 }

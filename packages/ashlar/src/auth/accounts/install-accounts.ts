@@ -25,9 +25,9 @@ export function startAccounts(application: Application): void {
   const { container } = application;
   const { mails } = container.make("accounts");
   if (!mails.has("newDevice") || !container.has("events")) return;
-  container.make("events").on("auth.new_device", async ({ user, device, userAgent, address, time }) => {
+  container.make("events").on("auth.new_device", async ({ guard, user, device, userAgent, address, time }) => {
     const { email } = user as { readonly email: string };
     await mails.prepare();
-    mails.tryQueue("newDevice", email, { user, email, device, userAgent, address, loggedInAt: time });
+    mails.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
   });
 }

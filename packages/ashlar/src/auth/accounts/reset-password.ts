@@ -29,7 +29,7 @@ export async function requestPasswordReset(
   announce(context, "auth.password_reset_requested", guard, { user, email });
   if (user === null) return;
   const expiresInMinutes = service.resetExpiresInMinutes;
-  service.mails.tryQueue("resetPassword", email, { user, email, url, expiresInMinutes });
+  service.mails.tryQueue("resetPassword", email, { guard, user, email, url, expiresInMinutes });
 }
 
 /**
@@ -68,8 +68,9 @@ export async function resetPassword(
   });
   if (!isDone) return null;
   announce(context, "auth.password_reset", claim.guard, { user });
+  const { guard } = claim;
   const { email } = user;
-  service.mails.tryQueue("passwordChanged", email, { user, email, changedAt: currentDate(), wasReset: true });
+  service.mails.tryQueue("passwordChanged", email, { guard, user, email, changedAt: currentDate(), wasReset: true });
   return user;
 }
 

@@ -1,0 +1,340 @@
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Application, KernelClass } from "../../src/foundation/index.ts";
+import {
+  captureMail,
+  createTestApplication,
+  createTestClient,
+  linksIn,
+  type MailCapture,
+  resetDatabase,
+  type TestClient,
+  type TestResponse,
+  travel,
+  travelBack,
+} from "../../src/testing/index.ts";
+import { checkTypes, generateApplication, generatedApplication } from "../support/generated-application.ts";
+import { addAdmins } from "../support/second-guard.ts";
+import { onEachDatabase } from "../support/services.ts";
+
+/** The doors of the two guards. Both are tried with the same address, and the first of each has the same key. */
+const WEB = { guard: "web", prefix: "", table: "users", cookie: "token", password: "a password of the user" } as const;
+const ADMIN = {
+  guard: "admin",
+  prefix: "/admin",
+  table: "admins",
+  cookie: "admin_token",
+  password: "a password of the admin",
+} as const;
+const DOORS = [WEB, ADMIN] as const;
+type Door = (typeof DOORS)[number];
+
+const EMAIL = "ada@example.com";
+const NEW_PASSWORD = "another password altogether";
+
+const other = (door: Door): Door => (door === WEB ? ADMIN : WEB);
+
+await onEachDatabase("two guards with equal keys and addresses", (engine) => {
+  let application: Application;
+  let mail: MailCapture;
+  const cleanUp: (() => Promise<void>)[] = [];
+  const told: [name: string, guard: unknown][] = [];
+
+  beforeAll(async () => {
+    const { root, remove } = await generateApplication({ database: engine.name as "sqlite" });
+    cleanUp.push(remove);
+    await addAdmins(
+      root,
+      [", register: false", ""],
+      [
+        "export const ROUTES = [",
+        `export const ROUTES = [
+  Route.get("/vault", () => "the user's vault").middleware("auth", "password.confirm:1"),
+  Route.get("/admin/vault", () => "the admin's vault").middleware("auth:admin", "password.confirm:1"),
+  Route.get("/verified", () => "for verified users").middleware("auth", "verified"),
+  Route.get("/admin/verified", () => "for verified admins").middleware("auth:admin", "verified"),`,
+      ],
+    );
+    const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
+    const server = engine.name === "sqlite" ? null : await engine.open();
+    if (server !== null) cleanUp.unshift(() => server.drop());
+    application = await createTestApplication({
+      root,
+      kernel: Kernel,
+      config: { throttle: { THROTTLE: { limits: {} } } },
+      ...(server === null ? {} : { database: server.configuration }),
+    });
+    cleanUp.unshift(() => application.shutdown());
+    mail = captureMail(application);
+    const names = ["auth.login", "auth.failed", "auth.logout", "auth.registered", "auth.verification_sent"] as const;
+    const later = ["auth.email_verified", "auth.password_reset_requested", "auth.password_reset"] as const;
+    const last = ["auth.password_changed", "auth.email_change_requested", "auth.email_changed"] as const;
+    for (const name of [...names, ...later, ...last]) {
+      application.container.make("events").on(name, (event) => void told.push([name, event.guard]));
+    }
+  });
+  afterAll(async () => {
+    for (const one of cleanUp) await one();
+  });
+  afterEach(travelBack);
+  beforeEach(async () => {
+    await resetDatabase(application);
+    mail.clear();
+    told.length = 0;
+  });
+
+  /** Every visitor has an address of their own, so that no limit by address is in the way. */
+  let visitors = 0;
+  const visitor = (): TestClient => createTestClient(application, { address: `203.0.113.${++visitors % 250}` });
+
+  const row = async ({ table }: Door): Promise<Record<string, unknown>> => {
+    const { kysely } = application.container.make("database");
+    return (await kysely.selectFrom(table).selectAll().executeTakeFirstOrThrow()) as Record<string, unknown>;
+  };
+
+  async function send(client: TestClient, path: string, form: string, fields = {}): Promise<TestResponse> {
+    const page = await client.get(path);
+    page.assertStatus(200);
+    return client.submit(page, `[action="${form}"]`, fields);
+  }
+
+  async function register({ prefix, password }: Door, client = visitor()): Promise<TestClient> {
+    const fields = { name: "Ada", email: EMAIL, password, password_confirmation: password };
+    const answer = await send(client, `${prefix}/register`, `${prefix}/register`, fields);
+    answer.assertRedirect(`${prefix}/email/verify/notice`);
+    return client;
+  }
+
+  function logIn({ prefix }: Door, password: string, client: TestClient, fields = {}): Promise<TestResponse> {
+    return send(client, `${prefix}/login`, `${prefix}/login`, { email: EMAIL, password, ...fields });
+  }
+
+  async function loggedIn(door: Door, client = visitor(), password: string = door.password): Promise<TestClient> {
+    (await logIn(door, password, client)).assertRedirect(`${door.prefix}/home`);
+    return client;
+  }
+
+  /** Tells by which guards a client is logged in, as its own pages say. */
+  async function seenBy(client: TestClient): Promise<string[]> {
+    const seen: string[] = [];
+    for (const { prefix, guard } of DOORS) {
+      if ((await client.get(`${prefix}/sessions`)).status === 200) seen.push(guard);
+    }
+    return seen;
+  }
+
+  /** The path of the one link in the latest mail. */
+  async function link(): Promise<string> {
+    const latest = (await mail.all()).at(-1);
+    const [url = ""] = latest === undefined ? [] : linksIn(latest);
+    return url.replace(/^https?:\/\/[^/]+/, "");
+  }
+
+  async function both(): Promise<void> {
+    for (const door of DOORS) await register(door);
+    expect(
+      await Promise.all(DOORS.map(async (door) => [String((await row(door)).id), (await row(door)).email])),
+    ).toEqual([
+      ["1", EMAIL],
+      ["1", EMAIL],
+    ]);
+    mail.clear();
+    told.length = 0;
+  }
+
+  test("S69 each registers, logs in and out at its own pages, with its own password alone", async () => {
+    const client = await register(WEB);
+    expect(await seenBy(client)).toEqual(["web"]);
+    (await client.get("/admin/home")).assertRedirect("/admin/login");
+    const admin = await register(ADMIN);
+    expect(await seenBy(admin)).toEqual(["admin"]);
+    (await admin.get("/home")).assertRedirect("/login");
+    (await admin.get("/admin/home")).assertSee("Administration by admin");
+    for (const door of DOORS) {
+      const guest = visitor();
+      (await logIn(door, other(door).password, guest)).assertRedirect(`${door.prefix}/login`);
+      expect(await seenBy(guest)).toEqual([]);
+      const user = await loggedIn(door);
+      expect(await seenBy(user)).toEqual([door.guard]);
+      (await send(user, `${door.prefix}/sessions`, `${door.prefix}/logout`)).assertRedirect(`${door.prefix}/login`);
+      expect(await seenBy(user)).toEqual([]);
+    }
+    const guards = (name: string) => told.filter(([told]) => told === name).map(([, guard]) => guard);
+    for (const name of ["auth.registered", "auth.failed", "auth.logout", "auth.verification_sent"]) {
+      expect([name, guards(name)]).toEqual([name, ["web", "admin"]]);
+    }
+  });
+
+  test.each(DOORS)("S69 guests of the guard $guard come back to where they were heading by it", async (door) => {
+    await both();
+    const client = visitor();
+    (await client.get("/account/email")).assertRedirect("/login");
+    (await client.get("/admin/account/email")).assertRedirect("/admin/login");
+    (await logIn(door, door.password, client)).assertRedirect(`${door.prefix}/account/email`);
+  });
+
+  test.each(DOORS)("S69 a login by $guard that is remembered is not one by the other guard", async (door) => {
+    await both();
+    const client = visitor();
+    (await logIn(door, door.password, client, { remember: true })).assertRedirect(`${door.prefix}/home`);
+    const cookie = client.cookies.get(door.cookie)!;
+    expect(client.cookies.get(other(door).cookie)).toBeNull();
+    const stolen = visitor();
+    const headers = { cookie: `${other(door).cookie}=${cookie}` };
+    (await stolen.get(`${other(door).prefix}/sessions`, { headers })).assertRedirect(`${other(door).prefix}/login`);
+    travel(20 * 24 * 60);
+    expect(await seenBy(client)).toEqual([door.guard]);
+  });
+
+  test.each(DOORS)("S69 logging out by $guard leaves the other login, and its open forms, good", async (door) => {
+    await both();
+    const client = visitor();
+    for (const one of DOORS) await loggedIn(one, client);
+    const there = other(door);
+    const open = await client.get(`${there.prefix}/account/password`);
+    await send(client, `${door.prefix}/sessions`, `${door.prefix}/logout`);
+    expect(await seenBy(client)).toEqual([there.guard]);
+    const fields = { current_password: there.password, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    const answer = await client.submit(open, `[action="${there.prefix}/account/password"]`, fields);
+    answer.assertRedirect(`${there.prefix}/home`);
+    // Nobody is logged in any more: the forms are void with the last login.
+    const last = await client.get(`${there.prefix}/account/email`);
+    await send(client, `${there.prefix}/sessions`, `${there.prefix}/logout`);
+    (await client.submit(last, `[action="${there.prefix}/logout"]`)).assertStatus(419);
+  });
+
+  test.each(DOORS)("S69 the password given to $guard confirms nothing to the other guard", async (door) => {
+    await both();
+    const client = visitor();
+    for (const one of DOORS) await loggedIn(one, client);
+    travel(2);
+    const there = other(door);
+    (await client.get(`${door.prefix}/vault`)).assertRedirect(`${door.prefix}/confirm_password`);
+    const path = `${door.prefix}/confirm_password`;
+    (await send(client, path, path, { password: there.password })).assertRedirect(path);
+    (await send(client, path, path, { password: door.password })).assertRedirect(`${door.prefix}/vault`);
+    (await client.get(`${door.prefix}/vault`)).assertStatus(200);
+    (await client.get(`${there.prefix}/vault`)).assertRedirect(`${there.prefix}/confirm_password`);
+  });
+
+  test.each(DOORS)("S69 a verification link of $guard verifies its own user, on its own page", async (door) => {
+    await both();
+    const there = other(door);
+    const client = await loggedIn(door);
+    (await client.get(`${door.prefix}/verified`)).assertRedirect(`${door.prefix}/email/verify/notice`);
+    mail.clear();
+    const resent = await send(client, `${door.prefix}/email/verify/notice`, `${door.prefix}/email/resend`);
+    resent.assertRedirect(`${door.prefix}/email/verify/notice`);
+    const path = await link();
+    expect(path).toMatch(new RegExp(`^${door.prefix}/email/verify/[\\w.-]+$`));
+    await loggedIn(there, client);
+    const elsewhere = path.replace(door.prefix, "").replace(/^/, there.prefix);
+    (await client.get(elsewhere)).assertRedirect(`${there.prefix}/email/verify/notice`);
+    expect([(await row(WEB)).verified_at, (await row(ADMIN)).verified_at]).toEqual([null, null]);
+    (await client.get(path)).assertRedirect(`${door.prefix}/home`);
+    expect([(await row(there)).verified_at, (await row(door)).verified_at]).toEqual([null, expect.anything()]);
+    (await client.get(`${there.prefix}/verified`)).assertRedirect(`${there.prefix}/email/verify/notice`);
+    expect(told.filter(([name]) => name === "auth.email_verified")).toEqual([["auth.email_verified", door.guard]]);
+  });
+
+  test.each(DOORS)("S69 a reset link of $guard sets its own user's password, on its own page", async (door) => {
+    await both();
+    const there = other(door);
+    const clients = [await loggedIn(door), await loggedIn(there)];
+    const guest = visitor();
+    const links: string[] = [];
+    for (const { prefix } of [door, there]) {
+      (await send(guest, `${prefix}/change_password`, `${prefix}/change_password`, { email: EMAIL })).assertRedirect();
+      links.push(await link());
+    }
+    // A request to the one guard does not void the link of the other.
+    const [path = "", rest = ""] = links;
+    expect(path.startsWith(`${door.prefix}/password_reset?token=`)).toBe(true);
+    expect(rest.startsWith(`${there.prefix}/password_reset?token=`)).toBe(true);
+    const fields = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    const elsewhere = `${there.prefix}/password_reset${path.slice(path.indexOf("?"))}`;
+    const refused = await send(guest, elsewhere, `${there.prefix}/password_reset`, fields);
+    refused.assertRedirect(`${there.prefix}/change_password`);
+    mail.clear();
+    (await send(guest, path, `${door.prefix}/password_reset`, fields)).assertRedirect(`${door.prefix}/login`);
+    expect(await link()).toBe(`${door.prefix}/change_password`);
+    expect(await Promise.all(clients.map(seenBy))).toEqual([[], [there.guard]]);
+    await loggedIn(door, visitor(), NEW_PASSWORD);
+    await loggedIn(there);
+    // The other link still works: nothing that happened here was about it.
+    (await send(guest, rest, `${there.prefix}/password_reset`, fields)).assertRedirect(`${there.prefix}/login`);
+  });
+
+  test.each(DOORS)("S69 a changed password of $guard ends its own user's logins alone", async (door) => {
+    await both();
+    const there = other(door);
+    const clients = [await loggedIn(door), await loggedIn(there), await loggedIn(there)];
+    const [here, away] = [await loggedIn(door), clients[1]!];
+    const path = `${door.prefix}/account/password`;
+    const fields = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    (await send(here, path, path, { current_password: there.password, ...fields })).assertRedirect(path);
+    (await send(here, path, path, { current_password: door.password, ...fields })).assertRedirect(
+      `${door.prefix}/home`,
+    );
+    expect(await Promise.all([here, ...clients].map(seenBy))).toEqual([[door.guard], [], [there.guard], [there.guard]]);
+    // Nor does ending the other devices of the one reach those of the other.
+    await send(away, `${there.prefix}/sessions`, `${there.prefix}/sessions`);
+    expect(await Promise.all([here, ...clients].map(seenBy))).toEqual([[door.guard], [], [there.guard], []]);
+  });
+
+  test.each(DOORS)("S69 a changed address of $guard is its own user's, by a link to its own page", async (door) => {
+    await both();
+    const client = await loggedIn(door);
+    mail.clear();
+    const path = `${door.prefix}/account/email`;
+    const email = "lovelace@example.com";
+    (await send(client, path, path, { email, password: door.password })).assertRedirect(`${door.prefix}/home`);
+    const mails = await mail.all();
+    const follow = linksIn(mails.find(({ to }) => to === email)!)[0]!.replace(/^https?:\/\/[^/]+/, "");
+    expect(linksIn(mails.find(({ to }) => to === EMAIL)!)[0]).toMatch(
+      new RegExp(`^https?://[^/]+${door.prefix}/change_password$`),
+    );
+    expect(follow.startsWith(`${door.prefix}/email/verify/`)).toBe(true);
+    await client.get(follow);
+    expect([(await row(door)).email, (await row(other(door))).email]).toEqual([email, EMAIL]);
+  });
+
+  test("S69 API tokens are the user's: the admin gets none, and no change of the admin's ends them", async () => {
+    await both();
+    const authenticate = (password: string) => visitor().postJson("/api/auth", { username: EMAIL, password });
+    (await authenticate(ADMIN.password)).assertStatus(401);
+    const { data } = (await authenticate(WEB.password)).assertStatus(200).json as { data: string };
+    const client = await loggedIn(ADMIN);
+    const fields = { current_password: ADMIN.password, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await send(client, "/admin/account/password", "/admin/account/password", fields);
+    const me = await visitor().withToken(data).getJson("/api/me");
+    me.assertStatus(200).assertJsonContains({ email: EMAIL });
+    (await visitor().withToken(data).get("/admin/sessions")).assertRedirect("/admin/login");
+  });
+
+  test("S69 pages of a guard lead to no page of the other", async () => {
+    await both();
+    const client = visitor();
+    const paths = ["login", "register", "change_password", "password_reset?token=x", "email/verify/notice"];
+    const pages = await Promise.all(paths.map((path) => client.get(`/admin/${path}`)));
+    await loggedIn(WEB, client);
+    await loggedIn(ADMIN, client);
+    for (const path of ["sessions", "account/password", "account/email", "confirm_password", "email/verify/notice"]) {
+      pages.push(await client.get(`/admin/${path}`));
+    }
+    const targets = pages.flatMap(({ text }) =>
+      [...text.matchAll(/(?:href|action)="(\/[^"?]*)/g)].map(([, to]) => to!),
+    );
+    const elsewhere = targets.filter((to) => !to.startsWith("/admin/") && !/^\/$|\.\w+$/.test(to));
+    expect(pages.map(({ status }) => status)).toEqual(pages.map(() => 200));
+    expect([targets.length > 50, elsewhere]).toEqual([true, []]);
+  });
+});
+
+describe("the second guard of the doc comment of Auth.routes", () => {
+  test("has the right types in a generated application", { timeout: 60_000 }, async () => {
+    const root = await generatedApplication();
+    await addAdmins(root);
+    await checkTypes(root);
+  });
+});
