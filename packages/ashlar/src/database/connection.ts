@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { CompiledQuery, type Transaction } from "kysely";
-import { AshlarError, type MaybePromise } from "../support/index.ts";
+import { AshlarError, type MaybePromise, SourceLocation } from "../support/index.ts";
 import type {
   ColumnValue,
   Dialect,
@@ -12,6 +12,7 @@ import type {
   TransactionOptions,
 } from "./dialect.ts";
 import { LockedSession } from "./locked-session.ts";
+import { LongTransactions, type ReportLongTransaction } from "./long-transactions.ts";
 import { Mutex } from "./mutex.ts";
 import { RollbackLog } from "./rollback-log.ts";
 import { boundTransaction, type Scopes, scopedKysely } from "./scoped-kysely.ts";
@@ -57,6 +58,7 @@ export class Connection {
   readonly #acquireTimeoutMs: number;
   readonly #scopes = new AsyncLocalStorage<Scope>();
   readonly #listeners = new Set<(query: QueryEvent) => void>();
+  #longTransactions: LongTransactions | null = null;
 
   /** Connections are made by {@link Database}. */
   constructor(name: string, acquireTimeoutMs: number, makeDialect: (observer: Observer) => Dialect) {
@@ -93,7 +95,13 @@ export class Connection {
     options: TransactionOptions = {},
   ): Promise<T> {
     const outer = this.#scope;
-    if (outer === null) return await this.reserved(() => this.transaction(task, options));
+    if (outer === null) {
+      const long = this.#longTransactions;
+      if (long === null) return await this.reserved(() => this.transaction(task, options));
+      // Taken here, where the caller still is in the stack; the time counts from when it has the connection.
+      const place = new SourceLocation(this.transaction);
+      return await this.reserved(() => long.watch(place, () => this.transaction(task, options)));
+    }
     if (outer.depth > 0 && options.isolation !== undefined) {
       throw new AshlarError("E_INVALID_QUERY", "A nested transaction has the isolation of the one around it.");
     }
@@ -154,6 +162,15 @@ export class Connection {
       this.#listeners.delete(listener);
       if (this.#listeners.size === 0) this.#observer.notify = null;
     };
+  }
+
+  /**
+   * Has transactions reported that are open for more than 200 ms: the place of each call, as `file:line`, once.
+   *
+   * Calls cost a little more with it; it is meant for development.
+   */
+  onLongTransaction(report: ReportLongTransaction): void {
+    this.#longTransactions = new LongTransactions(report);
   }
 
   /**

@@ -5,6 +5,7 @@ import { Connection, type QueryEvent } from "./connection.ts";
 import type { Dialect, DialectName, Observer, TransactionOptions } from "./dialect.ts";
 import { PostgresDialect } from "./dialects/postgres.ts";
 import { SqliteDialect } from "./dialects/sqlite.ts";
+import type { ReportLongTransaction } from "./long-transactions.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
 
 /**
@@ -82,6 +83,11 @@ export class Database {
     return () => {
       for (const end of ends) end();
     };
+  }
+
+  /** Has transactions reported that are open for more than 200 ms on any connection; see `Connection`. */
+  onLongTransaction(report: ReportLongTransaction): void {
+    for (const connection of this.#connections.values()) connection.onLongTransaction(report);
   }
 
   /**

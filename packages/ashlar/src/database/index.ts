@@ -19,6 +19,7 @@ export {
   NotNullViolationError,
   UniqueViolationError,
 } from "./errors.ts";
+export type { ReportLongTransaction } from "./long-transactions.ts";
 export type { Migration } from "./migration-files.ts";
 export { type MigrationStatus, Migrations, type RollbackOptions } from "./migrations.ts";
 export { Model } from "./model.ts";

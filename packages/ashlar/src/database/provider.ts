@@ -1,5 +1,6 @@
-import { Provider } from "../foundation/index.ts";
+import { type Logger, Provider } from "../foundation/index.ts";
 import { Database } from "./database.ts";
+import type { ReportLongTransaction } from "./long-transactions.ts";
 import { Model } from "./model.ts";
 
 declare module "../foundation/container.ts" {
@@ -17,7 +18,9 @@ export class DatabaseProvider extends Provider {
   }
 
   override async boot(): Promise<void> {
-    const database = this.application.container.make("database");
+    const { container, environment, logger } = this.application;
+    const database = container.make("database");
+    if (environment === "development") database.onLongTransaction(warner(logger));
     await database.connect();
     Model.useDatabase(database);
   }
@@ -27,4 +30,11 @@ export class DatabaseProvider extends Provider {
     Model.leaveDatabase(database);
     await database.close();
   }
+}
+
+function warner(logger: Logger): ReportLongTransaction {
+  return (place, limitMs) => {
+    const remedy = "Do what takes long (requests, mails, hashing) before or after the transaction.";
+    logger.warn({ place }, `A transaction is open for more than ${limitMs} ms, and holds up others. ${remedy}`);
+  };
 }

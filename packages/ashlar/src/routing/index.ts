@@ -1,3 +1,4 @@
+export type { SourceLocation } from "../support/index.ts";
 export type { CompiledMatch, CompiledRoute } from "./compiled-route.ts";
 export type {
   ActionName,
@@ -18,5 +19,4 @@ export type { RouteSource } from "./route-source.ts";
 export { Router, type RouterOptions } from "./router.ts";
 export { type SignatureChecker, SignedMiddleware, type SignedMiddlewareServices } from "./signed-middleware.ts";
 export type { SignedUrlOptions } from "./signed-url.ts";
-export type { SourceLocation } from "./source-location.ts";
 export type { ValueSigner } from "./value-signer.ts";

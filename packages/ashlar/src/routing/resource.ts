@@ -1,9 +1,9 @@
 import type { HttpContext } from "../http/index.ts";
+import type { SourceLocation } from "../support/index.ts";
 import { suggestion } from "../support/index.ts";
 import type { ControllerClass, HttpMethod } from "./controller-action.ts";
 import { RouteCollection } from "./route-collection.ts";
 import { type ResourceOrigin, RouteDefinition } from "./route-definition.ts";
-import type { SourceLocation } from "./source-location.ts";
 
 /** The actions of an API resource. */
 export type ApiAction = "index" | "show" | "store" | "update" | "destroy";

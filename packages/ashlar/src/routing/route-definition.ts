@@ -1,5 +1,5 @@
+import type { SourceLocation } from "../support/index.ts";
 import type { RouteAction } from "./controller-action.ts";
-import type { SourceLocation } from "./source-location.ts";
 
 /** The resource that a route was made for. */
 export interface ResourceOrigin {

@@ -1,3 +1,4 @@
+import { SourceLocation } from "../support/index.ts";
 import type { ControllerAction, ControllerClass, HttpMethod, RouteAction, RouteFunction } from "./controller-action.ts";
 import { HTTP_METHODS } from "./controller-action.ts";
 import {
@@ -15,7 +16,6 @@ import {
   type RouteEntry,
 } from "./route-collection.ts";
 import { RouteDefinition } from "./route-definition.ts";
-import { SourceLocation } from "./source-location.ts";
 
 /** What defines routes; see {@link Route}. */
 export interface RouteBuilder {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { placeIn, SourceLocation } from "./source-location.ts";
 
-const FRAMEWORK = join(import.meta.dirname, "route.ts");
+const FRAMEWORK = join(import.meta.dirname, "errors.ts");
 
 /** A stack as the engine writes it. */
 function stackOf(...frames: string[]): string {
@@ -39,7 +39,7 @@ describe("the place in a stack", () => {
     const inner = (): SourceLocation => new SourceLocation(outer);
     const limit = Error.stackTraceLimit;
     const place = String(outer());
-    expect(place).toMatch(/^packages\/ashlar\/src\/routing\/source-location\.test\.ts:\d+$/);
+    expect(place).toMatch(/^packages\/ashlar\/src\/support\/source-location\.test\.ts:\d+$/);
     expect(Error.stackTraceLimit).toBe(limit);
   });
 });
@@ -48,7 +48,7 @@ describe("in an application of its own, run by Node as it is", () => {
   let root = "";
   beforeAll(() => {
     root = mkdtempSync(join(tmpdir(), "ashlar-routes-"));
-    const index = JSON.stringify(join(import.meta.dirname, "index.ts"));
+    const index = JSON.stringify(join(import.meta.dirname, "../routing/index.ts"));
     mkdirSync(join(root, "routes"));
     writeFileSync(
       join(root, "routes/web.ts"),

@@ -1,7 +1,7 @@
 import { dirname, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The framework's own folder (`src`, or `dist` once built): its frames are never where a route was written. */
+/** The framework's own folder (`src`, or `dist` once built): its frames are never where something was written. */
 const FRAMEWORK = dirname(import.meta.dirname) + sep;
 const FRAMEWORK_TEST = /\.test\.[jt]s$/;
 const FRAMES_LOOKED_AT = 16;

@@ -1,0 +1,109 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { createApplication, createLogger } from "../foundation/index.ts";
+import { generateSecret } from "../security/index.ts";
+import { Database } from "./database.ts";
+import { DatabaseProvider } from "./provider.ts";
+
+const THIS_FILE = relative(process.cwd(), import.meta.filename);
+
+let database: Database;
+let reported: string[];
+let told: PromiseWithResolvers<void>;
+
+beforeEach(() => {
+  database = new Database({ default: "memory", memory: { driver: "sqlite", path: ":memory:" } }, "/");
+  reported = [];
+  told = Promise.withResolvers();
+  database.onLongTransaction((place) => {
+    reported.push(place);
+    told.resolve();
+  });
+});
+afterEach(() => database.close());
+
+/** Keeps the process busy for longer than a transaction may be open. */
+function dawdle(): void {
+  const end = performance.now() + 205;
+  while (performance.now() < end);
+}
+
+/** Where the line of a text stands in this file. */
+function lineHere(error: Error): string {
+  const line = /long-transactions\.test\.ts:(\d+):\d+/.exec(error.stack!)![1];
+  return `${THIS_FILE}:${line}`;
+}
+
+test("a transaction that stays open is reported while it still is, with the place of the call", async () => {
+  const place = { text: "" };
+  const open = (): Promise<void> => {
+    place.text = lineHere(new Error());
+    return database.transaction(() => told.promise);
+  };
+  // Ends by nothing but the report.
+  await open();
+  const [file, line] = place.text.split(/:(?=\d+$)/);
+  expect(reported).toEqual([`${file}:${Number(line) + 1}`]);
+});
+
+test("one that kept the process busy is reported too, and each place once", async () => {
+  for (let n = 0; n < 3; n++) await database.transaction(dawdle);
+  await database.kysely.transaction().execute(async () => dawdle());
+  expect(reported).toHaveLength(2);
+  for (const place of reported) expect(place).toMatch(/long-transactions\.test\.ts:\d+$/);
+});
+
+test("neither short ones, nested ones on their own, nor the time in line are reported", async () => {
+  const started = Promise.withResolvers<void>();
+  const first = database.transaction(async () => {
+    started.resolve();
+    await told.promise;
+    await database.transaction(() => dawdle());
+  });
+  await started.promise;
+  // Waits for the first one, which ends by being reported.
+  const second = database.transaction(() => "short");
+  await Promise.all([first, second]);
+  expect(reported).toHaveLength(1);
+});
+
+test.each(["development", "test", "production"])("in %s the log has it, or has not", async (environment) => {
+  const root = await mkdtemp(join(tmpdir(), "ashlar-long-"));
+  const lines: Record<string, unknown>[] = [];
+  const application = await createApplication({
+    root,
+    providers: [DatabaseProvider],
+    config: { database: { DATABASES: { default: "main", main: { driver: "sqlite", path: "app.sqlite" } } } },
+    environment: {
+      APP_ENV: environment,
+      NODE_ENV: environment,
+      APP_KEY: generateSecret(),
+      APP_URL: "https://shop.example",
+    },
+    logger: createLogger(
+      { name: "Shop", environment: "test", log: { level: "warn", requests: false } },
+      { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+    ),
+  });
+  onTestFinished(async () => {
+    await application.shutdown();
+    await rm(root, { recursive: true });
+  });
+  await application.container.make("database").transaction(dawdle);
+  const warnings = lines.filter(({ msg }) => String(msg).includes("transaction"));
+  expect(warnings).toEqual(
+    environment !== "development"
+      ? []
+      : [
+          expect.objectContaining({
+            level: "warn",
+            place: expect.stringMatching(/long-transactions\.test\.ts:\d+$/),
+            msg:
+              "A transaction is open for more than 200 ms, and holds up others. " +
+              "Do what takes long (requests, mails, hashing) before or after the transaction.",
+          }),
+        ],
+  );
+});
