@@ -97,6 +97,6 @@ export class PresentedToken {
   }
 
   #refuse(refused: RefusedToken): void {
-    this.#service.refused(refused, this.#context.request.throttleAddress);
+    this.#service.refused(refused, this.#context.request.clientAddress);
   }
 }

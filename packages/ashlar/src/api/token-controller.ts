@@ -1,12 +1,16 @@
 import type { Container } from "../foundation/index.ts";
 import type { HttpContext, HttpResponse } from "../http/index.ts";
+import { digest } from "../security/index.ts";
 import { AshlarError, type FieldErrors, ValidationError } from "../support/index.ts";
-import type { Throttle } from "../throttle/index.ts";
+import { PASSWORD_LIMIT, type Throttle } from "../throttle/index.ts";
 import { requireTokenService } from "./require-token-service.ts";
 import type { TokenBearer } from "./token-model.ts";
 import { JWT_GUARD, type TokenService } from "./token-service.ts";
 
-/** Answers at the token endpoints, within the limits `api.auth` and `api.reauth` where the application has limits. */
+/**
+ * Answers at the token endpoints, within limits: a password is tried under `login`, as on every other way in, and a token
+ * is renewed under `api.reauth`.
+ */
 export class TokenController {
   readonly #service: TokenService;
   readonly #throttle: Throttle | null;
@@ -23,17 +27,16 @@ export class TokenController {
    */
   async issue(context: HttpContext): Promise<HttpResponse> {
     const { username, password } = texts(context, ["username", "password"]);
-    await this.#throttle?.hit(context, "api.auth", { account: username, guard: JWT_GUARD });
+    await this.#throttle?.hit(context, PASSWORD_LIMIT, { account: username, guard: JWT_GUARD });
     const user = await context.auth.guard(JWT_GUARD).attempt(username, password);
     if (user === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
     const token = await this.#issueTo(context, user as unknown as TokenBearer);
-    await this.#throttle?.clear(context, "api.auth", { account: username });
     return tokenAnswer(context, token);
   }
 
   async #issueTo(context: HttpContext, user: TokenBearer): Promise<string> {
     try {
-      return await this.#service.issueTo(user, context.request.throttleAddress);
+      return await this.#service.issueTo(user, context.request.clientAddress);
     } catch (error) {
       // The password was the user's when it was checked; a reset since then has taken it away.
       if (error instanceof AshlarError && (error.code === "E_STALE_PROOF" || error.code === "E_ROW_NOT_FOUND")) {
@@ -50,8 +53,11 @@ export class TokenController {
    */
   async renew(context: HttpContext): Promise<HttpResponse> {
     const { token } = texts(context, ["token"]);
-    await this.#throttle?.hit(context, "api.reauth", { account: token, guard: JWT_GUARD });
-    const renewed = await this.#service.renew(token, context.request.throttleAddress);
+    // A token that was issued here is counted by itself. Only those that are made up are counted by address.
+    const id = this.#service.subjectOf(token);
+    const counted = id === null ? { account: null } : { user: { authId: () => id }, proof: digest(token) };
+    await this.#throttle?.hit(context, "api.reauth", { ...counted, guard: JWT_GUARD });
+    const renewed = await this.#service.renew(token, context.request.clientAddress);
     if (renewed === null) throw refusal("E_INVALID_TOKEN", 'Bearer error="invalid_token"');
     return tokenAnswer(context, renewed);
   }

@@ -116,6 +116,12 @@ export class TokenService {
     return this.#verify(token, 0);
   }
 
+  /** The primary key of the user that a token was issued to, however long ago; `null` if it was not issued here. */
+  subjectOf(token: string): string | null {
+    const verification = this.#verify(token, Number.POSITIVE_INFINITY);
+    return "failure" in verification ? verification.userId : verification.claims.sub;
+  }
+
   /**
    * Replaces a token, which may have expired, by a new one, provided that it still is its user's active token.
    *

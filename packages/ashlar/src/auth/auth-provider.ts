@@ -1,9 +1,11 @@
 import { type Application, Provider } from "../foundation/index.ts";
+import type { HttpContext } from "../http/index.ts";
 import type {} from "../throttle/index.ts";
 import type {} from "../views/index.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { Auth } from "./auth.ts";
 import { authConfiguration } from "./configuration.ts";
+import { CountedAccounts } from "./counted-accounts.ts";
 import { GuardRegistry } from "./guard-registry.ts";
 import { WebSessions } from "./web/web-sessions.ts";
 
@@ -27,7 +29,8 @@ export function installAuth(application: Application): void {
   });
   container.bind("auth", guards);
   application.contextProperty("auth", (context) => {
-    return new Auth(context, guards, container.has("events") ? container.make("events") : null);
+    const events = container.has("events") ? container.make("events") : null;
+    return new Auth(context, guards, events, container.has("throttle") ? container.make("throttle") : null);
   });
 }
 
@@ -47,7 +50,7 @@ export class AuthProvider extends Provider {
 
   override boot(): void {
     startAccounts(this.application);
-    this.#nameGuardsOfLockouts();
+    this.#countByAccounts();
   }
 
   override ready(): void {
@@ -70,10 +73,15 @@ export class AuthProvider extends Provider {
     await this.#sessions.shutdown();
   }
 
-  #nameGuardsOfLockouts(): void {
+  #countByAccounts(): void {
     const { container } = this.application;
     if (!container.has("throttle")) return;
-    const guards = container.make("auth");
-    container.make("throttle").nameGuardsBy((context) => (guards.names.length === 0 ? null : context.auth.guardName));
+    const accounts = container.make("accounts");
+    const parts = {
+      guards: container.make("auth"),
+      readResetToken: (token: string) => accounts.links.readReset(token),
+      deviceOf: (context: HttpContext, account: string) => this.#sessions.deviceOf(context, account),
+    };
+    container.make("throttle").useAccounts(new CountedAccounts(parts));
   }
 }

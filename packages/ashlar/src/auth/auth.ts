@@ -1,6 +1,7 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from "../http/index.ts";
 import type { GuardUser, RegisteredUser } from "../support/index.ts";
+import type { Throttle } from "../throttle/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
 import type { UserId } from "./authenticatable.ts";
 import type { Guard, LoginOptions } from "./guard.ts";
@@ -26,16 +27,19 @@ export class Auth {
   static readonly routes: typeof authRoutes = authRoutes;
   /** Where what happens is told; `null` where the application has no events. */
   readonly events: Events | null;
+  /** The application's limits; `null` if it has none. */
+  readonly throttle: Throttle | null;
   readonly #context: HttpContext;
   readonly #registry: GuardRegistry;
   readonly #guards = new Map<string, Guard>();
   #guardName: string;
 
-  constructor(context: HttpContext, registry: GuardRegistry, events: Events | null) {
+  constructor(context: HttpContext, registry: GuardRegistry, events: Events | null, throttle: Throttle | null = null) {
     this.#context = context;
     this.#registry = registry;
     this.#guardName = registry.defaultName;
     this.events = events;
+    this.throttle = throttle;
   }
 
   /** The name of the guard in force. */

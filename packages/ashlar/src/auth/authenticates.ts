@@ -53,7 +53,7 @@ export interface AuthenticatesStatics {
   accessEpochColumn: string;
   /** The user with this primary key, or `null`. */
   findByAuthId<M extends Model & AuthenticatesInstance>(this: ModelClass<M>, id: UserId): Promise<M | null>;
-  /** The user with this identifier, in its normal form, or `null`. */
+  /** The user with exactly this identifier, in its normal form, or `null`. */
   findByIdentifier<M extends Model & AuthenticatesInstance>(
     this: ModelClass<M> & AuthenticatesStatics,
     identifier: string,
@@ -96,11 +96,15 @@ export function Authenticates<B extends ModelConstructor>(
       return user !== null && String(keyOf(user)) === String(id) ? user : null;
     }
 
-    static findByIdentifier<M extends Model & AuthenticatesInstance>(
+    static async findByIdentifier<M extends Model & AuthenticatesInstance>(
       this: ModelClass<M> & AuthenticatesStatics,
       identifier: string,
     ): Promise<M | null> {
-      return this.findBy(this.identifierColumn as never, identifier);
+      const user: M | null = await this.findBy(this.identifierColumn as never, identifier);
+      // Some columns take texts for equal that differ, in case or by accents. Attempts are counted by the exact text:
+      // each variant would be a fresh set of attempts at one account.
+      const own = (user as Record<string, unknown> | null)?.[this.identifierColumn];
+      return user !== null && String(own) === identifier ? user : null;
     }
 
     get #class(): AuthenticatesStatics & ModelClass {

@@ -12,13 +12,15 @@ export interface CredentialCheck {
   readonly valid: boolean;
   /** The identifier in its normal form, or `null` where it cannot be one. */
   readonly identifier: string | null;
+  /** Whether there was a password to try, and an account to try it on. */
+  readonly tried: boolean;
 }
 
 /**
  * Checks that an identifier and a password belong together: the one place where that is decided.
  *
  * An unknown account costs as much time as a wrong password. What is not text reaches neither the database nor the
- * hasher. Where the stored hash has other parameters than today's, it is replaced by a new one of the same password.
+ * hasher, and a blank password not the hasher. Where the stored hash has other parameters than today's, it is replaced by a new one of the same password.
  *
  * @param model the class of the users
  * @param identifier what the user logs in with
@@ -30,16 +32,20 @@ export async function verifyCredentials(
   password: unknown,
 ): Promise<CredentialCheck> {
   const normalized = normalizeIdentifier(model, identifier);
-  if (typeof password !== "string") return { account: null, valid: false, identifier: normalized };
+  const isBlank = identifier === undefined || identifier === null || identifier === "";
+  if (isBlank || typeof password !== "string") {
+    return { account: null, valid: false, identifier: normalized, tried: false };
+  }
   const account = normalized === null ? null : await model.findByIdentifier(normalized);
+  if (!isPasswordGiven(password)) return { account, valid: false, identifier: normalized, tried: false };
   const hash = account?.passwordHash() ?? null;
   if (account === null || hash === null) {
     await verifyDummy(password);
-    return { account, valid: false, identifier: normalized };
+    return { account, valid: false, identifier: normalized, tried: true };
   }
   const valid = await verifyPassword(hash, password);
   if (valid && needsRehash(hash)) await account.storePasswordHash(await hashPassword(password), hash);
-  return { account, valid, identifier: normalized };
+  return { account, valid, identifier: normalized, tried: true };
 }
 
 /**
@@ -48,14 +54,20 @@ export async function verifyCredentials(
  * @param password the password in plain text; what is not text is nobody's
  */
 export async function isPasswordOf(user: Authenticatable | null, password: unknown): Promise<boolean> {
-  if (typeof password !== "string") return false;
+  if (!isPasswordGiven(password)) return false;
   const hash = user?.passwordHash() ?? null;
   if (hash !== null) return verifyPassword(hash, password);
   await verifyDummy(password);
   return false;
 }
 
-function normalizeIdentifier(model: AuthenticatableClass, identifier: unknown): string | null {
+/** Tells whether there is a password to try at all: no account has one that is blank, or anything but text. */
+export function isPasswordGiven(password: unknown): password is string {
+  return typeof password === "string" && password !== "";
+}
+
+/** An identifier in the form that accounts are looked up by; `null` if no account can have it. */
+export function normalizeIdentifier(model: AuthenticatableClass, identifier: unknown): string | null {
   if (typeof identifier !== "string" || identifier.length > MAX_IDENTIFIER_LENGTH) return null;
   if (model.identifierColumn === "email") return normalizeEmail(identifier);
   // A control character or half a surrogate pair is an error to some databases; no account has one in its name.

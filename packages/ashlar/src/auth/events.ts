@@ -61,6 +61,6 @@ export function announce<Name extends SecurityEventName>(
   guard: string,
   details: Omit<EventMap[Name], keyof SecurityEvent>,
 ): void {
-  const common: SecurityEvent = { time: currentDate(), address: context.request.throttleAddress, guard };
+  const common: SecurityEvent = { time: currentDate(), address: context.request.clientAddress, guard };
   void context.auth.events?.emit(name, { ...common, ...details } as EventMap[Name]);
 }

@@ -40,6 +40,7 @@ export class GuardRegistry {
   readonly #drivers = new Map<string, RegisteredDriver>();
   /** Where the pages of each guard are. */
   readonly pages: GuardPages;
+  readonly #models = new Map<string, AuthenticatableClass>();
   #guards: ReadonlyMap<string, GuardFactory> | null = null;
   #defaultName: string | null = null;
 
@@ -109,6 +110,24 @@ export class GuardRegistry {
     return this.#factories().get(name)!(context);
   }
 
+  /** The class of a guard's users; `null` if no guard has this name. */
+  modelOf(name: string): AuthenticatableClass | null {
+    this.#factories();
+    return this.#models.get(name) ?? null;
+  }
+
+  /**
+   * Which accounts a guard is about, for what is counted by account: the name of the first guard that has users of the
+   * same rows, who log in with the same identifier. Guards of one class share it, guards of other tables never do.
+   */
+  realmOf(name: string): string {
+    const model = this.modelOf(name);
+    const first = [...this.#models].find(([, other]) => {
+      return model !== null && other.identifierColumn === model.identifierColumn && keepsSameRows(other, model);
+    });
+    return first?.[0] ?? name;
+  }
+
   #factories(): ReadonlyMap<string, GuardFactory> {
     if (this.#guards !== null) return this.#guards;
     const entries = new Map(this.#configuration.guards);
@@ -139,6 +158,7 @@ export class GuardRegistry {
       const problem = `its model is not the one of the driver "${entry.driver}", ${driver.model.name}.`;
       throw new ConfigurationError(where, problem, "Leave the model out here.");
     }
+    this.#models.set(name, model);
     return driver.make({ name, model, options: entry.options });
   }
 

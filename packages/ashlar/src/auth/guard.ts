@@ -1,8 +1,10 @@
 import type { HttpContext } from "../http/index.ts";
 import { AshlarError, type MaybePromise, type RegisteredUser } from "../support/index.ts";
+import { PASSWORD_LIMIT } from "../throttle/index.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
-import { isPasswordOf, verifyCredentials } from "./credentials.ts";
+import { verifyCredentials } from "./credentials.ts";
 import { announce } from "./events.ts";
+import { provesOwnPassword } from "./own-password.ts";
 import { isUserOf } from "./users-of.ts";
 import type { UserSessions } from "./web/user-sessions.ts";
 
@@ -101,13 +103,25 @@ export abstract class Guard<User extends object = RegisteredUser> {
   /**
    * Logs a user in with an identifier and a password.
    *
-   * @returns the user, or `null` where the two do not belong together, or no longer did when the login was to be stored
-   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in
+   * It is not limited itself: the route is, by the middleware `throttle:login`. A success gives back what the account used
+   * up of that limit, and what was sent without an identifier or a password uses up nothing.
+   *
+   * @returns the user, or `null` if the two do not belong together, or no longer did when the login was to be
+   * stored
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the guard cannot log anyone in
    */
   async attempt(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<User | null> {
+    const { throttle } = this.context.auth;
+    const counted = { guard: this.name, account: identifier ?? null };
+    // A route that counts attempts may have taken this one for an attempt at another guard's accounts.
+    await throttle?.aim(this.context, PASSWORD_LIMIT, counted);
     const check = await verifyCredentials(this.model, identifier, password);
     const user = check.account as User | null;
-    if (user !== null && check.valid && (await this.#logIn(user, options))) return user;
+    if (user !== null && check.valid && (await this.#logIn(user, options))) {
+      await throttle?.clear(this.context, PASSWORD_LIMIT, counted);
+      return user;
+    }
+    if (!check.tried) await throttle?.giveBack(this.context, PASSWORD_LIMIT);
     announce(this.context, "auth.failed", this.name, { user, identifier: check.identifier });
     return null;
   }
@@ -199,10 +213,14 @@ export abstract class Guard<User extends object = RegisteredUser> {
     throw this.#unsupported("confirm a password");
   }
 
-  /** Tells whether a password is that of the request's user. A wrong one counts, and is told, as a failed login. */
+  /**
+   * Tells whether a password is that of the request's user. A wrong one counts, and is told, as a failed login.
+   *
+   * @throws `E_TOO_MANY_REQUESTS`
+   */
   protected async provePassword(password: unknown): Promise<boolean> {
     const user = await this.user();
-    return (await isPasswordOf(user as Authenticatable | null, password)) || this.proofFailed();
+    return provesOwnPassword(this.context, this.name, user as Authenticatable | null, password);
   }
 
   /** Tells that the request's user could not prove who they are. */

@@ -1,7 +1,8 @@
-import type { HttpContext } from "../http/index.ts";
+import { type HttpContext, peerAddress, setPeerAddress } from "../http/index.ts";
 import { Router, type RouteSource } from "../routing/index.ts";
 import { Signer } from "../security/index.ts";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, type MaybePromise } from "../support/index.ts";
+import { AddressWarnings } from "./address-warnings.ts";
 import type { Configuration } from "./configuration.ts";
 import { Container } from "./container.ts";
 import { addContextProperty, createContextClass } from "./context-class.ts";
@@ -9,6 +10,7 @@ import { isDeveloperHost } from "./developer-host.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { EnvironmentName } from "./environment-name.ts";
 import { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./error-handler.ts";
+import { asForwarded } from "./forwarded-request.ts";
 import type { HttpKernel } from "./kernel.ts";
 import type { Logger } from "./logger.ts";
 import { type FetchFunction, Mounts } from "./mounts.ts";
@@ -18,9 +20,19 @@ import { endWithProcess } from "./process-end.ts";
 import type { Provider, ProviderClass } from "./provider.ts";
 import { RequestLog } from "./request-log.ts";
 import { buildRoutes } from "./route-pipelines.ts";
+import { servedParts } from "./served-request.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import type { ApplicationSettings } from "./settings.ts";
 import { staticFiles } from "./static-files.ts";
+
+/** What a host knows of a request beyond what the platform's `Request` says. */
+export interface FetchOptions {
+  /** The address at the other end of the socket. */
+  readonly address?: string | undefined;
+}
+
+/** Answers a request of the web platform: `fetch` of an application. */
+export type ApplicationFetch = (request: Request, options?: FetchOptions) => MaybePromise<Response>;
 
 /** Where and how an application listens. */
 export interface ListenOptions {
@@ -68,6 +80,8 @@ export class Application {
   readonly #errors: ErrorHandler;
   readonly #mounts: Mounts = new Mounts(() => this.router);
   readonly #providers: Provider[] = [];
+  /** Only where limits are for real: tests and development have one client. */
+  readonly #warnings: AddressWarnings | null;
   readonly #servers = new Set<RunningServer>();
   readonly #signalHandlers: (() => void)[] = [];
   #router: Router | null = null;
@@ -80,7 +94,8 @@ export class Application {
     this.config = parts.config;
     this.settings = parts.settings;
     this.logger = parts.logger;
-    const { environment, url } = parts.settings;
+    const { environment, trustedProxies, url } = parts.settings;
+    this.#warnings = environment === "production" ? new AddressWarnings(trustedProxies, parts.logger) : null;
     this.#errors = new ErrorHandler(
       parts.logger,
       environment === "production" ? () => false : (raw) => isDeveloperHost(raw, url),
@@ -128,9 +143,31 @@ export class Application {
   /**
    * Answers a request of the web platform. Bound to the application, so that it can be handed on:
    * `export const { fetch } = application`.
+   *
+   * A request of the platform does not know where it came from, and limits count by that. A host other than the
+   * application's own server, or srvx, hands the address in:
+   *
+   * ```ts
+   * Bun.serve({ fetch: (request, server) => application.fetch(request, { address: server.requestIP(request)?.address }) });
+   * Deno.serve((request, { remoteAddr }) => application.fetch(request, { address: remoteAddr.hostname }));
+   * hono.all("*", (c) => application.fetch(c.req.raw, { address: getConnInfo(c).remote.address }));
+   * ```
+   *
+   * It is the address of the socket. Behind a proxy that `APP.trustedProxies` names, the client's is then the one that the
+   * proxy says. What is mounted is told the address as well, if it is an application of this framework.
    */
-  readonly fetch: FetchFunction = (request) => {
-    return this.#dispatcher === null ? refusal() : this.#dispatcher.dispatch(request);
+  readonly fetch: ApplicationFetch = (request, options) => {
+    if (this.#dispatcher === null) return refusal();
+    const { trustedProxies } = this.settings;
+    const given = options?.address;
+    // Hosts hand in things of their own in this place.
+    if (typeof given === "string" && given !== "") setPeerAddress(request, given);
+    this.#warnings?.look(request);
+    if (trustedProxies.isEmpty || servedParts(request) !== undefined) return this.#dispatcher.dispatch(request);
+    const peer = peerAddress(request);
+    const forwarded = asForwarded(request, peer, trustedProxies);
+    if (forwarded !== request && peer !== null) setPeerAddress(forwarded, peer);
+    return this.#dispatcher.dispatch(forwarded);
   };
 
   readonly #answerer: Answerer = {
@@ -193,10 +230,11 @@ export class Application {
    * @throws `E_INVALID_CONFIGURATION` where it cannot listen there, with what to do about it
    */
   async listen(options: ListenOptions = {}): Promise<RunningServer> {
-    const { server } = this.settings;
+    const { server, trustedProxies } = this.settings;
     const { port = server.port, hostname = server.hostname } = options;
     const isLocal = this.environment === "development";
-    const running = await startServer(this.#answerer, { ...server, port, hostname }, this.logger, isLocal);
+    const settings = { ...server, port, hostname };
+    const running = await startServer(this.#answerer, settings, trustedProxies, this.logger, isLocal);
     this.#servers.add(running);
     if (options.handleSignals ?? true) {
       const { shutdownTimeoutSeconds: timeoutSeconds } = server;
@@ -266,6 +304,7 @@ export class Application {
         urls: this.#router,
         limits: settings.limits,
         appUrl: settings.url,
+        proxies: settings.trustedProxies,
         strictTransportSecurity: settings.hstsMaxAgeSeconds === 0 ? null : `max-age=${settings.hstsMaxAgeSeconds}`,
       }),
       middleware: kernel.httpMiddleware.map((entry) => ({ middleware: instances.of(entry), args: [] })),

@@ -1,4 +1,4 @@
-export { Application, type ListenOptions } from "./application.ts";
+export { Application, type ApplicationFetch, type FetchOptions, type ListenOptions } from "./application.ts";
 export { Configuration, type ConfigurationSection } from "./configuration.ts";
 export { Container, type ServiceKey, type Services } from "./container.ts";
 export { type ApplicationOptions, createApplication } from "./create-application.ts";

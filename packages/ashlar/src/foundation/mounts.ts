@@ -1,4 +1,4 @@
-import { requestPath, requestSearch } from "../http/index.ts";
+import { peerAddress, requestPath, requestSearch, setPeerAddress } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import { UnmatchedError } from "./unmatched.ts";
@@ -73,9 +73,17 @@ export function forward(raw: Request, { prefix, fetch }: Mount): MaybePromise<Re
   url.pathname = requestPath(raw).slice(prefix.length) || "/";
   url.search = requestSearch(raw);
   const { method, headers, body, signal } = raw;
-  return fetch(
-    new Request(url, { method, headers, body, signal, redirect: "manual", ...(body && { duplex: "half" }) }),
-  );
+  const request = new Request(url, {
+    method,
+    headers,
+    body,
+    signal,
+    redirect: "manual",
+    ...(body && { duplex: "half" }),
+  });
+  const peer = peerAddress(raw);
+  if (peer !== null) setPeerAddress(request, peer);
+  return fetch(request);
 }
 
 function isUnder(path: string, prefix: string): boolean {

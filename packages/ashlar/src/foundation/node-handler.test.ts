@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { FastResponse } from "srvx";
 import { afterEach, expect, test } from "vitest";
+import { TrustedProxies } from "../http/index.ts";
 import { createLogger } from "./logger.ts";
 import type { FetchFunction } from "./mounts.ts";
 import { nodeHandler } from "./node-handler.ts";
@@ -24,7 +25,7 @@ const rescue = (_request: Request, error: unknown) => new FastResponse(`rescued:
 function exchange(fetch: FetchFunction, target = "/", method = "GET", host = "a.example"): Promise<string> {
   const settings = { name: "x", environment: "test", log: { level: "info", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(String(JSON.parse(line).err?.message)) });
-  const server = createServer(nodeHandler({ fetch, rescue }, false, logger)).listen(0);
+  const server = createServer(nodeHandler({ fetch, rescue }, new TrustedProxies(), logger)).listen(0);
   servers.push(server);
   const { port } = server.address() as { port: number };
   return new Promise((resolve) => {
@@ -163,7 +164,9 @@ test("a client that goes away in the middle is nobody's fault, and not logged", 
   });
   const settings = { name: "x", environment: "test", log: { level: "info", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(line) });
-  const server = createServer(nodeHandler({ fetch: () => new Response(stream), rescue }, false, logger)).listen(0);
+  const server = createServer(
+    nodeHandler({ fetch: () => new Response(stream), rescue }, new TrustedProxies(), logger),
+  ).listen(0);
   servers.push(server);
   const socket = connect((server.address() as { port: number }).port, "127.0.0.1");
   socket.write("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n");

@@ -1,6 +1,8 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
+import type { TrustedProxies } from "../http/index.ts";
 import type { MaybePromise } from "../support/index.ts";
+import { ProxyList } from "./forwarded-request.ts";
 import type { Logger } from "./logger.ts";
 import type { FetchFunction } from "./mounts.ts";
 import { discard, type PreparedResponse, prepare } from "./prepared-response.ts";
@@ -8,7 +10,6 @@ import { hostCheck, isRequestTarget } from "./request-host.ts";
 import { type RequestTrace, requestTraces } from "./request-trace.ts";
 import { sendStream } from "./send-stream.ts";
 import { type ServedParts, servedParts } from "./served-request.ts";
-import type { ServerSettings } from "./server-settings.ts";
 
 /** What answers the requests of a server. */
 export interface Answerer {
@@ -27,12 +28,8 @@ type Waiting = readonly [response: ServerResponse, answer: Response, request: Re
  * An answer that is one piece is written with its headers in one call, which is what most of them are and what costs
  * least. Answers are written at the end of the turn of the event loop in which they were made.
  */
-export function nodeHandler(
-  { fetch, rescue }: Answerer,
-  trustProxy: ServerSettings["trustProxy"],
-  logger: Logger,
-): RequestListener {
-  const trusted = typeof trustProxy === "object" ? [...trustProxy] : trustProxy;
+export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies, logger: Logger): RequestListener {
+  const trusted = proxies.isEmpty ? false : new ProxyList(proxies);
   const hasValidHost = hostCheck(trusted !== false);
 
   function fail(response: ServerResponse, error: unknown): void {

@@ -6,7 +6,7 @@ import type { RequestTrace } from "./request-trace.ts";
 export interface ServedParts {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  readonly trustProxy: string[] | "loopback" | false;
+  readonly trustProxy: string[] | false;
   /** What is known of the request by errors that nothing handles. */
   readonly trace: RequestTrace;
   /** The context the request was answered in; `null` until there is one. */

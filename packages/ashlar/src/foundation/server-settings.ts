@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { ConfigurationError, SettingsReader } from "../support/index.ts";
 import type { EnvironmentVariables } from "./environment.ts";
 
@@ -22,14 +21,11 @@ export interface ServerSettings {
   readonly maxHeaderBytes: number;
   /** How long a shutdown waits for the requests that are under way. */
   readonly shutdownTimeoutSeconds: number;
-  /**
-   * The proxies whose `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-For` are believed: addresses, or
-   * `"loopback"`. Security: anybody can send these headers; name no address that is not your own proxy's.
-   */
-  readonly trustProxy: readonly string[] | "loopback" | false;
 }
 
 const DAY = 86_400;
+/** What `APP.trustedProxies` took the place of, for the scheme and the host. */
+const FORMER_SETTING = "trustProxy";
 
 /**
  * Reads `APP.server`.
@@ -48,8 +44,12 @@ export function readServerSettings(value: unknown, where: string, environment: E
     "maxConnections",
     "maxHeaderBytes",
     "shutdownTimeoutSeconds",
-    "trustProxy",
+    FORMER_SETTING,
   ]);
+  if (server.raw(FORMER_SETTING) !== undefined) {
+    const problem = "no longer counts: one setting now says which proxies are trusted, for everything.";
+    throw server.problem(FORMER_SETTING, problem, "Set APP.trustedProxies, or TRUSTED_PROXIES in the environment.");
+  }
   const headersTimeoutSeconds = server.number("headersTimeoutSeconds", 15, [0.1, DAY]);
   const requestTimeoutSeconds = server.number("requestTimeoutSeconds", 120, [0.1, DAY]);
   if (headersTimeoutSeconds > requestTimeoutSeconds) {
@@ -66,7 +66,6 @@ export function readServerSettings(value: unknown, where: string, environment: E
     maxConnections: maxConnections === 0 ? null : maxConnections,
     maxHeaderBytes: server.integer("maxHeaderBytes", 16_384, [1024, 2 ** 20]),
     shutdownTimeoutSeconds: server.number("shutdownTimeoutSeconds", 10, [0, 3600]),
-    trustProxy: readTrustProxy(server),
   });
 }
 
@@ -79,12 +78,4 @@ function portOf(text: string | undefined): number {
     `is ${JSON.stringify(text)}.`,
     "Set it to a number from 0 to 65535.",
   );
-}
-
-function readTrustProxy(server: SettingsReader): ServerSettings["trustProxy"] {
-  const value = server.raw("trustProxy") ?? false;
-  if (value === false || value === "loopback") return value;
-  const isList = Array.isArray(value) && value.every((one) => typeof one === "string" && isIP(one) !== 0);
-  if (isList) return value as readonly string[];
-  throw server.problem("trustProxy", "names no proxy.", 'Set it to ["10.0.0.1"], a list of addresses, or "loopback".');
 }

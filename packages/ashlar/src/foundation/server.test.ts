@@ -33,7 +33,11 @@ async function serve(server: Record<string, unknown> = {}, app: Record<string, u
         await sleep(Number(request.param("ms")));
         return "slow";
       }),
-      Route.get("/url", ({ request }) => ({ url: request.raw.url, ip: request.remoteAddress })),
+      Route.get("/url", ({ request }) => ({
+        url: request.raw.url,
+        ip: request.remoteAddress,
+        client: request.clientAddress,
+      })),
       Route.get("/stream", ({ response }) => response.stream(new Blob(["a".repeat(100_000)]).stream())),
     ],
   });
@@ -127,12 +131,13 @@ describe("serving", () => {
       "x-forwarded-for": "203.0.113.9",
     };
     const { server } = await serve();
-    const plain = (await (await fetch(`${server.url}url`, { headers })).json()) as { url: string; ip: string };
-    expect(plain).toEqual({ url: `http://127.0.0.1:${server.port}/url`, ip: "127.0.0.1" });
-    const { server: behind } = await serve({ trustProxy: ["127.0.0.1"] });
+    const plain = (await (await fetch(`${server.url}url`, { headers })).json()) as unknown;
+    expect(plain).toEqual({ url: `http://127.0.0.1:${server.port}/url`, ip: "127.0.0.1", client: "127.0.0.1" });
+    const { server: behind } = await serve({}, { trustedProxies: ["127.0.0.1"] });
     expect(await (await fetch(`${behind.url}url`, { headers })).json()).toEqual({
       url: "https://evil.example/url",
-      ip: "203.0.113.9",
+      ip: "127.0.0.1",
+      client: "203.0.113.9",
     });
   });
 

@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket, Server as SocketServer } from "node:net";
+import type { TrustedProxies } from "../http/index.ts";
 import { listen } from "./listen.ts";
 import type { Logger } from "./logger.ts";
 import { type Answerer, nodeHandler } from "./node-handler.ts";
@@ -22,6 +23,7 @@ const IDLE_CHECK_MS = 20;
  * Starts a server on `node:http`, with limits on how long a client may take for what.
  *
  * @param answerer answers the requests
+ * @param proxies whose forwarding headers count
  * @param logger is told of what could not be sent
  * @param isLocal whether only this machine reaches it, unless the settings have a host name
  * @throws `E_INVALID_CONFIGURATION` where it cannot listen there, with what to do about it
@@ -29,6 +31,7 @@ const IDLE_CHECK_MS = 20;
 export async function startServer(
   answerer: Answerer,
   settings: ServerSettings,
+  proxies: TrustedProxies,
   logger: Logger,
   isLocal = false,
 ): Promise<RunningServer> {
@@ -44,11 +47,13 @@ export async function startServer(
     insecureHTTPParser: false,
     joinDuplicateHeaders: true,
   };
-  const node = createServer(options, nodeHandler(answerer, settings.trustProxy, logger));
+  const node = createServer(options, nodeHandler(answerer, proxies, logger));
   if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
   const sockets = new Set<Socket>();
   node.on("connection", (socket) => {
     sockets.add(socket);
+    // Asked for once, the address is known for good: a client that hangs up early must not be without one.
+    void socket.remoteAddress;
     socket.once("close", () => sockets.delete(socket));
   });
   const { port, listening } = await listen(node, { port: settings.port, hostname: settings.hostname, isLocal });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { TrustedProxies } from "../http/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
 import { Configuration } from "./configuration.ts";
 import { type ApplicationSettings, readSettings } from "./settings.ts";
@@ -8,6 +9,11 @@ const PRODUCTION = { APP_ENV: "production", APP_URL: "https://shop.example", APP
 
 function read(app: unknown, environment: Record<string, string> = {}, hasRoot = false): ApplicationSettings {
   return readSettings(new Configuration(app === undefined ? {} : { app: { APP: app } }), environment, hasRoot);
+}
+
+/** Which of several addresses are those of trusted proxies. */
+function trusted({ trustedProxies }: ApplicationSettings, ...addresses: readonly string[]): boolean[] {
+  return addresses.map((address) => trustedProxies.trusts(address));
 }
 
 function problem(run: () => unknown): string {
@@ -40,10 +46,10 @@ describe("defaults", () => {
         maxConnections: null,
         maxHeaderBytes: 16_384,
         shutdownTimeoutSeconds: 10,
-        trustProxy: false,
       },
       limits: { maxBodyBytes: 1_048_576, maxMultipartBytes: 10_485_760, maxFields: 1000, maxFiles: 20, maxDepth: 64 },
       hstsMaxAgeSeconds: 0,
+      trustedProxies: expect.any(TrustedProxies),
     });
   });
 
@@ -80,9 +86,9 @@ describe("defaults", () => {
   });
 
   test("the settings are frozen, all the way", () => {
-    const settings = read({ server: { trustProxy: ["10.0.0.1"] } });
-    const { server, log, limits, previousKeys } = settings;
-    for (const part of [settings, server, log, limits, previousKeys, server.trustProxy]) {
+    const settings = read({ trustedProxies: ["10.0.0.1"] });
+    const { server, log, limits, previousKeys, trustedProxies } = settings;
+    for (const part of [settings, server, log, limits, previousKeys, trustedProxies]) {
       expect(Object.isFrozen(part)).toBe(true);
     }
   });
@@ -306,12 +312,16 @@ describe("unknown and mistyped settings", () => {
       "config/app.ts: APP.server.headersTimeoutSeconds: is longer than the whole request may take. Lower it.",
     ],
     [
-      { server: { trustProxy: true } },
-      'config/app.ts: APP.server.trustProxy: names no proxy. Set it to ["10.0.0.1"], a list of addresses, or "loopback".',
+      { server: { trustProxy: ["10.0.0.1"] } },
+      "config/app.ts: APP.server.trustProxy: no longer counts: one setting now says which proxies are trusted, for everything. Set APP.trustedProxies, or TRUSTED_PROXIES in the environment.",
     ],
     [
-      { server: { trustProxy: ["proxy.local"] } },
-      'config/app.ts: APP.server.trustProxy: names no proxy. Set it to ["10.0.0.1"], a list of addresses, or "loopback".',
+      { trustedProxies: true },
+      'config/app.ts: APP.trustedProxies: is not a list of proxies. Name addresses, ranges, loopback or private: "10.0.0.1", "10.0.0.0/8".',
+    ],
+    [
+      { trustedProxies: ["10.0.0.1", "proxy.local"] },
+      'config/app.ts: APP.trustedProxies: names "proxy.local", which is neither an address nor a range. Name addresses, ranges, loopback or private: "10.0.0.1", "10.0.0.0/8".',
     ],
   ])("%j", (app, message) => {
     expect(problem(() => read(app))).toBe(`E_INVALID_CONFIGURATION ${message}`);
@@ -330,11 +340,38 @@ describe("unknown and mistyped settings", () => {
   test("limits and proxies can be set", () => {
     const settings = read({
       limits: { maxBodyBytes: 10 },
-      server: { maxConnections: 5, trustProxy: ["10.0.0.1", "::1"], port: 0 },
+      server: { maxConnections: 5, port: 0 },
+      trustedProxies: ["10.0.0.1", "::1"],
     });
     expect(settings.limits.maxBodyBytes).toBe(10);
     expect(settings.limits.maxFields).toBe(1000);
-    expect(settings.server).toMatchObject({ maxConnections: 5, trustProxy: ["10.0.0.1", "::1"], port: 0 });
-    expect(read({ server: { trustProxy: "loopback" } }).server.trustProxy).toBe("loopback");
+    expect(settings.server).toMatchObject({ maxConnections: 5, port: 0 });
+    expect(trusted(settings, "10.0.0.1", "::1", "10.0.0.2")).toEqual([true, true, false]);
+  });
+
+  test.each([
+    [["loopback"], ["127.0.0.1", "::ffff:127.9.9.9", "::1", "10.0.0.1"], [true, true, true, false]],
+    [["private"], ["10.1.2.3", "172.31.0.1", "192.168.9.9", "fd00::1"], [true, true, true, true]],
+    [["private"], ["127.0.0.1", "172.32.0.1", "100.64.0.1", "fe80::1", "8.8.8.8"], [false, false, false, false, false]],
+    [
+      ["203.0.113.0/24", "2001:db8::/32"],
+      ["203.0.113.9", "2001:db8:1::1", "203.0.114.1"],
+      [true, true, false],
+    ],
+    [["203.0.113.9"], ["203.0.113.9:5678", "[203.0.113.9]", "garbage", ""], [true, false, false, false]],
+    [["::1"], ["[::1]:80", "::1"], [true, true]],
+  ])("S54 the proxies %j are told from other peers", (trustedProxies, addresses, expected) => {
+    expect(trusted(read({ trustedProxies }), ...addresses)).toEqual(expected);
+    expect(trusted(read({}, { TRUSTED_PROXIES: trustedProxies.join(", ") }), ...addresses)).toEqual(expected);
+  });
+
+  test("S54 the configuration wins over TRUSTED_PROXIES, whose mistakes are named as its own", () => {
+    const settings = read({ trustedProxies: ["10.0.0.1"] }, { TRUSTED_PROXIES: "10.0.0.2" });
+    expect(trusted(settings, "10.0.0.1", "10.0.0.2")).toEqual([true, false]);
+    expect(read({}, { TRUSTED_PROXIES: "" }).trustedProxies.isEmpty).toBe(true);
+    expect(problem(() => read({}, { TRUSTED_PROXIES: "10.0.0.2,lan" }))).toBe(
+      'E_INVALID_CONFIGURATION Environment variable TRUSTED_PROXIES: names "lan", which is neither an address nor a range. ' +
+        'Name addresses, ranges, loopback or private: "10.0.0.1", "10.0.0.0/8".',
+    );
   });
 });

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type BodyLimits, DEFAULT_BODY_LIMITS } from "../http/index.ts";
+import { type BodyLimits, DEFAULT_BODY_LIMITS, parseProxies, TrustedProxies } from "../http/index.ts";
 import { requireSecret, splitSecrets } from "../security/index.ts";
 import { ConfigurationError, SettingsReader } from "../support/index.ts";
 import type { Configuration } from "./configuration.ts";
@@ -7,7 +7,18 @@ import type { EnvironmentVariables } from "./environment.ts";
 import { ENVIRONMENTS, type EnvironmentName, environmentName } from "./environment-name.ts";
 import { readServerSettings, type ServerSettings } from "./server-settings.ts";
 
-const SETTINGS = ["name", "environment", "url", "key", "previousKeys", "log", "server", "limits", "hstsMaxAgeSeconds"];
+const SETTINGS = [
+  "name",
+  "environment",
+  "url",
+  "key",
+  "previousKeys",
+  "log",
+  "server",
+  "limits",
+  "hstsMaxAgeSeconds",
+  "trustedProxies",
+];
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 const YEAR = 31_536_000;
 const WHERE = "config/app.ts: APP";
@@ -46,11 +57,19 @@ export interface ApplicationSettings {
    * to. The default is a year in production if `APP_URL` is https, and otherwise `0`.
    */
   readonly hstsMaxAgeSeconds: number;
+  /**
+   * The application's own proxies, the only ones whose forwarding headers count: for `ip()`, for limits, for the audit
+   * trail, for the scheme and the host. `APP.trustedProxies`, or `TRUSTED_PROXIES` separated by commas, names addresses,
+   * ranges (`10.0.0.0/8`), `loopback` and `private`.
+   *
+   * Security: anyone can send these headers. Name no address that is not your own proxy's.
+   */
+  readonly trustedProxies: TrustedProxies;
 }
 
 /**
  * Reads `APP` of `config/app.ts`. What it leaves out comes from the environment (`APP_ENV`, `APP_URL`, `APP_KEY`,
- * `APP_PREVIOUS_KEYS`, `PORT`, `HOST`), so that a one-file application needs no configuration file.
+ * `APP_PREVIOUS_KEYS`, `TRUSTED_PROXIES`, `PORT`, `HOST`), so that a one-file application needs no configuration file.
  *
  * @param hasRoot whether the application has a folder, and so a place for a key
  * @throws `E_INVALID_CONFIGURATION`, `E_MISSING_ENVIRONMENT`, `E_WEAK_SECRET`
@@ -74,6 +93,7 @@ export function readSettings(
     server: readServerSettings(app.raw("server"), `${WHERE}.server`, environment),
     limits: readLimits(app.raw("limits")),
     hstsMaxAgeSeconds: readHstsMaxAge(app, url, name),
+    trustedProxies: readTrustedProxies(app, environment),
   });
 }
 
@@ -135,6 +155,21 @@ function fitKeys(entries: readonly string[], where: string): string[] {
   return entries.flatMap((entry, index) =>
     entry.trim() === "" ? [] : [requireSecret(entry, `${where}, entry ${index + 1}`, remedy)],
   );
+}
+
+function readTrustedProxies(app: SettingsReader, environment: EnvironmentVariables): TrustedProxies {
+  const given = app.raw("trustedProxies");
+  const value = given ?? environment.TRUSTED_PROXIES ?? [];
+  const entries = typeof value === "string" ? value.split(",").map((entry) => entry.trim()) : value;
+  const remedy = 'Name addresses, ranges, loopback or private: "10.0.0.1", "10.0.0.0/8".';
+  if (!Array.isArray(entries) || !entries.every((entry) => typeof entry === "string")) {
+    throw app.problem("trustedProxies", "is not a list of proxies.", remedy);
+  }
+  const ranges = parseProxies(entries.filter((entry) => entry !== ""));
+  if (typeof ranges !== "string") return Object.freeze(new TrustedProxies(ranges));
+  const problem = `names ${JSON.stringify(ranges)}, which is neither an address nor a range.`;
+  if (given !== undefined) throw app.problem("trustedProxies", problem, remedy);
+  throw new ConfigurationError("Environment variable TRUSTED_PROXIES", problem, remedy);
 }
 
 function readLog(value: unknown, name: EnvironmentName): LogSettings {

@@ -86,6 +86,12 @@ export function parseRange(text: string): AddressRange | null {
   return [address, length];
 }
 
+/** Tells whether an address lies in one of several ranges. The entry of a list may have a port, brackets or quotes. */
+export function isInRanges(entry: string, ranges: readonly AddressRange[]): boolean {
+  const address = ranges.length === 0 ? null : parseEntry(entry);
+  return address !== null && isWithin(address, ranges);
+}
+
 function isWithin(address: Address, ranges: readonly AddressRange[]): boolean {
   return ranges.some(([base, length]) => base.kind() === address.kind() && address.match(base, length));
 }
@@ -148,8 +154,8 @@ export interface AddressResolver {
   readonly trustsProxies: boolean;
   /**
    * @param headers the request's headers
-   * @param peer the address of the socket, or `null` where there is none
-   * @returns the client's address in canonical form; `null` where nothing says it
+   * @param peer the address of the socket, or `null` if it is not known
+   * @returns the client's address in canonical form; `null` if nothing says it
    */
   resolve(headers: Headers, peer: string | null): string | null;
 }

@@ -1,7 +1,7 @@
 export { closeBodyWithAnswer, closeWithAnswer } from "./answer-end.ts";
 export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody } from "./body.ts";
 export { type ByteSource, byteStream, type StreamSource } from "./byte-stream.ts";
-export { type AddressResolver, canonicalAddress, isPublicAddress } from "./client-address.ts";
+export { type AddressRange, type AddressResolver, canonicalAddress, isPublicAddress } from "./client-address.ts";
 export { HttpContext, type VisitorMemory } from "./context.ts";
 export { type CookieOptions, parseCookies, serializeCookie } from "./cookies.ts";
 export { type HostParts, parseHost } from "./host.ts";
@@ -9,6 +9,7 @@ export { Inputs } from "./inputs.ts";
 export { IpMiddleware } from "./ip-middleware.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
 export { bestType, prefersJson } from "./negotiation.ts";
+export { peerAddress, setPeerAddress } from "./peer-address.ts";
 export { ownPath, redirectTarget } from "./redirect-target.ts";
 export { HttpRequest } from "./request.ts";
 export type { RequestInputs } from "./request-inputs.ts";
@@ -24,4 +25,5 @@ export type {
   RouteParameters,
   UrlGenerator,
 } from "./services.ts";
+export { parseProxies, TrustedProxies } from "./trusted-proxies.ts";
 export { type MoveOptions, UploadedFile } from "./uploaded-file.ts";

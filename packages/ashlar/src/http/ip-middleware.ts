@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../support/index.ts";
-import { type AddressResolver, createAddressResolver, parseRange, SOCKET_ADDRESS } from "./client-address.ts";
+import { type AddressResolver, createAddressResolver, SOCKET_ADDRESS } from "./client-address.ts";
 import type { HttpContext } from "./context.ts";
 import { headerKey } from "./header-fields.ts";
 import type { Middleware, Next } from "./middleware.ts";
@@ -7,16 +7,20 @@ import type { Middleware, Next } from "./middleware.ts";
 /**
  * Makes `request.ip()` say who the client is. Without it `ip()` is `null`.
  *
- * A subclass changes whom it asks:
+ * With `APP.trustedProxies`, a request from any other peer has the peer's own address, and of a request from a trusted
+ * proxy `X-Forwarded-For` is walked from the right. Without, the first public address wins, header by header.
+ *
+ * A subclass changes which headers it asks:
  *
  * ```ts
- * class BehindOurProxy extends IpMiddleware {
- *   static override trustedProxies = ["10.0.0.0/8", "2001:db8:1::/48"];
+ * class BehindOurCdn extends IpMiddleware {
+ *   static override headers = ["HTTP_CF_CONNECTING_IP", "REMOTE_ADDR"];
  * }
  * ```
  *
  * Security: with no trusted proxies, anyone can send any address in a header, and `ip()` repeats it. It is good enough
- * for a statistic, never for a decision. Throttling and the audit trail use the socket's address in that case.
+ * for statistics, never for a decision. Limits and the audit trail go by `request.clientAddress`, which in that case is
+ * the socket's.
  */
 export class IpMiddleware implements Middleware {
   /**
@@ -33,18 +37,18 @@ export class IpMiddleware implements Middleware {
     "REMOTE_ADDR",
   ];
 
-  /**
-   * Addresses and ranges (`10.0.0.0/8`) of the application's own proxies. With any, the headers of every other peer are
-   * ignored, and of theirs only `X-Forwarded-For` is read, from the right.
-   */
-  static trustedProxies: readonly string[] = [];
+  readonly #headers: readonly string[];
+  #resolver: AddressResolver | null = null;
 
-  readonly #resolver: AddressResolver;
-
-  /** @throws `E_INVALID_CONFIGURATION` for a header not named as above, and for a proxy that is no address or range */
+  /** @throws `E_INVALID_CONFIGURATION` for a header not named as above, and if a subclass names proxies itself */
   constructor() {
-    const { headers, name, trustedProxies } = new.target;
-    const names = headers.map((header) => {
+    const { headers, name } = new.target;
+    if ("trustedProxies" in new.target) {
+      const problem = "it no longer counts: one setting now says which proxies are trusted, for everything.";
+      const remedy = "Set APP.trustedProxies in config/app.ts, or TRUSTED_PROXIES in the environment.";
+      throw new ConfigurationError(`${name}.trustedProxies`, problem, remedy);
+    }
+    this.#headers = headers.map((header) => {
       if (header === SOCKET_ADDRESS) return header;
       if (/^HTTP_[A-Z0-9_]+$/.test(header)) return headerKey(header.slice("HTTP_".length));
       const problem = `${JSON.stringify(header)} is not the name of a header.`;
@@ -54,16 +58,11 @@ export class IpMiddleware implements Middleware {
         'Write "HTTP_X_REAL_IP" for X-Real-IP, or "REMOTE_ADDR".',
       );
     });
-    const ranges = trustedProxies.map((proxy) => {
-      const range = parseRange(proxy);
-      if (range !== null) return range;
-      const problem = `${JSON.stringify(proxy)} is neither an address nor a range.`;
-      throw new ConfigurationError(`${name}.trustedProxies`, problem, 'Write "10.0.0.1" or "10.0.0.0/8".');
-    });
-    this.#resolver = createAddressResolver(names, ranges);
   }
 
   handle(context: HttpContext, next: Next): unknown {
+    // The instance belongs to one application, and so do its services.
+    this.#resolver ??= createAddressResolver(this.#headers, context.services.proxies.ranges);
     context.request.useAddressResolver(this.#resolver);
     return next();
   }

@@ -261,12 +261,12 @@ describe("negotiation", () => {
 describe("the client's address", () => {
   test("is null without IpMiddleware, and throttling has the socket's", () => {
     const { request } = makeContext({ headers: { "x-forwarded-for": "8.8.8.8" }, ip: "::ffff:10.1.1.1" });
-    expect([request.ip(), request.remoteAddress, request.throttleAddress]).toEqual([null, "10.1.1.1", "10.1.1.1"]);
+    expect([request.ip(), request.remoteAddress, request.clientAddress]).toEqual([null, "10.1.1.1", "10.1.1.1"]);
   });
 
   test("is null where there is no socket", () => {
     const { request } = makeContext();
-    expect([request.ip(), request.remoteAddress, request.throttleAddress]).toEqual([null, null, null]);
+    expect([request.ip(), request.remoteAddress, request.clientAddress]).toEqual([null, null, null]);
   });
 
   test.each([
@@ -276,13 +276,16 @@ describe("the client's address", () => {
   ])("S44 with IpMiddleware %j from %s is %s", (headers: Record<string, string>, ip, expected) => {
     const context = makeContext({ headers, ip });
     new IpMiddleware().handle(context, () => null);
-    expect([context.request.ip(), context.request.throttleAddress]).toEqual([expected, ip]);
+    expect([context.request.ip(), context.request.clientAddress]).toEqual([expected, ip]);
   });
 
-  test("that is set is what ip says, and nothing that throttling goes by", () => {
-    const { request } = makeContext({ ip: "10.1.1.1" });
-    request.clientAddress = "8.8.8.8";
-    expect([request.ip(), request.throttleAddress]).toEqual(["8.8.8.8", "10.1.1.1"]);
+  test("S54 behind a trusted proxy it is what that says, with IpMiddleware and without, and the socket's is kept", () => {
+    const headers = { "x-forwarded-for": "6.6.6.6, 8.8.8.8:5678" };
+    const { request } = makeContext({ headers, ip: "10.1.1.1", trustedProxies: ["private"] });
+    expect([request.ip(), request.remoteAddress, request.clientAddress]).toEqual([null, "10.1.1.1", "8.8.8.8"]);
+    const context = makeContext({ headers, ip: "10.1.1.1", trustedProxies: ["private"] });
+    new IpMiddleware().handle(context, () => null);
+    expect([context.request.ip(), context.request.clientAddress]).toEqual(["8.8.8.8", "8.8.8.8"]);
   });
 });
 

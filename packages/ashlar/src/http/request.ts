@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Dictionary, RegisteredUser } from "../support/index.ts";
 import { parseBearerToken } from "./bearer-token.ts";
 import { hasBody, NO_BODY, type RequestBody, readBody } from "./body.ts";
-import { type AddressResolver, canonicalAddress } from "./client-address.ts";
+import type { AddressResolver } from "./client-address.ts";
 import type { HttpContext } from "./context.ts";
 import { parseCookies } from "./cookies.ts";
 import { checkHeader, headerKey } from "./header-fields.ts";
@@ -11,6 +11,7 @@ import { Inputs } from "./inputs.ts";
 import { overriddenMethod } from "./method-override.ts";
 import { bestType, isJsonType, prefersJson } from "./negotiation.ts";
 import { matchesGlob } from "./path-glob.ts";
+import { peerAddress } from "./peer-address.ts";
 import { RequestInputs } from "./request-inputs.ts";
 import { requestAuthority, requestPath, requestSearch, splitUrl } from "./request-url.ts";
 import type { RouteInfo, RouteMatch } from "./services.ts";
@@ -39,6 +40,7 @@ export class HttpRequest extends RequestInputs {
   #cookies: Dictionary<string> | null = null;
   #trace: { id: string | null } | null = null;
   #resolver: AddressResolver | null = null;
+  #ip: string | null = null;
   #clientAddress: string | null = null;
 
   /**
@@ -230,39 +232,41 @@ export class HttpRequest extends RequestInputs {
   /**
    * The client's address in canonical form, as `IpMiddleware` finds it; `null` without that middleware.
    *
-   * Security: unless `IpMiddleware.trustedProxies` is set, the client can make this any address.
+   * Security: unless `APP.trustedProxies` is set, the client can make this any address. Decide nothing by it: that is what
+   * {@link clientAddress} is for.
    */
   ip(): string | null {
-    return this.clientAddress;
-  }
-
-  /** What {@link ip} gives. */
-  get clientAddress(): string | null {
-    if (this.#resolver !== null && this.#clientAddress === null) {
-      this.#clientAddress = this.#resolver.resolve(this.raw.headers, this.remoteAddress);
+    if (this.#resolver !== null && this.#ip === null) {
+      this.#ip = this.#resolver.resolve(this.raw.headers, this.remoteAddress);
     }
-    return this.#clientAddress;
-  }
-
-  set clientAddress(address: string | null) {
-    this.#resolver = null;
-    this.#clientAddress = address;
+    return this.#ip;
   }
 
   /** Says how the client's address is found, when it is asked for. Called by `IpMiddleware`. */
   useAddressResolver(resolver: AddressResolver): void {
     this.#resolver = resolver;
+    this.#ip = null;
     this.#clientAddress = null;
   }
 
-  /** The address at the other end of the socket, in canonical form; `null` where there is no socket. */
+  /**
+   * The address at the other end of the socket, in canonical form, whatever headers say. Behind a proxy that is the proxy.
+   * `null` if it is not known: a host that speaks `fetch` hands it in, as `fetch(request, { address })`.
+   */
   get remoteAddress(): string | null {
-    const { ip } = this.raw as Request & { readonly ip?: string | undefined };
-    return ip === undefined ? null : (canonicalAddress(ip) ?? ip);
+    return peerAddress(this.raw);
   }
 
-  /** The address to count attempts by, and to write down: no client can choose it. `null` where there is no socket. */
-  get throttleAddress(): string | null {
-    return this.#resolver?.trustsProxies === true ? this.clientAddress : this.remoteAddress;
+  /**
+   * The client's address in canonical form, to count attempts by and to write down: that of the socket or, behind the
+   * proxies of `APP.trustedProxies`, the one they say. No client can choose it. `null` if it is not known.
+   */
+  get clientAddress(): string | null {
+    if (this.#clientAddress === null) {
+      const { resolver } = this.#context.services.proxies;
+      const chosen = this.#resolver?.trustsProxies === true ? this.#resolver : resolver;
+      this.#clientAddress = chosen.resolve(this.raw.headers, this.remoteAddress);
+    }
+    return this.#clientAddress;
   }
 }

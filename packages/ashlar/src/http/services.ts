@@ -1,5 +1,6 @@
 import type { Dictionary } from "../support/index.ts";
 import type { BodyLimits } from "./body.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 
 /** Values for the parameters of a route's pattern, by name. */
 export type RouteParameters = Readonly<Dictionary<string | number | null | undefined>>;
@@ -21,10 +22,12 @@ export interface UrlGenerator {
 export interface HttpServices {
   readonly urls: UrlGenerator;
   readonly limits: BodyLimits;
-  /** The origin of `APP_URL`, such as `https://shop.example`; `null` where it is not configured. */
+  /** The origin of `APP_URL`, such as `https://shop.example`; `null` if it is not configured. */
   readonly appUrl: string | null;
   /** The value of `Strict-Transport-Security` on pages (RFC 6797 §6.1); `null` if they don't carry it. */
   readonly strictTransportSecurity: string | null;
+  /** The application's own proxies, whose forwarding headers count. */
+  readonly proxies: TrustedProxies;
 }
 
 /** What a request can know of the route it was matched to. */

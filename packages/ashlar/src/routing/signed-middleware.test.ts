@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { DEFAULT_BODY_LIMITS, HttpContext, type HttpServices, type MiddlewareClass } from "../http/index.ts";
+import {
+  DEFAULT_BODY_LIMITS,
+  HttpContext,
+  type HttpServices,
+  type MiddlewareClass,
+  TrustedProxies,
+} from "../http/index.ts";
 import { generateSecret, Signer } from "../security/index.ts";
 import { Route } from "./route.ts";
 import { Router } from "./router.ts";
@@ -24,6 +30,7 @@ const requestServices: HttpServices = {
   urls: router,
   limits: DEFAULT_BODY_LIMITS,
   appUrl: null,
+  proxies: new TrustedProxies(),
   strictTransportSecurity: null,
 };
 

@@ -32,8 +32,7 @@ const problemOfBucket = (bucket: unknown) => problemOfLimit({ buckets: [bucket] 
 describe("without any configuration", () => {
   const DEFAULTS = {
     "login(email)": ["login account+address 5/300", "login-address address 100/900"],
-    "api.auth(username)": ["api.auth account+address 5/300", "api.auth-address address 100/900"],
-    "api.reauth(token)": ["api.reauth account+address 10/60", "api.reauth-address address 120/60"],
+    "api.reauth": ["api.reauth account+address 10/60", "api.reauth-address address 120/60"],
     "register(email)": ["register account+address 10/3600", "register-address address 60/3600"],
     "password_reset(token)": ["password_reset account+address 10/900", "password_reset-address address 30/900"],
     "change_password(email)": [

@@ -1,5 +1,5 @@
 import { ConfigurationError, isPlainObject, suggestion } from "../support/index.ts";
-import { DEFAULT_LIMITS } from "./default-limits.ts";
+import { DEFAULT_LIMITS, PASSWORD_LIMIT } from "./default-limits.ts";
 import type { ThrottlePart } from "./settings.ts";
 
 /** One bucket of a limit, validated. */
@@ -14,7 +14,7 @@ export interface Bucket {
 /** A named limit, validated. */
 export interface Limit {
   readonly name: string;
-  /** The input that names the account; `null` where none does. */
+  /** The input that names the account; `null` if none does. */
   readonly account: string | null;
   /** As configured, the main one first. */
   readonly buckets: readonly Bucket[];
@@ -25,6 +25,9 @@ export interface ThrottleConfiguration {
   readonly store: "memory";
   readonly limits: ReadonlyMap<string, Limit>;
 }
+
+/** The limit that the token endpoint had to itself, which gave each guess at a password a second set of attempts. */
+const FORMER_LIMIT = "api.auth";
 
 const WHERE = "config/throttle.ts: THROTTLE";
 const PARTS: readonly ThrottlePart[] = ["account", "address"];
@@ -39,7 +42,7 @@ const BUCKET_EXAMPLE = '{ by: ["address"], attempts: 60, windowSeconds: 60 }';
 /**
  * Validates the section `throttle` of the configuration. Limits it leaves out have their defaults.
  *
- * @param section what `config/throttle.ts` exports; `null` where there is no such file
+ * @param section what `config/throttle.ts` exports; `null` if there is no such file
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function throttleConfiguration(section: Readonly<Record<string, unknown>> | null): ThrottleConfiguration {
@@ -48,6 +51,11 @@ export function throttleConfiguration(section: Readonly<Record<string, unknown>>
   }
   const settings = object(section === null ? {} : section.THROTTLE, WHERE, ["store", "limits"]);
   const own = object(settings.limits ?? {}, `${WHERE}.limits`, null);
+  if (Object.hasOwn(own, FORMER_LIMIT)) {
+    const problem = "it no longer exists: a password has one limit, whichever way it is tried.";
+    const where = `${WHERE}.limits["${FORMER_LIMIT}"]`;
+    throw new ConfigurationError(where, problem, `Set ${PASSWORD_LIMIT}, which the token endpoint counts by as well.`);
+  }
   const limits = new Map<string, Limit>();
   const taken = new Set<string>();
   for (const [name, value] of Object.entries({ ...DEFAULT_LIMITS, ...own }))

@@ -3,31 +3,29 @@ import type { LimitSettings } from "./settings.ts";
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
+/** The limit of everything that tries a password: the login page, the token endpoint, and what asks for the password again. */
+export const PASSWORD_LIMIT = "login";
+
 /**
  * The limits on attempts at accounts. Each counts by account and address together, tightly, and by address alone, widely
  * enough for an office behind one address.
  *
+ * `login` counts failures: a success gives back what the account used up. So does what counts by address alone for
+ * `password_reset` and `api.reauth`, since a genuine token is counted by itself, and not by the address it comes from.
+ * Registrations and requests for mail are counted whether they succeed or not: it is their number that does harm.
+ *
  * Where a mail goes out, the account is counted by itself as well: a mailbox is flooded from many addresses as easily as
- * from one. That keeps nobody from an account, for the link in the latest mail works whoever asked for it.
+ * from one. That keeps no one from an account, for the link in the latest mail works whoever asked for it.
  */
 const ACCOUNT_LIMITS: Readonly<Record<string, LimitSettings>> = {
-  login: {
+  [PASSWORD_LIMIT]: {
     account: "email",
     buckets: [
       { by: ["account", "address"], attempts: 5, windowSeconds: 5 * MINUTE },
       { by: ["address"], attempts: 100, windowSeconds: 15 * MINUTE },
     ],
   },
-  "api.auth": {
-    account: "username",
-    buckets: [
-      { by: ["account", "address"], attempts: 5, windowSeconds: 5 * MINUTE },
-      { by: ["address"], attempts: 100, windowSeconds: 15 * MINUTE },
-    ],
-  },
   "api.reauth": {
-    // The token to renew stands for the account it was issued to.
-    account: "token",
     buckets: [
       { by: ["account", "address"], attempts: 10, windowSeconds: MINUTE },
       { by: ["address"], attempts: 120, windowSeconds: MINUTE },
@@ -41,6 +39,7 @@ const ACCOUNT_LIMITS: Readonly<Record<string, LimitSettings>> = {
     ],
   },
   password_reset: {
+    // Whose account it is, the token says: what it names counts once its signature is verified.
     account: "token",
     buckets: [
       { by: ["account", "address"], attempts: 10, windowSeconds: 15 * MINUTE },
@@ -72,7 +71,7 @@ export const DEFAULT_LIMITS: Readonly<Record<string, LimitSettings>> = {
   },
 };
 
-/** Tells whether a limit is about accounts, and so about a guard: whatever its numbers are, its name says so. */
+/** Tells whether a limit is about accounts, and so about a guard: its name says so, whatever its numbers are. */
 export function isAccountLimit(name: string): boolean {
   return Object.hasOwn(ACCOUNT_LIMITS, name);
 }

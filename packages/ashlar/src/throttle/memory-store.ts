@@ -10,9 +10,9 @@ const MAX_KEYS = 100_000;
  * Counts attempts in the memory of this process, by the framework's clock.
  *
  * It holds a bounded number of keys. Where one more would exceed it, the bucket with the most keys gives up the one
- * whose window ends soonest, so that a flood of one limit costs the others nothing. Whoever wants to be forgotten that
- * way needs as many keys, and so, where a limit counts by address, a good part as many addresses: with those he has
- * had more attempts than he wins.
+ * whose window ends soonest, so that a flood of one limit costs the others nothing. A client that wants to
+ * be forgotten that way needs as many keys, and so, for a limit that counts by address, nearly as many addresses: with
+ * those it has had more attempts than it gains.
  *
  * Security: each process counts for itself. Behind a balancer, n processes let n times the attempts pass.
  */
@@ -46,12 +46,19 @@ export class MemoryStore implements ThrottleStore {
   }
 }
 
+/** The current window of a key. */
+interface Window {
+  readonly endsAt: number;
+  /** What the library has counted, known without waiting for it. */
+  attempts: number;
+}
+
 class MemoryCounter implements AttemptCounter {
   readonly #limiter: RateLimiterMemory;
   readonly #windowMs: number;
   readonly #makeRoom: () => void;
-  /** When each key's window ends. As all windows are of one length, the first key is the one whose window ends first. */
-  readonly #ends = new Map<string, number>();
+  /** Each key's window. As all windows are of one length, the first key is the one whose window ends first. */
+  readonly #windows = new Map<string, Window>();
 
   constructor({ attempts, windowSeconds }: Bucket, makeRoom: () => void) {
     // The library goes by the system's clock, and a test that travels by another. It is given twice the time, so that
@@ -62,7 +69,7 @@ class MemoryCounter implements AttemptCounter {
   }
 
   get size(): number {
-    return this.#ends.size;
+    return this.#windows.size;
   }
 
   async add(key: string, cost: number): Promise<AttemptCount> {
@@ -72,10 +79,19 @@ class MemoryCounter implements AttemptCounter {
       this.#sweep();
       this.#makeRoom();
       resetInMs = this.#windowMs;
-      this.#ends.set(key, now() + resetInMs);
+      this.#windows.set(key, { endsAt: now() + resetInMs, attempts: 0 });
     }
+    this.#windows.get(key)!.attempts += cost;
     const { consumedPoints } = await this.#limiter.penalty(key, cost);
     return { attempts: consumedPoints, resetInMs };
+  }
+
+  async takeBack(key: string, cost: number): Promise<void> {
+    if (this.#timeLeft(key) === 0) return;
+    const window = this.#windows.get(key)!;
+    const taken = Math.min(cost, window.attempts);
+    window.attempts -= taken;
+    await this.#limiter.reward(key, taken);
   }
 
   async get(key: string): Promise<AttemptCount | null> {
@@ -90,19 +106,19 @@ class MemoryCounter implements AttemptCounter {
   }
 
   clear(): void {
-    for (const key of this.#ends.keys()) this.#drop(key);
+    for (const key of this.#windows.keys()) this.#drop(key);
   }
 
   dropOldest(): void {
-    const [oldest] = this.#ends.keys();
+    const [oldest] = this.#windows.keys();
     if (oldest !== undefined) this.#drop(oldest);
   }
 
   /** How long a key's window still lasts, in milliseconds; 0 where there is none, and a former one is dropped. */
   #timeLeft(key: string): number {
-    const end = this.#ends.get(key);
-    if (end === undefined) return 0;
-    const left = end - now();
+    const window = this.#windows.get(key);
+    if (window === undefined) return 0;
+    const left = window.endsAt - now();
     // More than a window is left where the clock was put back: nobody waits for it to catch up.
     if (left > 0 && left <= this.#windowMs) return left;
     this.#drop(key);
@@ -110,11 +126,11 @@ class MemoryCounter implements AttemptCounter {
   }
 
   #sweep(): void {
-    for (const key of this.#ends.keys()) if (this.#timeLeft(key) > 0) return;
+    for (const key of this.#windows.keys()) if (this.#timeLeft(key) > 0) return;
   }
 
   #drop(key: string): void {
-    this.#ends.delete(key);
+    this.#windows.delete(key);
     void this.#limiter.delete(key);
   }
 }

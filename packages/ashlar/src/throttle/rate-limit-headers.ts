@@ -2,31 +2,30 @@ import type { HttpResponse } from "../http/index.ts";
 import type { Bucket } from "./configuration.ts";
 import type { ThrottleResult } from "./result.ts";
 
-/**
- * The value of `RateLimit-Policy` for the buckets of a limit, an item for each, such as `"login";q=5;w=300`
- * (draft-ietf-httpapi-ratelimit-headers-11 §3, structured fields); empty where none of them is told of.
- */
+/** The value of `RateLimit-Policy` for buckets whose counts a client may know: an item for each. */
 export function policyOf(buckets: readonly Bucket[]): string {
-  const shown = buckets.filter(isPublic);
-  return shown.map(({ name, attempts, windowSeconds }) => `"${name}";q=${attempts};w=${windowSeconds}`).join(", ");
+  return buckets.map(({ name, attempts, windowSeconds }) => `"${name}";q=${attempts};w=${windowSeconds}`).join(", ");
 }
 
 /**
- * Writes what a limit said into `RateLimit-Policy` and `RateLimit`, the latter with an item for each bucket that was
- * asked, such as `"login";r=4;t=300` (§4 of the draft). Where several limits apply to a request, each adds its own.
+ * Writes what limits said into `RateLimit-Policy` and `RateLimit`: an item for each bucket that applies to the request,
+ * such as `"login";q=5;w=300`, and one for each that was asked, such as `"login";r=4;t=300`
+ * (draft-ietf-httpapi-ratelimit-headers-11 §3 and §4, structured fields).
  *
- * @param policy what {@link policyOf} gives
+ * §8.2 of the draft: what is counted for an account, whichever client tries it, would tell each of them what the others
+ * did. It is left out.
+ *
+ * @param results those of all limits that have counted the request; they replace what was written before
  */
-export function writeRateLimit(response: HttpResponse, policy: string, result: ThrottleResult): void {
+export function writeRateLimits(response: HttpResponse, results: readonly ThrottleResult[]): void {
+  const policies: string[] = [];
   const states: string[] = [];
-  for (const { bucket, remaining, resetInSeconds } of result.buckets) {
-    if (isPublic(bucket)) states.push(`"${bucket.name}";r=${remaining};t=${resetInSeconds}`);
+  for (const { policy, buckets } of results) {
+    if (policy !== "") policies.push(policy);
+    for (const { bucket, isClientsOwn, remaining, resetInSeconds } of buckets) {
+      if (isClientsOwn) states.push(`"${bucket.name}";r=${remaining};t=${resetInSeconds}`);
+    }
   }
-  if (policy !== "") response.appendHeader("RateLimit-Policy", policy);
-  if (states.length > 0) response.appendHeader("RateLimit", states.join(", "));
-}
-
-/** §8.2 of the draft: what is counted for an account, whoever tries it, would tell each of them what the others did. */
-function isPublic({ by }: Bucket): boolean {
-  return by.includes("address");
+  if (policies.length > 0) response.header("RateLimit-Policy", policies.join(", "));
+  if (states.length > 0) response.header("RateLimit", states.join(", "));
 }

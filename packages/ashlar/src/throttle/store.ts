@@ -1,23 +1,33 @@
 import type { MaybePromise } from "../support/index.ts";
 import type { Bucket } from "./configuration.ts";
 
-/** What has been counted for one key in the window under way. */
+/** What has been counted for one key in the current window. */
 export interface AttemptCount {
-  /** All attempts of the window, those that were refused included. */
+  /** All attempts of the window, including those that were refused. */
   readonly attempts: number;
   /** How long until the window ends and the count with it, in milliseconds, more than 0. */
   readonly resetInMs: number;
 }
 
-/** Counts the attempts of one bucket by key, in windows that begin with a key's first attempt. */
+/**
+ * Counts the attempts of one bucket by key, in windows that begin with a key's first attempt. Each operation is one step:
+ * of any number of callers at once, in however many processes share the store, no two see the same count.
+ */
 export interface AttemptCounter {
   /**
-   * Adds attempts and gives the new count, as one step: of any number of callers at once no two get the same count.
+   * Adds attempts and gives the new count.
    *
    * @param cost how many attempts, at least 1
    */
   add(key: string, cost: number): Promise<AttemptCount>;
-  /** The count of a key; `null` where nothing has been counted. */
+  /**
+   * Takes back attempts that were added in the current window. The window goes on; a count never falls below 0, and a
+   * key for which nothing is counted stays that way.
+   *
+   * @param cost how many attempts, at least 1
+   */
+  takeBack(key: string, cost: number): Promise<void>;
+  /** The count of a key; `null` if nothing has been counted. */
   get(key: string): Promise<AttemptCount | null>;
   /** Forgets what was counted for a key. */
   delete(key: string): Promise<void>;
@@ -27,6 +37,6 @@ export interface AttemptCounter {
 export interface ThrottleStore {
   /** Makes the counter of a bucket. Called at boot, once for each bucket. */
   counter(bucket: Bucket): AttemptCounter;
-  /** Lets go of everything. */
+  /** Releases everything. */
   close(): MaybePromise<void>;
 }

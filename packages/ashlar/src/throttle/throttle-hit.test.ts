@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { makeContext, makeLoadedContext } from "../../test/support/http-context.ts";
 import { Events } from "../events/index.ts";
-import type { HttpContext } from "../http/index.ts";
+import { type HttpContext, IpMiddleware } from "../http/index.ts";
 import { AshlarError, setClock } from "../support/index.ts";
+import type { ThrottleAccounts } from "./accounts.ts";
 import { throttleConfiguration } from "./configuration.ts";
 import type { LockoutEvent } from "./events.ts";
 import { accountDigest } from "./keys.ts";
@@ -47,6 +48,19 @@ function login(email: unknown, ip: string | null = "203.0.113.7"): Promise<HttpC
     body: JSON.stringify({ email, password: "wrong" }),
     ...(ip === null ? {} : { ip }),
   });
+}
+
+/** What a provider of guards would say of accounts: each is called what it is called. */
+function accountsOf(guardOf: ThrottleAccounts["guardOf"]): ThrottleAccounts {
+  return {
+    guardOf,
+    named: (_, { guard, identifier }) => ({ realm: guard, account: identifier, proof: null }),
+    ofUser: (_, guard, user) => ({
+      realm: guard,
+      account: `user ${(user as { authId(): number }).authId()}`,
+      proof: null,
+    }),
+  };
 }
 
 /** The error that a hit is refused with. */
@@ -115,13 +129,15 @@ describe("hit", () => {
       "ann@example.com",
       "ANN@example.com",
       "Ann@Example.com ",
-      "ánn@example.com",
+      "ａｎｎ@example.com",
       "ann@example.com",
     ]) {
       await throttle.hit(await login(email), "login");
     }
     await refusal(throttle.hit(await login("ann@example.com"), "login"));
     expect((await throttle.hit(await login("bob@example.com"), "login")).allowed).toBe(true);
+    // Registration takes these for two addresses, and so they are two accounts.
+    expect((await throttle.hit(await login("ánn@example.com"), "login")).allowed).toBe(true);
   });
 
   test("S36 an account that is no text counts as none, and takes nobody else's attempts", async () => {
@@ -164,18 +180,21 @@ describe("hit", () => {
         forwarded: `for=1.1.1.${index}`,
       };
       const context = makeContext({ ip: "203.0.113.7", headers });
-      context.request.clientAddress = `8.8.8.${index}`;
+      new IpMiddleware().handle(context, () => null);
+      expect(context.request.ip()).toBe(`8.8.4.${index}`);
       return throttle.hit(context, "login", { account: "ann@example.com" });
     };
     expect(await passing(50, attempt)).toBe(5);
   });
 
-  test("S33 requests without a socket share one bucket", async () => {
+  test("S54 requests without an address share no bucket: each account has its own attempts, and no more", async () => {
     const { throttle } = create();
     const contexts = await Promise.all(
       Array.from({ length: 50 }, (_, index) => login(`user${index}@example.com`, null)),
     );
-    expect(await passing(50, (index) => throttle.hit(contexts[index]!, "login"))).toBe(20);
+    expect(await passing(50, (index) => throttle.hit(contexts[index]!, "login"))).toBe(50);
+    const ofOne = await Promise.all(Array.from({ length: 10 }, () => login("user0@example.com", null)));
+    expect(await passing(10, (index) => throttle.hit(ofOne[index]!, "login"))).toBe(4);
   });
 
   test("S47 a lockout is told at the first refusal of each window, with time, address, limit and the account's digest", async () => {
@@ -199,6 +218,7 @@ describe("hit", () => {
   test("S47 a lockout tells no secret that was taken for an account", async () => {
     const { throttle, lockouts, events } = create({ renew: { account: "token", buckets: [PAIR] } });
     const context = await makeLoadedContext({
+      ip: "203.0.113.7",
       body: "token=s3cret-t0ken",
       headers: { "content-type": "application/x-www-form-urlencoded" },
     });
@@ -207,7 +227,7 @@ describe("hit", () => {
     expect(lockouts).toEqual([
       {
         time: expect.any(Date),
-        address: null,
+        address: "203.0.113.7",
         guard: null,
         user: null,
         limit: "renew",
@@ -219,7 +239,7 @@ describe("hit", () => {
 
   test("S47 a lockout names the guard in force, where the limit is one that the framework has for accounts", async () => {
     const { throttle, lockouts, events } = create({ login: LOGIN, export: { buckets: [PAIR] } });
-    throttle.nameGuardsBy(({ request }) => request.header("x-guard"));
+    throttle.useAccounts(accountsOf(({ request }) => request.header("x-guard")));
     const user = { authId: () => 7 };
     const context = makeContext({ ip: "203.0.113.7", headers: { "x-guard": "staff" } });
     context.currentUser = user;
@@ -235,7 +255,7 @@ describe("hit", () => {
 
   test("S47 a lockout names the guard that was given, whatever the limit and the guard in force", async () => {
     const { throttle, lockouts, events } = create({ login: LOGIN, export: { buckets: [PAIR] } });
-    throttle.nameGuardsBy(() => "web");
+    throttle.useAccounts(accountsOf(() => "web"));
     for (const limit of ["login", "export"]) {
       const context = makeContext({ ip: "203.0.113.7" });
       for (let attempt = 0; attempt < 6; attempt++) {

@@ -4,11 +4,17 @@ import { AshlarError } from "../support/index.ts";
 import type { Throttle } from "./throttle.ts";
 import type {} from "./throttle-provider.ts";
 
+/** The argument that has the user counted, and no input. */
+const USER = "user";
+
 /**
  * `throttle:<name>`: counts each request of a route as an attempt under a limit of `config/throttle.ts`, and answers 429
- * (`E_TOO_MANY_REQUESTS`) where there have been too many.
+ * (`E_TOO_MANY_REQUESTS`) if there have been too many. The account is the input that the limit names, if that is text.
  *
- * The account is the input that the limit names, where that is text. A name that no limit has ends the boot.
+ * `throttle:<name>,user`: the account is that of the user who is logged in, whatever inputs there are. For routes behind
+ * `auth` on which users prove something of themselves.
+ *
+ * A name that no limit has ends the boot.
  */
 export class ThrottleMiddleware implements Middleware {
   readonly #throttle: Throttle;
@@ -17,15 +23,15 @@ export class ThrottleMiddleware implements Middleware {
     this.#throttle = container.make("throttle");
   }
 
-  async handle(context: HttpContext, next: Next, name: string): Promise<unknown> {
-    await this.#throttle.hit(context, name);
+  async handle(context: HttpContext, next: Next, name: string, whose?: string): Promise<unknown> {
+    await this.#throttle.hit(context, name, whose === USER ? { user: context.currentUser } : {});
     return next();
   }
 
-  /** @throws `E_INVALID_ROUTE`, `E_INVALID_CONFIGURATION` unless there is one argument, the name of a limit */
-  checkArguments(...names: string[]): void {
-    const [name, ...rest] = names;
-    if (name === undefined || name === "" || rest.length > 0) {
+  /** @throws `E_INVALID_ROUTE`, `E_INVALID_CONFIGURATION` unless the arguments are the name of a limit, and maybe `user` */
+  checkArguments(...args: string[]): void {
+    const [name, whose = USER, ...rest] = args;
+    if (name === undefined || name === "" || whose !== USER || rest.length > 0) {
       throw new AshlarError("E_INVALID_ROUTE", "This middleware takes the name of one limit, as in throttle:login.");
     }
     this.#throttle.limit(name);

@@ -7,21 +7,12 @@ import {
   HttpKernel,
   type RouteMiddleware,
 } from "../foundation/index.ts";
-import { IpMiddleware } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import type { LockoutEvent } from "./events.ts";
 import { Throttle, ThrottleMiddleware, ThrottleProvider, type ThrottleSettings } from "./index.ts";
 
 class Kernel extends HttpKernel {
   override routeMiddleware: RouteMiddleware = { web: [], api: [], throttle: [ThrottleMiddleware] };
-}
-
-class BehindProxy extends IpMiddleware {
-  static override trustedProxies = ["10.0.0.0/8"];
-}
-
-class ProxiedKernel extends Kernel {
-  override httpMiddleware = [BehindProxy];
 }
 
 const THROTTLE = {
@@ -144,7 +135,9 @@ describe("ThrottleMiddleware", () => {
 
   test("S33 what X-Forwarded-For says counts from trusted proxies only", async () => {
     const forwarded = (address: string) => ({ "x-forwarded-for": address });
-    const application = await create({ kernel: ProxiedKernel });
+    const application = await create({
+      config: { throttle: { THROTTLE }, app: { APP: { trustedProxies: ["10.0.0.0/8"] } } },
+    });
     const stranger = Array.from({ length: 4 }, (_, index) => ({ headers: forwarded(`8.8.8.${index}`) }));
     expect(await statuses(application, stranger)).toEqual([200, 200, 200, 429]);
     const proxied = Array.from({ length: 4 }, (_, index) => ({ ip: "10.0.0.1", headers: forwarded(`8.8.8.${index}`) }));

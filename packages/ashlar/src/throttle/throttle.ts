@@ -1,58 +1,65 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
-import { AshlarError, ConfigurationError, counted, currentDate, suggestion } from "../support/index.ts";
+import { AshlarError, ConfigurationError, counted, currentDate, now, suggestion } from "../support/index.ts";
+import type { ThrottleAccounts } from "./accounts.ts";
 import type { Bucket, Limit, ThrottleConfiguration } from "./configuration.ts";
+import { type CountedAttempt, CountedRequests, isSameAccount, takeBack } from "./counted-attempts.ts";
 import { isAccountLimit } from "./default-limits.ts";
 import type {} from "./events.ts";
-import { accountDigest, type ThrottleKeys, throttleKey } from "./keys.ts";
-import { policyOf, writeRateLimit } from "./rate-limit-headers.ts";
+import { accountDigest, isClientsOwn, type ThrottleKeys, throttleKey } from "./keys.ts";
+import { policyOf, writeRateLimits } from "./rate-limit-headers.ts";
 import { type BucketResult, countedResult, peekedResult, summarize, type ThrottleResult } from "./result.ts";
 import type { AttemptCounter, ThrottleStore } from "./store.ts";
 
-/** Says whose attempt a hit is, where the limit's own input does not. */
+/** Says whose attempt a hit is, if the limit's own input does not. */
 export interface HitOptions {
   /**
-   * What the account is called, such as an e-mail address; anything but text is none. Where left out, it is the input
-   * that the limit's configuration names, and where that is none either, the user that the request is logged in as.
+   * What the account is called, such as an email address; anything but text names none. If it is left out, it is the
+   * input that the limit's configuration names, and if the limit names none, the user that the request is logged in as.
    */
   readonly account?: unknown;
-  /**
-   * The name of the guard that the attempt is made at, for `auth.lockout`. Where left out, it is the guard in force, if
-   * the limit is one of those that the framework has for accounts, and otherwise none.
-   */
+  /** The user whose account it is, whatever inputs there are; `null` names none. */
+  readonly user?: object | null;
+  /** The name of the guard that the attempt is made at; the active guard if it is left out. */
   readonly guard?: string;
+  /**
+   * What proves that the client has to do with the account, such as a token that was issued to it. It is counted by in
+   * place of the address, and what is counted by address alone neither refuses the attempt nor counts it.
+   *
+   * Security: it must not be something that a client can make up, or each one made up is a fresh set of attempts.
+   */
+  readonly proof?: string | null;
 }
 
-/** Gives the name of the guard in force for a request; `null` where there is none. */
-export type GuardNamer = (context: HttpContext) => string | null;
-
-interface CountedBucket {
+/** A bucket that applies to an attempt. */
+interface ApplicableBucket {
   readonly bucket: Bucket;
   readonly counter: AttemptCounter;
+  readonly key: string;
+  readonly isClientsOwn: boolean;
 }
 
 interface CountedLimit {
   readonly limit: Limit;
-  /** The value of `RateLimit-Policy`. */
-  readonly policy: string;
-  readonly buckets: readonly CountedBucket[];
+  readonly buckets: readonly { readonly bucket: Bucket; readonly counter: AttemptCounter }[];
 }
 
 /**
  * The application's limits: so many attempts in such a time, counted by account and by address.
  *
- * Windows are fixed and begin with the first attempt. An attempt that is refused does not prolong them, so nobody is
+ * Windows are fixed and begin with the first attempt. An attempt that is refused does not prolong them, so no one is
  * locked out for good.
  */
 export class Throttle {
   readonly #limits: ReadonlyMap<string, CountedLimit>;
   readonly #events: () => Events | null;
-  #guardInForce: GuardNamer = () => null;
+  readonly #requests = new CountedRequests();
+  #accounts: ThrottleAccounts | null = null;
 
   /**
    * @param configuration the limits
    * @param store where attempts are counted
-   * @param events who is told of lockouts; asked when there is one
+   * @param events what is told of lockouts; asked when there is one
    */
   constructor(configuration: ThrottleConfiguration, store: ThrottleStore, events: () => Events | null) {
     const limits = [...configuration.limits.values()].map((limit) => countedLimit(limit, store));
@@ -60,15 +67,15 @@ export class Throttle {
     this.#events = events;
   }
 
-  /** Has `auth.lockout` name the guard in force. Called when the application boots, by what knows the guards. */
-  nameGuardsBy(guardInForce: GuardNamer): void {
-    this.#guardInForce = guardInForce;
+  /** Has accounts counted by what identifies them. Called when the application boots, by what brings guards. */
+  useAccounts(accounts: ThrottleAccounts): void {
+    this.#accounts = accounts;
   }
 
   /**
    * The limit of a name.
    *
-   * @throws `E_INVALID_CONFIGURATION` where there is none, naming the near ones
+   * @throws `E_INVALID_CONFIGURATION` if there is none, naming the near ones
    */
   limit(name: string): Limit {
     return this.#find(name).limit;
@@ -80,47 +87,38 @@ export class Throttle {
    * @param name the name of the limit
    * @param keys whose attempt it is
    * @param cost how many attempts it counts for, at least 1
-   * @throws `E_INVALID_CONFIGURATION` where there is no such limit
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
   async consume(name: string, keys: ThrottleKeys, cost = 1): Promise<ThrottleResult> {
-    const { buckets } = this.#find(name);
-    if (!Number.isSafeInteger(cost) || cost < 1) {
-      throw new AshlarError("E_INTERNAL", `An attempt cannot count for ${cost}: it is a whole number from 1 on.`);
-    }
-    const results: BucketResult[] = [];
-    for (const { bucket, counter } of buckets) {
-      const result = countedResult(bucket, await counter.add(throttleKey(bucket.by, keys), cost), cost);
-      results.push(result);
-      if (!result.allowed) break;
-    }
-    return summarize(results);
+    return (await this.#count(name, keys, cost)).result;
   }
 
   /**
    * Says whether an attempt would pass, without counting one.
    *
-   * @throws `E_INVALID_CONFIGURATION` where there is no such limit
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
   async peek(name: string, keys: ThrottleKeys): Promise<ThrottleResult> {
-    const { buckets } = this.#find(name);
-    const results = buckets.map(async ({ bucket, counter }) => {
-      return peekedResult(bucket, await counter.get(throttleKey(bucket.by, keys)));
+    const { limit } = this.#find(name);
+    const applicable = this.#applicable(name, keys);
+    const results = applicable.map(async (one) => {
+      return peekedResult(one.bucket, await one.counter.get(one.key), one.isClientsOwn);
     });
-    return summarize(await Promise.all(results));
+    return summarize(await Promise.all(results), mostOf(limit), publicPolicy(applicable));
   }
 
   /**
    * Forgets the attempts at an account, once its owner has shown up: those that are counted by account, or by account and
-   * address. What is counted by address alone stays: whoever logs in to an account of his own between two attempts
-   * would otherwise have any number of them at the accounts of others.
+   * address. What is counted by address alone stays: a client that logs in to its own account between two attempts would
+   * otherwise have any number of them at the accounts of others.
    *
-   * @throws `E_INVALID_CONFIGURATION` where there is no such limit
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
   async reset(name: string, keys: ThrottleKeys): Promise<void> {
-    const { buckets } = this.#find(name);
-    if (accountDigest(keys.account) === null) return;
-    const ofAccount = buckets.filter(({ bucket }) => bucket.by.includes("account"));
-    await Promise.all(ofAccount.map(({ bucket, counter }) => counter.delete(throttleKey(bucket.by, keys))));
+    const applicable = this.#applicable(name, keys);
+    if (throttleKey(["account"], { ...keys, address: null }) === null) return;
+    const ofAccount = applicable.filter(({ bucket }) => bucket.by.includes("account"));
+    await Promise.all(ofAccount.map(({ counter, key }) => counter.delete(key)));
   }
 
   /**
@@ -131,30 +129,69 @@ export class Throttle {
    * ```
    *
    * The answer carries `RateLimit-Policy` and `RateLimit`. The first attempt of a window to be refused emits
-   * `auth.lockout`. The address is the socket's, or what trusted proxies say; `request.ip()` plays no part.
+   * `auth.lockout`. The address is `request.clientAddress`; `request.ip()` plays no part. If it is not known, what counts
+   * by address leaves it out.
    *
    * Security: a route with the middleware `throttle:login` has counted the request already; counted here as well, it
    * counts twice.
    *
-   * @throws `E_TOO_MANY_REQUESTS` (429) with `Retry-After` where it does not pass; `E_INVALID_CONFIGURATION` where
-   * there is no such limit
+   * @throws `E_TOO_MANY_REQUESTS` (429) with `Retry-After` if it does not pass; `E_INVALID_CONFIGURATION` if there is no
+   * such limit
    */
   async hit(context: HttpContext, name: string, options: HitOptions = {}): Promise<ThrottleResult> {
     const keys = this.#keysOf(context, name, options);
-    const result = await this.consume(name, keys);
-    writeRateLimit(context.response, this.#find(name).policy, result);
+    const { result, attempts } = await this.#count(name, keys, 1);
+    this.#requests.add(context, { limit: name, keys, result, attempts });
+    const results = this.#requests.of(context).map((one) => one.result);
+    writeRateLimits(context.response, results);
     if (result.allowed) return result;
     if (result.buckets.some(({ isFirstRefusal }) => isFirstRefusal)) this.#announce(context, name, keys, options);
     throw tooManyRequests(result);
   }
 
   /**
-   * Forgets the attempts at the account of a request, once it has succeeded: {@link reset} for what {@link hit} counted.
+   * Has an attempt counted for the account that it turns out to be at, if a route has counted it for another one: one
+   * guard's attempts are never counted as another's, nor by an input that the attempt has nothing to do with. A request
+   * that was not counted under the limit is let be, unless `always`. Guards call it; a controller need not.
    *
-   * @throws `E_INVALID_CONFIGURATION` where there is no such limit
+   * @param always whether to count the request if nothing has
+   * @throws `E_TOO_MANY_REQUESTS`, as {@link hit}
+   */
+  async aim(context: HttpContext, name: string, options: HitOptions, always = false): Promise<void> {
+    const counted = this.#requests.under(context, name);
+    if (counted.length === 0 && !always) return;
+    const keys = this.#keysOf(context, name, options);
+    const hasAccount = throttleKey(["account"], { ...keys, address: null }) !== null;
+    // An attempt at no account at all is counted well enough by its address.
+    if (counted.some((one) => !hasAccount || isSameAccount(one.keys, keys))) return;
+    await this.giveBack(context, name);
+    await this.hit(context, name, options);
+  }
+
+  /**
+   * Settles a success: forgets the attempts at the account that the request has proved to be the owner of, and gives back
+   * the attempt that the request was counted as by address alone, which counts failures. Nothing else is given back.
+   * `attempt` and `confirmPassword` of the guards call it, and so does a password reset; a controller of your own calls it
+   * if it proves passwords in another way.
+   *
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
   async clear(context: HttpContext, name: string, options: HitOptions = {}): Promise<void> {
-    await this.reset(name, this.#keysOf(context, name, options));
+    const keys = this.#keysOf(context, name, options);
+    for (const one of this.#requests.under(context, name)) {
+      if (!isSameAccount(one.keys, keys)) continue;
+      this.#requests.settle(context, one);
+      await Promise.all(one.attempts.filter(({ bucket }) => !bucket.by.includes("account")).map(takeBack));
+    }
+    await this.reset(name, keys);
+  }
+
+  /** Gives back what the request was counted as under a limit: it turned out not to be an attempt. */
+  async giveBack(context: HttpContext, name: string): Promise<void> {
+    for (const one of this.#requests.under(context, name)) {
+      this.#requests.settle(context, one);
+      await Promise.all(one.attempts.map(takeBack));
+    }
   }
 
   #find(name: string): CountedLimit {
@@ -164,16 +201,69 @@ export class Throttle {
     throw new ConfigurationError("config/throttle.ts: THROTTLE.limits", `no limit is called "${name}".`, near);
   }
 
+  #applicable(name: string, keys: ThrottleKeys): readonly ApplicableBucket[] {
+    const applicable = this.#find(name).buckets.flatMap(({ bucket, counter }) => {
+      const key = throttleKey(bucket.by, keys);
+      return key === null ? [] : [{ bucket, counter, key, isClientsOwn: isClientsOwn(bucket.by, keys) }];
+    });
+    const { proof = null } = keys;
+    // A limit that counts by address alone has nothing else to bound a client that proved itself.
+    return applicable.length === 0 && proof !== null ? this.#applicable(name, { ...keys, proof: null }) : applicable;
+  }
+
+  async #count(
+    name: string,
+    keys: ThrottleKeys,
+    cost: number,
+  ): Promise<{ readonly result: ThrottleResult; readonly attempts: readonly CountedAttempt[] }> {
+    const { limit } = this.#find(name);
+    const applicable = this.#applicable(name, keys);
+    if (!Number.isSafeInteger(cost) || cost < 1) {
+      throw new AshlarError("E_INTERNAL", `An attempt cannot count for ${cost}: it is a whole number from 1 on.`);
+    }
+    const results: BucketResult[] = [];
+    const attempts: CountedAttempt[] = [];
+    for (const { bucket, counter, key, isClientsOwn: isOwn } of applicable) {
+      const count = await counter.add(key, cost);
+      attempts.push({ bucket, counter, key, endsAt: now() + count.resetInMs });
+      const result = countedResult(bucket, count, cost, isOwn);
+      results.push(result);
+      if (!result.allowed) break;
+    }
+    return { result: summarize(results, mostOf(limit), publicPolicy(applicable)), attempts };
+  }
+
   #keysOf(context: HttpContext, name: string, options: HitOptions): ThrottleKeys {
+    const address = context.request.clientAddress;
+    const identity = this.#identify(context, name, options);
+    return { address, ...identity, proof: options.proof ?? identity.proof ?? null };
+  }
+
+  #identify(context: HttpContext, name: string, options: HitOptions): ThrottleKeys {
+    const guard = options.guard ?? this.#accounts?.guardOf(context) ?? null;
+    const named = options.user === undefined ? this.#named(context, name, options) : null;
+    if (named === null) {
+      const user = options.user === undefined ? context.currentUser : options.user;
+      if (user === null) return {};
+      const identity = guard === null ? null : this.#accounts?.ofUser(context, guard, user);
+      return identity ?? { account: userAccount(user) };
+    }
+    if (typeof named !== "string") return {};
+    if (guard === null || this.#accounts === null) return { account: named };
+    const identity = this.#accounts.named(context, { limit: name, guard, identifier: named });
+    // A limit of the application's own may count by an input that has nothing to do with accounts.
+    return identity.account === null && !isAccountLimit(name) ? { account: named } : identity;
+  }
+
+  /** What an attempt says its account is called; `null` if the limit asks for nothing of the kind, or was sent nothing. */
+  #named(context: HttpContext, name: string, options: HitOptions): unknown {
+    if (options.account !== undefined) return options.account ?? false;
     const input = this.limit(name).account;
-    const named = options.account === undefined && input !== null ? readInput(context, input) : options.account;
-    // Where nothing names an account, it is the user's own: colleagues behind one address do not share their attempts.
-    const account = named ?? (options.account === undefined ? userAccount(context) : null);
-    return { account: typeof account === "string" ? account : null, address: context.request.throttleAddress };
+    return input === null ? null : readInput(context, input);
   }
 
   #announce(context: HttpContext, limit: string, { account, address = null }: ThrottleKeys, options: HitOptions): void {
-    const guard = options.guard ?? (isAccountLimit(limit) ? this.#guardInForce(context) : null);
+    const guard = options.guard ?? (isAccountLimit(limit) ? (this.#accounts?.guardOf(context) ?? null) : null);
     const event = { time: currentDate(), address, guard, user: context.currentUser, limit };
     // Listeners are not waited for: they must not add to the time of an answer under attack.
     void this.#events()?.emit("auth.lockout", { ...event, account: accountDigest(account) });
@@ -182,26 +272,33 @@ export class Throttle {
 
 /**
  * Makes the counters of a limit's buckets, in the order they are asked. By address alone comes first, since it bounds
- * what one client can do to the store: once it refuses, no accounts are counted that he makes up.
+ * what one client can do to the store: once it refuses, no accounts are counted that the client makes up.
  */
 function countedLimit(limit: Limit, store: ThrottleStore): CountedLimit {
   const isByAccount = ({ by }: Bucket) => Number(by.includes("account"));
   const ordered = limit.buckets.toSorted((a, b) => isByAccount(a) - isByAccount(b));
-  const buckets = ordered.map((bucket) => ({ bucket, counter: store.counter(bucket) }));
-  return { limit, policy: policyOf(ordered), buckets };
+  return { limit, buckets: ordered.map((bucket) => ({ bucket, counter: store.counter(bucket) })) };
 }
 
-/** What stands for the account of the request's user: no address can be spelled like it. */
-function userAccount({ currentUser }: HttpContext): string | null {
-  const { authId } = (currentUser ?? {}) as { readonly authId?: () => unknown };
-  return typeof authId === "function" ? `user ${String(authId.call(currentUser))}` : null;
+function mostOf({ buckets }: Limit): number {
+  return buckets[0]!.attempts;
+}
+
+function publicPolicy(applicable: readonly ApplicableBucket[]): string {
+  return policyOf(applicable.filter((one) => one.isClientsOwn).map(({ bucket }) => bucket));
+}
+
+/** What stands for the account of a user if no guard says: no address can be spelled like it. */
+function userAccount(user: object): string | null {
+  const { authId } = user as { readonly authId?: () => unknown };
+  return typeof authId === "function" ? `user ${String(authId.call(user))}` : null;
 }
 
 function readInput(context: HttpContext, name: string): unknown {
   try {
     return context.request.input(name);
   } catch {
-    // What cannot be parsed is an attempt all the same; whoever asks for an input next says what is wrong with it.
+    // What cannot be parsed is an attempt all the same; the next to ask for an input says what is wrong with it.
     return null;
   }
 }

@@ -84,7 +84,7 @@ test("S47 a lockout at the token endpoints names the guard jwt, and neither the 
   await events.settled();
   const common = { time: expect.any(Date), address: "203.0.113.7", guard: "jwt", user: null };
   expect(lockouts).toEqual([
-    { ...common, limit: "api.auth", account: accountDigest(WRONG.username) },
-    { ...common, limit: "api.reauth", account: accountDigest(token) },
+    { ...common, limit: "login", account: accountDigest(WRONG.username) },
+    { ...common, limit: "api.reauth", account: null },
   ]);
 });

@@ -26,6 +26,8 @@ export interface AskedRequest {
   readonly ip?: string;
   /** The pattern of the route that answers; one for every path where left out. */
   readonly route?: string;
+  /** `APP.trustedProxies`; no proxies if it is left out. */
+  readonly trustedProxies?: readonly string[];
   /** The middleware of the kernel; none where left out. */
   readonly httpMiddleware?: readonly MiddlewareEntry[];
 }
@@ -39,6 +41,7 @@ export async function askingApplication(question: Question, asked: AskedRequest 
   const application = await createApplication({
     kernel: Kernel,
     routes: [Route.any(asked.route ?? "/?path:any", async (context) => ({ answer: await question(context) }))],
+    config: { app: { APP: { trustedProxies: asked.trustedProxies ?? [] } } },
     environment: { APP_ENV: "test" },
   });
   onTestFinished(() => application.shutdown());

@@ -1,4 +1,12 @@
-import { DEFAULT_BODY_LIMITS, HttpContext, type HttpServices, type RouteInfo } from "../../src/http/index.ts";
+import {
+  type AddressRange,
+  DEFAULT_BODY_LIMITS,
+  HttpContext,
+  type HttpServices,
+  parseProxies,
+  type RouteInfo,
+  TrustedProxies,
+} from "../../src/http/index.ts";
 
 /** What a context in a test is made of; everything has a default. */
 export interface ContextOptions {
@@ -9,6 +17,8 @@ export interface ContextOptions {
   /** The address of the socket. */
   readonly ip?: string;
   readonly appUrl?: string | null;
+  /** `APP.trustedProxies`; no proxies if it is left out. */
+  readonly trustedProxies?: readonly string[];
   /** Parts of the route that matched; no route matched where left out. */
   readonly route?: Partial<RouteInfo>;
   readonly params?: Record<string, string | null>;
@@ -22,6 +32,7 @@ export function makeContext(options: ContextOptions = {}): HttpContext {
     urls: { to: (name, parameters = {}) => `/${name}/${Object.values(parameters).join("/")}` },
     limits: DEFAULT_BODY_LIMITS,
     appUrl: options.appUrl ?? null,
+    proxies: new TrustedProxies(parseProxies(options.trustedProxies ?? []) as readonly AddressRange[]),
     strictTransportSecurity: null,
   };
   const raw = new Request(options.url ?? "http://localhost/", {

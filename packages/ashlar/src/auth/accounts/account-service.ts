@@ -154,7 +154,7 @@ export class AccountService {
     this.mails.queue("verifyEmail", email, { guard, user, email, isChange: false, url, expiresInMinutes }, mail);
     const { container } = this.#application;
     if (!container.has("events")) return;
-    const event = { time: currentDate(), address: request.throttleAddress, guard, user, email };
+    const event = { time: currentDate(), address: request.clientAddress, guard, user, email };
     void container.make("events").emit("auth.verification_sent", event);
   }
 

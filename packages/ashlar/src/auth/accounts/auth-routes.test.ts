@@ -41,16 +41,16 @@ describe("authRoutes()", () => {
       "POST /password_reset password_reset.store (auth.page:token, throttle:password_reset)",
       "GET /email/verify/notice email.verify.notice (auth.page)",
       "GET /email/verify/@token email.verify (auth.page:token)",
-      "POST /email/resend email.resend (auth.page, auth, throttle:email.resend)",
+      "POST /email/resend email.resend (auth.page, auth, throttle:email.resend,user)",
       "GET /sessions sessions (auth.page, auth)",
       "DELETE /sessions/@id sessions.destroy (auth.page, auth)",
       "DELETE /sessions sessions.destroy_others (auth.page, auth)",
       "GET /confirm_password confirm_password (auth.page, auth)",
-      "POST /confirm_password confirm_password.store (auth.page, auth, throttle:login)",
+      "POST /confirm_password confirm_password.store (auth.page, auth, throttle:login,user)",
       "GET /account/password account.password (auth.page, auth)",
-      "POST /account/password account.password.store (auth.page, auth, throttle:login)",
+      "POST /account/password account.password.store (auth.page, auth, throttle:login,user)",
       "GET /account/email account.email (auth.page, auth)",
-      "POST /account/email account.email.store (auth.page, auth, throttle:email.resend)",
+      "POST /account/email account.email.store (auth.page, auth, throttle:email.resend,user)",
     ]);
   });
 
@@ -167,6 +167,8 @@ describe("the answers of the routes", () => {
     expect([statuses.slice(0, 2).includes(429), statuses[2]]).toEqual([false, 429]);
   });
 
+  const wrong = { password: "another password", current_password: "another password", email: "new@example.com" };
+
   test.each(["/email/resend", "/confirm_password", "/account/password", "/account/email"])(
     "S33 POST %s is throttled for users; guests, who are sent to /login, use nothing up",
     async (path) => {
@@ -177,7 +179,7 @@ describe("the answers of the routes", () => {
       for (let time = 0; time < 5; time++) expect((await guest.post(path)).headers.get("location")).toBe("/login");
       const visitor = await accounts.loggedIn();
       const statuses: number[] = [];
-      for (let time = 0; time < 4; time++) statuses.push((await visitor.post(path)).status);
+      for (let time = 0; time < 4; time++) statuses.push((await visitor.post(path, wrong)).status);
       expect(statuses.at(-1)).toBe(429);
     },
   );

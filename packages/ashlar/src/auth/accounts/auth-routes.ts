@@ -35,7 +35,7 @@ const GROUPS: Groups = {
     Route.get("/email/verify/@token", [controller, "verify"]).name("email.verify").middleware("auth.page:token"),
     Route.post("/email/resend", [controller, "resend"])
       .name("email.resend")
-      .middleware("auth", "throttle:email.resend"),
+      .middleware("auth", "throttle:email.resend,user"),
   ],
   sessions: (controller) => [
     Route.get("/sessions", [controller, "index"]).name("sessions").middleware("auth"),
@@ -46,19 +46,20 @@ const GROUPS: Groups = {
     Route.get("/confirm_password", [controller, "show"]).name("confirm_password").middleware("auth"),
     Route.post("/confirm_password", [controller, "store"])
       .name("confirm_password.store")
-      .middleware("auth", "throttle:login"),
+      .middleware("auth", "throttle:login,user"),
   ],
   changePassword: (controller) => [
     Route.get("/account/password", [controller, "show"]).name("account.password").middleware("auth"),
     Route.post("/account/password", [controller, "store"])
       .name("account.password.store")
-      .middleware("auth", "throttle:login"),
+      .middleware("auth", "throttle:login,user"),
   ],
   changeEmail: (controller) => [
     Route.get("/account/email", [controller, "show"]).name("account.email").middleware("auth"),
     Route.post("/account/email", [controller, "store"])
       .name("account.email.store")
-      .middleware("auth", "throttle:email.resend"),
+      // The password that it asks for is counted by the limit "login" once it is tried.
+      .middleware("auth", "throttle:email.resend,user"),
   ],
 };
 
@@ -99,8 +100,9 @@ export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup
  * `Auth.routes(…, { guard: "admin" }).name("back.")`, `GUARDS.admin.routes` says what they begin with: `back.admin.`.
  *
  * The kernel names the middleware they use: `auth.page` (`AuthPageMiddleware`, around all of them), `auth`
- * (`AuthenticationMiddleware`), `guard` (`GuardMiddleware`, for the option of this name) and `throttle` (`ThrottleMiddleware`, with the limits `login`, `register`,
- * `change_password`, `password_reset` and `email.resend`). One that is missing there ends the boot.
+ * (`AuthenticationMiddleware`), `guard` (`GuardMiddleware`, for the option of this name) and `throttle`
+ * (`ThrottleMiddleware`, with the limits `login`, `register`, `change_password`, `password_reset` and `email.resend`). One
+ * that is missing there ends the boot: no password is asked for without a limit.
  *
  * The links in mails lead to the guard's routes `email.verify` and `password_reset`: an application that leaves these out
  * defines its own.

@@ -1,7 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, currentDate, ValidationError } from "../../support/index.ts";
-import { isPasswordOf } from "../credentials.ts";
 import { announce } from "../events.ts";
+import { provesOwnPassword } from "../own-password.ts";
 import { rotateAccess } from "../rotate-access.ts";
 import { hashChosenPassword } from "./account-input.ts";
 import type { AccountService } from "./account-service.ts";
@@ -42,10 +42,7 @@ export async function requirePassword(
 async function provesPassword(service: AccountService, context: HttpContext, password: unknown): Promise<boolean> {
   const { auth } = context;
   if (service.keepsSessions(auth.guardName)) return auth.confirmPassword(password);
-  const user = await requireUser(context);
-  if (await isPasswordOf(user, password)) return true;
-  announce(context, "auth.failed", auth.guardName, { user, identifier: null });
-  return false;
+  return provesOwnPassword(context, auth.guardName, await requireUser(context), password);
 }
 
 /** Gives the user who is logged in a new password; see `Accounts.changePassword`. */

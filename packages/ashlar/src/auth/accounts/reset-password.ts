@@ -1,6 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
+import { PASSWORD_LIMIT } from "../../throttle/index.ts";
 import { announce } from "../events.ts";
 import { writeColumn } from "../write-column.ts";
 import { hashChosenPassword, requireEmail } from "./account-input.ts";
@@ -67,6 +68,8 @@ export async function resetPassword(
     return true;
   });
   if (!isDone) return null;
+  // A user who reads the account's mail is not guessing, and what was guessed before was at another password.
+  await context.auth.throttle?.clear(context, PASSWORD_LIMIT, { guard: claim.guard, user });
   announce(context, "auth.password_reset", claim.guard, { user });
   const { guard } = claim;
   const { email } = user;

@@ -13,7 +13,7 @@ function browserOf(devices: KnownDevices, origin = "http://localhost") {
     login(guard: string, userId: number | string): boolean {
       const appUrl = origin.startsWith("https") ? origin : null;
       const context = makeContext({ url: `${origin}/`, appUrl, headers: { cookie } });
-      const isKnown = devices.remember(context, guard, userId);
+      const isKnown = devices.remember(context, guard, userId, `${userId}@example.com`);
       cookie = context.response.toResponse().headers.getSetCookie()[0]!.split(";")[0]!;
       return isKnown;
     },
@@ -86,7 +86,7 @@ test("the cookie lasts 400 days, counted from the last login", () => {
 
 test("S20 the cookie is for this host over https alone, and never for scripts", () => {
   const context = makeContext({ url: "https://shop.example/", appUrl: "https://shop.example" });
-  new KnownDevices(KEY, true).remember(context, "web", 1);
+  new KnownDevices(KEY, true).remember(context, "web", 1, "1@example.com");
   const [cookie] = context.response.toResponse().headers.getSetCookie();
   expect(cookie).toMatch(/^__Host-device=[\w.-]+; Max-Age=34560000; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
 });

@@ -25,6 +25,8 @@ export interface WebGuardParts {
   readonly writer: SessionWriter;
   readonly uses: SessionUses;
   readonly devices: KnownDevices;
+  /** What a user's account is counted by. */
+  readonly accountOf: (user: Authenticatable) => string;
   readonly logger: Logger;
 }
 
@@ -115,7 +117,8 @@ export class WebGuard extends Guard {
   override async loginAs(user: RegisteredUser, options: LoginOptions = {}): Promise<RegisteredUser> {
     await super.loginAs(user, options);
     const userId = (user as Authenticatable).authId();
-    const isKnown = this.#parts.devices.remember(this.context, this.name, userId);
+    const { devices, accountOf } = this.#parts;
+    const isKnown = devices.remember(this.context, this.name, userId, accountOf(user as Authenticatable));
     if (!isKnown && options.firstLogin !== true) {
       const { userAgent } = this.#device();
       announce(this.context, "auth.new_device", this.name, { user, userAgent, device: deviceName(userAgent) });
@@ -218,7 +221,7 @@ export class WebGuard extends Guard {
   #device(): { readonly ip: string | null; readonly userAgent: string | null } {
     const { request } = this.context;
     return {
-      ip: request.throttleAddress,
+      ip: request.clientAddress,
       userAgent: request.userAgent()?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
     };
   }

@@ -1,6 +1,9 @@
 import type { Database } from "../../database/index.ts";
 import type { Application } from "../../foundation/index.ts";
+import type { HttpContext } from "../../http/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
+import type { Authenticatable } from "../authenticatable.ts";
+import { accountName, identifierOf } from "../counted-accounts.ts";
 import type { GuardFactory, GuardSettings } from "../guard-registry.ts";
 import { KnownDevices } from "./known-devices.ts";
 import { sessionFinder } from "./session-finder.ts";
@@ -39,8 +42,15 @@ export class WebSessions {
     const shared = this.#share(name);
     const { database } = shared;
     const [finder, writer] = [sessionFinder(database, model), sessionWriter(database, model)];
-    const parts = { ...shared, logger, options: checked, finder, writer };
+    const guards = this.#application.container.make("auth");
+    const accountOf = (user: Authenticatable): string => accountName(guards.realmOf(name), identifierOf(user, model));
+    const parts = { ...shared, logger, options: checked, finder, writer, accountOf };
     return (context) => new WebGuard(name, context, model, parts);
+  }
+
+  /** What stands for the device that a request comes from, if an account was logged in to on it; see {@link KnownDevices}. */
+  deviceOf(context: HttpContext, account: string): string | null {
+    return this.#shared?.devices.deviceOf(context, account) ?? null;
   }
 
   /** Deletes the sessions that have ended, where there is a guard that keeps any. */

@@ -1,0 +1,76 @@
+import type { HttpContext } from "../http/index.ts";
+import { digest } from "../security/index.ts";
+import type { AccountIdentity, NamedAccount, ThrottleAccounts } from "../throttle/index.ts";
+import type { ResetClaim } from "./accounts/account-links.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
+import { normalizeIdentifier } from "./credentials.ts";
+import type { GuardRegistry } from "./guard-registry.ts";
+
+/** The limit whose attempts name an account by the token of a link. */
+const RESET_LIMIT = "password_reset";
+
+/** What {@link CountedAccounts} works with. */
+export interface CountedAccountsParts {
+  readonly guards: GuardRegistry;
+  /** Whom the token of a reset link is for; `null` if it was not made here. */
+  readonly readResetToken: (token: string) => ResetClaim | null;
+  /** What stands for the device that a request comes from, if an account was used on it before; otherwise `null`. */
+  readonly deviceOf: (context: HttpContext, account: string) => string | null;
+}
+
+/**
+ * Says by what accounts are counted: the class of the users and the identifier, in exactly the form that it is looked up
+ * by. No account is looked up for it, so an unknown one is counted, and answered, like any other.
+ */
+export class CountedAccounts implements ThrottleAccounts {
+  readonly #parts: CountedAccountsParts;
+
+  constructor(parts: CountedAccountsParts) {
+    this.#parts = parts;
+  }
+
+  guardOf(context: HttpContext): string | null {
+    return this.#parts.guards.names.length === 0 ? null : context.auth.guardName;
+  }
+
+  named(context: HttpContext, { limit, guard, identifier }: NamedAccount): AccountIdentity {
+    if (limit === RESET_LIMIT) return this.#ofResetToken(guard, identifier);
+    const model = this.#parts.guards.modelOf(guard);
+    return this.#identity(context, guard, model === null ? null : normalizeIdentifier(model, identifier));
+  }
+
+  ofUser(context: HttpContext, guard: string, user: object): AccountIdentity | null {
+    const model = this.#parts.guards.modelOf(guard);
+    return model === null ? null : this.#identity(context, guard, identifierOf(user as Authenticatable, model));
+  }
+
+  #identity(context: HttpContext, guard: string, account: string | null): AccountIdentity {
+    const realm = this.#parts.guards.realmOf(guard);
+    const proof = account === null ? null : this.#parts.deviceOf(context, accountName(realm, account));
+    return { realm, account, proof };
+  }
+
+  /** A token that was mailed is counted by itself: whoever makes tokens up is counted by address. */
+  #ofResetToken(guard: string, token: string): AccountIdentity {
+    const claim = this.#parts.readResetToken(token);
+    const realm = this.#parts.guards.realmOf(claim?.guard ?? guard);
+    if (claim === null) return { realm, account: null, proof: null };
+    return { realm, account: keyAccount(claim.id), proof: digest(token) };
+  }
+}
+
+/** What a user logs in with, in the form that it is looked up by. */
+export function identifierOf(user: Authenticatable, model: AuthenticatableClass): string {
+  const own = (user as unknown as Record<string, unknown>)[model.identifierColumn];
+  return normalizeIdentifier(model, own) ?? keyAccount(user.authId());
+}
+
+/** One text for an account of a realm. */
+export function accountName(realm: string, account: string): string {
+  return `${realm}\0${account}`;
+}
+
+/** What stands for an account that is known by its primary key: no identifier holds a control character. */
+export function keyAccount(id: UserId): string {
+  return `\0key ${id}`;
+}

@@ -1,0 +1,30 @@
+import type { HttpContext } from "../http/index.ts";
+import { PASSWORD_LIMIT } from "../throttle/index.ts";
+import type { Authenticatable } from "./authenticatable.ts";
+import { isPasswordGiven, isPasswordOf } from "./credentials.ts";
+import { announce } from "./events.ts";
+
+/**
+ * Tells whether a password is that of the user who is logged in by a guard. A wrong one is told as a failed login, and
+ * counts as one: under the same limit as the login page, for the user's own account, whether or not the route has a limit.
+ *
+ * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
+ */
+export async function provesOwnPassword(
+  context: HttpContext,
+  guard: string,
+  user: Authenticatable | null,
+  password: unknown,
+): Promise<boolean> {
+  const { throttle } = context.auth;
+  const counted = { guard, user };
+  await throttle?.aim(context, PASSWORD_LIMIT, counted, true);
+  if (await isPasswordOf(user, password)) {
+    await throttle?.clear(context, PASSWORD_LIMIT, counted);
+    return true;
+  }
+  // A form that was sent without a password is a slip, and guesses nothing.
+  if (!isPasswordGiven(password)) await throttle?.giveBack(context, PASSWORD_LIMIT);
+  announce(context, "auth.failed", guard, { user: user as object | null, identifier: null });
+  return false;
+}

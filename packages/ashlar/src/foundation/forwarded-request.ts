@@ -1,0 +1,54 @@
+import type { TrustedProxies } from "../http/index.ts";
+
+/** A name, an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
+/** What srvx asks of a list of trusted proxies, answered by ranges: which addresses are in it. */
+export class ProxyList extends Array<string> {
+  readonly #proxies: TrustedProxies;
+
+  constructor(proxies: TrustedProxies) {
+    super();
+    this.#proxies = proxies;
+  }
+
+  override includes(address: string): boolean {
+    return this.#proxies.trusts(address);
+  }
+}
+
+/**
+ * The request as the client made it, if a trusted proxy forwarded it: with the scheme and the host of `X-Forwarded-Proto`
+ * and `X-Forwarded-Host`. For requests that were handed to `fetch`; the server has that done by srvx.
+ *
+ * @param peer the address that the request came from
+ */
+export function asForwarded(raw: Request, peer: string | null, proxies: TrustedProxies): Request {
+  if (!proxies.trusts(peer)) return raw;
+  const chain = entriesOf(raw, "x-forwarded-for");
+  const strangers = chain.filter((address) => !proxies.trusts(address));
+  // As many proxies have written as there are entries behind the last one that is not a proxy's, and the peer.
+  const hops = strangers.length === 0 ? Infinity : chain.length - chain.lastIndexOf(strangers.at(-1)!);
+  const scheme = written(raw, "x-forwarded-proto", hops);
+  const host = written(raw, "x-forwarded-host", hops);
+  const url = new URL(raw.url);
+  if (scheme === "http" || scheme === "https") url.protocol = `${scheme}:`;
+  if (host !== null && HOST.test(host) && URL.canParse(`http://${host}/`)) {
+    url.port = "";
+    url.host = host;
+  }
+  if (url.href === raw.url) return raw;
+  const { method, headers, body, signal } = raw;
+  return new Request(url, { method, headers, body, signal, redirect: "manual", ...(body && { duplex: "half" }) });
+}
+
+function entriesOf(raw: Request, header: string): string[] {
+  const entries = (raw.headers.get(header) ?? "").split(",").map((entry) => entry.trim());
+  return entries.filter((entry) => entry !== "");
+}
+
+/** The entry that the outermost trusted proxy wrote; what stands left of it is the client's. */
+function written(raw: Request, header: string, hops: number): string | null {
+  const entries = entriesOf(raw, header);
+  return entries[Math.max(0, entries.length - hops)] ?? null;
+}

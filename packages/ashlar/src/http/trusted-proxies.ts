@@ -1,0 +1,59 @@
+import {
+  type AddressRange,
+  type AddressResolver,
+  createAddressResolver,
+  isInRanges,
+  parseRange,
+  SOCKET_ADDRESS,
+} from "./client-address.ts";
+
+/** What a name stands for in a list of proxies. */
+const NAMED: Readonly<Record<string, readonly string[]>> = {
+  // RFC 1122 §3.2.1.3, RFC 4291 §2.5.3.
+  loopback: ["127.0.0.0/8", "::1"],
+  // RFC 1918, RFC 4193.
+  private: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
+};
+
+/**
+ * The application's own proxies, as `APP.trustedProxies` names them: the one place that decides whose forwarding headers
+ * count, for the client's address, the scheme and the host.
+ */
+export class TrustedProxies {
+  readonly ranges: readonly AddressRange[];
+  /** Says who the client is, by the socket and by `X-Forwarded-For` of trusted proxies. */
+  readonly resolver: AddressResolver;
+
+  /** @param ranges what {@link parseProxies} gives */
+  constructor(ranges: readonly AddressRange[] = []) {
+    this.ranges = ranges;
+    this.resolver = createAddressResolver([ranges.length === 0 ? SOCKET_ADDRESS : "x-forwarded-for"], ranges);
+  }
+
+  /** Whether no proxy is trusted. */
+  get isEmpty(): boolean {
+    return this.ranges.length === 0;
+  }
+
+  /** Tells whether an address is that of a trusted proxy. */
+  trusts(address: string | null): boolean {
+    return address !== null && isInRanges(address, this.ranges);
+  }
+}
+
+/**
+ * The ranges that entries of a list of proxies stand for: addresses, ranges in CIDR notation, `loopback`, `private`.
+ *
+ * @returns the first entry that is none of these, as text, if there is one
+ */
+export function parseProxies(entries: readonly string[]): readonly AddressRange[] | string {
+  const ranges: AddressRange[] = [];
+  for (const entry of entries) {
+    for (const text of NAMED[entry] ?? [entry]) {
+      const range = parseRange(text);
+      if (range === null) return entry;
+      ranges.push(range);
+    }
+  }
+  return ranges;
+}
