@@ -1,8 +1,11 @@
 import { installAuth } from "../auth/index.ts";
 import { Provider } from "../foundation/index.ts";
+import type { CompiledRoute } from "../routing/index.ts";
+import { ConfigurationError } from "../support/index.ts";
 import { apiConfiguration, type JwtConfiguration } from "./configuration.ts";
 import { JwtGuard } from "./jwt-guard.ts";
 import { PresentedToken } from "./presented-token.ts";
+import { TokenController } from "./token-controller.ts";
 import { JWT_GUARD, TokenService } from "./token-service.ts";
 
 declare module "../foundation/container.ts" {
@@ -10,6 +13,11 @@ declare module "../foundation/container.ts" {
     /** Issues, verifies and renews API tokens. */
     api: TokenService;
   }
+}
+
+/** Tells whether a route is one of `Api.routes()`, whatever its path and its name. */
+function isTokenEndpoint({ handler }: CompiledRoute): boolean {
+  return Array.isArray(handler) && handler[0] === TokenController;
 }
 
 /**
@@ -41,6 +49,17 @@ export class ApiProvider extends Provider {
     );
     this.#tellRemainingTokens(service.configuration);
     this.application.contextProperty("apiToken", (context) => new PresentedToken(context, service));
+  }
+
+  /** @throws `E_INVALID_CONFIGURATION` in production, if the token endpoints are there and no limits are */
+  override ready(): void {
+    const { container, environment, logger, router } = this.application;
+    if (container.has("throttle") || !router.routes.some(isTokenEndpoint)) return;
+    const problem = "the token endpoints have no limits, so passwords can be guessed there without end.";
+    const remedy = 'Add ThrottleProvider to the list, from "ashlar/throttle".';
+    const missing = new ConfigurationError("config/providers.ts: PROVIDERS", problem, remedy);
+    if (environment === "production") throw missing;
+    logger.warn(missing.message);
   }
 
   #makeService(): TokenService {

@@ -23,6 +23,15 @@ const STEPS: readonly Step[] = [
     lines: ['import { ApiProvider } from "ashlar/api";', "// in PROVIDERS, after AuthProvider:", "ApiProvider,"],
   },
   {
+    file: "config/providers.ts",
+    done: /\bThrottleProvider\b/,
+    lines: [
+      'import { ThrottleProvider } from "ashlar/throttle";',
+      "// in PROVIDERS, before AuthProvider: without limits, passwords can be guessed at /api/auth without end",
+      "ThrottleProvider,",
+    ],
+  },
+  {
     file: "app/kernel.ts",
     done: /["']routes\.api\.location["']/,
     lines: [
@@ -56,7 +65,7 @@ const STEPS: readonly Step[] = [
 ];
 
 /**
- * Puts the API's own files into an application: `config/api.ts`, `routes/api.ts` and the migration of the token column
+ * Puts the API's own files into an application: `config/api.ts`, `config/throttle.ts`, `routes/api.ts` and the migration of the token column
  * where they are absent, and the secrets that `.env` lacks. What is there is never changed, so a second run does nothing.
  *
  * @param root the application's folder
@@ -69,6 +78,7 @@ export async function installApi(root: string): Promise<ApiInstallation> {
     if (await writeNewFile(root, { path, text: await readStub(stub, {}) })) written.push(path);
   };
   await write("config/api.ts", "api/config.ts");
+  await write("config/throttle.ts", "application/config/throttle.ts");
   await write("routes/api.ts", "api/routes.ts");
   if (!(await migrationsMention(root, "api_token")))
     await write(await migrationPath(root, "add_api_token_to_users"), "api/migration.ts");

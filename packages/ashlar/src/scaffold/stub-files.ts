@@ -44,9 +44,9 @@ export async function pages(traits: ApplicationTraits): Promise<NewFile[]> {
   return Promise.all(own.map((path) => fileOf(path.replaceAll("\\", "/"), `pages/${path}`, values)));
 }
 
-/** What the pages are shown with; an application has it with or without them. */
+/** What an application has with or without the pages: what it is shown with, and its limits. */
 export async function looks(traits: ApplicationTraits): Promise<NewFile[]> {
-  const files = ["public/style.css", "public/favicon.svg"];
+  const files = ["config/throttle.ts", "public/style.css", "public/favicon.svg"];
   return Promise.all(files.map((path) => fileOf(path, `application/${path}`, stubValues(traits))));
 }
 
