@@ -37,7 +37,7 @@ describe("the routes of a second guard", () => {
         "POST /admin/login admin.login.store (auth.page, guard:admin, throttle:login)",
         "GET /admin/logout null (auth.page, guard:admin)",
         "GET /admin/password_reset admin.password_reset (auth.page:token, guard:admin)",
-        "POST /admin/account/email admin.account.email.store (auth.page, guard:admin, auth:admin, throttle:email.resend)",
+        "POST /admin/account/email admin.account.email.store (auth.page, guard:admin, auth:admin, throttle:email.resend,user)",
       ]),
     );
   });
