@@ -1,4 +1,4 @@
-import type { TrustedProxies } from "../http/index.ts";
+import { markForwarded, type TrustedProxies } from "../http/index.ts";
 
 /** A name, an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
@@ -33,13 +33,15 @@ export function asForwarded(raw: Request, peer: string | null, proxies: TrustedP
   const host = written(raw, "x-forwarded-host", hops);
   const url = new URL(raw.url);
   if (scheme === "http" || scheme === "https") url.protocol = `${scheme}:`;
-  if (host !== null && HOST.test(host) && URL.canParse(`http://${host}/`)) {
+  const isForwarded = host !== null && HOST.test(host) && URL.canParse(`http://${host}/`);
+  if (isForwarded) {
     url.port = "";
     url.host = host;
   }
-  if (url.href === raw.url) return raw;
+  if (url.href === raw.url) return isForwarded ? markForwarded(raw) : raw;
   const { method, headers, body, signal } = raw;
-  return new Request(url, { method, headers, body, signal, redirect: "manual", ...(body && { duplex: "half" }) });
+  const made = new Request(url, { method, headers, body, signal, redirect: "manual", ...(body && { duplex: "half" }) });
+  return isForwarded ? markForwarded(made) : made;
 }
 
 function entriesOf(raw: Request, header: string): string[] {

@@ -13,7 +13,7 @@ export { peerAddress, setPeerAddress } from "./peer-address.ts";
 export { ownPath, redirectTarget } from "./redirect-target.ts";
 export { HttpRequest } from "./request.ts";
 export type { RequestInputs } from "./request-inputs.ts";
-export { requestAuthorities, requestAuthority, requestPath, requestSearch } from "./request-url.ts";
+export { markForwarded, requestAuthorities, requestAuthority, requestPath, requestSearch } from "./request-url.ts";
 export { isResponse, toResponse } from "./respond.ts";
 export { HttpResponse } from "./response.ts";
 export { SecurityHeadersMiddleware } from "./security-headers-middleware.ts";

@@ -9,8 +9,12 @@ export interface UrlParts {
   readonly search: string;
 }
 
+/** Marks a request whose URL has the host that a trusted proxy forwarded it for, which its `Host` header has not. */
+const FORWARDED = Symbol("ashlar.forwarded");
+
 /** What the server adds to a request: the URL in parts, so that nobody has to parse it again. */
 interface ServedRequest extends Request {
+  [FORWARDED]?: boolean;
   readonly _url?: { readonly pathname: string; readonly search: string };
 }
 
@@ -45,6 +49,12 @@ export function requestSearch(raw: Request): string {
   return (raw as ServedRequest)._url?.search ?? splitUrl(raw.url).search;
 }
 
+/** Has the URL of a request win over its `Host` header, since a trusted proxy said which host it was sent to. */
+export function markForwarded(raw: Request): Request {
+  (raw as ServedRequest)[FORWARDED] = true;
+  return raw;
+}
+
 /**
  * The host that a request was sent to, with its port.
  *
@@ -54,8 +64,8 @@ export function requestSearch(raw: Request): string {
  * Security: the client says what stands here. Never build a link for a mail from it; that is what `APP_URL` is for.
  */
 export function requestAuthority(raw: Request): string {
-  const served = (raw as ServedRequest)._url !== undefined;
-  return (served ? null : raw.headers.get("host")) ?? splitUrl(raw.url).authority;
+  const { _url, [FORWARDED]: isForwarded = false } = raw as ServedRequest;
+  return (_url !== undefined || isForwarded ? null : raw.headers.get("host")) ?? splitUrl(raw.url).authority;
 }
 
 /** Every host that a request names, with its port: that of its URL, and that of its `Host` header if it has one. */
