@@ -65,7 +65,7 @@ export interface AuthenticatesStatics {
  *
  * ```ts
  * class User extends compose(Model, Authenticates) {}
- * const user = new User().fill({ name: "Ada", email: "ada@example.com" });
+ * const user = new User().fill({ name: "Grace", email: "grace@example.com" });
  * await user.setPassword(password);
  * await user.save();
  * ```

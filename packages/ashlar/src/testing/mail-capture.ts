@@ -80,7 +80,8 @@ export class MailCapture {
  *
  * ```ts
  * const mail = captureMail(application);
- * await client.submit(await client.get("/register"), { name: "Ada", email, password });
+ * const person = { name: "Grace", email: "grace@example.com", password, password_confirmation: password };
+ * await client.submit(await client.get("/register"), person);
  * const sent = await mail.assertSent(VerifyEmailMail);
  * await client.get(linksIn(sent)[0]!);
  * ```

@@ -43,7 +43,7 @@ const MAX_REDIRECTS = 20;
  * const page = await client.get("/login");
  * const answer = await client.submit(page, { email: "ada@example.com", password });
  * answer.assertRedirect("/home");
- * (await client.follow(answer)).assertSee("Welcome, Ada");
+ * (await client.follow(answer)).assertSee("Hello, Ada");
  * ```
  *
  * Each client is a visitor of its own; a test of two users makes two.

@@ -226,7 +226,9 @@ export class TestResponse {
    * Of a form it is asked of the redirect itself; a page that shows the messages has used them up.
    *
    * ```ts
-   * await page.assertValidationErrors({ email: "taken", password: /at least 8/ });
+   * const form = await client.get("/register");
+   * const answer = await client.submit(form, { email: "ada@example.com", password: "short" });
+   * await answer.assertValidationErrors({ name: "", password: /at least 8/ });
    * ```
    */
   async assertValidationErrors(expected: ExpectedErrors): Promise<this> {

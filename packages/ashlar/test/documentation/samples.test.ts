@@ -1,19 +1,22 @@
+import { spawn } from "node:child_process";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { execute, freePort } from "../support/generated-application.ts";
 import { compile, installedApplication } from "../support/installed-application.ts";
 import { filesOf, moduleOf, publicNames, type SampleModule, settingNames } from "../support/sample-modules.ts";
 import { docCommentSamples, markdownSamples, type Sample } from "../support/samples.ts";
 
-const SETTING = join(import.meta.dirname, "setting.ts.stub");
+/** What examples take as given, see the first; both stand in the folder `samples/` of an application. */
+const SETTING = ["given.ts", "setting.ts"];
 const SOURCES = ["packages/ashlar/src", "packages/create-ashlar/src"];
+const READMES = ["README.md", "packages/ashlar/README.md"];
 const DOCUMENTS = [
-  "README.md",
+  ...READMES,
   "ARCHITECTURE.md",
   "CONTRIBUTING.md",
   "SECURITY.md",
   "docs",
-  "packages/ashlar/README.md",
   "packages/create-ashlar/README.md",
   "packages/ashlar/stubs",
 ];
@@ -26,7 +29,10 @@ async function allSamples(): Promise<Sample[]> {
 }
 
 async function modules(): Promise<SampleModule[]> {
-  const setting = settingNames(await readFile(SETTING, "utf8"), "./setting.ts");
+  const setting: ReturnType<typeof settingNames>[] = [];
+  for (const name of SETTING) {
+    setting.push(settingNames(await readFile(join(import.meta.dirname, `${name}.stub`), "utf8"), `./${name}`));
+  }
   const names = await publicNames();
   const samples = (await allSamples()).filter(({ language }) => language === "ts");
   const files = samples.flatMap(filesOf);
@@ -37,8 +43,18 @@ async function modules(): Promise<SampleModule[]> {
         ? [...settingNames(other.code, `./${index}.ts`)]
         : [],
     );
-    return moduleOf(file, new Map(others), setting, names);
+    return moduleOf(file, new Map(others), ...setting, names);
   });
+}
+
+/** An installed application with what the samples take as given. */
+async function applicationForSamples(): Promise<string> {
+  const root = await installedApplication();
+  await mkdir(join(root, "samples"));
+  for (const name of SETTING) {
+    await copyFile(join(import.meta.dirname, `${name}.stub`), join(root, "samples", name));
+  }
+  return root;
 }
 
 test("every fence says what it holds", async () => {
@@ -48,11 +64,14 @@ test("every fence says what it holds", async () => {
   expect(samples.filter(({ language }) => language === "ts").length).toBeGreaterThan(40);
 });
 
-test("the code of doc comments and documents compiles in an application", { timeout: 120_000 }, async () => {
-  const root = await installedApplication();
+/** What is compiled and not run, by a piece of it, and why. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  'auth.guard("staff")': "the generated application has one guard with sessions",
+};
+
+test("the code of doc comments and documents compiles in an application, and runs", { timeout: 240_000 }, async () => {
+  const root = await applicationForSamples();
   const samples = await modules();
-  await mkdir(join(root, "samples"));
-  await copyFile(SETTING, join(root, "samples/setting.ts"));
   for (const [index, { text }] of samples.entries()) await writeFile(join(root, `samples/${index}.ts`), text);
   const output = await compile(root, "TypeScript 7");
   const problems = output
@@ -66,4 +85,99 @@ test("the code of doc comments and documents compiles in an application", { time
       }),
     );
   expect(problems).toEqual([]);
+  expect(await run(root, samples)).toEqual([]);
+});
+
+/** Runs the samples that are not files of a whole application, and tells which ones failed. */
+async function run(root: string, samples: readonly SampleModule[]): Promise<string[]> {
+  const reasons = Object.keys(NOT_RUN);
+  for (const piece of reasons)
+    expect(
+      samples.some(({ code }) => code.includes(piece)),
+      piece,
+    ).toBe(true);
+  await copyFile(join(import.meta.dirname, "run-samples.ts.stub"), join(root, "samples/run.ts"));
+  await copyFile(join(import.meta.dirname, "routes.ts.stub"), join(root, "routes/web.ts"));
+  for (const form of ["text", "html"]) {
+    await mkdir(join(root, "views/mail"), { recursive: true });
+    await writeFile(join(root, `views/mail/shipped.${form}.edge`), "{{ link }}");
+  }
+  const examples: { module: string; setting: string; name: string }[] = [];
+  for (const [index, { file, line, path, code, text }] of samples.entries()) {
+    if (path !== null || reasons.some((piece) => code.includes(piece))) continue;
+    // The query makes it a module of its own, with an application and a database of its own.
+    const own = text.replaceAll('"./setting.ts"', `"./setting.ts?${index}"`).replace("port: 3000", "port: 0");
+    await writeFile(join(root, `samples/run-${index}.ts`), own);
+    examples.push({ module: `./run-${index}.ts`, setting: `./setting.ts?${index}`, name: `${file}:${line}` });
+  }
+  const { output } = await execute(root, process.execPath, ["samples/run.ts", JSON.stringify(examples)]);
+  const [, count, problems] = /^RAN (\d+) (.*)$/m.exec(output) ?? [];
+  if (problems === undefined) return [output];
+  expect(Number(count)).toBeGreaterThan(40);
+  return JSON.parse(problems) as string[];
+}
+
+/** The application that a README shows in files, in a generated one. */
+const README_TEST = `
+  import { createTestApplication, createTestClient, factory } from "ashlar/testing";
+  import { Kernel } from "./app/kernel.ts";
+  import { User } from "./app/models/user.ts";
+
+  const application = await createTestApplication({ root: import.meta.dirname, kernel: Kernel });
+  const { kysely } = application.container.make("database");
+  await kysely.schema.createTable("orders").addColumn("id", "integer", (id) => id.primaryKey())
+    .addColumn("number", "integer").addColumn("user_id", "integer")
+    .addColumn("created_at", "text").addColumn("updated_at", "text").execute();
+  const user = await factory(User, () => ({ name: "Ada", email: "ada@example.com", password: "a password of hers", verified_at: new Date() })).create();
+  const credentials = { username: "ada@example.com", password: "a password of hers" };
+  const { data: token } = (await createTestClient(application).post("/api/auth", credentials)).json;
+  const client = createTestClient(application).withToken(token);
+  const order = (await client.postJson("/api/orders", { number: "7" })).json;
+  const me = (await client.get("/api/me")).json;
+  const visitor = createTestClient(application);
+  const statuses = [];
+  for (const path of ["/", "/register", "/orders/7", "/api/me"]) statuses.push((await visitor.get(path)).status);
+  await visitor.actingAs(user);
+  statuses.push((await visitor.get("/orders/7")).text);
+  await application.shutdown();
+  console.log("RESULT " + JSON.stringify({ order: [order.number, order.user_id], me: me.email, statuses }));
+  process.exit(0);
+`;
+
+test.for(READMES)("the application of %s boots as it is written, and answers", { timeout: 120_000 }, async (readme) => {
+  const root = await applicationForSamples();
+  const files = (await modules()).filter(({ file, path }) => file === readme && path !== null);
+  expect(files.map(({ path }) => path)).toEqual([
+    "routes/web.ts",
+    "routes/api.ts",
+    "app/controllers/orders-api-controller.ts",
+  ]);
+  const all = await modules();
+  for (const { path, text } of files) {
+    const up = "../".repeat(path!.split("/").length - 1);
+    const placed = text
+      .replaceAll('"./given.ts"', `"${up}samples/given.ts"`)
+      .replaceAll(/"\.\/(\d+)\.ts"/g, (_, index: string) => `"${up}${all[Number(index)]!.path}"`);
+    await writeFile(join(root, path!), placed);
+  }
+  await writeFile(join(root, "run.ts"), README_TEST);
+  const { output } = await execute(root, process.execPath, ["run.ts"]);
+  const [, json] = /^RESULT (.+)$/m.exec(output) ?? [];
+  expect(json === undefined ? output : JSON.parse(json)).toEqual({
+    order: [7, 1],
+    me: "ada@example.com",
+    statuses: [200, 200, 302, 401, "Order 7"],
+  });
+});
+
+test.for(READMES)("the first program of %s answers on its port", { timeout: 60_000 }, async (readme) => {
+  const program = (await markdownSamples(readme)).find(({ code }) => code.includes(".listen("))!;
+  const root = await installedApplication();
+  const port = await freePort();
+  await writeFile(join(root, "hello.ts"), program.code.replace("port: 3000", `port: ${port}`));
+  const child = spawn(process.execPath, ["hello.ts"], { cwd: root, stdio: "inherit" });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await expect
+    .poll(() => fetch(`http://localhost:${port}/`).then((answer) => answer.text(), String), { timeout: 30_000 })
+    .toBe("hello");
 });

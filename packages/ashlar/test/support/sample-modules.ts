@@ -59,6 +59,9 @@ export function settingNames(text: string, from: string): Map<string, Import> {
   for (const [, kind, name] of text.matchAll(declared)) {
     names.set(name!, { from, isType: kind === "interface" || kind === "type" });
   }
+  for (const [, list = ""] of text.matchAll(/^export const \{([^}]*)\} =/gm)) {
+    for (const name of list.split(",")) names.set(name.trim(), { from, isType: false });
+  }
   return names;
 }
 
@@ -71,7 +74,9 @@ export function moduleOf(sample: SampleFile, ...sources: readonly ReadonlyMap<st
   const withoutText = code.replaceAll(/\/\/.*$|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/gm, '""');
   const declared = new Set(
     [
-      ...withoutText.matchAll(/\b(?:class|interface|function|const|let|using) (\w+)|\{ ([\w, ]+) \} (?:=|from)/g),
+      ...withoutText.matchAll(
+        /\b(?:class|interface|function|const|let|using) (\w+)|\{ ([\w, ]+) \}(?: =|:| from|\) =>)/g,
+      ),
     ].flatMap(([, one, many]) =>
       one === undefined ? many!.split(", ").map((name) => name.replace("type ", "")) : [one],
     ),
