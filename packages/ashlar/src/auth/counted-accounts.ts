@@ -1,7 +1,7 @@
 import type { HttpContext } from "../http/index.ts";
 import { digest } from "../security/index.ts";
 import type { AccountIdentity, NamedAccount, ThrottleAccounts } from "../throttle/index.ts";
-import type { ResetClaim } from "./accounts/account-links.ts";
+import type { AccountClaim } from "./accounts/account-links.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { normalizeIdentifier } from "./credentials.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
@@ -13,7 +13,7 @@ const RESET_LIMIT = "password_reset";
 export interface CountedAccountsParts {
   readonly guards: GuardRegistry;
   /** Whom the token of a reset link is for; `null` if it was not made here. */
-  readonly readResetToken: (token: string) => ResetClaim | null;
+  readonly readResetToken: (token: string) => AccountClaim | null;
   /** What stands for the device that a request comes from, if an account was used on it before; otherwise `null`. */
   readonly deviceOf: (context: HttpContext, account: string) => string | null;
 }

@@ -144,8 +144,9 @@ export abstract class Guard<User extends object = RegisteredUser> {
   /**
    * Logs a given user in, on the strength of what the user was when it was read.
    *
-   * @throws `E_STALE_PROOF` where access to the account has ended since, or the user is gone; `E_UNSUPPORTED_GUARD_OPERATION` where the guard cannot log anybody in; `E_INVALID_MODEL` where the user is of
-   * another class than the guard's users
+   * @throws `E_STALE_PROOF` if access to the account has ended since, or the user is gone;
+   * `E_UNSUPPORTED_GUARD_OPERATION` if the guard cannot log anyone in; `E_INVALID_MODEL` if the user is of another class
+   * than the guard's users
    */
   async loginAs(user: User, options: LoginOptions = {}): Promise<User> {
     await this.persist(this.#owned(user), options);

@@ -8,6 +8,7 @@ export {
 export type {
   AccountMailableClass,
   AccountMailables,
+  EmailChangeCompletedData,
   EmailChangedData,
   NewDeviceData,
   PasswordChangedData,
@@ -28,6 +29,7 @@ export type {
   RegisterController,
   ResetPasswordController,
   SessionsController,
+  UndoEmailChangeController,
   VerifyEmailController,
 } from "./accounts/auth-controllers.ts";
 export { AuthPageMiddleware } from "./accounts/auth-page-middleware.ts";
@@ -46,8 +48,9 @@ export {
 } from "./accounts/must-verify-email.ts";
 export type { RegistrationAttributes } from "./accounts/register-user.ts";
 export type { RemainingTokens } from "./accounts/remaining-tokens.ts";
+export type { EmailChangeUndo, UndoableEmailChange } from "./accounts/undo-email-change.ts";
+export type { VerificationOutcome } from "./accounts/verification-outcome.ts";
 export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
-export type { VerificationOutcome } from "./accounts/verify-email.ts";
 export { Auth } from "./auth.ts";
 export { AuthProvider, installAuth } from "./auth-provider.ts";
 export {

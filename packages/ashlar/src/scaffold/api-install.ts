@@ -65,8 +65,9 @@ const STEPS: readonly Step[] = [
 ];
 
 /**
- * Puts the API's own files into an application: `config/api.ts`, `config/throttle.ts`, `routes/api.ts` and the migration of the token column
- * where they are absent, and the secrets that `.env` lacks. What is there is never changed, so a second run does nothing.
+ * Puts the API's own files into an application: `config/api.ts`, `config/throttle.ts`, `routes/api.ts`, the migrations of
+ * the columns of the token and the access epoch where they are absent, and the secrets that `.env` lacks. What is there is
+ * never changed, so a second run does nothing.
  *
  * @param root the application's folder
  */
@@ -82,6 +83,8 @@ export async function installApi(root: string): Promise<ApiInstallation> {
   await write("routes/api.ts", "api/routes.ts");
   if (!(await migrationsMention(root, "api_token")))
     await write(await migrationPath(root, "add_api_token_to_users"), "api/migration.ts");
+  if (!(await migrationsMention(root, "access_epoch")))
+    await write(await migrationPath(root, "add_access_epoch_to_users"), "auth/migrations/add_access_epoch_to_users.ts");
   const secrets = await fillSecrets(root);
 
   return { written, secrets, remaining: await remainingSteps(root, STEPS) };

@@ -80,6 +80,7 @@ const STEPS: readonly Step[] = [
     file: "config/auth.ts",
     done: /\bACCOUNTS\b/,
     lines: [
+      'import { EmailChangeCompletedMail } from "../app/mailables/email-change-completed-mail.ts";',
       'import { EmailChangedMail } from "../app/mailables/email-changed-mail.ts";',
       'import { NewDeviceMail } from "../app/mailables/new-device-mail.ts";',
       'import { PasswordChangedMail } from "../app/mailables/password-changed-mail.ts";',
@@ -91,6 +92,7 @@ const STEPS: readonly Step[] = [
       "    resetPassword: ResetPasswordMail,",
       "    passwordChanged: PasswordChangedMail,",
       "    emailChanged: EmailChangedMail,",
+      "    emailChangeCompleted: EmailChangeCompletedMail,",
       "    newDevice: NewDeviceMail,",
       "  },",
       "};",
@@ -113,7 +115,11 @@ const MIGRATIONS = [
   ["add_verified_at_to_users", "verified_at"],
   ["create_sessions", "sessions"],
   ["create_password_resets", "password_resets"],
+  ["create_email_changes", "email_changes"],
 ] as const;
+
+/** The column that tables made before it was known lack. */
+const EPOCH = "access_epoch";
 
 /**
  * Finds out what putting the pages of accounts into an application comes to. Nothing is written.
@@ -184,6 +190,11 @@ async function planWiring(root: string, traits: ApplicationTraits): Promise<Plan
 async function migrations(root: string): Promise<NewFile[]> {
   const missing: string[] = [];
   for (const [name, brings] of MIGRATIONS) if (!(await migrationsMention(root, brings))) missing.push(name);
+  if (!(await migrationsMention(root, EPOCH))) {
+    missing.push(`add_${EPOCH}_to_users`);
+    // A table of sessions that is made now has the column.
+    if (!missing.includes("create_sessions")) missing.push(`add_${EPOCH}_to_sessions`);
+  }
   const paths = await migrationPaths(root, missing);
   return Promise.all(
     missing.map(async (name, index) => ({

@@ -80,7 +80,10 @@ async function migrations(
   hasPages: boolean,
   stub: (path: string, from: string) => Promise<NewFile>,
 ): Promise<NewFile[]> {
-  const names = ["create_users", ...(hasPages ? ["create_sessions", "create_password_resets"] : [])];
+  const names = [
+    "create_users",
+    ...(hasPages ? ["create_sessions", "create_password_resets", "create_email_changes"] : []),
+  ];
   const paths = await migrationPaths(root, names);
   return Promise.all(
     names.map((name, index) => {

@@ -2,7 +2,14 @@ import { createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 import { requireSecret } from "./secrets.ts";
 
 /** What a key is for. A value made for one purpose means nothing to any other. */
-export type KeyPurpose = "email-verification" | "password-reset" | "session" | "csrf" | "signed-url" | "device";
+export type KeyPurpose =
+  | "email-verification"
+  | "email-change-undo"
+  | "password-reset"
+  | "session"
+  | "csrf"
+  | "signed-url"
+  | "device";
 
 const KEY_BYTES = 32;
 

@@ -40,6 +40,7 @@ describe("without any configuration", () => {
       "change_password-address address 30/900",
       "change_password-account account 10/3600",
     ],
+    "email.undo": ["email.undo account+address 10/900", "email.undo-address address 30/900"],
     "email.resend": [
       "email.resend account+address 5/900",
       "email.resend-address address 30/900",

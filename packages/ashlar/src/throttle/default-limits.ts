@@ -54,6 +54,12 @@ const ACCOUNT_LIMITS: Readonly<Record<string, LimitSettings>> = {
       { by: ["account"], attempts: 10, windowSeconds: HOUR },
     ],
   },
+  "email.undo": {
+    buckets: [
+      { by: ["account", "address"], attempts: 10, windowSeconds: 15 * MINUTE },
+      { by: ["address"], attempts: 30, windowSeconds: 15 * MINUTE },
+    ],
+  },
   "email.resend": {
     buckets: [
       { by: ["account", "address"], attempts: 5, windowSeconds: 15 * MINUTE },

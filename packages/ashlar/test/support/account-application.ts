@@ -210,7 +210,7 @@ const PROVIDERS: readonly ProviderClass[] = [
 
 const WIDE = { buckets: [{ by: ["address"], attempts: 100_000, windowSeconds: 60 }] };
 const WIDE_LIMITS = Object.fromEntries(
-  ["login", "register", "password_reset", "change_password", "email.resend"].map((name) => [name, WIDE]),
+  ["login", "register", "password_reset", "change_password", "email.resend", "email.undo"].map((name) => [name, WIDE]),
 );
 
 const ROUTES: readonly RouteEntry[] = [
@@ -258,7 +258,12 @@ async function ownDatabase({ engine = sqlite }: TestAccountsOptions): Promise<ob
 async function createTables({ database }: TestDatabase): Promise<void> {
   const { kysely } = database;
   for (const table of ["users", "admins"]) await createUserTable(database, table);
-  for (const stub of ["create_sessions", "create_password_resets", "add_verified_at_to_users"]) {
+  for (const stub of [
+    "create_sessions",
+    "create_password_resets",
+    "create_email_changes",
+    "add_verified_at_to_users",
+  ]) {
     const { up } = await migrationOfStub(`auth/migrations/${stub}.ts.stub`);
     await up(kysely);
   }

@@ -129,6 +129,18 @@ class ChangeEmailController {
   }
 }
 
+class UndoEmailChangeController {
+  async show({ accounts, request }: HttpContext): Promise<string> {
+    return (await accounts.findEmailChange(request.param("token")))?.email ?? "nothing to undo";
+  }
+
+  async store({ accounts, request, response }: HttpContext): Promise<string | HttpResponse> {
+    const undo = await accounts.undoEmailChange(request.param("token"));
+    if (undo.outcome !== "undone") return undo.outcome;
+    return response.redirect(`/password_reset?token=${undo.resetToken}`);
+  }
+}
+
 export const ACCOUNT_CONTROLLERS: AuthControllers = {
   login: LoginController,
   home: HomeController,
@@ -140,4 +152,5 @@ export const ACCOUNT_CONTROLLERS: AuthControllers = {
   confirmPassword: ConfirmPasswordController,
   changePassword: ChangePasswordController,
   changeEmail: ChangeEmailController,
+  undoEmailChange: UndoEmailChangeController,
 };

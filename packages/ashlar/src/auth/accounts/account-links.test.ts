@@ -6,46 +6,58 @@ import { setClock } from "../../support/index.ts";
 import { AccountLinks } from "./account-links.ts";
 
 const SECRET = generateSecret();
-const links = new AccountLinks(SECRET, 60);
+const LIFETIMES = { verificationExpiresInMinutes: 60, emailChangeExpiresInMinutes: 30 };
+const links = new AccountLinks(SECRET, LIFETIMES);
 const EMAIL = "ada@example.com";
+const ADA = { guard: "web", id: "1", epoch: "an epoch's digest" } as const;
+const VERIFY = { ...ADA, email: EMAIL, newEmail: null } as const;
+const CHANGE = { ...VERIFY, newEmail: "ada@example.org" } as const;
 
 afterEach(() => setClock(null));
 
 describe("a verification token", () => {
   test("says whose address it proves", () => {
-    const token = links.verification("web", 1, EMAIL);
-    expect(links.readVerification(token)).toEqual({ guard: "web", id: "1", email: EMAIL, newEmail: null });
+    const token = links.verification(VERIFY);
+    expect(links.readVerification(token)).toEqual(VERIFY);
     expect(token).toMatch(/^[\w-]+\.\d+\.[\w-]+$/);
   });
 
   test("says which address takes the place of which", () => {
-    const token = links.verification("admin", 12n, EMAIL, "ada@example.org");
-    const claim = { guard: "admin", id: "12", email: EMAIL, newEmail: "ada@example.org" };
-    expect(links.readVerification(token)).toEqual(claim);
+    expect(links.readVerification(links.verification(CHANGE))).toEqual(CHANGE);
   });
 
   test("S38 is dead after its minutes", () => {
     const start = Date.now();
     setClock(() => start);
-    const token = links.verification("web", 1, EMAIL);
+    const token = links.verification(VERIFY);
     setClock(() => start + 59 * 60_000);
     expect(links.readVerification(token)).not.toBeNull();
     setClock(() => start + 60 * 60_000);
     expect(links.readVerification(token)).toBeNull();
   });
 
+  test("S51 for a new address it has minutes of its own", () => {
+    const start = Date.now();
+    setClock(() => start);
+    const token = links.verification(CHANGE);
+    setClock(() => start + 29 * 60_000);
+    expect(links.readVerification(token)).not.toBeNull();
+    setClock(() => start + 30 * 60_000);
+    expect(links.readVerification(token)).toBeNull();
+  });
+
   test("whatever names, keys and addresses hold, they come back as they were", () => {
     const text = fc.string({ unit: "grapheme", maxLength: 60 }).filter((one) => one.isWellFormed());
     fc.assert(
-      fc.property(text, text, text, fc.option(text), (guard, id, email, newEmail) => {
-        const claim = links.readVerification(links.verification(guard, id, email, newEmail));
-        expect(claim).toEqual({ guard, id, email, newEmail });
+      fc.property(text, text, text, text, fc.option(text), (guard, id, epoch, email, newEmail) => {
+        const claim = { guard, id, epoch, email, newEmail };
+        expect(links.readVerification(links.verification(claim))).toEqual(claim);
       }),
     );
   });
 
   test("with any one character changed it is none", () => {
-    const token = links.verification("web", 1, EMAIL, "ada@example.org");
+    const token = links.verification(CHANGE);
     fc.assert(
       fc.property(fc.nat(token.length - 1), fc.constantFrom(..."AZaz09-_.~%\0é"), (at, character) => {
         fc.pre(token[at] !== character);
@@ -61,68 +73,86 @@ describe("a verification token", () => {
 
 describe("a reset token", () => {
   test("says whom it is for, and is another one each time", () => {
-    const [first, second] = [links.reset("web", 1), links.reset("web", 1)];
-    expect(links.readReset(first)).toEqual({ guard: "web", id: "1" });
+    const [first, second] = [links.reset(ADA), links.reset(ADA)];
+    expect(links.readReset(first)).toEqual(ADA);
     expect(first).not.toBe(second);
   });
 
   test("has no end of its own: that stands in the table", () => {
-    const token = links.reset("web", 1);
+    const token = links.reset(ADA);
     setClock(() => Date.now() + 100 * 365 * 86_400_000);
-    expect(links.readReset(token)).toEqual({ guard: "web", id: "1" });
+    expect(links.readReset(token)).toEqual(ADA);
   });
 
   test("holds 256 random bits", () => {
-    const [value] = links.reset("web", 1).split(".");
-    const [, , random] = JSON.parse(Buffer.from(value!, "base64url").toString()) as string[];
+    const [value] = links.reset(ADA).split(".");
+    const [, , , random] = JSON.parse(Buffer.from(value!, "base64url").toString()) as string[];
     expect(Buffer.from(random!, "base64url")).toHaveLength(32);
+  });
+});
+
+describe("an undo token", () => {
+  test("S51 says whose change it is about, is another one each time, and ends after 72 hours", () => {
+    const start = Date.now();
+    setClock(() => start);
+    const [first, second] = [links.undo(ADA), links.undo(ADA)];
+    expect(first).not.toBe(second);
+    setClock(() => start + 72 * 3_600_000 - 1000);
+    expect(links.readUndo(first)).toEqual({ guard: "web", id: "1" });
+    setClock(() => start + 72 * 3_600_000);
+    expect(links.readUndo(first)).toBeNull();
   });
 });
 
 describe("S8 purposes do not mix", () => {
   test("S8 a reset token verifies no address, and a verification token resets no password", () => {
-    expect(links.readVerification(links.reset("web", 1))).toBeNull();
-    expect(links.readReset(links.verification("web", 1, EMAIL))).toBeNull();
-    expect(links.readReset(links.verification("web", 1, EMAIL, "ada@example.org"))).toBeNull();
+    expect(links.readVerification(links.reset(ADA))).toBeNull();
+    expect(links.readReset(links.verification(VERIFY))).toBeNull();
+    expect(links.readReset(links.verification(CHANGE))).toBeNull();
   });
 
   test.each(KEY_PURPOSES)("S8 what was signed for %s is neither, unless that is its purpose", (purpose) => {
     const signer = new Signer(SECRET, purpose);
-    const verification = signer.sign(JSON.stringify(["verify", "web", "1", EMAIL]));
-    const reset = signer.sign(JSON.stringify(["web", "1", "random"]));
+    const verification = signer.sign(JSON.stringify(["verify", "web", "1", "epoch", EMAIL]));
+    const reset = signer.sign(JSON.stringify(["web", "1", "epoch", "random"]));
     expect(links.readVerification(verification) !== null).toBe(purpose === "email-verification");
     expect(links.readReset(reset) !== null).toBe(purpose === "password-reset");
+    const undo = signer.sign(JSON.stringify(["web", "1", "random"]));
+    expect(links.readUndo(undo) !== null).toBe(purpose === "email-change-undo");
   });
 
   test("S8 what was signed with another key is neither", () => {
-    const others = new AccountLinks(generateSecret(), 60);
-    expect(links.readVerification(others.verification("web", 1, EMAIL))).toBeNull();
-    expect(links.readReset(others.reset("web", 1))).toBeNull();
+    const others = new AccountLinks(generateSecret(), LIFETIMES);
+    expect(links.readVerification(others.verification(VERIFY))).toBeNull();
+    expect(links.readReset(others.reset(ADA))).toBeNull();
   });
 
   test("S8 what a previous key signed is still read, each for its purpose; the current key signs", () => {
     const next = generateSecret();
-    const rotated = new AccountLinks(next, 60, { previousSecrets: [SECRET] });
-    const [verification, reset] = [links.verification("web", 1, EMAIL), links.reset("web", 1)];
-    expect(rotated.readVerification(verification)).toEqual({ guard: "web", id: "1", email: EMAIL, newEmail: null });
-    expect(rotated.readReset(reset)).toEqual({ guard: "web", id: "1" });
+    const rotated = new AccountLinks(next, LIFETIMES, { previousSecrets: [SECRET] });
+    const [verification, reset] = [links.verification(VERIFY), links.reset(ADA)];
+    expect(rotated.readVerification(verification)).toEqual(VERIFY);
+    expect(rotated.readReset(reset)).toEqual(ADA);
     expect([rotated.readVerification(reset), rotated.readReset(verification)]).toEqual([null, null]);
-    expect(links.readVerification(rotated.verification("web", 1, EMAIL))).toBeNull();
-    expect(links.readReset(rotated.reset("web", 1))).toBeNull();
-    expect(new AccountLinks(next, 60).readReset(rotated.reset("web", 1))).toEqual({ guard: "web", id: "1" });
+    expect(links.readVerification(rotated.verification(VERIFY))).toBeNull();
+    expect(links.readReset(rotated.reset(ADA))).toBeNull();
+    expect(new AccountLinks(next, LIFETIMES).readReset(rotated.reset(ADA))).toEqual(ADA);
   });
 
   test.each([
-    ["one part less", ["verify", "web", "1"]],
-    ["one part more", ["verify", "web", "1", EMAIL, EMAIL]],
-    ["a change without an address", ["change", "web", "1", EMAIL]],
-    ["another kind", ["reset", "web", "1", EMAIL]],
+    ["one part less", ["verify", "web", "1", EMAIL]],
+    ["one part more", ["verify", "web", "1", "epoch", EMAIL, EMAIL]],
+    ["a change without an address", ["change", "web", "1", "epoch", EMAIL]],
+    ["another kind", ["reset", "web", "1", "epoch", EMAIL]],
   ])("S8 %s is no verification token, though the key is right", (_, parts) => {
     const token = new Signer(SECRET, "email-verification").sign(JSON.stringify(parts));
     expect(links.readVerification(token)).toBeNull();
   });
 
-  test.each([[["web", "1"]], [["web", "1", "random", "more"]], [[]]])("S8 %j is no reset token", (parts) => {
-    expect(links.readReset(new Signer(SECRET, "password-reset").sign(JSON.stringify(parts)))).toBeNull();
-  });
+  test.each([[["web", "1"]], [["web", "1", "random"]], [["web", "1", "epoch", "random", "more"]], [[]]])(
+    "S8 %j is no reset token",
+    (parts) => {
+      expect(links.readReset(new Signer(SECRET, "password-reset").sign(JSON.stringify(parts)))).toBeNull();
+    },
+  );
 });

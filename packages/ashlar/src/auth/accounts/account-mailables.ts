@@ -55,6 +55,17 @@ export interface EmailChangedData extends AccountNoticeData {
   readonly newEmail: string;
 }
 
+/** What the notice of a completed change of address is made of; it goes to the old address. */
+export interface EmailChangeCompletedData extends AccountMailData {
+  /** The old address, which the mail goes to. */
+  readonly email: string;
+  /** The new address, which is the account's now. */
+  readonly newEmail: string;
+  /** The link that undoes the change. Anyone who has it can use it. */
+  readonly url: string;
+  readonly expiresInHours: number;
+}
+
 /** What the mail about a login on a new device is made of. */
 export interface NewDeviceData extends EndedAccessMailData {
   readonly email: string;
@@ -73,6 +84,7 @@ export interface AccountMailDataByName {
   readonly resetPassword: ResetPasswordData;
   readonly passwordChanged: PasswordChangedData;
   readonly emailChanged: EmailChangedData;
+  readonly emailChangeCompleted: EmailChangeCompletedData;
   readonly newDevice: NewDeviceData;
 }
 

@@ -45,7 +45,9 @@ describe("the application's own mails", () => {
   const link = (path: string): unknown => expect.stringMatching(new RegExp(`^${APP_URL}${path}[\\w.-]+$`));
 
   test("are made with what they are about", async () => {
-    const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN, verificationExpires: 90 } });
+    const accounts = await testAccounts({
+      ACCOUNTS: { mailables: OWN, verificationExpires: 90, emailChangeExpires: 30 },
+    });
     const visitor = await accounts.loggedIn();
     await accounts.mails();
     await visitor.post("/email/resend");
@@ -67,7 +69,7 @@ describe("the application's own mails", () => {
       [
         "ada@example.org",
         "verifyEmail",
-        { user, email: "ada@example.org", isChange: true, url: link("/email/verify/"), expiresInMinutes: 90, ...none },
+        { user, email: "ada@example.org", isChange: true, url: link("/email/verify/"), expiresInMinutes: 30, ...none },
       ],
       [ADA.email, "emailChanged", { user, email: ADA.email, newEmail: "ada@example.org", ...none }],
       [

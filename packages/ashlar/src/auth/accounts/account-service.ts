@@ -6,10 +6,11 @@ import { ConfigurationError, currentDate } from "../../support/index.ts";
 import { type AuthConfiguration, authConfiguration } from "../configuration.ts";
 import type { GuardPages } from "../guard-pages.ts";
 import { isUserOf, keepsSameRows } from "../users-of.ts";
-import { AccountLinks } from "./account-links.ts";
+import { AccountLinks, epochDigestOf } from "./account-links.ts";
 import { AccountMails } from "./account-mails.ts";
 import { type AccountModel, type AccountUser, asAccountModel } from "./account-user.ts";
 import { type AccountsConfiguration, accountsConfiguration } from "./configuration.ts";
+import { EmailChanges } from "./email-changes.ts";
 import type {} from "./events.ts";
 import { PasswordResets } from "./password-resets.ts";
 import type { RemainingTokens, RemainingTokensOf } from "./remaining-tokens.ts";
@@ -31,6 +32,7 @@ export class AccountService {
   readonly #application: Application;
   readonly #auth: AuthConfiguration;
   #resets: PasswordResets | null = null;
+  #emailChanges: EmailChanges | null = null;
   #remainingTokensOf: RemainingTokensOf = () => null;
 
   /** @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` where `config/auth.ts` cannot work */
@@ -40,9 +42,8 @@ export class AccountService {
     this.#application = application;
     this.#auth = authConfiguration(section);
     this.configuration = accountsConfiguration(section.ACCOUNTS);
-    const { verificationExpiresInMinutes } = this.configuration;
     const rotation = { previousSecrets: settings.previousKeys };
-    this.links = new AccountLinks(settings.key, verificationExpiresInMinutes, rotation);
+    this.links = new AccountLinks(settings.key, this.configuration, rotation);
     const { mailables } = this.configuration;
     const remainingTokensOf = (model: object) => this.remainingTokensOf(model);
     this.mails = new AccountMails(container, mailables, remainingTokensOf, (guard) => this.newPasswordUrl(guard));
@@ -74,10 +75,19 @@ export class AccountService {
     return this.#resets;
   }
 
-  /** Deletes the password resets that have expired, where there is a table of them. */
+  /** The table of changes of address that can be undone. */
+  get emailChanges(): EmailChanges {
+    this.#emailChanges ??= new EmailChanges(this.database);
+    return this.#emailChanges;
+  }
+
+  /** Deletes the password resets, and the changes of address, that have expired, where there are tables of them. */
   async prune(): Promise<Readonly<Record<string, number>>> {
-    const count = await this.resets.prune();
-    return count === null ? {} : { "password resets": count };
+    const [resets, changes] = [await this.resets.prune(), await this.emailChanges.prune()];
+    return {
+      ...(resets === null ? {} : { "password resets": resets }),
+      ...(changes === null ? {} : { "changes of address": changes }),
+    };
   }
 
   /** The models of the guards, as far as these name one. */
@@ -160,8 +170,8 @@ export class AccountService {
 
   /** The link that verifies a user's address, or puts a new one in its place. */
   verificationUrl(guard: string, user: AccountUser, newEmail: string | null): string {
-    const token = this.links.verification(guard, user.authId(), user.email, newEmail);
-    return this.url(guard, "email.verify", { token });
+    const claim = { guard, id: String(user.authId()), epoch: epochDigestOf(user), email: user.email, newEmail };
+    return this.url(guard, "email.verify", { token: this.links.verification(claim) });
   }
 
   /** Of the guards that have the user: the request's active one, otherwise the default guard, otherwise the first. */

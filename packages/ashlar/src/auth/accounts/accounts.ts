@@ -6,7 +6,14 @@ import { changePassword } from "./change-password.ts";
 import { type RegistrationAttributes, registerUser } from "./register-user.ts";
 import type { RemainingTokens } from "./remaining-tokens.ts";
 import { requestPasswordReset, resetPassword } from "./reset-password.ts";
-import { sendVerification, type VerificationOutcome, verifyEmail } from "./verify-email.ts";
+import {
+  type EmailChangeUndo,
+  findEmailChange,
+  type UndoableEmailChange,
+  undoEmailChange,
+} from "./undo-email-change.ts";
+import type { VerificationOutcome } from "./verification-outcome.ts";
+import { sendVerification, verifyEmail } from "./verify-email.ts";
 
 declare module "../../http/context.ts" {
   interface FrameworkContext {
@@ -68,7 +75,8 @@ export class Accounts {
    *
    * Security: with `authenticates` off, API tokens are accepted until they expire: see {@link remainingTokens}.
    *
-   * @returns the user, or `null` where the token is not one, was used, was replaced by a newer one, or has expired
+   * @returns the user, or `null` if the token is not one, was used, was replaced by a newer one, has expired, or was
+   * voided by what has ended access to the account since: a new password or address, or a logout everywhere
    * @throws `E_INVALID_INPUT` where the password is refused; the link can be used again then; `E_OVERLOADED`
    */
   resetPassword(token: unknown, password: unknown, confirmation: unknown): Promise<RegisteredUser | null> {
@@ -99,12 +107,18 @@ export class Accounts {
   }
 
   /**
-   * Follows a verification link, logged in or not: notes that the address is verified, or puts the new address in the
-   * place of the old one. In a request by HEAD it says what GET would, and changes nothing.
+   * Follows a verification link, logged in or not: notes that the address is verified, or replaces the address with the
+   * new one. In a request by HEAD it says what GET would, and changes nothing.
+   *
+   * A new address ends all access to the account, except for the login of this request if that is the user's: all other
+   * sessions, the API token where that is checked in the database, and every link mailed before. The old address is
+   * mailed a link that undoes the change for 72 hours.
    *
    * @param token the parameter of the route `email.verify`
-   * @returns `already` where that was done before; `invalid` where the token is not one, has expired, or the address is
-   * not the account's any more, or has become somebody else's
+   * @returns `already` if that was done before; `invalid` if the token is not one, has expired or was voided since, or
+   * the address is not the account's any more, or has become another account's
+   * @throws `E_INVALID_CONFIGURATION` without `MailProvider`, `E_UNKNOWN_ROUTE` without the route `email.undo`, both for a
+   * new address only
    */
   verifyEmail(token: unknown): Promise<VerificationOutcome> {
     return verifyEmail(this.#service, this.#context, token);
@@ -122,12 +136,41 @@ export class Accounts {
   }
 
   /**
-   * Mails a link to a new address of the user who is logged in. The old address stays the account's until the link is
-   * followed, and gets a notice now. Problems stand under `email` and `password`.
+   * Mails a link to a new address of the user who is logged in, good for `ACCOUNTS.emailChangeExpires` minutes. The old
+   * address stays the account's until the link is followed, and gets a notice now and another one then. Problems stand
+   * under `email` and `password`.
    *
-   * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; and as {@link sendVerification}
+   * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_UNKNOWN_ROUTE` without the route `email.undo`; and as
+   * {@link sendVerification}
    */
   requestEmailChange(email: unknown, password: unknown): Promise<void> {
     return requestEmailChange(this.#service, this.#context, email, password);
+  }
+
+  /**
+   * What the link that an old address was mailed can undo: for the page that asks before anything is done. It changes
+   * nothing.
+   *
+   * @param token the parameter of the route `email.undo`
+   * @returns `null` if the token is not one, has expired, or was used
+   */
+  findEmailChange(token: unknown): Promise<UndoableEmailChange | null> {
+    return findEmailChange(this.#service, this.#context, token);
+  }
+
+  /**
+   * Undoes a change of address, once: the old address is the account's again, and all access to the account ends. Its
+   * password is void as well, since the one who changed the address knew it; the token that is returned sets a new one.
+   *
+   * Changes made after that one cannot be undone any more, so that a thief who changed the address twice has no link left.
+   *
+   * Security: call it for a POST only. Some mail programs follow every link to see where it leads.
+   *
+   * @param token the parameter of the route `email.undo`
+   * @returns `taken` if the old address belongs to another account by now, and nothing has changed; `invalid` if the token
+   * is not one, has expired, or was used
+   */
+  undoEmailChange(token: unknown): Promise<EmailChangeUndo> {
+    return undoEmailChange(this.#service, this.#context, token);
   }
 }

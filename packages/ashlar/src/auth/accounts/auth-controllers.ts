@@ -85,6 +85,14 @@ export interface ChangeEmailController {
   store(context: HttpContext): unknown;
 }
 
+/** Undoing a change of address by the link that the old address was mailed. */
+export interface UndoEmailChangeController {
+  /** `GET /email/undo/@token`: a page with one button; it changes nothing, since some mail programs follow every link. */
+  show(context: HttpContext): unknown;
+  /** `POST /email/undo/@token`. */
+  store(context: HttpContext): unknown;
+}
+
 /** The application's classes that answer the routes of `Auth.routes`. */
 export interface AuthControllers {
   readonly login: ControllerClass<LoginController>;
@@ -97,6 +105,7 @@ export interface AuthControllers {
   readonly confirmPassword: ControllerClass<ConfirmPasswordController>;
   readonly changePassword: ControllerClass<ChangePasswordController>;
   readonly changeEmail: ControllerClass<ChangeEmailController>;
+  readonly undoEmailChange: ControllerClass<UndoEmailChangeController>;
 }
 
 /** A group of routes that `Auth.routes` makes, and can leave out. */

@@ -51,6 +51,8 @@ describe("authRoutes()", () => {
       "POST /account/password account.password.store (auth.page, auth, throttle:login,user)",
       "GET /account/email account.email (auth.page, auth)",
       "POST /account/email account.email.store (auth.page, auth, throttle:email.resend,user)",
+      "GET /email/undo/@token email.undo (auth.page:token)",
+      "POST /email/undo/@token email.undo.store (auth.page:token, throttle:email.undo)",
     ]);
   });
 
@@ -61,7 +63,7 @@ describe("authRoutes()", () => {
     expect(listed(authRoutes({ login }, leftOut))).toEqual(LOGIN);
     for (const group of groups) {
       const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { [group]: false } as { register: false }));
-      expect([group, routes.length < 23, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 23]);
+      expect([group, routes.length < 25, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 25]);
     }
   });
 
@@ -72,7 +74,7 @@ describe("authRoutes()", () => {
     );
     // @ts-expect-error: the compiler says so as well.
     expect(() => authRoutes(others)).toThrow("Auth.routes");
-    expect(listed(authRoutes(others, { register: false }))).toHaveLength(21);
+    expect(listed(authRoutes(others, { register: false }))).toHaveLength(23);
   });
 
   test("a group that is misspelt is named, with the near ones", () => {

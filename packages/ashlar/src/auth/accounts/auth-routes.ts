@@ -61,6 +61,12 @@ const GROUPS: Groups = {
       // The password that it asks for is counted by the limit "login" once it is tried.
       .middleware("auth", "throttle:email.resend,user"),
   ],
+  undoEmailChange: (controller) => [
+    Route.get("/email/undo/@token", [controller, "show"]).name("email.undo").middleware("auth.page:token"),
+    Route.post("/email/undo/@token", [controller, "store"])
+      .name("email.undo.store")
+      .middleware("auth.page:token", "throttle:email.undo"),
+  ],
 };
 
 /** Which routes `Auth.routes` makes, and for whom: `false` for each group of routes to leave out. */
@@ -101,10 +107,11 @@ export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup
  *
  * The kernel names the middleware they use: `auth.page` (`AuthPageMiddleware`, around all of them), `auth`
  * (`AuthenticationMiddleware`), `guard` (`GuardMiddleware`, for the option of this name) and `throttle`
- * (`ThrottleMiddleware`, with the limits `login`, `register`, `change_password`, `password_reset` and `email.resend`). One
- * that is missing there ends the boot: no password is asked for without a limit.
+ * (`ThrottleMiddleware`, with the limits `login`, `register`, `change_password`, `password_reset`, `email.undo` and
+ * `email.resend`). One that is missing there ends the boot: no password is asked for without a limit.
  *
- * The links in mails lead to the guard's routes `email.verify` and `password_reset`: an application that leaves these out
+ * The links in mails lead to the guard's routes `email.verify`, `email.undo` and `password_reset`: an application that
+ * leaves these out
  * defines its own.
  *
  * @param controllers the application's classes

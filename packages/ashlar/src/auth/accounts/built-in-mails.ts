@@ -2,6 +2,7 @@ import { Mailable, type MailContent } from "../../mail/index.ts";
 import { counted } from "../../support/index.ts";
 import type {
   AccountMailables,
+  EmailChangeCompletedData,
   EmailChangedData,
   PasswordChangedData,
   ResetPasswordData,
@@ -82,12 +83,26 @@ class EmailChanged extends PlainMail {
   }
 }
 
+class EmailChangeCompleted extends PlainMail {
+  constructor({ newEmail, url, expiresInHours }: EmailChangeCompletedData) {
+    super(
+      "The email address of your account was changed",
+      `The email address of your account is now ${newEmail}. We no longer send anything to this one.`,
+      "If this was you, you can ignore this email.",
+      "If it wasn't you, follow this link to get your account back and set a new password:",
+      url,
+      `This link expires in ${duration(expiresInHours * 60)}.`,
+    );
+  }
+}
+
 /** The mails that are sent where the application has none of its own. */
 export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   verifyEmail: VerifyEmail,
   resetPassword: ResetPassword,
   passwordChanged: PasswordChanged,
   emailChanged: EmailChanged,
+  emailChangeCompleted: EmailChangeCompleted,
 });
 
 /** What a new password has ended, and what it has not. */

@@ -93,12 +93,18 @@ describe("the link to a new address", () => {
     expect((await accounts.user()).email).toBe("second@example.org");
   });
 
-  test("S38 expires like that of the first address", async () => {
-    const accounts = await testAccounts({ ACCOUNTS: { verificationExpires: 5 } });
-    const link = await asked(accounts);
+  test.each([
+    [undefined, 60],
+    [{ emailChangeExpires: 5 }, 5],
+  ])("S51 lives an hour, or as long as ACCOUNTS says: %j", async (ACCOUNTS, minutes) => {
+    const accounts = await testAccounts(ACCOUNTS === undefined ? {} : { ACCOUNTS });
     const start = Date.now();
-    setClock(() => start + 6 * 60_000);
+    setClock(() => start);
+    const link = await asked(accounts);
+    setClock(() => start + minutes * 60_000);
     expect(await follow(accounts, link)).toBe("/email/verify/notice?error=1");
+    setClock(() => start + (minutes - 1) * 60_000);
+    expect(await follow(accounts, link)).toBe("verified");
   });
 
   test("S28 HEAD changes nothing", async () => {

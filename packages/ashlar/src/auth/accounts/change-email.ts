@@ -1,9 +1,15 @@
+import { UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
-import { ValidationError } from "../../support/index.ts";
+import { currentDate, ValidationError } from "../../support/index.ts";
 import { announce } from "../events.ts";
+import { rotateAccess } from "../rotate-access.ts";
 import { requireEmail } from "./account-input.ts";
+import { UNDO_EXPIRES_IN_HOURS, type VerificationClaim } from "./account-links.ts";
 import type { AccountService } from "./account-service.ts";
+import { type AccountUser, isVerifiable } from "./account-user.ts";
 import { requirePassword, requireUser } from "./change-password.ts";
+import { endAccess } from "./end-access.ts";
+import { outcomeFor, type VerificationOutcome } from "./verification-outcome.ts";
 
 /** Mails a link to a new address of the user who is logged in; see `Accounts.requestEmailChange`. */
 export async function requestEmailChange(
@@ -18,13 +24,61 @@ export async function requestEmailChange(
   const newEmail = requireEmail(input);
   const { email } = user;
   const url = service.verificationUrl(guard, user, newEmail);
+  // Without it the change could be asked for, and not be made.
+  service.url(guard, "email.undo", { token: "-" });
   await requirePassword(service, context, password, "password");
   if (newEmail === email) throw new ValidationError({ email: ["This is your address already."] });
   if ((await service.modelOf(guard).findBy("email", newEmail)) !== null) {
     throw new ValidationError({ email: ["This is taken already."] });
   }
-  const expiresInMinutes = service.configuration.verificationExpiresInMinutes;
+  const expiresInMinutes = service.configuration.emailChangeExpiresInMinutes;
   service.mails.queue("verifyEmail", newEmail, { guard, user, email: newEmail, isChange: true, url, expiresInMinutes });
   service.mails.tryQueue("emailChanged", email, { guard, user, email, newEmail });
   announce(context, "auth.email_change_requested", guard, { user, previousEmail: email, email: newEmail });
+}
+
+/**
+ * Replaces the address of an account, for someone who has followed the link to the new one. All access to the account
+ * ends with it, except the login of the request itself where that is the user's.
+ */
+export async function completeEmailChange(
+  service: AccountService,
+  context: HttpContext,
+  user: AccountUser,
+  claim: VerificationClaim,
+  email: string,
+): Promise<VerificationOutcome> {
+  await service.mails.prepare();
+  const { guard, id, email: previousEmail } = claim;
+  const token = service.links.undo({ guard, id });
+  const url = service.url(guard, "email.undo", { token });
+  const wasVerified = isVerifiable(user) && user.hasVerifiedEmail();
+  const isOwn = context.auth.guardName === guard && ((await context.auth.user()) as object | null) === user;
+  try {
+    const isDone = await service.database.transaction(async () => {
+      // Following the link has shown that the new address is theirs.
+      const proof = isVerifiable(user) ? { verified_at: currentDate() } : {};
+      if (!(await rotateAccess(user, { email, ...proof }))) return false;
+      await service.emailChanges.record(guard, user.authId(), previousEmail, token);
+      await endAccess(service, user, isOwn ? context : null);
+      return true;
+    });
+    if (!isDone) return outcomeFor(await service.modelOf(guard).findByAuthId(id), claim);
+  } catch (error) {
+    // The address became another account's since the link was made.
+    if (error instanceof UniqueViolationError) return "invalid";
+    throw error;
+  }
+  const expiresInHours = UNDO_EXPIRES_IN_HOURS;
+  service.mails.tryQueue("emailChangeCompleted", previousEmail, {
+    guard,
+    user,
+    email: previousEmail,
+    newEmail: email,
+    url,
+    expiresInHours,
+  });
+  announce(context, "auth.email_changed", guard, { user, previousEmail, email });
+  if (isVerifiable(user) && !wasVerified) announce(context, "auth.email_verified", guard, { user });
+  return "verified";
 }

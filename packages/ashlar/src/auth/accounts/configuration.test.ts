@@ -13,14 +13,21 @@ class OwnMail extends Mailable {
 }
 
 describe("ACCOUNTS", () => {
-  test.each([undefined, null, {}])("%j: links are good for a day, and no mail is the application's own", (accounts) => {
-    expect(accountsConfiguration(accounts)).toEqual({ verificationExpiresInMinutes: 1440, mailables: {} });
-  });
+  test.each([undefined, null, {}])(
+    "%j: links are good for a day, those to a new address for an hour, and no mail is the application's own",
+    (accounts) => {
+      expect(accountsConfiguration(accounts)).toEqual({
+        verificationExpiresInMinutes: 1440,
+        emailChangeExpiresInMinutes: 60,
+        mailables: {},
+      });
+    },
+  );
 
   test("is taken as it is written, and frozen", () => {
     const mailables = { verifyEmail: OwnMail, resetPassword: null, newDevice: OwnMail };
-    const configuration = accountsConfiguration({ verificationExpires: 5, mailables });
-    expect(configuration).toEqual({ verificationExpiresInMinutes: 5, mailables });
+    const configuration = accountsConfiguration({ verificationExpires: 5, emailChangeExpires: 7, mailables });
+    expect(configuration).toEqual({ verificationExpiresInMinutes: 5, emailChangeExpiresInMinutes: 7, mailables });
     expect([Object.isFrozen(configuration), Object.isFrozen(configuration.mailables)]).toEqual([true, true]);
   });
 

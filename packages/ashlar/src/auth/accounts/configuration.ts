@@ -5,6 +5,8 @@ import type { AccountMailables, AccountMailName } from "./account-mailables.ts";
 export interface AccountsSettings {
   /** How long a verification link can be used, in minutes, at least 1; 1440 where left out. */
   readonly verificationExpires?: number;
+  /** How long the link that completes a change of address can be used, in minutes, at least 1; 60 where left out. */
+  readonly emailChangeExpires?: number;
   /** The application's own mails. */
   readonly mailables?: AccountMailables;
 }
@@ -12,19 +14,23 @@ export interface AccountsSettings {
 /** `ACCOUNTS` of `config/auth.ts`, checked and with its defaults. */
 export interface AccountsConfiguration {
   readonly verificationExpiresInMinutes: number;
+  readonly emailChangeExpiresInMinutes: number;
   readonly mailables: AccountMailables;
 }
 
 const WHERE = "config/auth.ts: ACCOUNTS";
-const KEYS: readonly string[] = ["verificationExpires", "mailables"];
+const KEYS: readonly string[] = ["verificationExpires", "emailChangeExpires", "mailables"];
 const MAILS: readonly AccountMailName[] = [
   "verifyEmail",
   "resetPassword",
   "passwordChanged",
   "emailChanged",
+  "emailChangeCompleted",
   "newDevice",
 ];
-const DEFAULT_EXPIRATION = 1440;
+const DEFAULT_VERIFICATION = 1440;
+/** Short: a link that moves an account to another mailbox is worth more than one that verifies a mailbox. */
+const DEFAULT_EMAIL_CHANGE = 60;
 const MINUTES_OF_A_YEAR = 525_600;
 
 /**
@@ -36,7 +42,8 @@ const MINUTES_OF_A_YEAR = 525_600;
 export function accountsConfiguration(accounts: unknown): AccountsConfiguration {
   const values = membersOf(accounts, WHERE, KEYS);
   return Object.freeze({
-    verificationExpiresInMinutes: verificationExpires(values.verificationExpires),
+    verificationExpiresInMinutes: minutes("verificationExpires", values.verificationExpires, DEFAULT_VERIFICATION),
+    emailChangeExpiresInMinutes: minutes("emailChangeExpires", values.emailChangeExpires, DEFAULT_EMAIL_CHANGE),
     mailables: mailables(values.mailables),
   });
 }
@@ -53,13 +60,13 @@ function membersOf(value: unknown, where: string, known: readonly string[]): Rea
   return members;
 }
 
-function verificationExpires(value: unknown): number {
-  const minutes = value ?? DEFAULT_EXPIRATION;
+function minutes(name: string, value: unknown, byDefault: number): number {
+  const minutes = value ?? byDefault;
   if (Number.isInteger(minutes) && (minutes as number) >= 1 && (minutes as number) <= MINUTES_OF_A_YEAR) {
     return minutes as number;
   }
   const problem = `is not a whole number of minutes from 1 to ${MINUTES_OF_A_YEAR}.`;
-  throw new ConfigurationError(`${WHERE}.verificationExpires`, problem, `Leave it out for ${DEFAULT_EXPIRATION}.`);
+  throw new ConfigurationError(`${WHERE}.${name}`, problem, `Leave it out for ${byDefault}.`);
 }
 
 function mailables(value: unknown): AccountMailables {

@@ -34,6 +34,8 @@ declare module "../../events/event-map.ts" {
     "auth.email_verified": AccountEvent;
     "auth.email_change_requested": EmailChangeEvent;
     "auth.email_changed": EmailChangeEvent;
+    /** A change of address was undone from the old address, which is the account's again: `email`. */
+    "auth.email_change_undone": EmailChangeEvent;
     "auth.password_reset_requested": PasswordResetRequestedEvent;
     "auth.password_reset": AccountEvent;
     "auth.password_changed": AccountEvent;

@@ -2,15 +2,17 @@ import type { HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
 import { PASSWORD_LIMIT } from "../../throttle/index.ts";
+import { makeAccessEpoch } from "../access-epoch.ts";
 import { announce } from "../events.ts";
-import { writeColumn } from "../write-column.ts";
+import { rotateAccess } from "../rotate-access.ts";
 import { hashChosenPassword, requireEmail } from "./account-input.ts";
+import { type AccountClaim, epochDigestOf } from "./account-links.ts";
 import type { AccountService } from "./account-service.ts";
 import type { AccountUser } from "./account-user.ts";
 import { endAccess } from "./end-access.ts";
 
 /** The primary key that stands for nobody. */
-const NOBODY = 0;
+const NOBODY = "0";
 
 /** Mails a link that sets a new password, if there is an account; see `Accounts.requestPasswordReset`. */
 export async function requestPasswordReset(
@@ -24,13 +26,26 @@ export async function requestPasswordReset(
   await service.mails.prepare();
   const user = await model.findBy("email", email);
   // From here on the same is done for an address without an account, so that the time tells nobody which ones have one.
-  const token = service.links.reset(guard, user?.authId() ?? NOBODY);
+  const token = user === null ? await unusableToken(service, guard, email) : await resetTokenFor(service, guard, user);
   const url = service.url(guard, "password_reset", {}, { token });
-  await service.resets.replace(guard, user === null ? placeholder(email) : email, token);
   announce(context, "auth.password_reset_requested", guard, { user, email });
   if (user === null) return;
   const expiresInMinutes = service.resetExpiresInMinutes;
   service.mails.tryQueue("resetPassword", email, { guard, user, email, url, expiresInMinutes });
+}
+
+/** Makes the token of a link that sets a user's password, and stores its digest in place of an older one's. */
+export async function resetTokenFor(service: AccountService, guard: string, user: AccountUser): Promise<string> {
+  const token = service.links.reset({ guard, id: String(user.authId()), epoch: epochDigestOf(user) });
+  await service.resets.replace(guard, user.email, token);
+  return token;
+}
+
+/** Does for an address without an account what {@link resetTokenFor} does for one with an account. */
+async function unusableToken(service: AccountService, guard: string, email: string): Promise<string> {
+  const token = service.links.reset({ guard, id: NOBODY, epoch: digest(makeAccessEpoch()) });
+  await service.resets.replace(guard, placeholder(email), token);
+  return token;
 }
 
 /**
@@ -55,7 +70,7 @@ export async function resetPassword(
   // A link that was made for another guard's page is not one here.
   const isHere = read !== null && service.pages.isShared("password_reset", read.guard, context.auth.guardName);
   const claim = isHere ? read : null;
-  const user = claim === null ? null : await ownerOf(service, token, claim.guard, claim.id);
+  const user = claim === null ? null : await ownerOf(service, token, claim);
   if (claim === null || user === null) return null;
   await service.mails.prepare();
   // Before the transaction: a hash takes long, and a password that is refused must leave the link as it is.
@@ -63,7 +78,8 @@ export async function resetPassword(
   const hash = await hashChosenPassword(user, passwordColumn, password, confirmation);
   const isDone = await service.database.transaction(async () => {
     if (!(await service.resets.consume(token))) return false;
-    if (!(await writeColumn(user, passwordColumn, hash))) return false;
+    // The user was read before the hash was made: what ended access in between has voided the link.
+    if (!(await rotateAccess(user, { [passwordColumn]: hash }))) return false;
     await endAccess(service, user);
     return true;
   });
@@ -77,9 +93,13 @@ export async function resetPassword(
   return user;
 }
 
-/** The user that a token was mailed to, provided that it can still be used and that the address is still the user's. */
-async function ownerOf(service: AccountService, token: string, guard: string, id: string): Promise<AccountUser | null> {
+/** The user that a token was mailed to, provided that it can still be used and that nothing has voided it since. */
+async function ownerOf(
+  service: AccountService,
+  token: string,
+  { guard, id, epoch }: AccountClaim,
+): Promise<AccountUser | null> {
   const email = await service.resets.addressOf(token);
   const user = email === null ? null : ((await service.modelNamed(guard)?.findByAuthId(id)) ?? null);
-  return user !== null && user.email === email ? user : null;
+  return user !== null && user.email === email && epochDigestOf(user) === epoch ? user : null;
 }

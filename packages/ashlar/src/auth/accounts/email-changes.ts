@@ -1,0 +1,86 @@
+import type { Database } from "../../database/index.ts";
+import { digest } from "../../security/index.ts";
+import { currentDate } from "../../support/index.ts";
+import type { UserId } from "../authenticatable.ts";
+import { UNDO_EXPIRES_IN_HOURS } from "./account-links.ts";
+
+const TABLE = "email_changes";
+
+/** A change of address that can be undone. */
+export interface EmailChange {
+  readonly id: number | bigint | string;
+  readonly guard: string;
+  /** The user's primary key, as text. */
+  readonly userId: string;
+  /** The address before the change. */
+  readonly email: string;
+  readonly createdAt: Date;
+}
+
+/**
+ * The table of changes of address: one row for each, as long as it can be undone. It holds the digest of the token that
+ * the old address was mailed, never the token itself.
+ */
+export class EmailChanges {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Notes a change. Called while the user's row is locked, so that the keys are in the order of the changes. */
+  async record(guard: string, userId: UserId, email: string, token: string): Promise<void> {
+    const created_at = currentDate();
+    const expires_at = new Date(created_at.getTime() + UNDO_EXPIRES_IN_HOURS * 3_600_000);
+    await this.#database.kysely
+      .insertInto(TABLE)
+      .values({ guard, user_id: userId, email, token: digest(token), created_at, expires_at })
+      .execute();
+  }
+
+  /** The change that a token undoes, provided that it still can. */
+  async find(token: string): Promise<EmailChange | null> {
+    const row = await this.#database.kysely
+      .selectFrom(TABLE)
+      .select(["id", "guard", "user_id", "email", "created_at"])
+      .where("token", "=", digest(token))
+      .where("expires_at", ">", currentDate())
+      .executeTakeFirst();
+    if (row === undefined) return null;
+    return {
+      id: row.id as EmailChange["id"],
+      guard: String(row.guard),
+      userId: String(row.user_id),
+      email: String(row.email),
+      createdAt: new Date(row.created_at as Date | string),
+    };
+  }
+
+  /**
+   * Uses a change up, and with it those that came after it: what a thief changed later must not be brought back by a
+   * link that the thief was mailed. Those before it stay, so that the first address can always be restored.
+   *
+   * @returns whether it could still be undone: of parallel uses, one can
+   */
+  async consume({ id, guard, userId }: EmailChange): Promise<boolean> {
+    const { kysely } = this.#database;
+    const { numDeletedRows } = await kysely.deleteFrom(TABLE).where("id", "=", id).executeTakeFirst();
+    if (numDeletedRows !== 1n) return false;
+    const later = kysely.deleteFrom(TABLE).where("guard", "=", guard).where("user_id", "=", userId);
+    await later.where("id", ">", id).execute();
+    return true;
+  }
+
+  /**
+   * Deletes the changes that cannot be undone any more.
+   *
+   * @returns how many there were; `null` where the application has no such table
+   */
+  async prune(): Promise<number | null> {
+    const { kysely } = this.#database;
+    const tables = await kysely.introspection.getTables();
+    if (!tables.some(({ name }) => name === TABLE)) return null;
+    const query = kysely.deleteFrom(TABLE).where("expires_at", "<=", currentDate());
+    return Number((await query.executeTakeFirst()).numDeletedRows);
+  }
+}

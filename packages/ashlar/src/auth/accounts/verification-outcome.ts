@@ -1,0 +1,19 @@
+import { epochDigestOf, type VerificationClaim } from "./account-links.ts";
+import { type AccountUser, isVerifiable } from "./account-user.ts";
+
+/** What came of following a verification link. */
+export type VerificationOutcome = "verified" | "already" | "invalid";
+
+/** What following a link means for a user as the table has it now. */
+export function outcomeFor(
+  user: AccountUser | null,
+  { email, newEmail, epoch }: VerificationClaim,
+): VerificationOutcome {
+  if (user === null) return "invalid";
+  if (newEmail !== null && user.email === newEmail) return "already";
+  if (user.email !== email) return "invalid";
+  if (newEmail === null && !isVerifiable(user)) return "invalid";
+  if (newEmail === null && isVerifiable(user) && user.hasVerifiedEmail()) return "already";
+  // What ended access to the account has voided every link mailed before.
+  return epochDigestOf(user) === epoch ? "verified" : "invalid";
+}
