@@ -8,7 +8,7 @@ export interface SqliteConnectionConfiguration {
   readonly path: string;
   /** How long a statement waits for another process to unlock the file, in milliseconds. */
   readonly busyTimeoutMs: number;
-  /** How long a query waits for a transaction of this process to end, in milliseconds. */
+  /** How long a write or a transaction waits for its turn after the transactions of this process, in milliseconds. */
   readonly acquireTimeoutMs: number;
 }
 

@@ -39,7 +39,7 @@ export class Mutex {
       const giveUp = (): void => {
         this.#waiting.delete(waiter);
         const others = this.#waiting.size === 0 ? "" : `, and ${this.#waiting.size} more wait for it`;
-        const problem = `A transaction kept the connection to the database for itself for ${this.#timeoutMs} ms${others}.`;
+        const problem = `No turn on the connection to the database came within ${this.#timeoutMs} ms: transactions have it${others}.`;
         const remedy = "Keep transactions short, or set acquireTimeoutMs in config/database.ts.";
         reject(new AshlarError("E_OVERLOADED", `${problem} ${remedy}`));
       };

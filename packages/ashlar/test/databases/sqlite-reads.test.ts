@@ -133,6 +133,12 @@ test("a read sees tables and columns as they are changed", async () => {
 
 test("temporary tables are found, which only the writing connection has", async () => {
   await run("create temporary table mine (n integer)");
+  await run("create temporary table notes (text text)");
+  expect((await run('select * from "temp"."notes"')).rows).toEqual([]);
+  expect((await run("select name from sqlite_temp_schema order by name")).rows).toEqual([
+    { name: "mine" },
+    { name: "notes" },
+  ]);
   await run("insert into mine values (7)");
   expect((await run("select n from mine")).rows).toEqual([{ n: 7 }]);
   expect(await database.kysely.selectFrom("mine").select("n").execute()).toEqual([{ n: 7 }]);
@@ -174,13 +180,13 @@ test("a write whose turn does not come in time is E_OVERLOADED, with what to do;
       code: "E_OVERLOADED",
       status: 503,
       message:
-        "A transaction kept the connection to the database for itself for 30 ms, and 1 more wait for it. " +
+        "No turn on the connection to the database came within 30 ms: transactions have it, and 1 more wait for it. " +
         "Keep transactions short, or set acquireTimeoutMs in config/database.ts.",
     }),
     expect.objectContaining({
       code: "E_OVERLOADED",
       message:
-        "A transaction kept the connection to the database for itself for 30 ms. " +
+        "No turn on the connection to the database came within 30 ms: transactions have it. " +
         "Keep transactions short, or set acquireTimeoutMs in config/database.ts.",
     }),
   ]);

@@ -107,7 +107,7 @@ export class SqliteSession implements Session {
     if (Number(this.#prepared(raise).handle.run(key, table).changes) > 0) return;
     // The row of its first key went too; so may have the table.
     const add = `insert into sqlite_sequence (name, seq) select name, cast(? as integer) from sqlite_schema
-      where type = 'table' and name = ?`;
+      where type = 'table' and name = ? and sql like '%autoincrement%'`;
     this.#prepared(add).handle.run(key, table);
   }
 

@@ -7,7 +7,7 @@ import type { LockedSession } from "../locked-session.ts";
 import { SqliteSession } from "./sqlite-session.ts";
 
 /** What only the connection that writes knows: its latest keys and counts, its settings, its temporary tables. */
-const OF_THE_WRITER = /\b(?:last_insert_rowid|changes|total_changes)\s*\(|\bpragma_|\b(?:temp|temporary)\b/i;
+const OF_THE_WRITER = /\b(?:last_insert_rowid|changes|total_changes)\s*\(|\bpragma_|\bsqlite_temp_|\btemp"?\s*\./i;
 /** The primary result code of a write on a connection that only reads, https://www.sqlite.org/rescode.html */
 const READ_ONLY = 8;
 
