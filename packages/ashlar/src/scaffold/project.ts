@@ -64,6 +64,7 @@ async function projectFiles(root: string, options: ProjectOptions): Promise<NewF
     await stub(".gitattributes", "application/gitattributes"),
     await stub(".gitignore", "application/gitignore"),
     await stub(".env.example", "application/env"),
+    await stub(".oxlintrc.json", "application/oxlintrc.json"),
     await stub("README.md", "application/README.md"),
     ...(await Promise.all(ALWAYS.map((path) => stub(path, `application/${path}`)))),
     ...(await wiring(traits)),
@@ -125,6 +126,7 @@ async function packageManifest(name: string, { database, bringsNode }: ProjectOp
       migrate: "ashlar migrate",
       test: "node --test tests/*.test.ts",
       types: "tsc",
+      lint: "oxlint",
     },
     dependencies: {
       ashlar: `^${own.version}`,
@@ -133,6 +135,9 @@ async function packageManifest(name: string, { database, bringsNode }: ProjectOp
     devDependencies: {
       "@types/node": `^${NEWEST_NODE}.0.0`,
       ...(bringsNode ? { node: `^${NEWEST_NODE}.0.0` } : {}),
+      // It knows the types, and so which promises were not awaited: the error of such a one ends the process.
+      oxlint: "^1.89.0",
+      "oxlint-tsgolint": "^7.0.2004",
       typescript: "^7.0.0",
     },
     // The `node` package brings the runtime that the scripts run on; its install script puts it into place.
