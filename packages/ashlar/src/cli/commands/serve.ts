@@ -1,11 +1,13 @@
-import { spawn } from "node:child_process";
-import { join } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { loadApplication } from "../load-application.ts";
 import type { Terminal } from "../terminal.ts";
+import { obeySupervisor } from "../watch/obey-supervisor.ts";
+import { supervise } from "../watch/supervise.ts";
 
 interface Options {
   readonly watch?: true;
+  /** Set for the child process that `--watch` serves in. */
+  readonly supervised?: true;
   readonly port?: number;
   readonly host?: string;
 }
@@ -23,14 +25,17 @@ export function serveCommand(terminal: Terminal): Command {
     .option("-p, --port <number>", "the port to listen on, instead of PORT", parsePort)
     .option("--host <address>", "the address to listen on, instead of HOST")
     .option("-w, --watch", "start again when a file changes")
+    .addOption(new Option("--supervised").hideHelp())
     .action(async (options: Options) => {
-      if (options.watch) await watch(terminal, options);
+      if (options.watch) await supervise(terminal, listenArguments(options));
       else await serve(terminal, options);
     });
 }
 
-async function serve(terminal: Terminal, { port, host }: Options): Promise<void> {
+async function serve(terminal: Terminal, { port, host, supervised }: Options): Promise<void> {
+  const announce = supervised ? obeySupervisor() : null;
   const application = await loadApplication(terminal.root);
+  announce?.(application);
   const server = await application.listen({
     ...(port !== undefined && { port }),
     ...(host !== undefined && { hostname: host }),
@@ -38,20 +43,6 @@ async function serve(terminal: Terminal, { port, host }: Options): Promise<void>
   terminal.print(`${application.settings.name} answers at ${server.url}`);
 }
 
-/** Serves in a child process that Node itself starts again whenever an imported file changes. */
-async function watch(terminal: Terminal, { port, host }: Options): Promise<void> {
-  const command = join(import.meta.dirname, "..", "..", "..", "bin", "ashlar.js");
-  const args = [
-    "serve",
-    ...(port === undefined ? [] : ["--port", String(port)]),
-    ...(host === undefined ? [] : ["--host", host]),
-  ];
-  const child = spawn(process.execPath, ["--watch", "--watch-preserve-output", command, ...args], {
-    cwd: terminal.root,
-    stdio: "inherit",
-  });
-  const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
-  process.on("SIGINT", forward).on("SIGTERM", forward);
-  await new Promise((resolve) => child.on("close", resolve));
-  process.off("SIGINT", forward).off("SIGTERM", forward);
+function listenArguments({ port, host }: Options): string[] {
+  return [...(port === undefined ? [] : ["--port", String(port)]), ...(host === undefined ? [] : ["--host", host])];
 }

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { counted } from "../../support/index.ts";
+import type { Terminal } from "../terminal.ts";
+import { FolderWatcher } from "./folder-watcher.ts";
+
+/** How long nothing may change before a restart: a checkout or "save all" is one change, not fifty. */
+const QUIET_MS = 100;
+/** How long the application may take to shut down before it is killed. */
+const STOP_TIMEOUT_MS = 5000;
+/** npm passes on the Ctrl+C that the terminal has sent to every process already: within this time it is the same one. */
+const SAME_SIGNAL_MS = 500;
+
+const COMMAND = join(import.meta.dirname, "../../../bin/ashlar.js");
+
+/**
+ * Serves the application of a folder in a child process, and starts another whenever its files change, until this
+ * process is told to end. An application that ends on its own, such as by a syntax error, is started at the next change.
+ *
+ * @param args what `ashlar serve` is given
+ */
+export async function supervise(terminal: Terminal, args: readonly string[]): Promise<void> {
+  const supervisor = new Supervisor(terminal, args);
+  await supervisor.run();
+}
+
+class Supervisor {
+  readonly #terminal: Terminal;
+  readonly #args: readonly string[];
+  readonly #changed = new Set<string>();
+  #changedAt = 0;
+  #child: ChildProcess | null = null;
+  #isRestarting = false;
+  #endedAt: number | null = null;
+
+  constructor(terminal: Terminal, args: readonly string[]) {
+    this.#terminal = terminal;
+    this.#args = args;
+  }
+
+  async run(): Promise<void> {
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const end = (): void => {
+      if (this.#endedAt === null) {
+        this.#endedAt = Date.now();
+        void this.#stop().then(resolve);
+      } else if (Date.now() - this.#endedAt > SAME_SIGNAL_MS) this.#child?.kill("SIGKILL");
+    };
+    process.on("SIGINT", end).on("SIGTERM", end);
+    const watcher = new FolderWatcher(this.#terminal.root, (path) => {
+      this.#changed.add(path);
+      this.#changedAt = Date.now();
+      if (!this.#isRestarting) void this.#restart();
+    });
+    this.#start();
+    await ended;
+    watcher.close();
+    process.off("SIGINT", end).off("SIGTERM", end);
+  }
+
+  #start(): void {
+    const child = spawn(process.execPath, [COMMAND, "serve", "--supervised", ...this.#args], {
+      cwd: this.#terminal.root,
+      stdio: ["inherit", "inherit", "inherit", "ipc"],
+    });
+    this.#child = child;
+    child.once("exit", (code, signal) => {
+      if (this.#child !== child) return;
+      this.#child = null;
+      if (this.#isRestarting || this.#endedAt !== null) return;
+      this.#terminal.print(`The application has ended (${signal ?? code}). It starts again when a file changes.`);
+    });
+  }
+
+  async #restart(): Promise<void> {
+    this.#isRestarting = true;
+    while (this.#changed.size > 0 && this.#endedAt === null) {
+      await this.#quiet();
+      const [first, ...others] = this.#changed;
+      const more = others.length === 0 ? "" : ` and ${counted(others.length, "more file")}`;
+      this.#terminal.print(`Restarting: ${first}${more} changed.`);
+      // Stopped before the next one starts: the two would want the same port.
+      await this.#stop();
+      await this.#quiet();
+      this.#changed.clear();
+      if (this.#endedAt === null) this.#start();
+    }
+    this.#isRestarting = false;
+  }
+
+  /** Waits until nothing has changed for a while. */
+  async #quiet(): Promise<void> {
+    for (;;) {
+      const rest = this.#changedAt + QUIET_MS - Date.now();
+      if (rest <= 0) return;
+      await sleep(rest);
+    }
+  }
+
+  /** Has the application finish what is under way and end. */
+  async #stop(): Promise<void> {
+    const child = this.#child;
+    if (child === null) return;
+    const ended = once(child, "exit");
+    // Windows has no signal that a process could answer to.
+    if (child.connected) child.send("stop", () => {});
+    else child.kill("SIGTERM");
+    const late = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+    await ended;
+    clearTimeout(late);
+  }
+}

@@ -1,0 +1,242 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { COMMAND, edit, freePort, generatedApplication } from "../support/generated-application.ts";
+import { type LongProcess, startProcess } from "../support/long-process.ts";
+import { OLDEST_RUNTIME, RUNTIMES } from "../support/runtimes.ts";
+
+const ROUTES = "export const ROUTES: RouteEntry[] = [";
+
+interface Dev extends LongProcess {
+  readonly root: string;
+  readonly url: string;
+  /** What the application answers at a path now that it has started again because of this file. */
+  again(file: string, path: string): Promise<string>;
+}
+
+const textAt = async (url: string): Promise<string> => (await fetch(url)).text();
+
+/** `ashlar serve --watch` of an application with a route that tells what its files say. */
+async function dev(node = process.execPath): Promise<Dev> {
+  const root = await generatedApplication({ pages: false, api: false });
+  await mkdir(join(root, "lang"));
+  await writeFile(join(root, "lang/en.json"), JSON.stringify({ word: "first" }));
+  await writeFile(join(root, "app/word.ts"), 'export const WORD = "first";\n');
+  await edit(root, "routes/web.ts", [
+    ROUTES,
+    `import { env } from "ashlar";
+       import lang from "../lang/en.json" with { type: "json" };
+       import { WORD } from "../app/word.ts";
+       const SETTING = env("SHOP_SETTING", "none");
+       ${ROUTES}
+         Route.get("/word", () => WORD),
+         Route.get("/lang", () => lang.word),
+         Route.get("/setting", () => SETTING),`,
+  ]);
+  const PORT = String(await freePort());
+  const child = startProcess(root, node, [COMMAND, "serve", "--watch"], { PORT });
+  const url = (await child.printed(/ answers at (http:\S+)/))[1]!;
+  const again = async (file: string, path: string): Promise<string> => {
+    const [, first] = await child.printed(/^Restarting: (\S+)(?: and \d+ more files?)? changed\.$/m);
+    expect(first).toBe(file);
+    await child.printed(/ answers at /);
+    return await textAt(url + path);
+  };
+  return { ...child, root, url, again };
+}
+
+const word = (value: string): string => `export const WORD = "${value}";\n`;
+
+/** Every way to save `app/word.ts`. */
+const SAVES: Readonly<Record<string, (root: string, value: string) => Promise<void> | void>> = {
+  "in place": async (root, value) => await writeFile(join(root, "app/word.ts"), word(value)),
+  "by renaming another over it": async (root, value) => {
+    await writeFile(join(root, "app/word.ts.new"), word(value));
+    await rename(join(root, "app/word.ts.new"), join(root, "app/word.ts"));
+  },
+  "by sed -i": (root, value) => {
+    execFileSync("sed", ["-i", `s/".*"/"${value}"/`, join(root, "app/word.ts")]);
+  },
+  // As vim does it: the old file becomes the backup, the new one takes its name.
+  "as a new file beside a backup": async (root, value) => {
+    await writeFile(join(root, "app/4913"), "");
+    await rm(join(root, "app/4913"));
+    await rename(join(root, "app/word.ts"), join(root, "app/word.ts~"));
+    await writeFile(join(root, "app/word.ts"), word(value));
+    await rm(join(root, "app/word.ts~"));
+  },
+  "by deleting and making it again": async (root, value) => {
+    await rm(join(root, "app/word.ts"));
+    await writeFile(join(root, "app/word.ts"), word(value));
+  },
+};
+
+describe.each([...RUNTIMES, OLDEST_RUNTIME])("serve --watch on Node $version", ({ path }) => {
+  test("serves what was saved, three times each way", { timeout: 120_000 }, async () => {
+    const { root, again } = await dev(path);
+    for (const [way, save] of Object.entries(SAVES)) {
+      for (const round of [1, 2, 3]) {
+        const value = `${way} ${round}`;
+        await save(root, value);
+        expect(await again("app/word.ts", "word")).toBe(value);
+      }
+    }
+  });
+});
+
+describe("serve --watch", () => {
+  test("sees .env, a language file and a view, saved in place and by rename", { timeout: 60_000 }, async () => {
+    const { root, again } = await dev();
+    for (const value of ["one", "two"]) {
+      const env = (await readFile(join(root, ".env"), "utf8")).replace(/^SHOP_SETTING.*\n/m, "");
+      await writeFile(join(root, ".env"), `${env}SHOP_SETTING=${value}\n`);
+      expect(await again(".env", "setting")).toBe(value);
+      await writeFile(join(root, ".env.new.tmp"), `${env}SHOP_SETTING=${value} renamed\n`);
+      await rename(join(root, ".env.new.tmp"), join(root, ".env"));
+      expect(await again(".env", "setting")).toBe(`${value} renamed`);
+      await writeFile(join(root, "lang/en.json"), JSON.stringify({ word: value }));
+      expect(await again("lang/en.json", "lang")).toBe(value);
+      await writeFile(join(root, "views/welcome.edge"), `<p>${value}</p>`);
+      expect(await again("views/welcome.edge", "")).toBe(`<p>${value}</p>`);
+    }
+  });
+
+  test("sees new files and folders, and those that are gone", { timeout: 60_000 }, async () => {
+    const { root, url, again, printed } = await dev();
+    await mkdir(join(root, "app/new"));
+    await writeFile(join(root, "app/new/word.ts"), word("new"));
+    expect(await again("app/new/word.ts", "word")).toBe("first");
+    await edit(root, "routes/web.ts", ["../app/word.ts", "../app/new/word.ts"]);
+    expect(await again("routes/web.ts", "word")).toBe("new");
+    await writeFile(join(root, "app/new/word.ts"), word("newer"));
+    expect(await again("app/new/word.ts", "word")).toBe("newer");
+    await rm(join(root, "app/new"), { recursive: true });
+    await printed(/^Restarting: app\/new/m);
+    await printed(/^The application has ended \(1\)\. It starts again when a file changes\.$/m);
+    await expect(fetch(url)).rejects.toThrow();
+    await mkdir(join(root, "app/new"));
+    await writeFile(join(root, "app/new/word.ts"), word("back"));
+    expect(await again("app/new/word.ts", "word")).toBe("back");
+  });
+
+  test("survives a syntax error, again and again", { timeout: 60_000 }, async () => {
+    const { root, again, printed, output } = await dev();
+    for (const round of [1, 2]) {
+      await writeFile(join(root, "app/word.ts"), "export const WORD = ;\n");
+      await printed(/^The application has ended \(1\)/m);
+      expect(output()).toContain("routes/web.ts: it could not be loaded");
+      await writeFile(join(root, "app/word.ts"), word(`mended ${round}`));
+      expect(await again("app/word.ts", "word")).toBe(`mended ${round}`);
+    }
+  });
+
+  test("takes a checkout of many files for one change", { timeout: 60_000 }, async () => {
+    const { root, url, printed, output } = await dev();
+    const git = (...args: string[]): void => {
+      const identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false"];
+      execFileSync("git", [...identity, ...args], { cwd: root, stdio: "ignore" });
+    };
+    git("init", "--initial-branch=main");
+    git("add", ".");
+    git("commit", "--message=first");
+    git("checkout", "-b", "other");
+    await mkdir(join(root, "app/many"));
+    for (let index = 0; index < 60; index += 1) await writeFile(join(root, `app/many/n${index}.ts`), word(`${index}`));
+    await writeFile(join(root, "app/word.ts"), word("other"));
+    await printed(/^Restarting: /m);
+    await printed(/ answers at /);
+    git("add", ".");
+    git("commit", "--message=second");
+    const before = output().length;
+    for (const [branch, value] of [
+      ["main", "first"],
+      ["other", "other"],
+      ["main", "first"],
+    ] as const) {
+      git("checkout", branch);
+      await printed(/^Restarting: .* and \d+ more files changed\.$/m);
+      await printed(/ answers at /);
+      expect(await textAt(`${url}word`)).toBe(value);
+    }
+    expect(
+      output()
+        .slice(before)
+        .match(/^Restarting: /gm),
+    ).toHaveLength(3);
+  });
+
+  test("doesn't start again for what the application itself writes", { timeout: 60_000 }, async () => {
+    const { root, again, output } = await dev();
+    for (const path of ["database/app.sqlite", "server.log", "public/app.js", "tests/new.test.ts", "app/upload.pdf"]) {
+      await writeFile(join(root, path), "x");
+    }
+    await writeFile(join(root, "app/word.ts"), word("second"));
+    expect(await again("app/word.ts", "word")).toBe("second");
+    expect(output().match(/^Restarting: .*$/gm)).toEqual(["Restarting: app/word.ts changed."]);
+  });
+
+  test("finishes the requests under way before it starts again", { timeout: 60_000 }, async () => {
+    const { root, url, again, printed } = await dev();
+    await edit(root, "routes/web.ts", [
+      'Route.get("/word"',
+      `Route.get("/slow", async () => {
+         console.log("slow has begun");
+         const { promise, resolve } = Promise.withResolvers<void>();
+         const { watch } = await import("node:fs");
+         const watcher = watch(${JSON.stringify(root)}, (_, name) => name === "go.txt" && resolve());
+         await promise;
+         watcher.close();
+         return "slow and old";
+       }),
+       Route.get("/word"`,
+    ]);
+    await again("routes/web.ts", "word");
+    const slow = textAt(`${url}slow`);
+    await printed(/slow has begun/);
+    await writeFile(join(root, "app/word.ts"), word("second"));
+    await printed(/^Restarting: app\/word\.ts changed\.$/m);
+    await writeFile(join(root, "go.txt"), "");
+    expect(await slow).toBe("slow and old");
+    await printed(/ answers at /);
+    expect(await textAt(`${url}word`)).toBe("second");
+  });
+});
+
+describe("the end of serve --watch", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "%s to it alone ends both, with code 0",
+    { timeout: 60_000 },
+    async (signal) => {
+      const { child, ended, url } = await dev();
+      child.kill(signal);
+      expect(await ended).toEqual({ code: 0, signal: null });
+      await expect(fetch(url)).rejects.toThrow();
+    },
+  );
+
+  test("Ctrl+C, which npm passes on once more, ends both, with code 0", { timeout: 60_000 }, async () => {
+    const { child, ended, url, signalGroup, output } = await dev();
+    signalGroup("SIGINT");
+    child.kill("SIGINT");
+    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(output()).not.toContain("has ended");
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test("ends as well where the application doesn't run at the moment", { timeout: 60_000 }, async () => {
+    const { root, child, ended, printed } = await dev();
+    await writeFile(join(root, "app/word.ts"), "export const WORD = ;\n");
+    await printed(/^The application has ended/m);
+    child.kill("SIGTERM");
+    expect(await ended).toEqual({ code: 0, signal: null });
+  });
+
+  test("the application doesn't outlive it when it is killed", { timeout: 60_000 }, async () => {
+    const { child, ended, url } = await dev();
+    child.kill("SIGKILL");
+    // The streams are the application's as well: they end when it has.
+    await ended;
+    await expect(fetch(url)).rejects.toThrow();
+  });
+});
