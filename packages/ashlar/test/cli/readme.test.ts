@@ -1,0 +1,93 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { freePort } from "../support/generated-application.ts";
+import { type LongProcess, startProcess } from "../support/long-process.ts";
+import { canInstall, packageRegistry } from "../support/package-registry.ts";
+import { RUNTIMES } from "../support/runtimes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** The commands of a section of a document: its indented lines, but for those of code in fences. */
+function commandsOf(document: string, heading: string): string[] {
+  const [, section = ""] = document.replaceAll(/^```[\s\S]*?^```$/gm, "").split(`\n## ${heading}\n`);
+  const [text = ""] = section.split("\n## ");
+  return text.split("\n").flatMap((line) => (line.startsWith("    ") ? [line.trim()] : []));
+}
+
+/** What the document of the repository tells, with the remarks left out. */
+async function readmeCommands(): Promise<string[]> {
+  const document = await readFile(join(import.meta.dirname, "../../../../README.md"), "utf8");
+  return commandsOf(document, "A new application").map((line) => line.replace(/\s+#.*$/, ""));
+}
+
+// With CI set a missing registry fails the tests instead of skipping them.
+const isMissing = !canInstall && process.env.CI === undefined;
+
+describe.skipIf(isMissing)(
+  `the READMEs, followed to the letter${isMissing ? " (no registry of packages)" : ""}`,
+  () => {
+    test.for(RUNTIMES)("on Node $version", { timeout: 300_000 }, async ({ path: node }) => {
+      const registry = await packageRegistry();
+      const port = String(await freePort());
+      const home = await temporaryFolder();
+      const run = (folder: string, commands: readonly string[]): LongProcess =>
+        startProcess(folder, "sh", ["-ec", commands.join("\n")], {
+          PATH: `${dirname(node)}:${process.env.PATH}`,
+          PORT: port,
+          npm_config_registry: registry,
+          // What a developer answers when npm asks whether it may fetch the generator.
+          npm_config_yes: "true",
+        });
+      const answers = async (application: LongProcess): Promise<void> => {
+        await application.printed(/answers at http/);
+        const response = await fetch(`http://localhost:${port}/register`);
+        expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("Register")]);
+        application.signalGroup("SIGTERM");
+        await application.ended;
+      };
+
+      // The first developer, in a folder whose name has a blank.
+      const parent = join(home, "my projects");
+      await mkdir(parent);
+      const first = await readmeCommands();
+      expect(first).toEqual(["npm create ashlar@latest shop", "cd shop && npm run dev"]);
+      const begun = run(parent, first);
+      await begun.printed(/Made \d+ files in shop/);
+      await begun.printed(/Migrated \S+_create_users/);
+      await answers(begun);
+      const shop = join(parent, "shop");
+      expect((await stat(join(shop, ".env"))).mode & 0o777).toBe(0o600);
+      await expect(stat(join(shop, "node_modules/node"))).rejects.toThrow("ENOENT");
+
+      const git = (...args: string[]): string =>
+        execFileSync("git", ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", ...args], {
+          cwd: shop,
+          encoding: "utf8",
+        });
+      git("init", "--quiet");
+      git("add", "--all");
+      git("commit", "--quiet", "--message", "Begin");
+      expect(git("ls-files").split("\n")).toEqual(expect.arrayContaining([".env.example", ".gitattributes", ".nvmrc"]));
+      expect(git("ls-files")).not.toMatch(/^(\.env|database\/.*sqlite.*|node_modules\/.*)$/m);
+
+      // The second one, elsewhere.
+      const other = join(home, "another place");
+      await mkdir(other);
+      const readme = await readFile(join(shop, "README.md"), "utf8");
+      const commands = commandsOf(readme, "On another machine");
+      expect(commands[0]).toBe("git clone <address of the repository> shop");
+      expect(commands).toEqual(expect.arrayContaining(["npm test", "npm run migrate"]));
+      expect(commands.at(-1)).toBe("npm run dev");
+      const walk = run(
+        other,
+        commands.map((command) => command.replace("<address of the repository>", () => `"${shop}"`)),
+      );
+      await walk.printed(/Made \.env from \.env\.example\. APP_KEY and JWT_SECRET were written to it\./);
+      await walk.printed(/fail 0\b/);
+      await answers(walk);
+      expect((await stat(join(other, "shop/.env"))).mode & 0o777).toBe(0o600);
+      expect(await readFile(join(other, "shop/.env"), "utf8")).not.toBe(await readFile(join(shop, ".env"), "utf8"));
+    });
+  },
+);

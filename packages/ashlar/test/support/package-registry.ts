@@ -1,0 +1,65 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+const PACKAGES = join(import.meta.dirname, "../../..");
+
+/** The registry that this machine installs packages from. */
+const UPSTREAM = new URL(execFileSync("npm", ["config", "get", "registry"], { encoding: "utf8" }).trim());
+
+/** Tells whether packages can be installed from it. */
+export const canInstall: boolean = await fetch(new URL("kysely", UPSTREAM), { method: "HEAD" }).then(
+  ({ ok }) => ok,
+  () => false,
+);
+
+/**
+ * A registry in which this repository's packages are published, packed as they would be; every other package is the
+ * machine's own registry's. It ends with the test.
+ *
+ * @returns its address
+ */
+export async function packageRegistry(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "ashlar-registry-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const answers = new Map<string, unknown>();
+  const server = createServer(({ url = "/" }, response) => {
+    const answer = answers.get(url);
+    if (answer === undefined) response.writeHead(307, { location: new URL(url.slice(1), UPSTREAM).href }).end();
+    else response.end(Buffer.isBuffer(answer) ? answer : JSON.stringify(answer));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close().closeAllConnections());
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const name of ["ashlar", "create-ashlar"]) publish(name, { folder, origin, answers });
+  return `${origin}/`;
+}
+
+interface Registry {
+  readonly folder: string;
+  readonly origin: string;
+  readonly answers: Map<string, unknown>;
+}
+
+function publish(name: string, { folder, origin, answers }: Registry): void {
+  const source = join(PACKAGES, name);
+  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+  const packed = execFileSync("npm", args, { cwd: source, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
+  const tarball = readFileSync(join(folder, filename));
+  const manifest = JSON.parse(readFileSync(join(source, "package.json"), "utf8")) as { version: string };
+  const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
+  const version = { ...manifest, dist: { tarball: `${origin}/${name}/-/${filename}`, integrity } };
+  answers.set(`/${name}/-/${filename}`, tarball);
+  answers.set(`/${name}`, {
+    name,
+    "dist-tags": { latest: manifest.version },
+    versions: { [manifest.version]: version },
+  });
+}
