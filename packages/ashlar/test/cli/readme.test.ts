@@ -35,7 +35,7 @@ describe.skipIf(isMissing)(
         startProcess(folder, "sh", ["-ec", commands.join("\n")], {
           PATH: `${dirname(node)}:${process.env.PATH}`,
           PORT: port,
-          npm_config_registry: registry,
+          ...registry,
           // What a developer answers when npm asks whether it may fetch the generator.
           npm_config_yes: "true",
         });
@@ -54,7 +54,8 @@ describe.skipIf(isMissing)(
       expect(first).toEqual(["npm create ashlar@latest shop", "cd shop && npm run dev"]);
       const begun = run(parent, first);
       await begun.printed(/Made \d+ files in shop/);
-      await begun.printed(/Migrated \S+_create_users/);
+      await begun.printed(/added \d+ packages/);
+    await begun.printed(/Migrated \S+_create_users/);
       await answers(begun);
       const shop = join(parent, "shop");
       expect((await stat(join(shop, ".env"))).mode & 0o777).toBe(0o600);
@@ -83,7 +84,8 @@ describe.skipIf(isMissing)(
         other,
         commands.map((command) => command.replace("<address of the repository>", () => `"${shop}"`)),
       );
-      await walk.printed(/Made \.env from \.env\.example\. APP_KEY and JWT_SECRET were written to it\./);
+      await walk.printed(/added \d+ packages/);
+    await walk.printed(/Made \.env from \.env\.example\. APP_KEY and JWT_SECRET were written to it\./);
       await walk.printed(/fail 0\b/);
       await answers(walk);
       expect((await stat(join(other, "shop/.env"))).mode & 0o777).toBe(0o600);

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,8 +10,10 @@ import { onTestFinished } from "vitest";
 
 const PACKAGES = join(import.meta.dirname, "../../..");
 
+const setting = (name: string): string => execFileSync("npm", ["config", "get", name], { encoding: "utf8" }).trim();
+
 /** The registry that this machine installs packages from. */
-const UPSTREAM = new URL(execFileSync("npm", ["config", "get", "registry"], { encoding: "utf8" }).trim());
+const UPSTREAM = new URL(setting("registry"));
 
 /** Tells whether packages can be installed from it. */
 export const canInstall: boolean = await fetch(new URL("kysely", UPSTREAM), { method: "HEAD" }).then(
@@ -23,9 +25,9 @@ export const canInstall: boolean = await fetch(new URL("kysely", UPSTREAM), { me
  * A registry in which this repository's packages are published, packed as they would be; every other package is the
  * machine's own registry's. It ends with the test.
  *
- * @returns its address
+ * @returns the variables that make npm use it
  */
-export async function packageRegistry(): Promise<string> {
+export async function packageRegistry(): Promise<Record<string, string>> {
   const folder = mkdtempSync(join(tmpdir(), "ashlar-registry-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const answers = new Map<string, unknown>();
@@ -38,7 +40,17 @@ export async function packageRegistry(): Promise<string> {
   onTestFinished(() => void server.close().closeAllConnections());
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   for (const name of ["ashlar", "create-ashlar"]) publish(name, { folder, origin, answers });
-  return `${origin}/`;
+  return { npm_config_registry: `${origin}/`, npm_config_cache: ownCache(folder) };
+}
+
+/** A cache with all that was ever downloaded, and none of the commands that `npm create` keeps by name and version. */
+function ownCache(folder: string): string {
+  const cache = join(folder, "cache");
+  const downloads = join(setting("cache"), "_cacache");
+  mkdirSync(cache);
+  mkdirSync(downloads, { recursive: true });
+  symlinkSync(downloads, join(cache, "_cacache"));
+  return cache;
 }
 
 interface Registry {
