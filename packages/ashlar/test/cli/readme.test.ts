@@ -55,7 +55,7 @@ describe.skipIf(isMissing)(
       const begun = run(parent, first);
       await begun.printed(/Made \d+ files in shop/);
       await begun.printed(/added \d+ packages/);
-    await begun.printed(/Migrated \S+_create_users/);
+      await begun.printed(/Migrated \S+_create_users/);
       await answers(begun);
       const shop = join(parent, "shop");
       expect((await stat(join(shop, ".env"))).mode & 0o777).toBe(0o600);
@@ -85,7 +85,7 @@ describe.skipIf(isMissing)(
         commands.map((command) => command.replace("<address of the repository>", () => `"${shop}"`)),
       );
       await walk.printed(/added \d+ packages/);
-    await walk.printed(/Made \.env from \.env\.example\. APP_KEY and JWT_SECRET were written to it\./);
+      await walk.printed(/Made \.env from \.env\.example\. APP_KEY and JWT_SECRET were written to it\./);
       await walk.printed(/fail 0\b/);
       await answers(walk);
       expect((await stat(join(other, "shop/.env"))).mode & 0o777).toBe(0o600);
