@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { type TestClient, travel, travelBack } from "../../src/testing/index.ts";
+import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
+import { onEachDatabase } from "../support/services.ts";
+
+const THIEF = "thief@example.org";
+const SECOND = "second@example.org";
+const IS_INVALID = "This link has expired or was already used.";
+
+await onEachDatabase("a change of address", (engine) => {
+  let shop: AccountShop;
+  beforeAll(async () => {
+    shop = await AccountShop.open(engine);
+  });
+  afterAll(() => shop.close());
+  beforeEach(() => shop.reset());
+  afterEach(travelBack);
+
+  const email = async (): Promise<string | undefined> => (await shop.user())?.email;
+
+  /** A thief who knows the password has moved the account; gives the link that the owner was mailed. */
+  async function stolen(to = THIEF): Promise<{ thief: TestClient; undo: string }> {
+    const thief = await shop.loggedIn();
+    (await thief.get(await shop.changeLink(thief, to))).assertRedirect("/home");
+    expect(await email()).toBe(to);
+    return { thief, undo: await shop.linkTo(EMAIL) };
+  }
+
+  test("S51 that is pending is void once the owner has reset the password", async () => {
+    const thief = await shop.loggedIn();
+    const link = await shop.changeLink(thief, THIEF);
+    expect(await shop.resetsPassword(await shop.resetLink(EMAIL), NEW_PASSWORD)).toBe(true);
+    for (const client of [thief, shop.visitor()]) (await client.get(link)).assertRedirect("/email/verify/notice");
+    expect([await email(), await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)]).toEqual([EMAIL, true]);
+  });
+
+  test("S51 asked for by someone who registered the address of another is void once its owner takes the account", async () => {
+    const victim = "victim@example.com";
+    const squatter = shop.visitor();
+    const fields = { name: "V", email: victim, password: PASSWORD, password_confirmation: PASSWORD };
+    (await shop.send(squatter, "/register", fields)).assertRedirect("/email/verify/notice");
+    const link = await shop.changeLink(squatter, THIEF);
+    expect(await shop.resetsPassword(await shop.resetLink(victim), NEW_PASSWORD)).toBe(true);
+    await squatter.get(link);
+    expect([await shop.isIn(squatter), await shop.logsIn(shop.visitor(), victim, NEW_PASSWORD)]).toEqual([false, true]);
+    expect(await shop.User.findBy("email", THIEF)).toBeNull();
+  });
+
+  test("S51 lives an hour", async () => {
+    const link = await shop.changeLink(await shop.loggedIn(), THIEF);
+    travel(60);
+    await shop.visitor().get(link);
+    expect(await email()).toBe(EMAIL);
+  });
+
+  test("S51 that is completed tells the old address, in words and with a link", async () => {
+    await stolen();
+    const { subject, text, html } = (await shop.mail.all()).findLast(({ to }) => to === EMAIL)!;
+    expect(subject).toBe("The email address of your account was changed");
+    expect(text).toContain(`The email address of your account is now ${THIEF}.`);
+    expect(text).toContain("This link expires in 3 days.");
+    expect(html).toContain("Undo the change");
+  });
+
+  test("S51 is undone by the button of a page, and by no GET or HEAD", async () => {
+    const { thief, undo } = await stolen();
+    const owner = shop.visitor();
+    const page = await owner.get(undo);
+    page.assertStatus(200).assertSee(EMAIL, "Undo the change").assertHeader("referrer-policy", "no-referrer");
+    await owner.send("HEAD", undo);
+    expect([await email(), await shop.isIn(thief)]).toEqual([THIEF, true]);
+    (await owner.post(undo)).assertStatus(419);
+    expect(await email()).toBe(THIEF);
+    (await shop.undo(undo, owner)).assertRedirect(/^\/password_reset\?token=/);
+    expect([await email(), (await shop.user())?.hasVerifiedEmail(), await shop.isIn(thief)]).toEqual([
+      EMAIL,
+      true,
+      false,
+    ]);
+  });
+
+  test("S51 once undone leaves the thief nothing, and leads the owner to a new password", async () => {
+    const { thief, undo } = await stolen();
+    const pending = await shop.changeLink(thief, SECOND);
+    const reset = await shop.resetLink(THIEF);
+    const answer = await shop.undo(undo);
+    await thief.get(pending);
+    expect([await email(), await shop.isIn(thief), await shop.resetsPassword(reset, "of the thief")]).toEqual([
+      EMAIL,
+      false,
+      false,
+    ]);
+    // The thief knows the password, and would be back before the owner has set another.
+    expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(false);
+    expect(await shop.resetsPassword(answer.headers.get("location")!, NEW_PASSWORD)).toBe(true);
+    expect(await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)).toBe(true);
+  });
+
+  test("S51 can be undone whatever the thief has changed since, for 72 hours", async () => {
+    const { thief, undo } = await stolen();
+    const fields = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    (await shop.send(thief, "/account/password", fields)).assertRedirect("/home");
+    await thief.get(await shop.changeLink(thief, SECOND, NEW_PASSWORD));
+    expect(await email()).toBe(SECOND);
+    travel(72 * 60 - 1);
+    await shop.undo(undo);
+    expect(await email()).toBe(EMAIL);
+  });
+
+  test("S51 cannot be undone after 72 hours", async () => {
+    const { undo } = await stolen();
+    travel(72 * 60);
+    const owner = shop.visitor();
+    (await owner.follow(await owner.get(undo))).assertSee(IS_INVALID);
+    expect(await email()).toBe(THIEF);
+  });
+
+  test("S51 once undone takes back the later ones too: the link that the thief was mailed for those is void", async () => {
+    const { thief, undo } = await stolen();
+    await thief.get(await shop.changeLink(thief, SECOND));
+    const ofThief = await shop.linkTo(THIEF);
+    await shop.undo(undo);
+    const client = shop.visitor();
+    (await client.follow(await client.get(ofThief))).assertSee(IS_INVALID);
+    expect(await email()).toBe(EMAIL);
+  });
+
+  test("S51 that came later can be undone by the thief, and the first one by the owner after that", async () => {
+    const { thief, undo } = await stolen();
+    await thief.get(await shop.changeLink(thief, SECOND));
+    await shop.undo(await shop.linkTo(THIEF));
+    expect(await email()).toBe(THIEF);
+    await shop.undo(undo);
+    expect(await email()).toBe(EMAIL);
+  });
+
+  test("S51 is undone once: of 20 uses of the link at the same moment one has an effect", async () => {
+    const { undo } = await stolen();
+    const clients = Array.from({ length: 20 }, () => shop.visitor());
+    const pages = await Promise.all(clients.map((client) => client.get(undo)));
+    const told: unknown[] = [];
+    const events = shop.application.container.make("events");
+    const stop = events.on(
+      "auth.email_change_undone",
+      ({ previousEmail, email }) => void told.push([previousEmail, email]),
+    );
+    const answers = await Promise.all(
+      clients.map((client, index) => client.submit(pages[index]!, '[action*="/email/undo/"]')),
+    );
+    await events.settled();
+    stop();
+    const targets = answers.map(({ headers }) => headers.get("location")!.split("?")[0]).toSorted();
+    expect(targets).toEqual([...Array.from({ length: 19 }, () => "/login"), "/password_reset"]);
+    expect([await email(), told]).toEqual([EMAIL, [[THIEF, EMAIL]]]);
+  });
+
+  test("S51 cannot be undone once the old address belongs to another account: it says so, and changes nothing", async () => {
+    const { thief, undo } = await stolen();
+    const other = new shop.User().fill({ name: "Other", email: EMAIL });
+    await other.setPassword(PASSWORD);
+    await other.save();
+    const owner = shop.visitor();
+    const page = await owner.follow(await shop.undo(undo, owner));
+    page.assertSee("Another account uses this address now, so the change was not undone.");
+    const addresses = (await shop.User.rows().orderBy("id").get()).map((user) => user.email);
+    expect([addresses, await shop.isIn(thief)]).toEqual([[THIEF, EMAIL], true]);
+  });
+
+  test("S51 cannot be undone on another account that was given the key of a deleted one", async () => {
+    const { undo } = await stolen();
+    const user = (await shop.user())!;
+    const { id } = user;
+    await user.delete();
+    travel(1);
+    const other = new shop.User().fill({ name: "Other", email: "other@example.com" });
+    await other.setPassword(PASSWORD);
+    await other.save();
+    const { kysely } = shop.application.container.make("database");
+    await kysely.updateTable("users").set({ id }).execute();
+    await shop.undo(undo);
+    expect(await email()).toBe("other@example.com");
+  });
+});

@@ -1,0 +1,144 @@
+import { join } from "node:path";
+import type { Application, KernelClass } from "../../src/foundation/index.ts";
+import {
+  captureMail,
+  createTestApplication,
+  createTestClient,
+  linksIn,
+  type MailCapture,
+  resetDatabase,
+  type TestClient,
+  type TestResponse,
+} from "../../src/testing/index.ts";
+import type { FullUser } from "./account-application.ts";
+import { edit, generateApplication } from "./generated-application.ts";
+import type { TestEngine } from "./services.ts";
+
+/** The address and the password of the one account. */
+export const EMAIL = "ada@example.com";
+export const PASSWORD = "a password of hers";
+export const NEW_PASSWORD = "another password altogether";
+
+const WIDE = { buckets: [{ by: ["address"], attempts: 100_000, windowSeconds: 60 }] };
+const LIMITS = ["login", "register", "password_reset", "change_password", "email.resend", "email.undo", "api.reauth"];
+
+/** An application as it is generated, with one account, on a database of its own. */
+export class AccountShop {
+  readonly application: Application;
+  readonly User: typeof FullUser;
+  readonly mail: MailCapture;
+  readonly #remove: () => Promise<void>;
+
+  private constructor(application: Application, User: typeof FullUser, remove: () => Promise<void>) {
+    this.application = application;
+    this.User = User;
+    this.mail = captureMail(application);
+    this.#remove = remove;
+  }
+
+  static async open(engine: TestEngine): Promise<AccountShop> {
+    const { root, remove } = await generateApplication({ database: engine.name as "sqlite" });
+    await edit(root, "routes/web.ts", [
+      "export const ROUTES: RouteEntry[] = [",
+      `export const ROUTES: RouteEntry[] = [
+  Route.get("/vault", () => "the vault").middleware("auth", "password.confirm:1"),`,
+    ]);
+    const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
+    const { User } = (await import(join(root, "app/models/user.ts"))) as { User: typeof FullUser };
+    const server = engine.name === "sqlite" ? null : await engine.open();
+    const application = await createTestApplication({
+      root,
+      kernel: Kernel,
+      config: { throttle: { THROTTLE: { limits: Object.fromEntries(LIMITS.map((name) => [name, WIDE])) } } },
+      ...(server === null ? {} : { database: server.configuration }),
+    });
+    return new AccountShop(application, User, async () => {
+      await application.shutdown();
+      await server?.drop();
+      await remove();
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#remove();
+  }
+
+  /** Empties the database, and makes the account. */
+  async reset(): Promise<void> {
+    await resetDatabase(this.application);
+    const user = new this.User().fill({ name: "Ada", email: EMAIL });
+    await user.setPassword(PASSWORD);
+    await user.save();
+    this.mail.clear();
+  }
+
+  visitor(): TestClient {
+    return createTestClient(this.application, { address: "203.0.113.7" });
+  }
+
+  /** The account, wherever its address is by now. */
+  async user(): Promise<FullUser | null> {
+    return (await this.User.rows().get())[0] ?? null;
+  }
+
+  /** Fills in and sends the form of a page. */
+  async send(client: TestClient, path: string, fields = {}, form = `[action="${path}"]`): Promise<TestResponse> {
+    const page = await client.get(path);
+    page.assertStatus(200);
+    return client.submit(page, form, fields);
+  }
+
+  /** Tries to log in, and tells whether that worked. */
+  async logsIn(client: TestClient, email: string, password: string, fields = {}): Promise<boolean> {
+    const { location } = Object.fromEntries(
+      (await this.send(client, "/login", { email, password, ...fields })).headers,
+    );
+    return location === "/home";
+  }
+
+  async loggedIn(email: string = EMAIL, password: string = PASSWORD, fields = {}): Promise<TestClient> {
+    const client = this.visitor();
+    if (!(await this.logsIn(client, email, password, fields))) throw new Error("The login failed.");
+    return client;
+  }
+
+  /** Tells whether a client is logged in, as a page for users says. */
+  async isIn(client: TestClient): Promise<boolean> {
+    return (await client.get("/sessions")).status === 200;
+  }
+
+  /** The path of the first link in the latest mail to an address. */
+  async linkTo(email: string): Promise<string> {
+    const latest = (await this.mail.all()).findLast(({ to }) => to === email);
+    const [url] = latest === undefined ? [] : linksIn(latest);
+    if (url === undefined) throw new Error(`No mail with a link went to ${email}.`);
+    return url.replace(/^https?:\/\/[^/]+/, "");
+  }
+
+  async resetLink(email: string): Promise<string> {
+    await this.send(this.visitor(), "/change_password", { email });
+    return this.linkTo(email);
+  }
+
+  /** Sets a password by a reset link, and tells whether that worked. */
+  async resetsPassword(link: string, password: string): Promise<boolean> {
+    const fields = { password, password_confirmation: password };
+    const client = this.visitor();
+    const page = await client.get(link);
+    if (page.status !== 200) return false;
+    const answer = await client.submit(page, '[action="/password_reset"]', fields);
+    return answer.headers.get("location") === "/login";
+  }
+
+  /** Asks for a new address, and gives the link that the new address is mailed. */
+  async changeLink(client: TestClient, email: string, password: string = PASSWORD): Promise<string> {
+    (await this.send(client, "/account/email", { email, password })).assertRedirect("/home");
+    return this.linkTo(email);
+  }
+
+  /** Follows a link that undoes a change of address, and presses its button. */
+  async undo(link: string, client: TestClient = this.visitor()): Promise<TestResponse> {
+    const page = await client.get(link);
+    return page.status === 200 ? client.submit(page, '[action*="/email/undo/"]') : page;
+  }
+}
