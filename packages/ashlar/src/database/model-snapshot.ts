@@ -29,7 +29,7 @@ export function modelSnapshot({ casts }: ModelPlan, attributes: Row, stored: Sto
       const written = stored.get() ?? latest ?? {};
       for (const name of Object.keys(attributes)) {
         // Neither the column's value nor what was written there: the application's.
-        if (!(name in written) || differs(casts.get(name), name, attributes[name], written[name])) continue;
+        if (differs(casts.get(name), name, attributes[name], written[name])) continue;
         if (name in before) attributes[name] = before[name];
         else delete attributes[name];
       }

@@ -117,6 +117,19 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect(new Set(keys).size).toBe(4);
   });
 
+  test("S68 the very first key of a table is given once as well", async () => {
+    const { kysely } = own.database;
+    await kysely.schema.createTable("firsts").$call(primaryKey(kysely)).addColumn("name", "text").execute();
+    const add = async (): Promise<number> =>
+      Number((await kysely.insertInto("firsts").values({ name: "a" }).returning("id").executeTakeFirstOrThrow()).id);
+    let given = 0;
+    await rolledBack(async () => {
+      given = await add();
+    });
+    expect([given, await add()]).toEqual([1, 2]);
+    await kysely.schema.dropTable("firsts").execute();
+  });
+
   test("S68 a row whose deletion was rolled back is stored, and can be saved and deleted", async () => {
     const ada = await Person.create({ name: "Ada" });
     const { id } = ada;

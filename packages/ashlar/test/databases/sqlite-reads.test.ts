@@ -203,9 +203,13 @@ test("in memory everything is on one connection, and reads see all of it", async
     await sql`insert into notes values ('a')`.execute(memory.kysely);
     await gate.promise;
   });
+  const asked: string[] = [];
+  memory.onQuery(({ sql }) => asked.push(sql));
   const read = memory.kysely.selectFrom("notes").select("text").execute();
   gate.resolve();
   expect(await read).toEqual([{ text: "a" }]);
+  // Once: not of an empty database first.
+  expect(asked.filter((text) => text.startsWith("select"))).toHaveLength(1);
   await transaction;
   await memory.close();
 });
