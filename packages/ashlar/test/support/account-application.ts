@@ -21,7 +21,7 @@ import { SessionMiddleware, SessionProvider } from "../../src/session/index.ts";
 import type { Constructor } from "../../src/support/index.ts";
 import { ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";
 import { ViewProvider } from "../../src/views/index.ts";
-import { ACCOUNT_CONTROLLERS } from "./account-controllers.ts";
+import { ACCOUNT_CONTROLLERS, GENERATED } from "./account-controllers.ts";
 import {
   ADA,
   BOB,
@@ -224,6 +224,7 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
   const User = options.User ?? class User extends FullUser {};
   const { without = [], leftOut = {}, controllers = {} } = options;
   const application = await createApplication({
+    root: GENERATED,
     kernel: Kernel,
     routes: [
       ...Auth.routes({ ...ACCOUNT_CONTROLLERS, ...controllers }, leftOut as Record<never, false>),
