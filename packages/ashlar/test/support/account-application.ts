@@ -183,6 +183,20 @@ export class Visitor extends Browser {
   }
 }
 
+const OUTCOMES: Readonly<Record<string, string>> = {
+  "Your address is verified.": "verified",
+  "Your address was verified already.": "already",
+  "This link is not valid any more.": "invalid",
+};
+
+/** What came of following a verification link: `verified`, `already` or `invalid`, as the page says that it leads to. */
+export async function outcomeOf(visitor: Visitor, link: string): Promise<string> {
+  const target = (await visitor.get(link)).headers.get("location") ?? "";
+  const { body } = await visitor.get(target);
+  const [, said = ""] = /role="(?:status|alert)"[\s\S]*?>([^<>]*\.)</.exec(String(body)) ?? [];
+  return OUTCOMES[said] ?? `${target}: ${said}`;
+}
+
 /** The one link in a mail. */
 export function linkIn(mail: CapturedMail | undefined): string {
   const [url, ...others] = mail?.text.match(/https?:\S+/g) ?? [];

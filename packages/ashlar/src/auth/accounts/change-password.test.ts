@@ -10,7 +10,7 @@ import {
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { Route } from "../../routing/index.ts";
 
-const CHANGED = "/account/password?changed=1";
+const CHANGED = "/home";
 const SENT = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
 
 async function change(visitor: Visitor, sent: object = SENT): Promise<string | null> {

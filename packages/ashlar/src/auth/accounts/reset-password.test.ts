@@ -18,7 +18,7 @@ import { setClock } from "../../support/index.ts";
 afterEach(() => setClock(null));
 
 const DONE = "/login";
-const DEAD = "/change_password?expired=1";
+const DEAD = "/change_password";
 
 /** Where the visitor is sent who uses a token. */
 async function reset(accounts: TestAccounts, token: unknown, password: string = NEW_PASSWORD): Promise<string | null> {
@@ -298,7 +298,11 @@ describe("asking for a reset link", () => {
     ] as const) {
       const visitor = accounts.visitor({ ip });
       const { status, headers, body, setCookies } = await visitor.post("/change_password", { email });
-      answers.push([status, [...headers], body, setCookies]);
+      // The session's cookie is sealed, other bytes each time and as many.
+      const sealed = (text: string) =>
+        text.replace(/^(__Host-session=)([^;]*)/, (_, name, value) => name + value.length);
+      const named = [...headers].filter(([name]) => name !== "set-cookie");
+      answers.push([status, named, body, setCookies.map(sealed)]);
     }
     expect(answers[0]).toEqual(answers[1]);
     expect((await accounts.mails()).map(({ to }) => to)).toEqual([ADA.email]);
