@@ -68,9 +68,12 @@ export function requestAuthority(raw: Request): string {
   return (_url !== undefined || isForwarded ? null : raw.headers.get("host")) ?? splitUrl(raw.url).authority;
 }
 
-/** Every host that a request names, with its port: that of its URL, and that of its `Host` header if it has one. */
+/**
+ * Every host that a request names, with its port: that of its URL, and that of its `Host` header. The header of a request
+ * from the server counts as empty if it is missing, since the URL was given some host then.
+ */
 export function requestAuthorities(raw: Request): string[] {
-  const host = raw.headers.get("host");
   const { authority } = splitUrl(raw.url);
+  const host = raw.headers.get("host") ?? ((raw as ServedRequest)._url === undefined ? null : "");
   return host === null ? [authority] : [authority, host];
 }

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { COMMAND, edit, execute, generatedApplication, serve } from "../support/generated-application.ts";
 import { startProcess } from "../support/long-process.ts";
-import { exchange } from "../support/raw-socket.ts";
+import { exchange, rawSocket } from "../support/raw-socket.ts";
 
 /** What production needs besides its name. */
 const PRODUCTION = {
@@ -106,13 +106,13 @@ describe("listening", () => {
 
 describe("the host of a request", () => {
   /** An application in development that has an APP_URL and a route that fails, open to other machines. */
-  async function application(): Promise<number> {
+  async function application(environment: Record<string, string> = {}): Promise<number> {
     const root = await generatedApplication();
     await edit(root, "routes/web.ts", [
       "export const ROUTES: RouteEntry[] = [",
       'export const ROUTES: RouteEntry[] = [\n  Route.get("/boom", () => {\n    throw new Error("the secret detail");\n  }),',
     ]);
-    const { url } = await serve(root, { APP_URL: "http://shop.test:3000", HOST: "0.0.0.0" });
+    const { url } = await serve(root, { APP_URL: "http://shop.test:3000", HOST: "0.0.0.0", ...environment });
     return portOf(url);
   }
 
@@ -157,6 +157,24 @@ describe("the host of a request", () => {
     expect(status(await exchange(port, "GET /dev/mailbox", "Host: evil.example", "X-Forwarded-Host: localhost"))).toBe(
       404,
     );
+  });
+
+  test("S55 behind a trusted proxy, the host it was asked for and the one it asks for must both qualify", async () => {
+    const port = await application({ TRUSTED_PROXIES: "loopback" });
+    const ask = async (host: string, forwarded: string): Promise<number> => {
+      return status(await exchange(port, "GET /dev/mailbox", `Host: ${host}`, `X-Forwarded-Host: ${forwarded}`));
+    };
+    expect(await ask("localhost", "shop.test")).toBe(200);
+    expect(await ask("shop.test", "shop.test")).toBe(200);
+    expect(await ask("localhost", "evil.example")).toBe(404);
+    // A page that rebinds its name reaches the application from this machine, as the proxy does, and sends what it likes.
+    expect(await ask("evil.example", "localhost")).toBe(404);
+  });
+
+  test("S55 a request that names no host is not the developer's browser", async () => {
+    const port = await application();
+    const { closed } = rawSocket(port, "GET /dev/mailbox HTTP/1.0\r\n\r\n");
+    expect(status(await closed)).toBe(404);
   });
 
   test("S55 an error shows its details to loopback hosts and that of APP_URL, to no other", async () => {
