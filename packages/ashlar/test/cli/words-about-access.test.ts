@@ -23,6 +23,7 @@ interface Run {
   readonly changed: Seen;
   readonly reset: Seen;
   readonly newDevice: string;
+  readonly undo: string;
   readonly deleted: TokenUse | null;
   /** The token from before the reset, as old as tokens of the generated configuration become. */
   readonly later: TokenUse | null;
@@ -89,6 +90,15 @@ const SCRIPT = `
   const last = { password: "the last of hers", password_confirmation: "the last of hers" };
   const reset = await see(client, await client.get(link), last, token);
 
+  // A change of address, and the page that undoes it, from the mail to the old address.
+  client = await logIn(user, "the last of hers");
+  const address = { email: "new@example.com", password: "the last of hers" };
+  await client.submit(await client.get("/account/email"), address);
+  const [confirmation] = linksIn((await mail.all()).findLast(({ to }) => to === "new@example.com"));
+  await client.get(confirmation);
+  const [undoing] = linksIn((await mail.all()).findLast(({ text }) => text.includes("/email/undo/")));
+  const undo = lead(await createTestClient(application).get(undoing));
+
   const other = await users.create();
   const orphaned = await issue(other, "a password of hers");
   await other.delete();
@@ -96,7 +106,7 @@ const SCRIPT = `
   travel(60);
   const later = await use(token);
   await application.shutdown();
-  console.log("RESULT " + JSON.stringify({ changed, reset, newDevice, deleted, later }));
+  console.log("RESULT " + JSON.stringify({ changed, reset, newDevice, undo, deleted, later }));
 `;
 
 interface ApiSettings {
@@ -128,7 +138,7 @@ async function run(
   return JSON.parse(json) as Run;
 }
 
-function checkWords({ changed, reset, newDevice }: Run, notice: string): void {
+function checkWords({ changed, reset, newDevice, undo }: Run, notice: string): void {
   const everywhere = notice === "" ? "everywhere" : "of all browsers";
   const elsewhere = notice === "" ? "on all other devices" : "of all other browsers";
   const tail = notice === "" ? "" : ` ${notice}`;
@@ -142,6 +152,7 @@ function checkWords({ changed, reset, newDevice }: Run, notice: string): void {
   for (const body of [reset.mail, reset.html]) {
     expect(body).toMatch(sentence(`GMT. You have been logged out ${everywhere}.${tail}`));
   }
+  expect(undo).toContain(`This logs everyone out ${everywhere}.${tail}`);
   expect(newDevice).toMatch(sentence(`logs you out ${everywhere}.${tail}`));
 }
 
