@@ -24,6 +24,7 @@ interface Run {
   readonly reset: Seen;
   readonly newDevice: string;
   readonly undo: string;
+  readonly others: { readonly status: string; readonly token: TokenUse | null };
   readonly deleted: TokenUse | null;
   /** The token from before the reset, as old as tokens of the generated configuration become. */
   readonly later: TokenUse | null;
@@ -99,6 +100,12 @@ const SCRIPT = `
   const [undoing] = linksIn((await mail.all()).findLast(({ text }) => text.includes("/email/undo/")));
   const undo = lead(await createTestClient(application).get(undoing));
 
+  // The page of devices logs out all others.
+  const fresh = await issue({ email: "new@example.com" }, "the last of hers");
+  await logIn({ email: "new@example.com" }, "the last of hers");
+  const devices = await client.get("/sessions");
+  const others = { status: flashed(await client.follow(await client.submit(devices, '[action="/sessions"]'))), token: await use(fresh) };
+
   const other = await users.create();
   const orphaned = await issue(other, "a password of hers");
   await other.delete();
@@ -106,7 +113,7 @@ const SCRIPT = `
   travel(60);
   const later = await use(token);
   await application.shutdown();
-  console.log("RESULT " + JSON.stringify({ changed, reset, newDevice, undo, deleted, later }));
+  console.log("RESULT " + JSON.stringify({ changed, reset, newDevice, undo, others, deleted, later }));
 `;
 
 interface ApiSettings {
@@ -138,7 +145,7 @@ async function run(
   return JSON.parse(json) as Run;
 }
 
-function checkWords({ changed, reset, newDevice, undo }: Run, notice: string): void {
+function checkWords({ changed, reset, newDevice, undo, others }: Run, notice: string): void {
   const everywhere = notice === "" ? "everywhere" : "of all browsers";
   const elsewhere = notice === "" ? "on all other devices" : "of all other browsers";
   const tail = notice === "" ? "" : ` ${notice}`;
@@ -152,6 +159,7 @@ function checkWords({ changed, reset, newDevice, undo }: Run, notice: string): v
   for (const body of [reset.mail, reset.html]) {
     expect(body).toMatch(sentence(`GMT. You have been logged out ${everywhere}.${tail}`));
   }
+  expect(others.status).toBe(`You have been logged out ${elsewhere}.${tail}`);
   expect(undo).toContain(`This logs everyone out ${everywhere}.${tail}`);
   expect(newDevice).toMatch(sentence(`logs you out ${everywhere}.${tail}`));
 }
@@ -180,6 +188,7 @@ describe("S56 what pages and mails say of ended access is what happens to API to
     const seen = await run({ expires, authenticates });
     expect(seen.changed.token).toEqual(token);
     expect(seen.reset.token).toEqual(token);
+    expect(seen.others.token).toEqual(token);
     // Without the look into the database a deleted user's token passes too, with no user to go with it.
     expect(seen.deleted).toEqual(authenticates ? ENDED : { open: 200, hasUser: false, renewal: 401 });
     expect(seen.later).toEqual(later);

@@ -97,7 +97,7 @@ export class Accounts {
   }
 
   /**
-   * The API tokens that a new password doesn't end: with `authenticates` off in `config/api.ts` no request looks a token
+   * The API tokens that outlive the end of all other access, by a new password for example: with `authenticates` off in `config/api.ts` no request looks a token
    * up, and all of them are accepted until they expire. A page that says what a new password ends says this too.
    *
    * @returns `null` when none remain: the application has no API, or looks tokens up
