@@ -188,6 +188,25 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       ]);
     });
 
+    test.each(MOST)("S52 a change of the password fails if, while the new one is hashed, %s", async (name, happen) => {
+      const page = await thief.get("/account/password");
+      park(shop.User.prototype, "setPassword", happen, "after");
+      const fields = { password: "set by the thief", password_confirmation: "set by the thief" };
+      await thief.submit(page, '[action="/account/password"]', { current_password: PASSWORD, ...fields });
+      const stands = name === "everything is logged out" ? PASSWORD : NEW_PASSWORD;
+      expect([await isHashOf(stands), await shop.isIn(thief)]).toEqual([true, false]);
+    });
+
+    test.each(MOST)(
+      "S52 a reset of the password by a link fails if, while the new one is hashed, %s",
+      async (name, happen) => {
+        const link = await shop.resetLink(EMAIL);
+        park(shop.User.prototype, "setPassword", happen, "after");
+        expect(await shop.resetsPassword(link, "set by the thief")).toBe(false);
+        expect(await isHashOf(name === "everything is logged out" ? PASSWORD : NEW_PASSWORD)).toBe(true);
+      },
+    );
+
     test.each(MOST)("S52 a change of the address comes to nothing if meanwhile %s", async (_, happen) => {
       const page = await thief.get("/account/email");
       meanwhile(happen);
