@@ -223,6 +223,21 @@ routes/web.ts
     expect(output).toContain("create_password_resets");
   });
 
+  test("S51 tables that are older than the access epoch get its column, once", async () => {
+    const root = await generatedApplication();
+    const folder = join(root, "database/migrations");
+    for (const file of await readdir(folder)) {
+      if (/create_(users|sessions)/.test(file)) {
+        const text = await readFile(join(folder, file), "utf8");
+        await writeFile(join(folder, file), text.replace(/^ *\.addColumn\("access_epoch".*\n/m, ""));
+      }
+    }
+    const { output } = await ashlar(root, "auth");
+    expect(output).toMatch(/add_access_epoch_to_users\.ts\n[\s\S]*add_access_epoch_to_sessions\.ts\n/);
+    expect((await ashlar(root, "auth")).output).toBe("Everything is there; nothing was changed.");
+    await passesItsOwnChecks(root, { pages: true, api: true });
+  });
+
   test("one file in the way, and nothing at all is written", async () => {
     const root = await generatedApplication({ pages: false });
     await writeFile(join(root, "views/home.edge"), "mine");
