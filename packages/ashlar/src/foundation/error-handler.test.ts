@@ -7,6 +7,8 @@ import type { Application } from "./application.ts";
 import { type ApplicationOptions, createApplication } from "./create-application.ts";
 import { createLogger } from "./logger.ts";
 
+/** What a host says of a request: without it, production warns once. */
+const CLIENT = { address: "203.0.113.7" };
 const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
 
 class SecretFailure extends Error {
@@ -64,7 +66,7 @@ async function make(
 }
 
 async function ask(application: Application, path: string, accept = "text/html") {
-  const response = await application.fetch(new Request(`http://localhost${path}`, { headers: { accept } }));
+  const response = await application.fetch(new Request(`http://localhost${path}`, { headers: { accept } }), CLIENT);
   return { status: response.status, headers: response.headers, body: await response.text() };
 }
 
@@ -178,7 +180,7 @@ describe("development", () => {
     // Made here, since the page shows the lines of this file.
     const secret = randomUUID();
     const headers = { authorization: `Bearer ${secret}`, cookie: `token=${secret}`, accept: "text/html" };
-    const response = await application.fetch(new Request(`http://localhost/boom?token=${secret}`, { headers }));
+    const response = await application.fetch(new Request(`http://localhost/boom?token=${secret}`, { headers }), CLIENT);
     expect((await response.text()).includes(secret)).toBe(false);
   });
 
@@ -263,7 +265,7 @@ describe("the application's own answers", () => {
   test("an error's headers are on its own page too", async () => {
     const { application } = await make("production");
     application.errorPage(405, async () => "no");
-    const response = await application.fetch(new Request("http://localhost/boom", { method: "PUT" }));
+    const response = await application.fetch(new Request("http://localhost/boom", { method: "PUT" }), CLIENT);
     expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([
       405,
       "GET, HEAD, OPTIONS",
@@ -280,7 +282,7 @@ describe("the application's own answers", () => {
     const broken = await ask(application, "/nowhere");
     expect(broken.status).toBe(500);
     expect(broken.body).not.toContain("hunter2");
-    const refused = await application.fetch(new Request("http://localhost/boom", { method: "PUT" }));
+    const refused = await application.fetch(new Request("http://localhost/boom", { method: "PUT" }), CLIENT);
     expect([refused.status, await refused.text()]).toEqual([500, "Something went wrong."]);
     expect(lines.map(({ msg }) => msg)).toEqual(["The request failed.", "The answer to an error failed."]);
   });
@@ -297,7 +299,7 @@ describe("S46 what cannot be sent", () => {
     for (const withPage of [false, true]) {
       const { application } = await make("production", { routes: [begun] });
       if (withPage) application.errorPage(422, () => "own");
-      const response = await application.fetch(new Request("https://shop.example/begun"));
+      const response = await application.fetch(new Request("https://shop.example/begun"), CLIENT);
       const body = await response.text();
       expect(response.status).toBe(422);
       expect(body).toContain(withPage ? "own" : "Unprocessable Entity");
@@ -317,7 +319,7 @@ describe("S46 what cannot be sent", () => {
       response.header("etag", '"1"').header("content-language", "de");
       throw new Error("the page broke");
     });
-    const response = await application.fetch(new Request("https://shop.example/nowhere"));
+    const response = await application.fetch(new Request("https://shop.example/nowhere"), CLIENT);
     expect(response.status).toBe(500);
     expect([response.headers.get("etag"), response.headers.get("content-language")]).toEqual([null, null]);
   });
@@ -331,7 +333,7 @@ describe("S46 what cannot be sent", () => {
       }),
     ];
     const { application } = await make("production", { routes });
-    const response = await application.fetch(new Request("https://shop.example/own"));
+    const response = await application.fetch(new Request("https://shop.example/own"), CLIENT);
     expect(response.status).toBe(422);
     expect(await response.text()).toContain("<li>email: Taken.</li>\n<li>name: Short.</li>");
   });

@@ -1,0 +1,84 @@
+import { appendFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ashlar } from "../support/command-line.ts";
+import { COMMAND, edit, execute, generatedApplication, serve } from "../support/generated-application.ts";
+import { SocketVisitor } from "../support/socket-visitor.ts";
+
+const GUESS = { username: "ada@example.com", password: "a guess of mine" };
+const PRODUCTION = "\nAPP_ENV=production\nAPP_URL=https://shop.example\n";
+
+/** An application with the API alone, migrated. */
+async function apiApplication(): Promise<string> {
+  const root = await generatedApplication({ pages: false });
+  expect(await ashlar(root, "migrate")).toMatchObject({ code: 0, errors: "" });
+  return root;
+}
+
+/** Takes the limits out of an application, as one had none that was made before. */
+async function withoutLimits(root: string): Promise<void> {
+  await edit(root, "config/providers.ts", ["  ThrottleProvider,\n", ""]);
+  await edit(root, "app/kernel.ts", ["    throttle: [ThrottleMiddleware],\n", ""]);
+  await rm(join(root, "config/throttle.ts"));
+}
+
+async function guesses(root: string): Promise<number[]> {
+  const { url } = await serve(root);
+  const visitor = new SocketVisitor(url);
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 7; attempt++) statuses.push((await visitor.post("/api/auth", GUESS)).status);
+  return statuses;
+}
+
+test("S65 an application with the API alone limits guesses as it is made", { timeout: 60_000 }, async () => {
+  expect(await guesses(await apiApplication())).toEqual([401, 401, 401, 401, 401, 429, 429]);
+});
+
+test("S65 without limits, production does not boot where there are token endpoints", { timeout: 60_000 }, async () => {
+  const root = await apiApplication();
+  await withoutLimits(root);
+  await appendFile(join(root, ".env"), PRODUCTION);
+  const { code, output } = await execute(root, process.execPath, [COMMAND, "serve", "--port", "0"]);
+  expect(code).not.toBe(0);
+  expect(output).toContain("config/providers.ts: PROVIDERS: the token endpoints have no limits");
+  expect(output).toContain('Add ThrottleProvider to the list, from "ashlar/throttle".');
+  // What the message says to add mends it.
+  await edit(root, "config/providers.ts", ["  AuthProvider,\n", "  ThrottleProvider,\n  AuthProvider,\n"]);
+  await serve(root);
+});
+
+test("S65 without limits, development starts with a warning", { timeout: 60_000 }, async () => {
+  const root = await apiApplication();
+  await withoutLimits(root);
+  expect(await guesses(root)).toEqual([401, 401, 401, 401, 401, 401, 401]);
+});
+
+test("S65 without token endpoints an application needs no limits", { timeout: 60_000 }, async () => {
+  const root = await apiApplication();
+  await withoutLimits(root);
+  await appendFile(join(root, ".env"), PRODUCTION);
+  await edit(root, "routes/web.ts", ["...Api.routes(),", ""]);
+  await serve(root);
+});
+
+test("S65 api:install brings the limits' configuration, and names the provider that is missing", async () => {
+  const root = await generatedApplication({ pages: false, api: false });
+  await edit(
+    root,
+    "config/providers.ts",
+    ["  ThrottleProvider,\n", ""],
+    ["import { ThrottleProvider", "// import { ThrottleProvider"],
+  );
+  await rm(join(root, "config/throttle.ts"));
+  const { output } = await ashlar(root, "api:install");
+  expect(output).toContain("config/throttle.ts");
+  expect(output).toContain('import { ThrottleProvider } from "ashlar/throttle";');
+  // One that is there already is not asked for.
+  await edit(
+    root,
+    "config/providers.ts",
+    ["// import { Throttle", "import { Throttle"],
+    ["  AuthProvider,", "  ThrottleProvider,\n  AuthProvider,"],
+  );
+  expect((await ashlar(root, "api:install")).output).not.toContain("ThrottleProvider");
+});

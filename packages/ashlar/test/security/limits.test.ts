@@ -1,0 +1,268 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { ashlar } from "../support/command-line.ts";
+import { edit, generatedApplication, serve } from "../support/generated-application.ts";
+import { addAdmins } from "../support/second-guard.ts";
+import { onEachDatabase, type TestEngine } from "../support/services.ts";
+import { type SocketAnswer, SocketVisitor, type SocketVisitorOptions } from "../support/socket-visitor.ts";
+
+const PASSWORD = "a password of theirs";
+const ADA = "ada@example.com";
+
+/** What a served application is, beyond as it is generated. */
+interface ServedOptions {
+  readonly environment?: Record<string, string>;
+  readonly prepare?: (root: string) => Promise<void>;
+}
+
+/** A generated application, served in a process of its own, and those who visit it. */
+class Served {
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  visitor(options: SocketVisitorOptions = {}): SocketVisitor {
+    return new SocketVisitor(this.#url, options);
+  }
+
+  /** Registers an account. The visitor who comes back is logged in, on a device that is known from then on. */
+  async register(email: string, options: SocketVisitorOptions = {}, prefix = ""): Promise<SocketVisitor> {
+    const visitor = this.visitor(options);
+    const person = { name: "Somebody", email, password: PASSWORD, password_confirmation: PASSWORD };
+    expect((await visitor.submit(`${prefix}/register`, person)).status).toBe(302);
+    return visitor;
+  }
+}
+
+async function served(engine: TestEngine, { environment = {}, prepare }: ServedOptions = {}): Promise<Served> {
+  const root = await generatedApplication({ database: engine.name as "sqlite" });
+  await prepare?.(root);
+  const variables: Record<string, string> = { ...environment };
+  if (engine.name === "postgres") {
+    const { configuration, drop } = await engine.open();
+    onTestFinished(drop);
+    const { host, port, user, database } = configuration as Record<string, string>;
+    variables.DATABASE_URL = `postgres://${user}@${host}:${port}/${database}`;
+  }
+  await writeFile(join(root, ".env"), `\n${lines(variables)}\n`, { flag: "a" });
+  expect(await ashlar(root, "migrate")).toMatchObject({ code: 0, errors: "" });
+  return new Served((await serve(root)).url);
+}
+
+const lines = (variables: Record<string, string>) =>
+  Object.entries(variables)
+    .map((pair) => pair.join("="))
+    .join("\n");
+
+/** The statuses of as many attempts, one after the other. */
+async function statuses(count: number, attempt: (index: number) => Promise<SocketAnswer>): Promise<number[]> {
+  const found: number[] = [];
+  for (let index = 0; index < count; index++) found.push((await attempt(index)).status);
+  return found;
+}
+
+const login = (visitor: SocketVisitor, email: string, password = PASSWORD, prefix = "") => {
+  visitor.cookies.delete(prefix === "" ? "token" : "admin_token");
+  return visitor.submit(`${prefix}/login`, { email, password });
+};
+const guess = (visitor: SocketVisitor, email: string, prefix = "") => login(visitor, email, "a guess of mine", prefix);
+
+/** Each limit by address narrowed, so that a test reaches it with few hashes. */
+const narrow = (attempts: number) => async (root: string) => {
+  await edit(root, "config/throttle.ts", ["attempts: 100,", `attempts: ${attempts},`]);
+};
+
+await onEachDatabase("limits", (engine) => {
+  const from = "127.0.0.9";
+
+  test("S53 a login to an account whose address differs by an accent gives nothing back", {
+    timeout: 60_000,
+  }, async () => {
+    const shop = await served(engine);
+    await shop.register("anne@example.com");
+    await shop.register("ánne@example.com");
+    const attacker = shop.visitor({ from });
+    const guesses: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      guesses.push(...(await statuses(4, () => guess(attacker, "anne@example.com"))));
+      expect((await login(attacker, "ánne@example.com")).status).toBe(302);
+    }
+    expect(guesses.filter((status) => status === 422)).toHaveLength(5);
+    expect(guesses.slice(5).every((status) => status === 429)).toBe(true);
+  });
+
+  test.each(["/confirm_password", "/account/password"])(
+    "S53 at %s no input chooses whose attempts are counted",
+    { timeout: 60_000 },
+    async (path) => {
+      const shop = await served(engine);
+      const thief = await shop.register(ADA, { from });
+      const fields = (index: number) => ({
+        email: `fresh${index}@example.com`,
+        password: `guess number ${index}`,
+        current_password: `guess number ${index}`,
+      });
+      const answers = await statuses(8, (index) => thief.submit(path, fields(index)));
+      expect(answers).toEqual([422, 422, 422, 422, 422, 429, 429, 429]);
+    },
+  );
+
+  test("S53 all ways to try a password share one set of attempts", { timeout: 60_000 }, async () => {
+    const shop = await served(engine);
+    const thief = await shop.register(ADA, { from });
+    const wrong = "a guess of mine";
+    const doors: (() => Promise<SocketAnswer>)[] = [
+      () => thief.submit("/confirm_password", { password: wrong }),
+      () => thief.submit("/account/password", { current_password: wrong }),
+      () => thief.submit("/account/email", { email: "mine@example.com", password: wrong }),
+      () => thief.post("/api/auth", { username: ADA, password: wrong }),
+      () => guess(thief, ADA),
+      () => guess(thief, ADA),
+      () => thief.post("/api/auth", { username: ` ${ADA.toUpperCase()}`, password: wrong }),
+      () => thief.post("/api/auth", { username: ADA, password: PASSWORD }),
+    ];
+    expect(await statuses(doors.length, (index) => doors[index]!())).toEqual([422, 422, 422, 401, 422, 429, 429, 429]);
+    // Somewhere else the account is as it was.
+    expect((await login(shop.visitor({ from: "127.0.0.8" }), ADA)).status).toBe(302);
+  });
+
+  test("S53 an address is counted by its failures: logins that succeed use nothing up", {
+    timeout: 60_000,
+  }, async () => {
+    const shop = await served(engine, { prepare: narrow(6) });
+    await shop.register(ADA);
+    await shop.register("bob@example.com");
+    const office = () => shop.visitor({ from });
+    expect(await statuses(10, () => login(office(), ADA))).toEqual(Array.from({ length: 10 }, () => 302));
+    // Successes of the attacker's own between the guesses give the guesses nothing back.
+    const guesses: number[] = [];
+    for (let round = 0; round < 4; round++) {
+      guesses.push(...(await statuses(1, () => guess(office(), `nobody${round}@example.com`))));
+      expect((await login(office(), ADA)).status).toBe(302);
+    }
+    expect(guesses).toEqual([422, 422, 422, 422]);
+    // Nor do successes at the same moment: of 20 guesses, at most the two that are left are tried.
+    const own = Array.from({ length: 5 }, () => login(office(), "bob@example.com"));
+    const more = Array.from({ length: 20 }, (_, index) => guess(office(), `none${index}@example.com`));
+    await Promise.all(own);
+    const tried = (await Promise.all(more)).filter(({ status }) => status === 422);
+    expect(tried.length).toBeLessThanOrEqual(2);
+    expect(await statuses(2, (index) => guess(office(), `last${index}@example.com`))).toEqual([429, 429]);
+  });
+
+  test("S53 S69 a user with the address of an admin gives nothing back, nor locks the admin out", {
+    timeout: 60_000,
+  }, async () => {
+    const shop = await served(engine, {
+      async prepare(root) {
+        await addAdmins(
+          root,
+          [", register: false", ""],
+          [
+            "export const ROUTES = [",
+            `export const ROUTES = [
+  Route.post("/backstage", async ({ auth, request }) => {
+    const admin = await auth.guard("admin").attempt(request.input("email"), request.input("password"));
+    return { admin: admin?.id ?? null };
+  }).middleware("throttle:login").withoutMiddleware("web"),`,
+          ],
+        );
+      },
+    });
+    await shop.register(ADA, {}, "/admin");
+    await shop.register(ADA);
+    const attacker = shop.visitor({ from });
+    const guesses: number[] = [];
+    for (let round = 0; round < 4; round++) {
+      guesses.push(...(await statuses(2, () => guess(attacker, ADA, "/admin"))));
+      // A route that says nothing of the guard it logs in by.
+      guesses.push((await attacker.post("/backstage", { email: ADA, password: "a guess of mine" })).status);
+      expect((await login(attacker, ADA)).status).toBe(302);
+    }
+    expect(guesses.map((status) => status !== 429)).toEqual([...Array(5).fill(true), ...Array(7).fill(false)]);
+    // And guesses at the user leave the admin's attempts alone.
+    const other = shop.visitor({ from: "127.0.0.8" });
+    expect((await statuses(6, () => guess(other, ADA))).at(-1)).toBe(429);
+    expect((await login(other, ADA, PASSWORD, "/admin")).status).toBe(302);
+  });
+
+  test("S54 logins without a password lock nobody out, through one proxy for all", { timeout: 60_000 }, async () => {
+    const shop = await served(engine);
+    await shop.register(ADA);
+    const blank = shop.visitor();
+    const answers = await statuses(110, () => blank.submit("/login", { email: `user@example.com`, password: "" }));
+    expect(new Set(answers)).toEqual(new Set([422]));
+    expect((await login(shop.visitor(), ADA)).status).toBe(302);
+  });
+
+  test("S54 a device that an account was used on is not locked out by the limit of its address", {
+    timeout: 60_000,
+  }, async () => {
+    const shop = await served(engine, { prepare: narrow(6) });
+    const ada = await shop.register(ADA);
+    const attacker = shop.visitor();
+    const attempts = (index: number) => guess(attacker, index < 5 ? ADA : `user${index}@example.com`);
+    expect((await statuses(9, attempts)).slice(-3)).toEqual([429, 429, 429]);
+    // A stranger at the same address is refused, with the right password too; so is she in another browser.
+    expect((await login(shop.visitor(), ADA)).status).toBe(429);
+    expect((await login(ada, ADA)).status).toBe(302);
+    expect((await ada.submit("/confirm_password", { password: PASSWORD })).status).toBe(302);
+    // Her device proves nothing about other accounts.
+    expect((await login(ada, "user1@example.com")).status).toBe(429);
+  });
+
+  test("S54 a stolen cookie of a device has attempts of its own, and no more than anyone", {
+    timeout: 60_000,
+  }, async () => {
+    const shop = await served(engine);
+    const ada = await shop.register(ADA);
+    const thief = shop.visitor({ from });
+    thief.cookies.set("device", ada.cookies.get("device")!);
+    expect(await statuses(7, () => guess(thief, ADA))).toEqual([422, 422, 422, 422, 422, 429, 429]);
+    // From any address: it is the device that is counted.
+    const elsewhere = shop.visitor({ from: "127.0.0.8" });
+    elsewhere.cookies.set("device", ada.cookies.get("device")!);
+    expect((await guess(elsewhere, ADA)).status).toBe(429);
+    // A cookie that was altered is no device.
+    const [body, ...rest] = ada.cookies.get("device")!.split(".");
+    elsewhere.cookies.set("device", [`${body!.slice(0, -2)}AA`, ...rest].join("."));
+    expect((await guess(elsewhere, ADA)).status).toBe(422);
+  });
+
+  test("S54 nothing tells whether there is an account: a device is known by what was sent", {
+    timeout: 60_000,
+  }, async () => {
+    const shop = await served(engine);
+    await shop.register(ADA);
+    const headers = async (email: string) => {
+      const answer = await guess(shop.visitor({ from }), email);
+      const { ratelimit, "ratelimit-policy": policy } = answer.headers;
+      return [answer.status, policy, String(ratelimit).replaceAll(/[rt]=\d+/g, "n")];
+    };
+    expect(await headers(ADA)).toEqual(await headers("nobody@example.com"));
+  });
+
+  test("S54 behind TRUSTED_PROXIES each client counts by itself, in any notation of its address", {
+    timeout: 60_000,
+  }, async () => {
+    const shop = await served(engine, { environment: { TRUSTED_PROXIES: "127.0.0.0/8" } });
+    await shop.register(ADA);
+    const through = (chain: string) => shop.visitor({ headers: { "x-forwarded-for": chain } });
+    const first = await statuses(6, (index) => guess(through(`6.6.6.${index}, 203.0.113.7:${5000 + index}`), ADA));
+    expect(first).toEqual([422, 422, 422, 422, 422, 429]);
+    expect((await login(through("203.0.113.8"), ADA)).status).toBe(302);
+    const six = await statuses(6, (index) => guess(through(`"[2001:db8::${index + 1}]:443"`), ADA));
+    expect(six).toEqual([422, 422, 422, 422, 422, 429]);
+  });
+
+  test("S54 without TRUSTED_PROXIES no header gives fresh attempts", { timeout: 60_000 }, async () => {
+    const shop = await served(engine);
+    await shop.register(ADA);
+    const forged = (index: number) => ({ "x-forwarded-for": `8.8.8.${index}`, forwarded: `for=8.8.8.${index}` });
+    const answers = await statuses(6, (index) => guess(shop.visitor({ from, headers: forged(index) }), ADA));
+    expect(answers).toEqual([422, 422, 422, 422, 422, 429]);
+  });
+});

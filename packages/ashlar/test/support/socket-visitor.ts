@@ -1,0 +1,77 @@
+import { request } from "node:http";
+import { text } from "node:stream/consumers";
+
+/** What came back for a request. */
+export interface SocketAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** How a visitor reaches the application. */
+export interface SocketVisitorOptions {
+  /** The address that its sockets come from, one of this machine's: `127.0.0.2`. */
+  readonly from?: string;
+  /** Headers of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A client with an address of its own that keeps cookies, over real sockets. It asks for JSON, and sends forms. */
+export class SocketVisitor {
+  readonly cookies: Map<string, string> = new Map();
+  readonly #url: string;
+  readonly #options: SocketVisitorOptions;
+
+  /** @param url where the application answers */
+  constructor(url: string, options: SocketVisitorOptions = {}) {
+    this.#url = url;
+    this.#options = options;
+  }
+
+  get(path: string): Promise<SocketAnswer> {
+    return this.#send("GET", path, null);
+  }
+
+  /** Posts a form without any page before it, as a program would. */
+  post(path: string, fields: Readonly<Record<string, string>>): Promise<SocketAnswer> {
+    return this.#send("POST", path, new URLSearchParams(fields).toString());
+  }
+
+  /** Opens the page of a form and posts it with the page's CSRF token. */
+  async submit(path: string, fields: Readonly<Record<string, string>>, page: string = path): Promise<SocketAnswer> {
+    const { body } = await this.#send("GET", page, null, { accept: "text/html" });
+    const [, token = ""] = /name="__token" value="([^"]+)"/.exec(body) ?? [];
+    return this.post(path, { __token: token, ...fields });
+  }
+
+  #send(
+    method: string,
+    path: string,
+    body: string | null,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<SocketAnswer> {
+    const cookie = [...this.cookies].map((pair) => pair.join("=")).join("; ");
+    const headers = {
+      accept: "application/json",
+      ...(cookie === "" ? {} : { cookie }),
+      ...(body === null ? {} : { "content-type": "application/x-www-form-urlencoded" }),
+      ...this.#options.headers,
+      ...more,
+    };
+    const { promise, resolve, reject } = Promise.withResolvers<SocketAnswer>();
+    const { from } = this.#options;
+    const options = { method, headers, agent: false, ...(from === undefined ? {} : { localAddress: from }) };
+    const sent = request(new URL(path, this.#url.replace("localhost", "127.0.0.1")), options, async (answer) => {
+      for (const one of answer.headers["set-cookie"] ?? []) this.#take(one);
+      resolve({ status: answer.statusCode!, headers: answer.headers, body: await text(answer) });
+    });
+    sent.on("error", reject).end(body ?? undefined);
+    return promise;
+  }
+
+  #take(setCookie: string): void {
+    const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(setCookie) ?? [];
+    if (value === "") this.cookies.delete(name);
+    else this.cookies.set(name, value);
+  }
+}
