@@ -19,6 +19,7 @@ const application = await createApplication({
     Route.get("/stream", ({ response }) => response.stream((async function* () {
       for (let piece = 0; piece < 64; piece++) yield String.fromCharCode(97 + (piece % 26)).repeat(65536);
     })(), "text/plain")),
+    Route.get("/address", ({ request }) => ({ address: request.remoteAddress })),
     Route.get("/platform", () => new Response("from the platform", { status: 201, headers: { "x-own": "yes" } })),
     Route.get("/failing", () => { throw new Error("no s3cret"); }),
   ],
@@ -40,10 +41,11 @@ serve({ fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) => console.log("port
 
   "a route of Hono": `
 import { serve } from "@hono/node-server";
+import { getConnInfo } from "@hono/node-server/conninfo";
 import { Hono } from "hono";
 import { fetch } from "./served.ts";
 const app = new Hono();
-app.all("*", ({ req }) => fetch(req.raw));
+app.all("*", (context) => fetch(context.req.raw, { address: getConnInfo(context).remote.address }));
 serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) => console.log("port " + port));`,
 
   h3: `
@@ -68,6 +70,12 @@ import { toNodeHandler } from "srvx/node";
 import { fetch } from "./served.ts";
 const server = createServer(toNodeHandler(fetch)).listen(0, "127.0.0.1", () => console.log("port " + server.address().port));`,
 } as const;
+
+/** The hosts that tell the application nothing of the socket, unless they are asked to. */
+const WITHOUT_ADDRESS: ReadonlySet<string> = new Set([
+  "@hono/node-server",
+  "@hono/node-server, loaded after the application",
+]);
 
 /** Serves a generated application by a host, in a process of its own. */
 async function hosted(host: keyof typeof HOSTS): Promise<{ url: string; port: number; child: ChildProcess }> {
@@ -165,6 +173,8 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
       "application/problem+json",
     ]);
     expect((await get("/nowhere"))[0]).toBe(404);
+    const address = WITHOUT_ADDRESS.has(host) ? null : "127.0.0.1";
+    expect(await (await fetch(`${url}address`)).json()).toEqual({ address });
     expect((await get("/", { method: "OPTIONS" }))[0]).toBe(204);
     // The length of an answer to HEAD is that of GET, and its connection serves the next request.
     expect(await exchange(port, "HEAD /large.txt", "Host: a")).toMatch(
