@@ -295,8 +295,23 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
       new RegExp(`^https?://[^/]+${door.prefix}/change_password$`),
     );
     expect(follow.startsWith(`${door.prefix}/email/verify/`)).toBe(true);
+    const there = other(door);
+    const admitted = await loggedIn(there);
+    mail.clear();
     await client.get(follow);
-    expect([(await row(door)).email, (await row(other(door))).email]).toEqual([email, EMAIL]);
+    expect([(await row(door)).email, (await row(there)).email]).toEqual([email, EMAIL]);
+    expect(await seenBy(admitted)).toEqual([there.guard]);
+    // Nor can the change be undone anywhere but on its own guard's page, and it is undone for its own user.
+    // The mail about the login on a new device may come between.
+    const sent = (await mail.all()).flatMap((one) => (one.to === EMAIL ? linksIn(one) : []));
+    const undo = sent.map((url) => new URL(url).pathname).find((path) => path.includes("/email/undo/")) ?? "";
+    expect(undo.startsWith(`${door.prefix}/email/undo/`)).toBe(true);
+    const guest = visitor();
+    (await guest.get(undo.replace(door.prefix, "").replace(/^/, there.prefix))).assertRedirect(`${there.prefix}/login`);
+    const undone = await send(guest, undo, undo);
+    undone.assertRedirect(new RegExp(`^${door.prefix}/password_reset\\?token=`));
+    expect([(await row(door)).email, (await row(there)).email]).toEqual([EMAIL, EMAIL]);
+    expect(await seenBy(admitted)).toEqual([there.guard]);
   });
 
   test("S69 API tokens are the user's: the admin gets none, and no change of the admin's ends them", async () => {
