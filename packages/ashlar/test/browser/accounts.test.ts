@@ -52,15 +52,15 @@ inBrowser("accounts, in a browser", () => {
   async function register(page: Page, { url }: Shop, name: string, password: string): Promise<void> {
     await page.goto(`${url}/register`);
     await page.getByLabel("Name").fill(name);
-    await page.getByLabel("E-mail address").fill(`${name.toLowerCase()}@example.com`);
+    await page.getByLabel("Email address").fill(`${name.toLowerCase()}@example.com`);
     await page.getByLabel("Password", { exact: true }).fill(password);
-    await page.getByLabel("Password, once more").fill(password);
+    await page.getByLabel("Confirm password").fill(password);
     await page.getByRole("main").getByRole("button", { name: "Register" }).click();
   }
 
   async function logIn(page: Page, { url }: Shop, name: string, password: string): Promise<void> {
     await page.goto(`${url}/login`);
-    await page.getByLabel("E-mail address").fill(`${name.toLowerCase()}@example.com`);
+    await page.getByLabel("Email address").fill(`${name.toLowerCase()}@example.com`);
     await page.getByLabel("Password", { exact: true }).fill(password);
     await page.getByRole("main").getByRole("button", { name: "Log in" }).click();
   }
@@ -85,9 +85,9 @@ inBrowser("accounts, in a browser", () => {
     expect(verification.startsWith(`${shop.url}/email/verify/`)).toBe(true);
     await page.goto(verification);
     expect(await heading(page)).toBe("Hello, Ada");
-    expect(await page.getByRole("status").textContent()).toBe("Your address is verified.");
+    expect(await page.getByRole("status").textContent()).toBe("Your email address is verified.");
     await page.goto(verification);
-    expect(await page.getByRole("status").textContent()).toBe("Your address was verified already.");
+    expect(await page.getByRole("status").textContent()).toBe("Your email address is already verified.");
 
     await page.getByRole("button", { name: "Log out" }).click();
     expect(await heading(page)).toBe("Log in");
@@ -96,8 +96,8 @@ inBrowser("accounts, in a browser", () => {
 
     await logIn(page, shop, "Ada", "not her password");
     expect(await heading(page)).toBe("Log in");
-    expect(await page.getByRole("alert").textContent()).toContain("Address and password do not belong together.");
-    expect(await page.getByLabel("E-mail address").inputValue()).toBe("ada@example.com");
+    expect(await page.getByRole("alert").textContent()).toContain("Incorrect email address or password.");
+    expect(await page.getByLabel("Email address").inputValue()).toBe("ada@example.com");
     expect(await page.getByLabel("Password", { exact: true }).inputValue()).toBe("");
 
     for (let attempt = 2; attempt <= 6; attempt++) await logIn(page, shop, "Ada", "not her password");
@@ -105,16 +105,16 @@ inBrowser("accounts, in a browser", () => {
 
     await page.goto(`${shop.url}/login`);
     await page.getByRole("link", { name: "Forgot your password?" }).click();
-    await page.getByLabel("E-mail address").fill("ada@example.com");
+    await page.getByLabel("Email address").fill("ada@example.com");
     await page.getByRole("button", { name: "Send the link" }).click();
     const reset = linkIn(await shop.mail.next("ada@example.com", /password/i));
     await page.goto(reset);
     await page.getByLabel("New password", { exact: true }).fill("short");
-    await page.getByLabel("New password, once more").fill("short");
+    await page.getByLabel("Confirm new password").fill("short");
     await page.getByRole("button", { name: "Set the password" }).click();
     expect(await page.getByRole("alert").textContent()).toContain("8");
     await page.getByLabel("New password", { exact: true }).fill("another stone wall");
-    await page.getByLabel("New password, once more").fill("another stone wall");
+    await page.getByLabel("Confirm new password").fill("another stone wall");
     await page.getByRole("button", { name: "Set the password" }).click();
     expect(await heading(page)).toBe("Log in");
     await shop.mail.next("ada@example.com", /password/i);
@@ -220,9 +220,9 @@ inBrowser("accounts, in a browser", () => {
     }
     await page.goto(`${shop.url}/register`);
     await page.getByLabel("Name").fill("Ada");
-    await page.getByLabel("E-mail address").fill("ada@example.com");
+    await page.getByLabel("Email address").fill("ada@example.com");
     await page.getByLabel("Password", { exact: true }).fill("short");
-    await page.getByLabel("Password, once more").fill("other");
+    await page.getByLabel("Confirm password").fill("other");
     await page.getByRole("main").getByRole("button", { name: "Register" }).click();
     await look("register-problems");
 
@@ -236,7 +236,7 @@ inBrowser("accounts, in a browser", () => {
     await page.goto(`${shop.url}/home`);
     await page.getByRole("button", { name: "Log out" }).click();
     await page.goto(`${shop.url}/change_password`);
-    await page.getByLabel("E-mail address").fill("ada@example.com");
+    await page.getByLabel("Email address").fill("ada@example.com");
     await page.getByRole("button", { name: "Send the link" }).click();
     await look("change_password-sent");
     await page.goto(linkIn(await shop.mail.next("ada@example.com", /password/i)));

@@ -184,9 +184,9 @@ export class Visitor extends Browser {
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
-  "Your address is verified.": "verified",
-  "Your address was verified already.": "already",
-  "This link is not valid any more.": "invalid",
+  "Your email address is verified.": "verified",
+  "Your email address is already verified.": "already",
+  "This link is no longer valid.": "invalid",
 };
 
 /** What came of following a verification link: `verified`, `already` or `invalid`, as the page says that it leads to. */
