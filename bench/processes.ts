@@ -33,7 +33,7 @@ export function has(command: string): boolean {
 }
 
 /** Pins a command to a processor where the system can, so that load and server do not take turns on one. */
-function pinned(processor: number, command: string, args: readonly string[]): [string, string[]] {
+export function pinned(processor: number, command: string, args: readonly string[]): [string, string[]] {
   const canPin = cpus().length > 1 && has("taskset");
   return canPin ? ["taskset", ["-c", String(processor), command, ...args]] : [command, [...args]];
 }

@@ -5,6 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { makeFixtures, SESSIONS, TOKENS, USERS } from "./fixtures.ts";
+import { measureLatency } from "./latency.ts";
 import { measureLogins } from "./logins.ts";
 import { type Contestant, has } from "./processes.ts";
 import { measureThroughput, type Scenario } from "./throughput.ts";
@@ -86,6 +87,12 @@ for (const [index, scenario] of scenarios.entries()) {
 }
 if (wanted.length === 0 || wanted.includes("logins")) {
   const { lines, reached } = await measureLogins([bare, ashlarPages], ROUNDS, SECONDS);
+  console.log(lines.join("\n"));
+  sections.push(...lines);
+  if (!reached) process.exitCode = 1;
+}
+if (wanted.length === 0 || wanted.includes("latency")) {
+  const { lines, reached } = await measureLatency([bare, fastify, ashlar], ROUNDS);
   console.log(lines.join("\n"));
   sections.push(...lines);
   if (!reached) process.exitCode = 1;

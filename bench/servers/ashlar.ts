@@ -5,6 +5,7 @@ import { Authenticates, AuthProvider, GuardMiddleware } from "ashlar/auth";
 import { compose, DatabaseProvider, Model } from "ashlar/database";
 import { EventProvider } from "ashlar/events";
 import { DATABASE, SECRET } from "../fixtures.ts";
+import { spin } from "./spin.ts";
 
 class User extends compose(Model, Authenticates, AuthenticatesTokens) {
   static override table = "users";
@@ -41,6 +42,10 @@ const application = await createApplication({
   },
   routes: [
     Route.get("/json", () => ({ hello: "world" })),
+    Route.get("/work/@ms:int", ({ request }) => {
+      spin(Number(request.param("ms")));
+      return { hello: "world" };
+    }),
     Route.get("/users/@id", ({ request, apiToken }) => ({
       id: request.param("id"),
       user: apiToken.claims?.sub,

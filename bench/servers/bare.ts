@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { verify as verifyPassword } from "@node-rs/argon2";
 import { DATABASE, SECRET } from "../fixtures.ts";
 import { FIND_SESSION, PAGE_HEADERS, page, type SessionRow } from "./page.ts";
+import { spin } from "./spin.ts";
 
 const database = new DatabaseSync(DATABASE);
 const findByDigest = database.prepare("SELECT * FROM users WHERE id = ? AND api_token = ?");
@@ -62,6 +63,10 @@ createServer((request, response) => {
   if (url === "/login") return void answerLogin(request, response);
   if (url === "/home") return answerPage(request.headers.cookie, response);
   if (url === "/json") return answer(response, 200, { hello: "world" });
+  if (url.startsWith("/work/")) {
+    spin(Number(url.slice("/work/".length)));
+    return answer(response, 200, { hello: "world" });
+  }
   const token = request.headers.authorization?.slice("Bearer ".length);
   const claims = token === undefined ? null : verify(token);
   if (claims === null) return answer(response, 401, { error: "unauthorized" });

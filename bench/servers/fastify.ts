@@ -6,6 +6,7 @@ import jwt from "@fastify/jwt";
 import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { DATABASE, SECRET } from "../fixtures.ts";
 import { FIND_SESSION, PAGE_HEADERS, page, type SessionRow } from "./page.ts";
+import { spin } from "./spin.ts";
 
 const database = new DatabaseSync(DATABASE);
 const findByDigest = database.prepare("SELECT * FROM users WHERE id = ? AND api_token = ?");
@@ -25,6 +26,11 @@ async function authenticate(request: FastifyRequest, reply: FastifyReply): Promi
 }
 
 fastify.get("/json", (_request, reply) => reply.header("X-Content-Type-Options", "nosniff").send({ hello: "world" }));
+
+fastify.get<{ Params: { ms: string } }>("/work/:ms", (request, reply) => {
+  spin(Number(request.params.ms));
+  return reply.header("X-Content-Type-Options", "nosniff").send({ hello: "world" });
+});
 
 fastify.get<{ Params: { id: string } }>("/users/:id", { onRequest: authenticate }, (request, reply) =>
   reply

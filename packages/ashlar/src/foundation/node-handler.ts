@@ -2,6 +2,7 @@ import type { RequestListener, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
 import type { TrustedProxies } from "../http/index.ts";
 import type { MaybePromise } from "../support/index.ts";
+import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
 import { ProxyList } from "./forwarded-request.ts";
 import type { Logger } from "./logger.ts";
 import type { FetchFunction } from "./mounts.ts";
@@ -19,14 +20,11 @@ export interface Answerer {
   readonly rescue: (request: Request, error: unknown) => MaybePromise<Response>;
 }
 
-/** An answer that waits for the end of the turn; without its request there is no other in its place. */
-type Waiting = readonly [response: ServerResponse, answer: Response, request: Request | null];
-
 /**
  * Makes a listener for `node:http` of what answers, with the requests and responses of srvx.
  *
  * An answer that is one piece is written with its headers in one call, which is what most of them are and what costs
- * least. Answers are written at the end of the turn of the event loop in which they were made.
+ * least. The answers of quick handlers are written together; see {@link AnswerBatch}.
  */
 export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies, logger: Logger): RequestListener {
   const trusted = proxies.isEmpty ? false : new ProxyList(proxies);
@@ -38,7 +36,7 @@ export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies
     else refuse(response, 500);
   }
 
-  function send([response, answer, request]: Waiting): void {
+  function send([response, answer, request]: FinishedAnswer): void {
     try {
       const prepared = prepare(answer);
       if (isOnePiece(prepared.body)) {
@@ -78,16 +76,7 @@ export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies
     if (!response.destroyed) send([response, answer, null]);
   }
 
-  const waiting: Waiting[] = [];
-
-  function sendAll(): void {
-    for (const one of waiting.splice(0)) send(one);
-  }
-
-  /** Answers of one turn of the event loop go out together: the system then wakes their receiver once, not for each. */
-  function enqueue(response: ServerResponse, answer: Response, request: Request): void {
-    if (waiting.push([response, answer, request]) === 1) setImmediate(sendAll);
-  }
+  const batch = new AnswerBatch(send);
 
   return (message, response) => {
     if (!isRequestTarget(message) || !hasValidHost(message)) {
@@ -97,14 +86,15 @@ export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies
     const trace: RequestTrace = { id: null, logger };
     const parts: ServedParts = { req: message, res: response, trustProxy: trusted, trace, context: null };
     const request = new NodeRequest(parts);
+    batch.begin();
     try {
       const answer = requestTraces.run(trace, fetch, request);
       if (answer instanceof Promise) {
         answer.then(
-          (result) => enqueue(response, result, request),
+          (result) => batch.add([response, result, request]),
           (error) => fail(response, error),
         );
-      } else enqueue(response, answer as Response, request);
+      } else batch.add([response, answer as Response, request]);
     } catch (error) {
       fail(response, error);
     }

@@ -1,0 +1,130 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { performance } from "node:perf_hooks";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
+import { createLogger } from "./logger.ts";
+import { nodeHandler } from "./node-handler.ts";
+
+/** A batch with a clock of its own, and what it sent, in order. */
+function observed() {
+  let ms = 1000;
+  const sent: string[] = [];
+  const batch = new AnswerBatch(
+    ([, answer]) => void sent.push(answer as unknown as string),
+    () => ms,
+  );
+  return {
+    sent,
+    pass(milliseconds: number) {
+      ms += milliseconds;
+    },
+    begin: () => batch.begin(),
+    add: (name: string) =>
+      batch.add([null as unknown as ServerResponse, name as unknown as Response, null] as FinishedAnswer),
+    /** A handler that takes so long. */
+    handle(name: string, milliseconds: number) {
+      batch.begin();
+      ms += milliseconds;
+      this.add(name);
+    },
+  };
+}
+
+describe("S66 no finished answer waits for another request's handler longer than 0.25 ms", () => {
+  test("S66 the answers of quick handlers go out together at the end of the turn, in their order", async () => {
+    const batch = observed();
+    for (const name of ["a", "b", "c"]) batch.handle(name, 0.05);
+    expect(batch.sent).toEqual([]);
+    await nextTurn();
+    expect(batch.sent).toEqual(["a", "b", "c"]);
+  });
+
+  test("S66 once the first has waited for 0.25 ms, they go out within the turn", async () => {
+    const batch = observed();
+    for (let index = 1; index <= 9; index++) batch.handle(String(index), 0.0625);
+    // The fifth was finished 0.25 ms after the first, which is no longer than that; the sixth later.
+    expect(batch.sent).toEqual(["1", "2", "3", "4", "5", "6"]);
+    await nextTurn();
+    expect(batch.sent).toEqual(["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+  });
+
+  test("S66 an answer that has waited for 0.25 ms goes out before the next handler begins", () => {
+    const batch = observed();
+    batch.handle("quick", 0.05);
+    batch.pass(0.25);
+    batch.begin();
+    expect(batch.sent).toEqual([]);
+    batch.pass(0.0625);
+    batch.begin();
+    expect(batch.sent).toEqual(["quick"]);
+  });
+
+  test("S66 the answer of a slow handler goes out at once, and so do the 63 after it", async () => {
+    const batch = observed();
+    batch.handle("slow", 5);
+    expect(batch.sent).toEqual(["slow"]);
+    for (let index = 1; index <= 63; index++) {
+      batch.handle(String(index), 0.05);
+      expect(batch.sent.at(-1)).toBe(String(index));
+    }
+    batch.handle("64", 0.05);
+    expect(batch.sent.at(-1)).toBe("63");
+    await nextTurn();
+    expect(batch.sent.at(-1)).toBe("64");
+  });
+
+  test("S66 time between turns is no handler's", async () => {
+    const batch = observed();
+    batch.begin();
+    await nextTurn();
+    batch.pass(50);
+    batch.add("one");
+    batch.handle("two", 0.05);
+    expect(batch.sent).toEqual([]);
+    await nextTurn();
+    expect(batch.sent).toEqual(["one", "two"]);
+  });
+
+  test("S66 over sockets, every answer of a slow handler is sent before the next handler begins", async () => {
+    const order: string[] = [];
+    const listener = nodeHandler(
+      {
+        fetch: (request) => {
+          order.push(`handle ${new URL(request.url).pathname}`);
+          const end = performance.now() + 1;
+          while (performance.now() < end);
+          return new Response("done");
+        },
+        rescue: () => new Response("failed", { status: 500 }),
+      },
+      false,
+      createLogger({ name: "test", environment: "test", log: { level: "silent", requests: false } }),
+    );
+    const server = createServer((message, response) => {
+      const end = response.end.bind(response);
+      response.end = ((...args: Parameters<typeof end>) => {
+        order.push(`send ${message.url}`);
+        return end(...args);
+      }) as typeof response.end;
+      listener(message, response);
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    // All at once: the server finds them in one turn of its loop.
+    const sockets = Array.from({ length: 10 }, () => connect(port, "127.0.0.1"));
+    onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+    await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    for (const [index, socket] of sockets.entries()) {
+      socket.write(`GET /${index} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+    }
+    await Promise.all(sockets.map((socket) => once(socket, "data")));
+    expect(order).toHaveLength(20);
+    for (let index = 0; index < 20; index += 2) {
+      expect(order[index + 1]).toBe(order[index]!.replace("handle", "send"));
+    }
+  });
+});

@@ -1,0 +1,74 @@
+import type { ServerResponse } from "node:http";
+import { performance } from "node:perf_hooks";
+
+/** The longest that a finished answer is kept back for others, in milliseconds. */
+const LONGEST_WAIT_MS = 0.25;
+/** After a handler that took longer than that, so many answers go out by themselves. */
+const ALONE_AFTER_SLOW = 64;
+
+/** An answer that is ready to be sent. `request` is `null` if no other answer can take its place. */
+export type FinishedAnswer = readonly [response: ServerResponse, answer: Response, request: Request | null];
+
+/**
+ * Sends the answers of one turn of the event loop together: the system then wakes their receiver once, not for each.
+ *
+ * An answer waits for at most 0.25 ms, and for quick handlers only: those that follow a handler which took longer go out
+ * at once, since the next one is likely to be slow as well and would keep them waiting.
+ */
+export class AnswerBatch {
+  readonly #send: (answer: FinishedAnswer) => void;
+  readonly #clock: () => number;
+  readonly #endTurn = (): void => {
+    this.#isScheduled = false;
+    this.#steppedAt = null;
+    this.#flush();
+  };
+  #waiting: FinishedAnswer[] = [];
+  /** When the answer that has waited longest was finished. */
+  #waitingSince = 0;
+  /** When a handler of this turn last began or ended; `null` between turns. */
+  #steppedAt: number | null = null;
+  #alone = 0;
+  #isScheduled = false;
+
+  /**
+   * @param send sends one answer; it never throws
+   * @param clock a time in milliseconds that never goes back
+   */
+  constructor(send: (answer: FinishedAnswer) => void, clock: () => number = () => performance.now()) {
+    this.#send = send;
+    this.#clock = clock;
+  }
+
+  /** Notes that a handler begins. */
+  begin(): void {
+    if (this.#step() - this.#waitingSince > LONGEST_WAIT_MS) this.#flush();
+  }
+
+  /** Sends an answer, now or at the end of the turn. */
+  add(answer: FinishedAnswer): void {
+    const now = this.#step();
+    if (this.#waiting.push(answer) === 1) this.#waitingSince = now;
+    if (this.#alone > 0) this.#alone--;
+    else if (now - this.#waitingSince <= LONGEST_WAIT_MS) return;
+    this.#flush();
+  }
+
+  #step(): number {
+    const now = this.#clock();
+    if (this.#steppedAt !== null && now - this.#steppedAt > LONGEST_WAIT_MS) this.#alone = ALONE_AFTER_SLOW;
+    this.#steppedAt = now;
+    if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      setImmediate(this.#endTurn);
+    }
+    return now;
+  }
+
+  #flush(): void {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = [];
+    for (const one of waiting) this.#send(one);
+  }
+}
