@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from "node:net";
 import { performance } from "node:perf_hooks";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { TrustedProxies } from "../http/index.ts";
 import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
 import { createLogger } from "./logger.ts";
 import { nodeHandler } from "./node-handler.ts";
@@ -100,7 +101,7 @@ describe("S66 no finished answer waits for another request's handler longer than
         },
         rescue: () => new Response("failed", { status: 500 }),
       },
-      false,
+      new TrustedProxies(),
       createLogger({ name: "test", environment: "test", log: { level: "silent", requests: false } }),
     );
     const server = createServer((message, response) => {
