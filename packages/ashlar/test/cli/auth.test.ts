@@ -27,6 +27,19 @@ async function makeOwn(root: string): Promise<void> {
   await first("app/models/user.ts");
   await first("config/providers.ts");
   await first("routes/web.ts");
+  // Its author has taken limits out, too.
+  await edit(
+    root,
+    "app/kernel.ts",
+    ['import { ThrottleMiddleware } from "ashlar/throttle";\n', ""],
+    ["    throttle: [ThrottleMiddleware],\n", ""],
+  );
+  await edit(
+    root,
+    "config/providers.ts",
+    ['import { ThrottleProvider } from "ashlar/throttle";\n', ""],
+    ["  ThrottleProvider,\n", ""],
+  );
 }
 
 describe("on an application as it was made without pages", () => {

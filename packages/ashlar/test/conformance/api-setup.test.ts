@@ -109,7 +109,7 @@ describe("API setup steps (all required)", () => {
       "config/api.ts: DRIVERS.jwt: it is missing. Run npx ashlar api:install, which writes config/api.ts.",
     );
     await expect(apiOfFiles({ ".env": null })).rejects.toThrow(
-      'config/api.ts: DRIVERS.jwt.secret: it is not set. Run npx ashlar api:install, which makes one, and write secret: env("JWT_SECRET").',
+      'config/api.ts: DRIVERS.jwt.secret: it is not set. Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate',
     );
     const root = await temporaryFolder();
     await writeFile(join(root, "package.json"), "{}");

@@ -192,13 +192,13 @@ describe("S11 renewal", () => {
 
 describe("S12 a missing or weak JWT_SECRET ends the boot", () => {
   test.each([
-    ["missing", undefined],
-    ["blank", ""],
-    ["short", "a-secret-that-is-short"],
-  ])("%s: with the command that mends it", async (_, secret) => {
+    ["missing", undefined, 'Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate'],
+    ["blank", "", 'Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate'],
+    ["short", "a-secret-that-is-short", "Empty the line of JWT_SECRET in .env, and run: npx ashlar key:generate"],
+  ])("%s: with the command that mends it", async (_, secret, remedy) => {
     await expect(testApi({ driver: { secret } })).rejects.toMatchObject({
       code: "E_WEAK_SECRET",
-      message: expect.stringContaining("npx ashlar api:install"),
+      message: expect.stringContaining(remedy),
     });
   });
 });
