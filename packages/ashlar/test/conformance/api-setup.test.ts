@@ -119,8 +119,8 @@ describe("API setup steps (all required)", () => {
     const booted = await apiOfFiles({ "config/api.ts": generated });
     expect(booted.container.make("api").configuration).toMatchObject({
       signingKey: { algorithm: "HS512" },
-      expiresInMinutes: null,
-      authenticates: false,
+      expiresInMinutes: 60,
+      authenticates: true,
       version: null,
     });
   });
