@@ -31,7 +31,7 @@ function measure({ port }: Contestant, handlerMs: number, connections: number, d
   const bursts = Math.max(FEWEST_BURSTS, Math.round(durationMs / intervalMs));
   const script = join(import.meta.dirname, "latency-client.ts");
   const numbers = [connections, bursts, intervalMs].map(String);
-  const [command, args] = pinned(1, process.execPath, [script, String(port), `/work/${handlerMs}`, ...numbers]);
+  const [command, args] = pinned(1, process.execPath, [script, String(port), `/busy/${handlerMs}`, ...numbers]);
   return JSON.parse(execFileSync(command, args, { encoding: "utf8" })) as Latency;
 }
 

@@ -42,7 +42,7 @@ const application = await createApplication({
   },
   routes: [
     Route.get("/json", () => ({ hello: "world" })),
-    Route.get("/work/@ms:int", ({ request }) => {
+    Route.get("/busy/@ms:int", ({ request }) => {
       spin(Number(request.param("ms")));
       return { hello: "world" };
     }),

@@ -63,8 +63,8 @@ createServer((request, response) => {
   if (url === "/login") return void answerLogin(request, response);
   if (url === "/home") return answerPage(request.headers.cookie, response);
   if (url === "/json") return answer(response, 200, { hello: "world" });
-  if (url.startsWith("/work/")) {
-    spin(Number(url.slice("/work/".length)));
+  if (url.startsWith("/busy/")) {
+    spin(Number(url.slice("/busy/".length)));
     return answer(response, 200, { hello: "world" });
   }
   const token = request.headers.authorization?.slice("Bearer ".length);

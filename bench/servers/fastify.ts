@@ -27,7 +27,7 @@ async function authenticate(request: FastifyRequest, reply: FastifyReply): Promi
 
 fastify.get("/json", (_request, reply) => reply.header("X-Content-Type-Options", "nosniff").send({ hello: "world" }));
 
-fastify.get<{ Params: { ms: string } }>("/work/:ms", (request, reply) => {
+fastify.get<{ Params: { ms: string } }>("/busy/:ms", (request, reply) => {
   spin(Number(request.params.ms));
   return reply.header("X-Content-Type-Options", "nosniff").send({ hello: "world" });
 });
