@@ -35,7 +35,7 @@ describe("API configuration (DRIVERS, driver jwt)", () => {
     async (secret) => {
       await expect(testApi({ driver: { secret } })).rejects.toMatchObject({
         code: "E_WEAK_SECRET",
-        message: expect.stringMatching(/^config\/api\.ts: DRIVERS\.jwt\.secret: .*npx ashlar api:install/),
+        message: expect.stringMatching(/^config\/api\.ts: DRIVERS\.jwt\.secret: .*npx ashlar key:generate$/),
       });
     },
   );

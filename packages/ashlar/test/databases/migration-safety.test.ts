@@ -88,7 +88,12 @@ await onEachDatabase("migrations lose nothing", (engine) => {
     await expect(dangling).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
   };
 
-  describe.runIf(engine.name === "sqlite")("where a table is rebuilt", () => {
+  const onSqlite = engine.name === "sqlite";
+  // Only SQLite rebuilds a table to change it, and only PostgreSQL locks migrations up with each other.
+  const describeOnSqlite = onSqlite ? describe : () => {};
+  const testOnPostgres = onSqlite ? () => {} : test;
+
+  describeOnSqlite("where a table is rebuilt", () => {
     /** The example in the documentation of `Migration`, as it stands there. */
     const recipe = async (): Promise<string> => {
       const source = await readFile(new URL("../../src/database/migration-files.ts", import.meta.url), "utf8");
@@ -369,7 +374,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       });
     });
 
-    test.runIf(engine.name === "postgres")("three that migrate at once do not lock each other up", async () => {
+    testOnPostgres("three that migrate at once do not lock each other up", async () => {
       await write(SECOND, off("await sql`create index concurrently by_name on authors (name)`.execute(database);"));
       const others = Array.from({ length: 3 }, () => new Database({ default: "main", main: own.configuration }, "/"));
       const names = await Promise.all(others.map((database) => new Migrations(database, folder).up()));
