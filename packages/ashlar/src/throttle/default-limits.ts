@@ -6,6 +6,9 @@ const HOUR = 60 * MINUTE;
 /** The limit of everything that tries a password: the login page, the token endpoint, and what asks for the password again. */
 export const PASSWORD_LIMIT = "login";
 
+/** The limit of mails about logins on new devices, by the mailbox they go to. It refuses no login: a mail beyond it is dropped. */
+export const NEW_DEVICE_LIMIT = "new_device";
+
 /**
  * The limits on attempts at accounts. Each counts by account and address together, tightly, and by address alone, widely
  * enough for an office behind one address.
@@ -72,6 +75,9 @@ const ACCOUNT_LIMITS: Readonly<Record<string, LimitSettings>> = {
 /** The limits of an application that configures none. */
 export const DEFAULT_LIMITS: Readonly<Record<string, LimitSettings>> = {
   ...ACCOUNT_LIMITS,
+  [NEW_DEVICE_LIMIT]: {
+    buckets: [{ by: ["account"], attempts: 5, windowSeconds: HOUR }],
+  },
   api: {
     buckets: [{ by: ["address"], attempts: 300, windowSeconds: MINUTE }],
   },

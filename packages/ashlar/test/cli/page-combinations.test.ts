@@ -172,6 +172,7 @@ test.for([
   const user = new User().fill({ name: "Ada", email: EMAIL });
   await user.setPassword(PASSWORD);
   await user.save();
+  await user.markEmailAsVerified();
   const client = createTestClient(application);
   const sent = { email: EMAIL, password: PASSWORD };
   const entered = await client.submit(await client.get("/login"), '[action="/login"]', sent);

@@ -74,6 +74,7 @@ const SCRIPT = `
   }
 
   const user = await users.create();
+  await user.markEmailAsVerified();
   let token = await issue(user, "a password of hers");
   let client = await logIn(user, "a password of hers");
   const next = { password: "another of hers", password_confirmation: "another of hers" };

@@ -82,6 +82,7 @@ describe("the application's own mails", () => {
 
   test("newDevice: a login on a device that was not seen before is told by mail, once for the device", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN } });
+    await (await accounts.user()).markEmailAsVerified();
     const visitor = accounts.visitor({
       userAgent: "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0",
     });

@@ -1,5 +1,7 @@
-import type { Application } from "../../foundation/index.ts";
+import type { Application, Container } from "../../foundation/index.ts";
+import { accountDigest, NEW_DEVICE_LIMIT } from "../../throttle/index.ts";
 import { AccountService } from "./account-service.ts";
+import { isVerifiable } from "./account-user.ts";
 import { Accounts } from "./accounts.ts";
 import type { MustVerifyEmailStatics } from "./must-verify-email.ts";
 
@@ -20,14 +22,31 @@ export function installAccounts(application: Application): void {
   application.contextProperty("accounts", (context) => new Accounts(context, service));
 }
 
-/** Mails users of a login on a new device, where the application has such a mail. Called when providers boot. */
+/**
+ * Mails users about logins on new devices, if the application has such a mail. It goes only to an address that is verified,
+ * if the model can tell, and only so often to one mailbox: an account can be registered with the address of someone else,
+ * and logged in to any number of times. Called when providers boot.
+ */
 export function startAccounts(application: Application): void {
   const { container } = application;
   const { mails } = container.make("accounts");
   if (!mails.has("newDevice") || !container.has("events")) return;
   container.make("events").on("auth.new_device", async ({ guard, user, device, userAgent, address, time }) => {
     const { email } = user as { readonly email: string };
+    if (isVerifiable(user) && !user.hasVerifiedEmail()) return;
+    if (!(await mayMail(container, guard, email))) return;
     await mails.prepare();
     mails.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
   });
+}
+
+/** Counts a mail by its mailbox, which several models may have accounts of. */
+async function mayMail(container: Container, guard: string, email: string): Promise<boolean> {
+  if (!container.has("throttle")) return true;
+  const { allowed, buckets } = await container.make("throttle").consume(NEW_DEVICE_LIMIT, { account: email });
+  if (buckets.some(({ isFirstRefusal }) => isFirstRefusal)) {
+    const dropped = { guard, limit: NEW_DEVICE_LIMIT, account: accountDigest(email) };
+    container.make("logger").warn(dropped, "Mails about logins on new devices are dropped: there were too many.");
+  }
+  return allowed;
 }

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { Mailable, type MailContent } from "../../src/mail/index.ts";
+import {
+  ADA,
+  BOB,
+  FullUser,
+  PASSWORD,
+  PlainUser,
+  type TestAccounts,
+  testAccounts,
+} from "../support/account-application.ts";
+import { onEachDatabase } from "../support/services.ts";
+
+class NewDeviceMail extends Mailable {
+  override subject(): string {
+    return "A login on a new device";
+  }
+
+  override content(): MailContent {
+    return { text: "ashlar-accounts::account-mail", data: { text: "You logged in on a new device." } };
+  }
+}
+
+const ACCOUNTS = { mailables: { newDevice: NewDeviceMail } };
+/** As many as it takes for a mailbox to be flooded. */
+const MANY = 12;
+
+/** Logs in as often, each time in a browser that has never been seen, and counts what that has told. */
+async function logIn(
+  accounts: TestAccounts,
+  email: string,
+): Promise<{ readonly told: number; readonly mails: number }> {
+  let told = 0;
+  accounts.application.container.make("events").on("auth.new_device", () => void told++);
+  for (let count = 0; count < MANY; count++) {
+    expect((await accounts.visitor().post("/login", { email, password: PASSWORD })).status).toBe(302);
+  }
+  const mails = await accounts.mails();
+  expect(mails.every(({ to }) => to === email)).toBe(true);
+  return { told, mails: mails.length };
+}
+
+await onEachDatabase("mails about logins on new devices", (engine) => {
+  test("S33 none goes to an address that was never verified: it may be the mailbox of someone else", async () => {
+    const accounts = await testAccounts({ engine, ACCOUNTS });
+    expect(await logIn(accounts, ADA.email)).toEqual({ told: MANY, mails: 0 });
+  });
+
+  test("S33 a verified address gets five in an hour, and each login is told to listeners all the same", async () => {
+    const accounts = await testAccounts({ engine, ACCOUNTS, User: class extends FullUser {} });
+    for (const { id } of [ADA, BOB]) await (await accounts.user(id)).markEmailAsVerified();
+    expect(await logIn(accounts, ADA.email)).toEqual({ told: MANY, mails: 5 });
+    // Another mailbox has its own.
+    expect(await logIn(accounts, BOB.email)).toEqual({ told: MANY, mails: 5 });
+  });
+
+  test("S33 so does an address of a model that verifies none", async () => {
+    const accounts = await testAccounts({ engine, ACCOUNTS, User: class extends PlainUser {} });
+    expect(await logIn(accounts, ADA.email)).toEqual({ told: MANY, mails: 5 });
+  });
+});
