@@ -4,7 +4,12 @@ import { ConfigurationError, isPlainObject, suggestion } from "../support/index.
 /** A connection to a SQLite file. */
 export interface SqliteConnectionConfiguration {
   readonly driver: "sqlite";
-  /** The file's absolute path, or `:memory:`. */
+  /**
+   * The file's absolute path, or `:memory:`. A file that is made can be read by its owner only.
+   *
+   * Security: a file that is there keeps its mode. To close one that others can read: `chmod 600` it, its `-wal` and its
+   * `-shm`.
+   */
   readonly path: string;
   /** How long a statement waits for another process to unlock the file, in milliseconds. */
   readonly busyTimeoutMs: number;

@@ -1,5 +1,3 @@
-import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
 import type { SQLInputValue, StatementSync } from "node:sqlite";
 import type { CompiledQuery, QueryResult } from "kysely";
 import { AshlarError } from "../../support/index.ts";
@@ -10,6 +8,7 @@ import type { ColumnValue, Observer, Row, Session } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
 import { DatabaseSync } from "./node-sqlite.ts";
 import { translateSqliteError } from "./sqlite-errors.ts";
+import { createPrivately } from "./sqlite-file.ts";
 
 /** How many prepared statements are kept: far more than an application has, where no list's length is in the SQL. */
 const STATEMENTS_KEPT = 500;
@@ -176,7 +175,7 @@ export class SqliteSession implements Session {
 }
 
 function openForWriting(path: string, busyTimeoutMs: number): DatabaseSync {
-  if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true });
+  if (path !== ":memory:") createPrivately(path);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   // With a write-ahead log no reader waits for a writer, and NORMAL loses nothing but, on a power cut, the last
   // transactions; the file stays sound.
