@@ -215,10 +215,10 @@ export class Connection {
   }
 
   /**
-   * Runs a function in a transaction in which tables can be rebuilt: dropping one takes no rows of others along, and
-   * every foreign key must hold at the end.
+   * Runs a function in which tables can be rebuilt: dropping one takes no rows of others along. It must call
+   * {@link checkForeignKeys} when it has.
    *
-   * @throws what the function throws; `E_FOREIGN_KEY_VIOLATION` that names the rows
+   * @throws what the function throws
    * @internal
    */
   async rebuilding<T>(task: () => Promise<T>): Promise<T> {
@@ -226,15 +226,21 @@ export class Connection {
       const { session } = this.#scope!.reservation;
       await this.#dialect.suspendForeignKeys(session);
       try {
-        return await this.transaction(async () => {
-          const result = await task();
-          await this.#dialect.checkForeignKeys(session);
-          return result;
-        });
+        return await task();
       } finally {
         await this.#dialect.resumeForeignKeys(session);
       }
     });
+  }
+
+  /**
+   * Inside of {@link rebuilding}: checks that every foreign key holds.
+   *
+   * @throws `E_FOREIGN_KEY_VIOLATION` that names the rows
+   * @internal
+   */
+  async checkForeignKeys(): Promise<void> {
+    await this.#dialect.checkForeignKeys(this.#scope!.reservation.session);
   }
 
   /**

@@ -85,19 +85,22 @@ export interface Dialect {
   rollback(session: Session, savepoint: string | null): MaybePromise<void>;
 
   /**
-   * Lets tables be rebuilt in the transactions to come: dropping one takes no rows of others along. Called outside of a
-   * transaction.
+   * Lets tables be rebuilt from here on: dropping one takes no rows of others along. Called outside of a transaction.
    */
   suspendForeignKeys(session: Session): MaybePromise<void>;
   /**
-   * Checks what was not checked meanwhile, before the commit.
+   * Checks what was not checked meanwhile.
    *
    * @throws `E_FOREIGN_KEY_VIOLATION` that names tables and rows
    */
   checkForeignKeys(session: Session): MaybePromise<void>;
   /** Ends what {@link suspendForeignKeys} began. */
   resumeForeignKeys(session: Session): MaybePromise<void>;
-  /** Waits until no other process runs migrations, where a migration's own transaction does not see to that. */
+  /**
+   * Waits until no other process runs migrations. What has the lock can take it again, and unlocks as often.
+   *
+   * @throws `E_MIGRATION` where there is an end to the wait
+   */
   lockMigrations(session: Session): MaybePromise<void>;
   unlockMigrations(session: Session): MaybePromise<void>;
   /** Drops every table, view and type of the database. */

@@ -30,7 +30,8 @@ import { AshlarError } from "../support/index.ts";
 export interface Migration {
   /**
    * `false` for a migration that must not run in a transaction, such as `create index concurrently` on PostgreSQL. If it
-   * fails, what it did before stays; on SQLite foreign keys stay on, and two processes may run it at the same time.
+   * fails, what it did before stays. On SQLite foreign keys are off and checked at the end all the same; the check comes
+   * before the migration is recorded as run.
    */
   readonly transaction?: boolean;
   /** Makes the change. */

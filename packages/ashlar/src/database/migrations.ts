@@ -45,8 +45,8 @@ const REMAINS = {
  * Brings a database's tables to where the application's migrations say.
  *
  * Each migration runs in a transaction of its own together with the note that it was run: one that fails leaves nothing
- * behind. A statement that it does not await fails it, and so does a row that refers to nothing at its end. Of two
- * processes that migrate at once, each migration is run by one.
+ * behind. A statement that it does not await fails it, and so does a row that refers to nothing at its end. Of several
+ * processes that migrate at once, one runs the migrations while the others wait.
  */
 export class Migrations {
   readonly #connection: Connection;
@@ -180,9 +180,14 @@ export class Migrations {
     task: (run: (change: Migration["up"]) => Promise<void>) => Promise<T>,
   ): Promise<T> {
     const connection = this.#connection;
-    const run = (change: Migration["up"]) => runAwaited((check) => connection.guardedKysely(check), change);
+    const run = async (change: Migration["up"]): Promise<void> => {
+      await runAwaited((check) => connection.guardedKysely(check), change);
+      // Before the note that it was run, which would stay where there is no transaction.
+      await connection.checkForeignKeys();
+    };
+    const all = () => task(run);
     try {
-      return await (transaction ? connection.rebuilding(() => task(run)) : task(run));
+      return await connection.rebuilding(() => (transaction ? connection.transaction(all) : all()));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const outcome = transaction ? "and nothing of it remains" : REMAINS[direction];

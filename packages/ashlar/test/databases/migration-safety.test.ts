@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -88,6 +89,24 @@ await onEachDatabase("migrations lose nothing", (engine) => {
     await expect(dangling).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
   };
 
+  /** The names of what another process has run, or the error's code and message. */
+  const upInAnotherProcess = async (): Promise<string[]> => {
+    const script = join(tmpdir(), `ashlar-run-${randomUUID()}.ts`);
+    await writeFile(
+      script,
+      `import { writeFile } from "node:fs/promises";
+       import { Database, Migrations } from "${MODULE}";
+       const database = new Database({ default: "main", main: ${JSON.stringify(own.configuration)} }, "/");
+       await writeFile(${JSON.stringify(folder)} + "/" + process.pid + ".ready", "");
+       const done = await new Migrations(database, ${JSON.stringify(folder)}).up()
+         .catch((error) => [error.code, error.message]);
+       await database.close();
+       console.log(JSON.stringify(done));`,
+    );
+    const { stdout } = await promisify(execFile)(process.execPath, [script]).finally(() => rm(script));
+    return JSON.parse(stdout) as string[];
+  };
+
   const onSqlite = engine.name === "sqlite";
   // Only SQLite rebuilds a table to change it, and only PostgreSQL locks migrations up with each other.
   const describeOnSqlite = onSqlite ? describe : () => {};
@@ -163,10 +182,25 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       await keysHold();
     });
 
-    test("S67 without a transaction foreign keys stay on", async () => {
+    test("S67 without a transaction nothing is lost either, cascading rows included", async () => {
       await write(SECOND, `${rebuild()}\nexport const transaction = false;`);
-      await expect(migrations.up()).rejects.toMatchObject({ cause: { code: "E_FOREIGN_KEY_VIOLATION" } });
-      expect(await rows("reviews")).toHaveLength(1);
+      expect(await migrations.up()).toEqual([SECOND]);
+      expect([await children(), (await rows("authors")).length]).toEqual([CHILDREN, 3]);
+      await keysHold();
+      expect(await migrations.rollback()).toEqual([SECOND]);
+      expect([await children(), (await rows("authors")).length]).toEqual([CHILDREN, 3]);
+      await keysHold();
+    });
+
+    test("S67 without a transaction a row that refers to nothing at the end keeps it from being recorded", async () => {
+      const lossy = rebuild('await database.deleteFrom("authors").where("id", "=", 2).execute();');
+      await write(SECOND, `${lossy}\nexport const transaction = false;`);
+      expect(await failure(migrations.up())).toMatchObject({
+        code: "E_MIGRATION",
+        cause: { code: "E_FOREIGN_KEY_VIOLATION" },
+        message: expect.stringMatching(/not recorded as run: .*row 3 of "books" refers to a row of "authors"/),
+      });
+      expect((await states())[1]).toEqual([SECOND, "pending"]);
       await keysHold();
     });
   });
@@ -306,17 +340,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       ],
     ])("%s that fails ends the migration, and not the process", async (_, body) => {
       await write(SECOND, `import { sql } from "${MODULE}"; export async function up(database: any) { ${body} }`);
-      const script = join(folder, "..", `ashlar-run-${process.pid}.ts`);
-      await writeFile(
-        script,
-        `import { Database, Migrations } from "${MODULE}";
-         const database = new Database({ default: "main", main: ${JSON.stringify(own.configuration)} }, "/");
-         const error = await new Migrations(database, ${JSON.stringify(folder)}).up().catch((caught) => caught);
-         await database.close();
-         console.log(JSON.stringify([error.code, error.message]));`,
-      );
-      const { stdout } = await promisify(execFile)(process.execPath, [script]).finally(() => rm(script));
-      const [code, message] = JSON.parse(stdout) as [string, string];
+      const [code, message] = await upInAnotherProcess();
       expect([code, message]).toEqual(["E_MIGRATION", expect.stringMatching(/change_authors\.ts: .*not awaited/)]);
       expect(await tables()).toEqual(NOTHING);
       expect((await states())[1]).toEqual([SECOND, "pending"]);
@@ -372,6 +396,25 @@ await onEachDatabase("migrations lose nothing", (engine) => {
         code: "E_MIGRATION",
         message: expect.stringContaining('"transaction" must be true or false'),
       });
+    });
+
+    test("S67 of four processes that migrate at once, one runs it", async () => {
+      // It goes on when all four have come as far as they get, or when another one has begun as well.
+      const body = `
+        const marks = (kind: string) => readdirSync("${folder}").filter((name) => name.endsWith(kind)).length;
+        writeFileSync("${folder}/" + process.pid + ".begun", "");
+        while (marks(".ready") < 4) await setTimeout(5);
+        for (let turn = 0; turn < 60 && marks(".begun") < 2; turn++) await setTimeout(5);
+        await database.schema.createTable("seed").ifNotExists().addColumn("n", "integer").execute();
+        await database.insertInto("seed").values({ n: 1 }).execute();`;
+      const imports = `
+        import { readdirSync, writeFileSync } from "node:fs";
+        import { setTimeout } from "node:timers/promises";`;
+      await write(SECOND, `${imports}${off(body)}`);
+      const outcomes = await Promise.all(Array.from({ length: 4 }, () => upInAnotherProcess()));
+      expect(outcomes.sort((a, b) => b.length - a.length)).toEqual([[SECOND], [], [], []]);
+      const { rows: seeds } = await sql`select n from seed`.execute(own.database.kysely);
+      expect([seeds.length, (await states())[1]]).toEqual([1, [SECOND, "run"]]);
     });
 
     testOnPostgres("three that migrate at once do not lock each other up", async () => {

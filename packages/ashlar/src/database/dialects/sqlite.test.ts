@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -28,6 +28,34 @@ test("the file and its folder are made when the database is first used", async (
   expect(existsSync(join(folder, "data"))).toBe(false);
   await database.connect();
   expect(existsSync(join(folder, "data/app.sqlite"))).toBe(true);
+});
+
+test.skipIf(process.platform === "win32")("S63 only the owner can read the file, and what is beside it", async () => {
+  const before = process.umask(0o022);
+  try {
+    await rows("create table t (n integer)");
+    await database.connection().withMigrationLock(async () => {});
+  } finally {
+    process.umask(before);
+  }
+  const modes = (await readdir(join(folder, "data"))).sort().map(async (name) => {
+    return [name, ((await stat(join(folder, "data", name))).mode & 0o777).toString(8)];
+  });
+  expect(await Promise.all(modes)).toEqual([
+    ["app.sqlite", "600"],
+    ["app.sqlite-migrations", "600"],
+    ["app.sqlite-shm", "600"],
+    ["app.sqlite-wal", "600"],
+  ]);
+});
+
+test.skipIf(process.platform === "win32")("S63 a file that is there keeps the mode it was given", async () => {
+  await writeFile(join(folder, "shared.sqlite"), "");
+  await chmod(join(folder, "shared.sqlite"), 0o640);
+  const shared = open({ path: "shared.sqlite" });
+  await rows("create table t (n integer)", shared);
+  expect((await stat(join(folder, "shared.sqlite"))).mode & 0o777).toBe(0o640);
+  await shared.close();
 });
 
 test("a file that cannot be opened is named", async () => {

@@ -24,6 +24,7 @@ import type {
 import { ForeignKeyViolationError } from "../errors.ts";
 import { LockedSession } from "../locked-session.ts";
 import { Mutex } from "../mutex.ts";
+import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
 import { SqliteSession } from "./sqlite-session.ts";
 import { SqliteShared } from "./sqlite-shared.ts";
 
@@ -54,9 +55,11 @@ export class SqliteDialect implements Dialect {
   readonly shared: SqliteShared;
   readonly #session: SqliteSession;
   readonly #mutex: Mutex;
+  readonly #migrationLock: SqliteMigrationLock;
 
   constructor(configuration: SqliteConnectionConfiguration, observer: Observer) {
     this.#mutex = new Mutex(configuration.acquireTimeoutMs);
+    this.#migrationLock = new SqliteMigrationLock(configuration.path);
     this.#session = new SqliteSession(configuration, observer, false);
     const line = new LockedSession(this.#session, this.#mutex);
     this.shared = new SqliteShared(this.#session, line, configuration, observer);
@@ -121,9 +124,13 @@ export class SqliteDialect implements Dialect {
     session.execute(CompiledQuery.raw("pragma foreign_keys = on"));
   }
 
-  /** Nothing to do: each migration begins with taking the file's write lock. */
-  lockMigrations(): void {}
-  unlockMigrations(): void {}
+  async lockMigrations(): Promise<void> {
+    await this.#migrationLock.acquire();
+  }
+
+  unlockMigrations(): void {
+    this.#migrationLock.release();
+  }
 
   dropEverything(session: Session): void {
     const objects =

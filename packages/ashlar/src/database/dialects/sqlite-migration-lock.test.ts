@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ashlar-lock-"));
+  path = join(folder, "app.sqlite");
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+test("S67 one has it at a time, and the other gets it once it is released", async () => {
+  const [first, second] = [new SqliteMigrationLock(path), new SqliteMigrationLock(path)];
+  const order: string[] = [];
+  await first.acquire();
+  const waiting = second.acquire().then(() => order.push("second"));
+  // Many attempts of the second fit in here; none succeeds.
+  await expect(new SqliteMigrationLock(path, 50).acquire()).rejects.toMatchObject({ code: "E_MIGRATION" });
+  order.push("released");
+  first.release();
+  await waiting;
+  expect(order).toEqual(["released", "second"]);
+  second.release();
+});
+
+test("S67 what has it can take it again, and keeps it until the outermost has ended", async () => {
+  const [one, other] = [new SqliteMigrationLock(path), new SqliteMigrationLock(path, 20)];
+  await one.acquire();
+  await one.acquire();
+  one.release();
+  await expect(other.acquire()).rejects.toMatchObject({ code: "E_MIGRATION" });
+  one.release();
+  await other.acquire();
+  other.release();
+});
+
+test("the wait has an end, with what to do", async () => {
+  const holder = new SqliteMigrationLock(path);
+  await holder.acquire();
+  await expect(new SqliteMigrationLock(path, 20).acquire()).rejects.toMatchObject({
+    code: "E_MIGRATION",
+    message: `Another process has been running migrations for more than 20 ms. Migrate again when it has ended. To find it: fuser "${path}-migrations"`,
+  });
+  holder.release();
+});
+
+test("S67 a process that is killed leaves no lock behind", async () => {
+  const script = `
+    const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
+    const lock = new DatabaseSync(${JSON.stringify(`${path}-migrations`)});
+    lock.exec("begin exclusive");
+    console.log("locked");
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "ignore"] });
+  await once(child.stdout, "data");
+  await expect(new SqliteMigrationLock(path, 20).acquire()).rejects.toMatchObject({ code: "E_MIGRATION" });
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  const lock = new SqliteMigrationLock(path);
+  await lock.acquire();
+  lock.release();
+});
+
+test("nothing that reads or writes the database waits for it", async () => {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  const lock = new SqliteMigrationLock(path);
+  await lock.acquire();
+  database.exec("create table t (n integer); insert into t values (1)");
+  expect(database.prepare("select n from t").get()).toEqual({ n: 1 });
+  lock.release();
+  database.close();
+});
+
+test("a database in memory needs none", async () => {
+  const lock = new SqliteMigrationLock(":memory:");
+  await lock.acquire();
+  lock.release();
+  expect(existsSync(":memory:-migrations")).toBe(false);
+});
