@@ -154,6 +154,74 @@ await onEachDatabase("a change of address", (engine) => {
     expect([await email(), told]).toEqual([EMAIL, [[THIEF, EMAIL]]]);
   });
 
+  const TAKEN = "This is taken already.";
+  const registration = (email: string) => ({ name: "T", email, password: PASSWORD, password_confirmation: PASSWORD });
+
+  /** Asks for an address, and gives what is said of it on the page after that. */
+  async function refusal(client: TestClient, path: string, fields: object): Promise<string | undefined> {
+    const answer = await shop.send(client, path, fields);
+    const { text } = await client.follow(answer);
+    return /<a href="#email">([^<]*)</.exec(text)?.[1];
+  }
+
+  async function registered(email: string): Promise<TestClient> {
+    const client = shop.visitor();
+    (await shop.send(client, "/register", registration(email))).assertRedirect("/email/verify/notice");
+    return client;
+  }
+
+  test("S51 keeps the old address for its owner: nobody else can register it or change to it", async () => {
+    const bob = await registered("bob@example.com");
+    const { undo } = await stolen();
+    const mails = (await shop.mail.all()).length;
+    const taken = await refusal(shop.visitor(), "/register", registration("bob@example.com"));
+    expect([taken, await refusal(shop.visitor(), "/register", registration(EMAIL))]).toEqual([TAKEN, TAKEN]);
+    expect(await refusal(bob, "/account/email", { email: EMAIL, password: PASSWORD })).toBe(TAKEN);
+    expect((await shop.mail.all()).length).toBe(mails);
+    (await shop.undo(undo)).assertRedirect(/^\/password_reset\?token=/);
+    expect((await shop.User.findBy("email", EMAIL))?.name).toBe("Ada");
+  });
+
+  test("S51 frees the old address after 72 hours, and the one that an undo has replaced at once", async () => {
+    const { undo } = await stolen();
+    travel(72 * 60);
+    await registered(EMAIL);
+    travelBack();
+    await shop.reset();
+    const second = await stolen();
+    expect(second.undo).not.toBe(undo);
+    await shop.undo(second.undo);
+    await registered(THIEF);
+  });
+
+  test("S51 can be taken back by a change of the same account", async () => {
+    const { thief } = await stolen();
+    await thief.get(await shop.changeLink(thief, EMAIL));
+    expect(await email()).toBe(EMAIL);
+  });
+
+  test("S51 cannot complete one to an address that another account has left meanwhile, even at the same moment", async () => {
+    const others = await Promise.all([1, 2, 3, 4].map((count) => registered(`other-${count}@example.com`)));
+    const links: string[] = [];
+    for (const other of others) links.push(await shop.changeLink(other, SECOND));
+    const ada = await shop.loggedIn();
+    await ada.get(await shop.changeLink(ada, SECOND));
+    expect((await shop.User.findBy("email", SECOND))?.name).toBe("Ada");
+    const away = await shop.changeLink(ada, THIEF);
+    const [client, ...rest] = others;
+    await Promise.all([
+      ada.get(away),
+      ...rest.map((other, index) => other.get(links[index + 1]!)),
+      ...[1, 2, 3].map(() => shop.send(shop.visitor(), "/register", registration(SECOND))),
+    ]);
+    expect((await shop.User.findBy("email", THIEF))?.name).toBe("Ada");
+    expect(await shop.User.findBy("email", SECOND)).toBeNull();
+    (await client!.get(links[0]!)).assertRedirect("/email/verify/notice");
+    expect(await shop.User.findBy("email", SECOND)).toBeNull();
+    const { length } = await shop.User.rows().get();
+    expect(length).toBe(5);
+  });
+
   test("S51 cannot be undone once the old address belongs to another account: it says so, and changes nothing", async () => {
     const { thief, undo } = await stolen();
     const other = new shop.User().fill({ name: "Other", email: EMAIL });

@@ -78,7 +78,7 @@ export class AccountShop {
 
   /** The account, wherever its address is by now. */
   async user(): Promise<FullUser | null> {
-    return (await this.User.rows().get())[0] ?? null;
+    return (await this.User.rows().orderBy("id").get())[0] ?? null;
   }
 
   /** Fills in and sends the form of a page. */

@@ -117,11 +117,15 @@ export class AccountService {
    * another class. What ends access to a row must not leave it open by another name.
    */
   sessionGuardsOf(user: AccountUser): readonly string[] {
+    return this.guardsKeeping(user.constructor).filter((name) => this.keepsSessions(name));
+  }
+
+  /** The guards whose users are the rows of a model's table, whatever their class. */
+  guardsKeeping(model: object): readonly string[] {
     const { default: connection } = this.database.configuration;
-    return [...this.#auth.guards].flatMap(([name, { model }]) => {
-      const isSame = model !== null && keepsSameRows(user.constructor, model, connection);
-      return isSame && this.keepsSessions(name) ? [name] : [];
-    });
+    return [...this.#auth.guards].flatMap(([name, { model: other }]) =>
+      other !== null && keepsSameRows(model, other, connection) ? [name] : [],
+    );
   }
 
   /** Tells whether a guard's logins are rows of the table of sessions. */

@@ -9,6 +9,7 @@ import type { AccountService } from "./account-service.ts";
 import { type AccountUser, isVerifiable } from "./account-user.ts";
 import { requirePassword, requireUser } from "./change-password.ts";
 import { endAccess } from "./end-access.ts";
+import { isTaken, ReservedAddress, refuseReserved, TAKEN } from "./reserved-addresses.ts";
 import { outcomeFor, type VerificationOutcome } from "./verification-outcome.ts";
 
 /** Mails a link to a new address of the user who is logged in; see `Accounts.requestEmailChange`. */
@@ -28,9 +29,7 @@ export async function requestEmailChange(
   service.url(guard, "email.undo", { token: "-" });
   await requirePassword(service, context, password, "password");
   if (newEmail === email) throw new ValidationError({ email: ["This is your address already."] });
-  if ((await service.modelOf(guard).findBy("email", newEmail)) !== null) {
-    throw new ValidationError({ email: ["This is taken already."] });
-  }
+  if (await isTaken(service, guard, newEmail, user)) throw new ValidationError({ email: [TAKEN] });
   const expiresInMinutes = service.configuration.emailChangeExpiresInMinutes;
   service.mails.queue("verifyEmail", newEmail, { guard, user, email: newEmail, isChange: true, url, expiresInMinutes });
   service.mails.tryQueue("emailChanged", email, { guard, user, email, newEmail });
@@ -59,14 +58,15 @@ export async function completeEmailChange(
       // Following the link has shown that the new address is theirs.
       const proof = isVerifiable(user) ? { verified_at: currentDate() } : {};
       if (!(await rotateAccess(user, { email, ...proof }))) return false;
+      await refuseReserved(service, guard, email, user);
       await service.emailChanges.record(guard, user.authId(), previousEmail, token);
       await endAccess(service, user, isOwn ? context : null);
       return true;
     });
     if (!isDone) return outcomeFor(await service.modelOf(guard).findByAuthId(id), claim);
   } catch (error) {
-    // The address became another account's since the link was made.
-    if (error instanceof UniqueViolationError) return "invalid";
+    // The address became another account's since the link was made, or was freed by one that can still take it back.
+    if (error instanceof UniqueViolationError || error instanceof ReservedAddress) return "invalid";
     throw error;
   }
   const expiresInHours = UNDO_EXPIRES_IN_HOURS;

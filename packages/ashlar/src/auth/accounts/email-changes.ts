@@ -18,7 +18,8 @@ export interface EmailChange {
 }
 
 /**
- * The table of changes of address: one row for each, as long as it can be undone. It holds the digest of the token that
+ * The table of changes of address: one row for each, as long as it can be undone. Until then the old address is reserved
+ * for the account. The table holds the digest of the token that
  * the old address was mailed, never the token itself.
  */
 export class EmailChanges {
@@ -36,6 +37,23 @@ export class EmailChanges {
       .insertInto(TABLE)
       .values({ guard, user_id: userId, email, token: digest(token), created_at, expires_at })
       .execute();
+  }
+
+  /**
+   * Tells whether an account can still take an address back, by undoing a change of its own.
+   *
+   * @param guards those whose users are in one table
+   * @param userId the account that may have the address all the same: its own changes don't count; `null` for none
+   */
+  async isReserved(email: string, guards: readonly string[], userId: UserId | null): Promise<boolean> {
+    const rows = await this.#database.kysely
+      .selectFrom(TABLE)
+      .select("user_id")
+      .where("email", "=", email)
+      .where("guard", "in", guards)
+      .where("expires_at", ">", currentDate())
+      .execute();
+    return rows.some((row) => userId === null || String(row.user_id) !== String(userId));
   }
 
   /** The change that a token undoes, provided that it still can. */

@@ -5,6 +5,7 @@ import { announce } from "../events.ts";
 import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
 import type { AccountService } from "./account-service.ts";
 import type { AccountUser } from "./account-user.ts";
+import { isTaken, ReservedAddress, refuseReserved, TAKEN } from "./reserved-addresses.ts";
 
 /** What a registration is made of: the address, the password, and values for other columns. */
 export interface RegistrationAttributes {
@@ -15,7 +16,6 @@ export interface RegistrationAttributes {
   readonly [column: string]: unknown;
 }
 
-const TAKEN = "This is taken already.";
 /** An account is as old as it is, whatever a form says. */
 const TIMES: readonly string[] = ["created_at", "updated_at"];
 
@@ -34,13 +34,17 @@ export async function registerUser(
   const errors = problemsOf(columns, model.casts);
   const email = checkEmail(address);
   if (email.problem !== undefined) errors.email = [email.problem];
-  else if ((await model.findBy("email", email.value)) !== null) errors.email = [TAKEN];
+  else if (await isTaken(service, guard, email.value, null)) errors.email = [TAKEN];
   const user = new model().fill(columns);
   if (email.problem === undefined) user.email = email.value;
   refuse({ ...errors, ...(await choosePassword(user, password, confirmation)) });
   try {
-    await user.save();
+    await service.database.connection(model.connection ?? undefined).transaction(async () => {
+      await user.save();
+      await refuseReserved(service, guard, user.email, null);
+    });
   } catch (error) {
+    if (error instanceof ReservedAddress) throw new ValidationError({ email: [TAKEN] });
     // Of two registrations at the same moment both saw that the address was free.
     if (!(error instanceof UniqueViolationError) || error.column === null) throw error;
     throw new ValidationError({ [error.column]: [TAKEN] });
