@@ -1,4 +1,9 @@
+import { execFile } from "node:child_process";
+import { rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { Database } from "./database.ts";
 import { runAwaited } from "./migration-statements.ts";
@@ -59,4 +64,37 @@ test("S67 a helper that goes on after the function has returned changes nothing 
     message: "The migration's function has returned already.",
   });
   expect(await count()).toBe(0);
+});
+
+test("S67 a rejection that is none of the migration's is left to the process's listeners", async () => {
+  const rejections: unknown[] = [];
+  const listener = (reason: unknown): void => void rejections.push(reason);
+  process.on("unhandledRejection", listener);
+  onTestFinished(() => void process.off("unhandledRejection", listener));
+  const other = new Error("other");
+  const done = run(async (kysely) => {
+    void Promise.reject(other);
+    await kysely.insertInto("things").values({ n: 1 }).execute();
+    await nextTurn();
+    return "done";
+  });
+  expect(await done).toBe("done");
+  expect(rejections).toEqual([other]);
+});
+
+test("S67 a rejection that is none of the migration's, and nobody listens for, ends the process", async () => {
+  const script = join(tmpdir(), `ashlar-rejection-${process.pid}.ts`);
+  await writeFile(
+    script,
+    `import { setImmediate as nextTurn } from "node:timers/promises";
+     import { runAwaited } from "${import.meta.dirname}/migration-statements.ts";
+     await runAwaited(() => ({}), async () => {
+       void Promise.reject(new Error("other"));
+       await nextTurn();
+       await nextTurn();
+     });
+     console.log("It went on.");`,
+  );
+  const run = promisify(execFile)(process.execPath, [script]).finally(() => rm(script));
+  await expect(run).rejects.toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Error: other") });
 });

@@ -34,7 +34,7 @@ function observed() {
   };
 }
 
-describe("S66 no finished answer waits for another request's handler longer than 0.25 ms", () => {
+describe("S66 answers of quick handlers wait for 0.25 ms at most, and those after a slow handler not at all", () => {
   test("S66 the answers of quick handlers go out together at the end of the turn, in their order", async () => {
     const batch = observed();
     for (const name of ["a", "b", "c"]) batch.handle(name, 0.05);

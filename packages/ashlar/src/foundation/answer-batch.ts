@@ -12,8 +12,9 @@ export type FinishedAnswer = readonly [response: ServerResponse, answer: Respons
 /**
  * Sends the answers of one turn of the event loop together: the system then wakes their receiver once, not for each.
  *
- * An answer waits for at most 0.25 ms, and for quick handlers only: those that follow a handler which took longer go out
- * at once, since the next one is likely to be slow as well and would keep them waiting.
+ * While handlers are quick, an answer waits for at most 0.25 ms. Answers that follow a handler which took longer go out at
+ * once, since the next one is likely to be slow as well and would keep them waiting. Only those that wait when the first
+ * slow handler begins wait for its end.
  */
 export class AnswerBatch {
   readonly #send: (answer: FinishedAnswer) => void;

@@ -364,12 +364,21 @@ console.log("port " + server.port);
     },
   );
 
+  function isRefused(port: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = connect(port, "127.0.0.1");
+      socket.once("connect", () => resolve(false)).once("error", () => resolve(true));
+      socket.once("connect", () => socket.destroy());
+    });
+  }
+
   test("a second signal ends the process at once", async () => {
     const { child, port, ended } = await start();
     const slow = fetch(`http://127.0.0.1:${port}/slow`).catch((error: unknown) => error);
     await sleep(200);
     child.kill("SIGTERM");
-    await sleep(50);
+    // Two signals that come before the process has seen the first are one.
+    while (!(await isRefused(Number(port)))) await sleep(1);
     child.kill("SIGTERM");
     expect(await ended).toEqual([null, "SIGTERM"]);
     expect(await slow).toBeInstanceOf(Error);

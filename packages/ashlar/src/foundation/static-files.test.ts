@@ -175,6 +175,14 @@ describe("what has not changed is not sent again", () => {
   });
 });
 
+test("S62 a large file that is replaced before it is read is not sent under the headers of the one before", async () => {
+  const path = join(folder, "large.txt");
+  writeFileSync(path, "a".repeat(100_000));
+  const answer = (await files(new Request("http://localhost/large.txt")))!;
+  writeFileSync(path, "b".repeat(100_001));
+  await expect(answer.text()).rejects.toThrow("The file changed while it was sent.");
+});
+
 describe("ranges", () => {
   test.each([
     ["bytes=0-2", 206, "abc", "bytes 0-2/10"],

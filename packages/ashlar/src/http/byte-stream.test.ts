@@ -2,9 +2,11 @@ import { mkdtemp, readdir, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { AshlarError } from "../support/index.ts";
-import { readFileBytes, toByteStream } from "./byte-stream.ts";
+import { byteStream, readFileBytes, toByteStream } from "./byte-stream.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -113,4 +115,33 @@ describe("a source as a stream of bytes", () => {
     await new Promise((resolve) => setImmediate(resolve));
     await expect(stream.getReader().read()).rejects.toThrow("no such thing");
   });
+});
+
+test("a source is closed once, however often that is asked for", async () => {
+  let closed = 0;
+  const { stream, close } = byteStream({ read: async () => new Uint8Array([1]), close: () => void closed++ });
+  const reader = stream.getReader();
+  await reader.read();
+  await Promise.all([close(), close()]);
+  expect((await reader.read()).done).toBe(true);
+  await close();
+  expect(closed).toBe(1);
+});
+
+test("S62 a stream that was read in part and dropped closes its source", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  let closed = 0;
+  const readInPart = async (): Promise<void> => {
+    const source = { read: async () => new Uint8Array([1]), close: () => void closed++ };
+    await byteStream(source).stream.getReader().read();
+  };
+  await readInPart();
+  await vi.waitFor(
+    () => {
+      collect();
+      expect(closed).toBe(1);
+    },
+    { timeout: 10_000, interval: 20 },
+  );
 });

@@ -1,8 +1,8 @@
-import { lstat, open, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
-import { setMissingVariables } from "./env-file.ts";
+import { replaceEnvFile, setMissingVariables, withVariables } from "./env-file.ts";
 
 async function envFile(text?: string): Promise<string> {
   const path = join(await temporaryFolder(), ".env");
@@ -89,4 +89,35 @@ test("a variable that would not be read as it is written leaves the file as it i
     message: expect.stringContaining("KEY stands there twice"),
   });
   expect(await readFile(path, "utf8")).toBe(text);
+});
+
+test("where the file cannot be replaced, no draft with the secret stays", async () => {
+  const path = await envFile();
+  await mkdir(path);
+  await expect(replaceEnvFile(path, "KEY=value\n")).rejects.toThrow();
+  expect(await readdir(dirname(path))).toEqual([".env"]);
+});
+
+test("a link that leads in a circle is left alone", async () => {
+  const path = await envFile();
+  await symlink(".env", path);
+  await expect(replaceEnvFile(path, "KEY=value\n")).rejects.toMatchObject({ code: "ELOOP" });
+  expect((await lstat(path)).isSymbolicLink()).toBe(true);
+});
+
+test("a file that lacks nothing is not written", async () => {
+  const path = await envFile("KEY=old\n");
+  const before = await stat(path);
+  await setMissingVariables(path, { KEY: "new" });
+  const after = await stat(path);
+  expect([after.ino, after.mode]).toEqual([before.ino, before.mode]);
+});
+
+test("an exported variable without a value is filled in", () => {
+  expect(withVariables("export KEY=\nA=1\n", { KEY: "value" })).toBe("KEY=value\nA=1\n");
+  expect(withVariables("export A=\n", { KEY: "value" })).toBe("export A=\nKEY=value\n");
+});
+
+test("an exported variable is replaced where it stands", () => {
+  expect(withVariables("export KEY=old\nA=1\n", { KEY: "value" })).toBe("KEY=value\nA=1\n");
 });

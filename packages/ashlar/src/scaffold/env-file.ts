@@ -29,7 +29,12 @@ export async function replaceEnvFile(path: string, text: string): Promise<void> 
  */
 export function withVariables(text: string, values: Readonly<Record<string, string>>): string | null {
   const after = Object.entries(values).reduce((before, [name, value]) => withVariable(before, name, value), text);
-  return isDeepStrictEqual({ ...parseEnv(after) }, { ...parseEnv(text), ...values }) ? after : null;
+  return isDeepStrictEqual(variablesOf(after), { ...variablesOf(text), ...values }) ? after : null;
+}
+
+/** The variables of a text. Node 26 takes `export NAME=` without a value for a variable named `export NAME`. */
+function variablesOf(text: string): NodeJS.Dict<string> {
+  return { ...parseEnv(text.replace(/^([ \t]*)export[ \t]+/gm, "$1")) };
 }
 
 function withVariable(text: string, name: string, value: string): string {
@@ -57,7 +62,7 @@ export async function setMissingVariables(
   template = "",
 ): Promise<string[]> {
   const written = readEnvFile(path);
-  const present = written === null ? {} : parseEnv(written);
+  const present = written === null ? {} : variablesOf(written);
   const names = Object.keys(values).filter((name) => (present[name] ?? "") === "");
   if (names.length === 0) return [];
   const missing = Object.fromEntries(names.map((name) => [name, values[name]!]));

@@ -437,6 +437,14 @@ describe("Events", () => {
     ]);
   });
 
+  test("S47 a token that is refused where it was to be renewed is told of as well", async () => {
+    const api = await testApi();
+    await api.post("/api/reauth", { token: "garbage" }, { ip: "203.0.113.7" });
+    expect(await api.toldOf("api.token_refused")).toEqual([
+      { time: expect.any(Date), address: "203.0.113.7", guard: "jwt", userId: null, reason: "malformed" },
+    ]);
+  });
+
   test("a refused token is told once, however many look at it", async () => {
     const routes = [
       Route.get("/often", ({ apiToken }) => apiToken.claims).middleware("guard:jwt", "user", "guard:jwt"),

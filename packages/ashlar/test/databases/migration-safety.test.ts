@@ -254,6 +254,16 @@ await onEachDatabase("migrations lose nothing", (engine) => {
         `await database.transaction().execute(async (database) => { ${table("left")}; });`,
         'create table "left"',
       ],
+      [
+        "on a connection of Kysely's",
+        `await database.connection().execute(async (one) => { one.insertInto("authors").values({ name: "x" }).execute(); });`,
+        'insert into "authors"',
+      ],
+      [
+        "with only its errors handled, before the function goes on with something else",
+        `${table("left")}.catch(() => undefined); for (let n = 0; n < 50; n++) await null;`,
+        'create table "left"',
+      ],
       ["in forEach", `["left", "b"].forEach(async (name) => { await ${table("x")}; });`, 'create table "x"'],
     ])("%s", async (title, body, statement) => {
       const keyword = title === "in a function without async" ? "" : "async ";

@@ -1,8 +1,10 @@
+import { spawn } from "node:child_process";
 import { appendFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
 import { COMMAND, edit, execute, generatedApplication, serve } from "../support/generated-application.ts";
+import { shellEnvironment } from "../support/shell-environment.ts";
 import { SocketVisitor } from "../support/socket-visitor.ts";
 
 const GUESS = { username: "ada@example.com", password: "a guess of mine" };
@@ -20,6 +22,18 @@ async function withoutLimits(root: string): Promise<void> {
   await edit(root, "config/providers.ts", ["  ThrottleProvider,\n", ""]);
   await edit(root, "app/kernel.ts", ["    throttle: [ThrottleMiddleware],\n", ""]);
   await rm(join(root, "config/throttle.ts"));
+}
+
+/** Starts an application, and gives what it says until it answers. */
+async function startOf(root: string): Promise<string> {
+  const child = spawn(process.execPath, [COMMAND, "serve", "--port", "0"], { cwd: root, env: shellEnvironment() });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  for await (const chunk of child.stdout) {
+    output += String(chunk);
+    if (output.includes(" answers at ")) break;
+  }
+  return output;
 }
 
 async function guesses(root: string): Promise<number[]> {
@@ -51,6 +65,7 @@ test("S65 without limits, development starts with a warning", { timeout: 60_000 
   const root = await apiApplication();
   await withoutLimits(root);
   expect(await guesses(root)).toEqual([401, 401, 401, 401, 401, 401, 401]);
+  expect(await startOf(root)).toContain("the token endpoints have no limits");
 });
 
 test("S65 without token endpoints an application needs no limits", { timeout: 60_000 }, async () => {

@@ -80,10 +80,16 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       "S52 fails if, between the check of the hash and its replacement by a newer one, %s, and replaces nothing",
       async (_, happen) => {
         await shop.User.rows().update({ password: OLD_HASH });
-        park(shop.User.prototype, "storePasswordHash", happen, "before");
+        let left: unknown;
+        const happens = async (): Promise<void> => {
+          await happen();
+          left = (await shop.user())!.passwordHash();
+        };
+        park(shop.User.prototype, "storePasswordHash", happens, "before");
         const client = shop.visitor();
         expect(await shop.logsIn(client, EMAIL, PASSWORD)).toBe(false);
         expect([await shop.isIn(client), await sessions()]).toEqual([false, 0]);
+        expect((await shop.user())!.passwordHash()).toBe(left);
       },
     );
 
@@ -206,6 +212,18 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
         expect(await isHashOf(name === "everything is logged out" ? PASSWORD : NEW_PASSWORD)).toBe(true);
       },
     );
+
+    test.each(MOST)("S52 logging out all other devices fails if meanwhile %s", async (_, happen) => {
+      const owner = await shop.loggedIn();
+      const page = await thief.get("/sessions");
+      const happens = async (): Promise<void> => {
+        await happen();
+        await owner.actingAs((await shop.user())!);
+      };
+      park(shop.application.container.make("database"), "transaction", happens, "before");
+      await thief.submit(page, '[action="/sessions"]');
+      expect([await shop.isIn(thief), await shop.isIn(owner)]).toEqual([false, true]);
+    });
 
     test.each(MOST)("S52 a change of the address comes to nothing if meanwhile %s", async (_, happen) => {
       const page = await thief.get("/account/email");

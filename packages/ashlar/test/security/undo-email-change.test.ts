@@ -46,6 +46,22 @@ await onEachDatabase("a change of address", (engine) => {
     expect(await shop.User.findBy("email", THIEF)).toBeNull();
   });
 
+  test("S52 that is undone ends a login with the thief's password that is under way", async () => {
+    const { undo } = await stolen();
+    const find = shop.User.findByIdentifier;
+    const parked = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
+      shop.User.findByIdentifier = find;
+      const user = await Reflect.apply(find, this, args);
+      await shop.undo(undo);
+      expect(await email()).toBe(EMAIL);
+      return user;
+    };
+    shop.User.findByIdentifier = parked as typeof find;
+    const thief = shop.visitor();
+    await shop.logsIn(thief, THIEF, PASSWORD);
+    expect(await shop.isIn(thief)).toBe(false);
+  });
+
   test("S51 lives an hour", async () => {
     const link = await shop.changeLink(await shop.loggedIn(), THIEF);
     travel(60);

@@ -181,6 +181,19 @@ describe("an error that nothing handles", () => {
     expect(await endless).toBe("cut off");
   });
 
+  test("S50 providers that hang one after the other do not keep the process for longer than twice that time", async () => {
+    const hanging = SERVE.replace(
+      "providers: [Loud]",
+      "providers: Array.from({ length: 8 }, () => class extends Loud {})",
+    ).replace('console.log("provider down");', 'console.log("provider down"); return new Promise(() => {});');
+    const running = await runScript(hanging, { env: { SERVER: '{"shutdownTimeoutSeconds":1}' } });
+    const start = performance.now();
+    await get(running, "/forgotten/users");
+    expect(await running.ended).toEqual([1, null]);
+    // Without that end it would take eight times as long.
+    expect(performance.now() - start).toBeLessThan(6000);
+  });
+
   test("S50 errors that follow while it ends are logged, a few of them, and change nothing", async () => {
     const running = await runScript(SERVE);
     const again = get(running, "/again");

@@ -61,6 +61,20 @@ await onEachDatabase("a changed address", (engine) => {
     expect(await accounts.toldOf("auth.email_changed")).toHaveLength(1);
   });
 
+  test("S51 ends access to the account alone, also where another user follows the link", async () => {
+    const accounts = await testAccounts({ engine });
+    const link = await asked(accounts);
+    const [ada, bob, bobElsewhere] = [
+      await accounts.loggedIn(),
+      await accounts.loggedIn(BOB),
+      await accounts.loggedIn(BOB),
+    ];
+    expect(await outcomeOf(bob, link)).toBe("verified");
+    expect(await ada.get("/me")).toMatchObject({ body: { user: null } });
+    for (const one of [bob, bobElsewhere])
+      expect(await one.get("/me")).toMatchObject({ body: { user: { id: BOB.id } } });
+  });
+
   test("is refused when it has become somebody else's before the link was followed", async () => {
     const accounts = await testAccounts({ engine });
     const link = await asked(accounts);

@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
@@ -81,6 +82,28 @@ describe("a folder watcher", () => {
     const moved = await told(() => renameSync(join(root, "views"), join(root, "pages")), "pages/x.edge");
     expect(moved).toEqual(["pages/x.edge", "views"]);
     expect(await told(() => writeFileSync(join(root, "pages/x.edge"), "3"), "pages/x.edge")).toEqual(["pages/x.edge"]);
+  });
+
+  test("goes on with a folder whose name begins like that of one that is gone", async () => {
+    const { root, told } = watching({ "app/a.ts": "1", "app-data/b.ts": "1" });
+    await told(() => rmSync(join(root, "app"), { recursive: true }), "app");
+    expect(await told(() => writeFileSync(join(root, "app-data/b.ts"), "2"), "app-data/b.ts")).toEqual([
+      "app-data/b.ts",
+    ]);
+  });
+
+  test("says nothing any more once it is closed", async () => {
+    const root = folderWith({ "a.ts": "1" });
+    const paths: string[] = [];
+    const closed = new FolderWatcher(root, (path) => void paths.push(path));
+    closed.close();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const open = new FolderWatcher(root, () => resolve());
+    onTestFinished(() => open.close());
+    writeFileSync(join(root, "a.ts"), "2");
+    await promise;
+    await sleep(50);
+    expect(paths).toEqual([]);
   });
 
   test("says nothing of what the application writes, and of other people's packages", async () => {
