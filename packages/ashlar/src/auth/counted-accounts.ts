@@ -46,16 +46,16 @@ export class CountedAccounts implements ThrottleAccounts {
 
   #identity(context: HttpContext, guard: string, account: string | null): AccountIdentity {
     const realm = this.#parts.guards.realmOf(guard);
-    const proof = account === null ? null : this.#parts.deviceOf(context, accountName(realm, account));
-    return { realm, account, proof };
+    const device = account === null ? null : this.#parts.deviceOf(context, accountName(realm, account));
+    return { realm, account, proof: null, device };
   }
 
   /** A token that was mailed is counted by itself: whoever makes tokens up is counted by address. */
   #ofResetToken(guard: string, token: string): AccountIdentity {
     const claim = this.#parts.readResetToken(token);
     const realm = this.#parts.guards.realmOf(claim?.guard ?? guard);
-    if (claim === null) return { realm, account: null, proof: null };
-    return { realm, account: keyAccount(claim.id), proof: digest(token) };
+    if (claim === null) return { realm, account: null, proof: null, device: null };
+    return { realm, account: keyAccount(claim.id), proof: digest(token), device: null };
   }
 }
 

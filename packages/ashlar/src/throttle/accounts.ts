@@ -8,6 +8,8 @@ export interface AccountIdentity {
   readonly account: string | null;
   /** What proves that the client has to do with the account, to be counted by in place of the address; `null`: nothing. */
   readonly proof: string | null;
+  /** What stands for the device the client is on, if the account was used on it before; `null` if it was not. */
+  readonly device: string | null;
 }
 
 /** Whose account an attempt is at, as far as the limit or the caller says. */

@@ -1,7 +1,7 @@
 import type { HttpContext } from "../http/index.ts";
 import { now } from "../support/index.ts";
 import type { Bucket } from "./configuration.ts";
-import { type ThrottleKeys, throttleKey } from "./keys.ts";
+import { type AttemptKeys, type ThrottleKeys, throttleKey } from "./keys.ts";
 import type { ThrottleResult } from "./result.ts";
 import type { AttemptCounter } from "./store.ts";
 
@@ -17,7 +17,7 @@ export interface CountedAttempt {
 /** What a request was counted as under one limit. */
 export interface CountedRequest {
   readonly limit: string;
-  readonly keys: ThrottleKeys;
+  readonly keys: AttemptKeys;
   readonly result: ThrottleResult;
   readonly attempts: readonly CountedAttempt[];
 }

@@ -21,6 +21,15 @@ export interface ThrottleKeys {
   readonly proof?: string | null;
 }
 
+/** Whose attempts are counted, as a request shows. */
+export interface AttemptKeys extends ThrottleKeys {
+  /**
+   * What stands for a device that the account was used on before. It is counted by in place of the address, like a proof,
+   * but only so often for all devices of the account together: each login can make another one.
+   */
+  readonly device?: string | null;
+}
+
 /** How much of an identifier counts, in UTF-16 units. No account has a longer one. */
 const MAX_IDENTIFIER_LENGTH = 1024;
 
@@ -77,6 +86,12 @@ export function throttleKey(by: readonly ThrottlePart[], keys: ThrottleKeys): st
   if (!by.includes("address")) return digest(account);
   if (proof !== null) return digest(`${account} proof ${proof}`);
   return digest(block === null ? account : `${account} ${block}`);
+}
+
+/** The key that all known devices of an account are counted under together; `null` if no account is named. */
+export function devicesKey(keys: ThrottleKeys): string | null {
+  const account = accountKey(keys);
+  return account === null ? null : digest(`${account} devices`);
 }
 
 /**

@@ -54,11 +54,12 @@ function login(email: unknown, ip: string | null = "203.0.113.7"): Promise<HttpC
 function accountsOf(guardOf: ThrottleAccounts["guardOf"]): ThrottleAccounts {
   return {
     guardOf,
-    named: (_, { guard, identifier }) => ({ realm: guard, account: identifier, proof: null }),
+    named: (_, { guard, identifier }) => ({ realm: guard, account: identifier, proof: null, device: null }),
     ofUser: (_, guard, user) => ({
       realm: guard,
       account: `user ${(user as { authId(): number }).authId()}`,
       proof: null,
+      device: null,
     }),
   };
 }

@@ -1,15 +1,25 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
-import { AshlarError, ConfigurationError, counted, currentDate, now, suggestion } from "../support/index.ts";
+import { AshlarError, ConfigurationError, counted, currentDate, suggestion } from "../support/index.ts";
 import type { ThrottleAccounts } from "./accounts.ts";
-import type { Bucket, Limit, ThrottleConfiguration } from "./configuration.ts";
+import type { Limit, ThrottleConfiguration } from "./configuration.ts";
 import { type CountedAttempt, CountedRequests, isSameAccount, takeBack } from "./counted-attempts.ts";
+import {
+  type ApplicableBucket,
+  addToAll,
+  applicableBuckets,
+  asProof,
+  type CountedLimit,
+  countedLimit,
+  deviceBuckets,
+  without,
+} from "./counted-limit.ts";
 import { isAccountLimit } from "./default-limits.ts";
 import type {} from "./events.ts";
-import { accountDigest, isClientsOwn, type ThrottleKeys, throttleKey } from "./keys.ts";
+import { type AttemptKeys, accountDigest, type ThrottleKeys, throttleKey } from "./keys.ts";
 import { policyOf, writeRateLimits } from "./rate-limit-headers.ts";
-import { type BucketResult, countedResult, peekedResult, summarize, type ThrottleResult } from "./result.ts";
-import type { AttemptCounter, ThrottleStore } from "./store.ts";
+import { peekedResult, summarize, type ThrottleResult } from "./result.ts";
+import type { ThrottleStore } from "./store.ts";
 
 /** Says whose attempt a hit is, if the limit's own input does not. */
 export interface HitOptions {
@@ -29,19 +39,6 @@ export interface HitOptions {
    * Security: it must not be something that a client can make up, or each one made up is a fresh set of attempts.
    */
   readonly proof?: string | null;
-}
-
-/** A bucket that applies to an attempt. */
-interface ApplicableBucket {
-  readonly bucket: Bucket;
-  readonly counter: AttemptCounter;
-  readonly key: string;
-  readonly isClientsOwn: boolean;
-}
-
-interface CountedLimit {
-  readonly limit: Limit;
-  readonly buckets: readonly { readonly bucket: Bucket; readonly counter: AttemptCounter }[];
 }
 
 /**
@@ -100,7 +97,7 @@ export class Throttle {
    */
   async peek(name: string, keys: ThrottleKeys): Promise<ThrottleResult> {
     const { limit } = this.#find(name);
-    const applicable = this.#applicable(name, keys);
+    const applicable = applicableBuckets(this.#find(name), keys);
     const results = applicable.map(async (one) => {
       return peekedResult(one.bucket, await one.counter.get(one.key), one.isClientsOwn);
     });
@@ -115,7 +112,7 @@ export class Throttle {
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
   async reset(name: string, keys: ThrottleKeys): Promise<void> {
-    const applicable = this.#applicable(name, keys);
+    const applicable = applicableBuckets(this.#find(name), keys);
     if (throttleKey(["account"], { ...keys, address: null }) === null) return;
     const ofAccount = applicable.filter(({ bucket }) => bucket.by.includes("account"));
     await Promise.all(ofAccount.map(({ counter, key }) => counter.delete(key)));
@@ -177,11 +174,12 @@ export class Throttle {
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
   async clear(context: HttpContext, name: string, options: HitOptions = {}): Promise<void> {
-    const keys = this.#keysOf(context, name, options);
+    const keys = asProof(this.#keysOf(context, name, options));
+    const forgotten = applicableBuckets(this.#find(name), keys).filter(({ bucket }) => bucket.by.includes("account"));
     for (const one of this.#requests.under(context, name)) {
       if (!isSameAccount(one.keys, keys)) continue;
       this.#requests.settle(context, one);
-      await Promise.all(one.attempts.filter(({ bucket }) => !bucket.by.includes("account")).map(takeBack));
+      await Promise.all(without(one.attempts, forgotten).map(takeBack));
     }
     await this.reset(name, keys);
   }
@@ -201,45 +199,42 @@ export class Throttle {
     throw new ConfigurationError("config/throttle.ts: THROTTLE.limits", `no limit is called "${name}".`, near);
   }
 
-  #applicable(name: string, keys: ThrottleKeys): readonly ApplicableBucket[] {
-    const applicable = this.#find(name).buckets.flatMap(({ bucket, counter }) => {
-      const key = throttleKey(bucket.by, keys);
-      return key === null ? [] : [{ bucket, counter, key, isClientsOwn: isClientsOwn(bucket.by, keys) }];
-    });
-    const { proof = null } = keys;
-    // A limit that counts by address alone has nothing else to bound a client that proved itself.
-    return applicable.length === 0 && proof !== null ? this.#applicable(name, { ...keys, proof: null }) : applicable;
-  }
-
+  /**
+   * Counts an attempt. If it comes from a device that the account was used on before, it counts by the device, and for all
+   * such devices together. When they have used up what they share, it counts as a stranger's too: so cookies that were
+   * collected buy nothing more, and the owner is not refused because of what others do elsewhere.
+   */
   async #count(
     name: string,
-    keys: ThrottleKeys,
+    keys: AttemptKeys,
     cost: number,
   ): Promise<{ readonly result: ThrottleResult; readonly attempts: readonly CountedAttempt[] }> {
-    const { limit } = this.#find(name);
-    const applicable = this.#applicable(name, keys);
-    if (!Number.isSafeInteger(cost) || cost < 1) {
-      throw new AshlarError("E_INTERNAL", `An attempt cannot count for ${cost}: it is a whole number from 1 on.`);
-    }
-    const results: BucketResult[] = [];
-    const attempts: CountedAttempt[] = [];
-    for (const { bucket, counter, key, isClientsOwn: isOwn } of applicable) {
-      const count = await counter.add(key, cost);
-      attempts.push({ bucket, counter, key, endsAt: now() + count.resetInMs });
-      const result = countedResult(bucket, count, cost, isOwn);
-      results.push(result);
-      if (!result.allowed) break;
-    }
-    return { result: summarize(results, mostOf(limit), publicPolicy(applicable)), attempts };
+    const found = this.#find(name);
+    const { limit } = found;
+    const applicable = applicableBuckets(found, asProof(keys));
+    const counted = await addToAll(applicable, cost);
+    const result = summarize(counted.results, mostOf(limit), publicPolicy(applicable));
+    const { device = null, ...stranger } = keys;
+    if (device === null || !counted.allowed) return { result, attempts: counted.attempts };
+    const together = await addToAll(deviceBuckets(found, keys), cost);
+    const attempts = [...counted.attempts, ...together.attempts];
+    if (together.allowed) return { result, attempts };
+    const others = without(applicableBuckets(found, stranger), applicable);
+    const last = await addToAll(others, cost);
+    return {
+      result: summarize(last.results, mostOf(limit), publicPolicy(others)),
+      attempts: [...attempts, ...last.attempts],
+    };
   }
 
-  #keysOf(context: HttpContext, name: string, options: HitOptions): ThrottleKeys {
+  #keysOf(context: HttpContext, name: string, options: HitOptions): AttemptKeys {
     const address = context.request.clientAddress;
     const identity = this.#identify(context, name, options);
-    return { address, ...identity, proof: options.proof ?? identity.proof ?? null };
+    const proof = options.proof ?? identity.proof ?? null;
+    return { address, ...identity, proof, device: proof === null ? (identity.device ?? null) : null };
   }
 
-  #identify(context: HttpContext, name: string, options: HitOptions): ThrottleKeys {
+  #identify(context: HttpContext, name: string, options: HitOptions): AttemptKeys {
     const guard = options.guard ?? this.#accounts?.guardOf(context) ?? null;
     const named = options.user === undefined ? this.#named(context, name, options) : null;
     if (named === null) {
@@ -268,16 +263,6 @@ export class Throttle {
     // Listeners are not waited for: they must not add to the time of an answer under attack.
     void this.#events()?.emit("auth.lockout", { ...event, account: accountDigest(account) });
   }
-}
-
-/**
- * Makes the counters of a limit's buckets, in the order they are asked. By address alone comes first, since it bounds
- * what one client can do to the store: once it refuses, no accounts are counted that the client makes up.
- */
-function countedLimit(limit: Limit, store: ThrottleStore): CountedLimit {
-  const isByAccount = ({ by }: Bucket) => Number(by.includes("account"));
-  const ordered = limit.buckets.toSorted((a, b) => isByAccount(a) - isByAccount(b));
-  return { limit, buckets: ordered.map((bucket) => ({ bucket, counter: store.counter(bucket) })) };
 }
 
 function mostOf({ buckets }: Limit): number {

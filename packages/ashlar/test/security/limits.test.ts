@@ -70,6 +70,32 @@ const login = (visitor: SocketVisitor, email: string, password = PASSWORD, prefi
 };
 const guess = (visitor: SocketVisitor, email: string, prefix = "") => login(visitor, email, "a guess of mine", prefix);
 
+const withDevice = (shop: Served, cookie: string, from: string): SocketVisitor => {
+  const visitor = shop.visitor({ from });
+  visitor.cookies.set("device", cookie);
+  return visitor;
+};
+
+/** Cookies of as many devices that an account was used on: each login without one makes another. */
+async function collected(shop: Served, email: string, count: number): Promise<string[]> {
+  const cookies: string[] = [];
+  for (let index = 0; index < count; index++) {
+    const visitor = shop.visitor();
+    expect((await login(visitor, email)).status).toBe(302);
+    cookies.push(visitor.cookies.get("device")!);
+  }
+  return cookies;
+}
+
+/** How many guesses at Ada's password are tried of four with each cookie. */
+async function tries(shop: Served, cookies: readonly string[], from: string): Promise<number> {
+  const found: number[] = [];
+  for (const cookie of cookies) {
+    found.push(...(await statuses(4, () => guess(withDevice(shop, cookie, from), ADA))));
+  }
+  return found.filter((status) => status !== 429).length;
+}
+
 /** Each limit by address narrowed, so that a test reaches it with few hashes. */
 const narrow = (attempts: number) => async (root: string) => {
   await edit(root, "config/throttle.ts", ["attempts: 100,", `attempts: ${attempts},`]);
@@ -230,6 +256,62 @@ await onEachDatabase("limits", (engine) => {
     const [body, ...rest] = ada.cookies.get("device")!.split(".");
     elsewhere.cookies.set("device", [`${body!.slice(0, -2)}AA`, ...rest].join("."));
     expect((await guess(elsewhere, ADA)).status).toBe(422);
+  });
+
+  test("S53 S54 cookies of devices that were collected while a password was known give no number of guesses", {
+    timeout: 60_000,
+  }, async () => {
+    const shop = await served(engine);
+    const ada = await shop.register(ADA);
+    const cookies = await collected(shop, ADA, 12);
+    // What all known devices have together, and what any stranger has at one address.
+    expect(await tries(shop, cookies.slice(0, 8), from)).toBe(15 + 5);
+    expect(await tries(shop, cookies.slice(0, 8), from)).toBe(0);
+    expect(await tries(shop, cookies.slice(8), "127.0.0.8")).toBe(5);
+    // Her own device still is let in, as often as she likes: what others used up is not hers.
+    expect(await statuses(4, () => login(ada, ADA))).toEqual([302, 302, 302, 302]);
+    // And that gives the others nothing back.
+    expect(await tries(shop, cookies, from)).toBe(0);
+  });
+
+  test("S53 guesses with collected cookies at the same moment are no more than one after the other", {
+    timeout: 60_000,
+  }, async () => {
+    const shop = await served(engine);
+    await shop.register(ADA);
+    const cookies = await collected(shop, ADA, 8);
+    const visitors = cookies.flatMap((cookie) => Array.from({ length: 4 }, () => withDevice(shop, cookie, from)));
+    const answers = await Promise.all(visitors.map((visitor) => guess(visitor, ADA)));
+    expect(answers.filter(({ status }) => status !== 429)).toHaveLength(15 + 5);
+  });
+
+  test("S53 S54 an account of somebody's address before theirs leaves cookies that are bounded like any", {
+    timeout: 60_000,
+  }, async () => {
+    const shop = await served(engine, {
+      async prepare(root) {
+        const gone = `export const ROUTES: RouteEntry[] = [
+  Route.post("/gone", async ({ request }) => {
+    const user = await User.findByIdentifier(String(request.input("email")));
+    await user?.delete();
+    return { deleted: user !== null };
+  }).withoutMiddleware("web"),`;
+        const model = 'import { User } from "../app/models/user.ts";\n\nexport const ROUTES';
+        await edit(
+          root,
+          "routes/web.ts",
+          ["export const ROUTES: RouteEntry[] = [", gone],
+          ["export const ROUTES", model],
+        );
+      },
+    });
+    await shop.register(ADA, { from });
+    const cookies = await collected(shop, ADA, 8);
+    expect((await shop.visitor().post("/gone", { email: ADA })).body).toContain("true");
+    const ada = await shop.register(ADA);
+    expect(await tries(shop, cookies, from)).toBe(15 + 5);
+    expect(await tries(shop, cookies, from)).toBe(0);
+    expect((await login(ada, ADA)).status).toBe(302);
   });
 
   test("S54 nothing tells whether there is an account: a device is known by what was sent", {

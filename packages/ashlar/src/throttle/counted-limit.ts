@@ -1,0 +1,110 @@
+import { AshlarError, now } from "../support/index.ts";
+import type { Bucket, Limit } from "./configuration.ts";
+import type { CountedAttempt } from "./counted-attempts.ts";
+import { type AttemptKeys, devicesKey, isClientsOwn, type ThrottleKeys, throttleKey } from "./keys.ts";
+import { type BucketResult, countedResult } from "./result.ts";
+import type { ThrottlePart } from "./settings.ts";
+import type { AttemptCounter, ThrottleStore } from "./store.ts";
+
+/** A bucket that applies to an attempt. */
+export interface ApplicableBucket {
+  readonly bucket: Bucket;
+  readonly counter: AttemptCounter;
+  readonly key: string;
+  readonly isClientsOwn: boolean;
+}
+
+/** A bucket, and what counts it. */
+interface CountedBucket {
+  readonly bucket: Bucket;
+  readonly counter: AttemptCounter;
+}
+
+/** A limit, and what counts its buckets. */
+export interface CountedLimit {
+  readonly limit: Limit;
+  readonly buckets: readonly CountedBucket[];
+  /** What all known devices of an account may try together, for each bucket by account and address. */
+  readonly devices: readonly CountedBucket[];
+}
+
+/** What came of counting an attempt in several buckets, up to the first that refuses it. */
+export interface Counted {
+  readonly results: readonly BucketResult[];
+  readonly attempts: readonly CountedAttempt[];
+  readonly allowed: boolean;
+}
+
+/**
+ * How many times the attempts of one device all known devices of an account have together. Each login without a cookie
+ * makes another device, so that without this, cookies that were collected are as many sets of attempts.
+ */
+const DEVICES_SHARE = 3;
+
+const BY_ACCOUNT: readonly ThrottlePart[] = ["account"];
+
+/**
+ * Makes the counters of a limit's buckets, in the order they are asked. By address alone comes first, since it bounds
+ * what one client can do to the store: once it refuses, no accounts are counted that the client makes up.
+ */
+export function countedLimit(limit: Limit, store: ThrottleStore): CountedLimit {
+  const isByAccount = ({ by }: Bucket) => Number(by.includes("account"));
+  const ordered = limit.buckets.toSorted((a, b) => isByAccount(a) - isByAccount(b));
+  const pairs = limit.buckets.filter(({ by }) => by.includes("account") && by.includes("address"));
+  const counted = (bucket: Bucket): CountedBucket => ({ bucket, counter: store.counter(bucket) });
+  return { limit, buckets: ordered.map(counted), devices: pairs.map(ofDevices).map(counted) };
+}
+
+/** What all known devices of an account have together, of a bucket by account and address. No limit can be called like it. */
+function ofDevices({ name, attempts, windowSeconds }: Bucket): Bucket {
+  return Object.freeze({ name: `${name}:devices`, by: BY_ACCOUNT, attempts: attempts * DEVICES_SHARE, windowSeconds });
+}
+
+/** The keys by which a known device is counted. */
+export function asProof({ device = null, ...keys }: AttemptKeys): ThrottleKeys {
+  return device === null ? keys : { ...keys, proof: device };
+}
+
+interface CountedKey {
+  readonly counter: AttemptCounter;
+  readonly key: string;
+}
+
+/** Those that count under other keys than any of the others. */
+export function without<T extends CountedKey>(some: readonly T[], others: readonly CountedKey[]): T[] {
+  return some.filter(({ counter, key }) => !others.some((other) => other.counter === counter && other.key === key));
+}
+
+/** The buckets of a limit that have something to say to an attempt. */
+export function applicableBuckets(counted: CountedLimit, keys: ThrottleKeys): readonly ApplicableBucket[] {
+  const applicable = counted.buckets.flatMap(({ bucket, counter }) => {
+    const key = throttleKey(bucket.by, keys);
+    return key === null ? [] : [{ bucket, counter, key, isClientsOwn: isClientsOwn(bucket.by, keys) }];
+  });
+  const { proof = null } = keys;
+  // A limit that counts by address alone has nothing else to bound a client that proved itself.
+  return applicable.length === 0 && proof !== null ? applicableBuckets(counted, { ...keys, proof: null }) : applicable;
+}
+
+/** The buckets that all known devices of an account share. */
+export function deviceBuckets({ devices }: CountedLimit, keys: ThrottleKeys): readonly ApplicableBucket[] {
+  const key = devicesKey(keys);
+  return key === null ? [] : devices.map((one) => ({ ...one, key, isClientsOwn: false }));
+}
+
+/** Adds an attempt to one bucket after the other, up to the first that refuses it. */
+export async function addToAll(applicable: readonly ApplicableBucket[], cost: number): Promise<Counted> {
+  if (!Number.isSafeInteger(cost) || cost < 1) {
+    throw new AshlarError("E_INTERNAL", `An attempt cannot count for ${cost}: it is a whole number from 1 on.`);
+  }
+  const results: BucketResult[] = [];
+  const attempts: CountedAttempt[] = [];
+  for (const { bucket, counter, key, isClientsOwn: isOwn } of applicable) {
+    const count = await counter.add(key, cost);
+    attempts.push({ bucket, counter, key, endsAt: now() + count.resetInMs });
+    const result = countedResult(bucket, count, cost, isOwn);
+    results.push(result);
+    if (!result.allowed) break;
+  }
+  return { results, attempts, allowed: results.every(({ allowed }) => allowed) };
+}
