@@ -60,7 +60,7 @@ export interface ApplicationSettings {
   /**
    * The application's own proxies, the only ones whose forwarding headers count: for `ip()`, for limits, for the audit
    * trail, for the scheme and the host. `APP.trustedProxies`, or `TRUSTED_PROXIES` separated by commas, names addresses,
-   * ranges (`10.0.0.0/8`), `loopback` and `private`.
+   * ranges (`10.0.0.0/8` and smaller), `loopback` and `private`.
    *
    * Security: anyone can send these headers. Name no address that is not your own proxy's.
    */
@@ -167,9 +167,8 @@ function readTrustedProxies(app: SettingsReader, environment: EnvironmentVariabl
   }
   const ranges = parseProxies(entries.filter((entry) => entry !== ""));
   if (typeof ranges !== "string") return Object.freeze(new TrustedProxies(ranges));
-  const problem = `names ${JSON.stringify(ranges)}, which is neither an address nor a range.`;
-  if (given !== undefined) throw app.problem("trustedProxies", problem, remedy);
-  throw new ConfigurationError("Environment variable TRUSTED_PROXIES", problem, remedy);
+  if (given !== undefined) throw app.problem("trustedProxies", ranges, remedy);
+  throw new ConfigurationError("Environment variable TRUSTED_PROXIES", ranges, remedy);
 }
 
 function readLog(value: unknown, name: EnvironmentName): LogSettings {

@@ -16,6 +16,12 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
+ * The shortest prefix that a range may have: no network of one owner is larger than 10.0.0.0/8 or fc00::/7. A client in
+ * a larger range could write any client's address into its headers.
+ */
+const MIN_PREFIX: Readonly<Record<string, number>> = { ipv4: 8, ipv6: 7 };
+
+/**
  * The application's own proxies, as `APP.trustedProxies` names them: the one place that decides whose forwarding headers
  * count, for the client's address, the scheme and the host.
  */
@@ -44,14 +50,18 @@ export class TrustedProxies {
 /**
  * The ranges that entries of a list of proxies stand for: addresses, ranges in CIDR notation, `loopback`, `private`.
  *
- * @returns the first entry that is none of these, as text, if there is one
+ * @returns if an entry can't be used, what is wrong with the first that can't, as text
  */
 export function parseProxies(entries: readonly string[]): readonly AddressRange[] | string {
   const ranges: AddressRange[] = [];
   for (const entry of entries) {
     for (const text of NAMED[entry] ?? [entry]) {
       const range = parseRange(text);
-      if (range === null) return entry;
+      if (range === null) return `names ${JSON.stringify(entry)}, which is neither an address nor a range.`;
+      const [base, prefixLength] = range;
+      if (prefixLength < MIN_PREFIX[base.kind()]!) {
+        return `names ${JSON.stringify(entry)}, a range of addresses that are not all your own proxies': anyone could forge theirs.`;
+      }
       ranges.push(range);
     }
   }
