@@ -11,7 +11,10 @@ export interface SqliteConnectionConfiguration {
    * `-shm`.
    */
   readonly path: string;
-  /** How long a statement waits for another process to unlock the file, in milliseconds. */
+  /**
+   * How long a statement waits for another process to unlock the file, in milliseconds; `E_OVERLOADED` (503) follows.
+   * Requests that don't need the file to be free are answered meanwhile.
+   */
   readonly busyTimeoutMs: number;
   /** How long a write or a transaction waits for its turn after the transactions of this process, in milliseconds. */
   readonly acquireTimeoutMs: number;

@@ -1,12 +1,13 @@
 import type { SQLInputValue, StatementSync } from "node:sqlite";
 import type { CompiledQuery, QueryResult } from "kysely";
-import { AshlarError } from "../../support/index.ts";
+import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import { BoundedCache } from "../bounded-cache.ts";
 import { kindOf } from "../column-names.ts";
 import type { SqliteConnectionConfiguration } from "../configuration.ts";
 import type { ColumnValue, Observer, Row, Session } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
 import { DatabaseSync } from "./node-sqlite.ts";
+import { isBusy, retryWhileBusy } from "./sqlite-busy.ts";
 import { translateSqliteError } from "./sqlite-errors.ts";
 import { createPrivately } from "./sqlite-file.ts";
 
@@ -22,8 +23,8 @@ interface PreparedStatement {
 }
 
 /**
- * One connection to the file, whose statements run synchronously. What uses it sees to it that no other caller is in a
- * transaction on it.
+ * One connection to the file, whose statements run synchronously; those that find it locked by another process are
+ * tried again, asynchronously, for `busyTimeoutMs`. What uses it sees to it that no other caller is in a transaction on it.
  */
 export class SqliteSession implements Session {
   readonly #configuration: SqliteConnectionConfiguration;
@@ -44,31 +45,23 @@ export class SqliteSession implements Session {
     return this.#database?.isTransaction ?? false;
   }
 
-  execute(query: CompiledQuery): QueryResult<Row> {
+  execute(query: CompiledQuery): MaybePromise<QueryResult<Row>> {
     this.#observer.notify?.(query.sql);
+    const within = this.#isWithin();
     try {
-      const statement = this.#prepared(query.sql);
-      const values = query.parameters.map(bind);
-      if (statement.reads) return { rows: this.#rows(statement, values) };
-      const { changes, lastInsertRowid } = statement.handle.run(...values);
-      return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+      return this.#execute(query);
     } catch (error) {
-      throw translateSqliteError(error);
+      return this.#again(error, within, () => this.#execute(query));
     }
   }
 
-  first(text: string, value: ColumnValue): Row | undefined {
+  first(text: string, value: ColumnValue): MaybePromise<Row | undefined> {
     this.#observer.notify?.(text);
+    const within = this.#isWithin();
     try {
-      const statement = this.#prepared(text);
-      if (statement.bigints) return this.#rows(statement, [bind(value)])[0];
-      try {
-        return statement.handle.get(bind(value));
-      } catch (error) {
-        return this.#rowsWithBigints(error, statement, [bind(value)])[0];
-      }
+      return this.#first(text, value);
     } catch (error) {
-      throw translateSqliteError(error);
+      return this.#again(error, within, () => this.#first(text, value));
     }
   }
 
@@ -88,16 +81,25 @@ export class SqliteSession implements Session {
    * Counts on from keys that were given before a rollback, as PostgreSQL does. SQLite would give them to other rows, and
    * they may be known by then: to a model, a log, a mail.
    */
-  giveNoneAgain(given: ReadonlyMap<string, string>): void {
+  async giveNoneAgain(given: ReadonlyMap<string, string>): Promise<void> {
     const kept = this.keysGiven();
     for (const [table, key] of given) {
       if (kept.get(table) === key) continue;
       try {
-        this.#raiseKey(table, key);
+        await this.#raise(table, key);
       } catch {
-        // The file is full or locked. What failed is the transaction, and that is what is reported.
+        // The file is full, or locked for too long. What failed is the transaction, and that is what is reported.
         return;
       }
+    }
+  }
+
+  #raise(table: string, key: string): MaybePromise<void> {
+    const within = this.#isWithin();
+    try {
+      this.#raiseKey(table, key);
+    } catch (error) {
+      return this.#again(error, within, () => this.#raiseKey(table, key));
     }
   }
 
@@ -116,7 +118,7 @@ export class SqliteSession implements Session {
     const { path, busyTimeoutMs } = this.#configuration;
     try {
       const database = this.#readOnly
-        ? new DatabaseSync(path, { timeout: busyTimeoutMs, readOnly: true })
+        ? new DatabaseSync(path, { timeout: 0, readOnly: true })
         : openForWriting(path, busyTimeoutMs);
       this.#database = database;
       return database;
@@ -127,13 +129,65 @@ export class SqliteSession implements Session {
 
   /** Whether readers see the last commit while a transaction is under way, instead of waiting for its end. */
   hasWriteAheadLog(): boolean {
-    return this.open().prepare("pragma journal_mode").get()?.journal_mode === "wal";
+    const database = this.open();
+    // Its answer needs the file, which another process may just be recovering.
+    database.exec(`pragma busy_timeout = ${this.#configuration.busyTimeoutMs}`);
+    try {
+      return database.prepare("pragma journal_mode").get()?.journal_mode === "wal";
+    } finally {
+      database.exec("pragma busy_timeout = 0");
+    }
   }
 
   close(): void {
     this.#closed = true;
     this.#database?.close();
     this.#database = null;
+  }
+
+  #execute(query: CompiledQuery): QueryResult<Row> {
+    const statement = this.#prepared(query.sql);
+    const values = query.parameters.map(bind);
+    if (statement.reads) return { rows: this.#rows(statement, values) };
+    const { changes, lastInsertRowid } = statement.handle.run(...values);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  }
+
+  #first(text: string, value: ColumnValue): Row | undefined {
+    const statement = this.#prepared(text);
+    if (statement.bigints) return this.#rows(statement, [bind(value)])[0];
+    try {
+      return statement.handle.get(bind(value));
+    } catch (error) {
+      return this.#rowsWithBigints(error, statement, [bind(value)])[0];
+    }
+  }
+
+  /** Whether a transaction is under way. One that only reads is never in one; the way of `find` is spared the question. */
+  #isWithin(): boolean {
+    return !this.#readOnly && this.inTransaction;
+  }
+
+  /** What follows the failure of a statement: more attempts where the file was locked, the translated error otherwise. */
+  #again<T>(error: unknown, within: boolean, attempt: () => T): Promise<T> {
+    if (!isBusy(error)) throw translateSqliteError(error);
+    return this.#retry(within, attempt);
+  }
+
+  async #retry<T>(within: boolean, attempt: () => T): Promise<T> {
+    const { path, busyTimeoutMs } = this.#configuration;
+    try {
+      return await retryWhileBusy(() => {
+        // Alone, the statement would be committed without what came before it.
+        if (within !== this.#isWithin()) throw new DatabaseError("SQLite has rolled the transaction back.", null);
+        return attempt();
+      }, busyTimeoutMs);
+    } catch (error) {
+      if (!isBusy(error)) throw translateSqliteError(error);
+      const problem = `The SQLite file ${path} was locked by another process for all of ${busyTimeoutMs} ms.`;
+      const remedy = "Keep its transactions short, or set busyTimeoutMs in config/database.ts.";
+      throw new AshlarError("E_OVERLOADED", `${problem} ${remedy}`, { cause: error });
+    }
   }
 
   #prepared(text: string): PreparedStatement {
@@ -177,9 +231,10 @@ export class SqliteSession implements Session {
 function openForWriting(path: string, busyTimeoutMs: number): DatabaseSync {
   if (path !== ":memory:") createPrivately(path);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+  // Only opening may wait in place. Later on that would stop everything else that the process does.
   // With a write-ahead log no reader waits for a writer, and NORMAL loses nothing but, on a power cut, the last
   // transactions; the file stays sound.
-  database.exec("pragma journal_mode = wal; pragma synchronous = normal");
+  database.exec("pragma journal_mode = wal; pragma synchronous = normal; pragma busy_timeout = 0");
   return database;
 }
 

@@ -42,21 +42,29 @@ export class SqliteShared implements Session {
     if (!isRead(query)) return this.#line.execute(query);
     const reader = this.#reader ?? this.open();
     try {
-      return reader.execute(query);
+      const result = reader.execute(query);
+      if (!(result instanceof Promise)) return result;
+      return result.catch((error) => this.#inLine(error).execute(query));
     } catch (error) {
-      if (needsWriter(error)) return this.#line.execute(query);
-      throw error;
+      return this.#inLine(error).execute(query);
     }
   }
 
   first(text: string, value: ColumnValue): MaybePromise<Row | undefined> {
     const reader = this.#reader ?? this.open();
     try {
-      return reader.first(text, value);
+      const row = reader.first(text, value);
+      if (!(row instanceof Promise)) return row;
+      return row.catch((error) => this.#inLine(error).first(text, value));
     } catch (error) {
-      if (needsWriter(error)) return this.#line.first(text, value);
-      throw error;
+      return this.#inLine(error).first(text, value);
     }
+  }
+
+  /** What runs a read that the connection for reading cannot answer. @throws the error, where it is another one */
+  #inLine(error: unknown): Session {
+    if (needsWriter(error)) return this.#line;
+    throw error;
   }
 
   /** Opens both connections, the one that writes first: it makes the file, and its log. */

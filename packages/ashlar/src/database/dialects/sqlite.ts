@@ -3,7 +3,6 @@ import {
   type DatabaseIntrospector,
   type Kysely,
   type QueryCompiler,
-  type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -17,7 +16,6 @@ import type {
   Observer,
   PortableAdapter,
   Reservation,
-  Row,
   Session,
   TransactionOptions,
 } from "../dialect.ts";
@@ -79,35 +77,35 @@ export class SqliteDialect implements Dialect {
     return turn === undefined ? reservation : turn.then(() => reservation);
   }
 
-  begin(session: Session, options: TransactionOptions): void {
+  async begin(session: Session, options: TransactionOptions): Promise<void> {
     // Immediate: a transaction that takes the write lock late cannot wait for another process any more, and would fail.
-    session.execute(CompiledQuery.raw(options.readOnly === true ? "begin" : "begin immediate"));
+    await session.execute(CompiledQuery.raw(options.readOnly === true ? "begin" : "begin immediate"));
   }
 
-  commit(session: Session): void {
-    session.execute(CompiledQuery.raw("commit"));
+  async commit(session: Session): Promise<void> {
+    await session.execute(CompiledQuery.raw("commit"));
   }
 
-  rollback(session: Session, savepoint: string | null): void {
+  async rollback(session: Session, savepoint: string | null): Promise<void> {
     // Some failures (a full disk, an I/O error) make SQLite roll back by itself.
     if (!this.#session.inTransaction) return;
     const keys = this.#session.keysGiven();
     if (savepoint === null) {
-      session.execute(CompiledQuery.raw("rollback"));
+      await session.execute(CompiledQuery.raw("rollback"));
     } else {
-      session.execute(CompiledQuery.raw(`rollback to savepoint ${savepoint}`));
-      session.execute(CompiledQuery.raw(`release savepoint ${savepoint}`));
+      await session.execute(CompiledQuery.raw(`rollback to savepoint ${savepoint}`));
+      await session.execute(CompiledQuery.raw(`release savepoint ${savepoint}`));
     }
-    this.#session.giveNoneAgain(keys);
+    await this.#session.giveNoneAgain(keys);
   }
 
   /** Outside of a transaction only: inside of one SQLite ignores this setting, without a word. */
-  suspendForeignKeys(session: Session): void {
-    session.execute(CompiledQuery.raw("pragma foreign_keys = off"));
+  async suspendForeignKeys(session: Session): Promise<void> {
+    await session.execute(CompiledQuery.raw("pragma foreign_keys = off"));
   }
 
-  checkForeignKeys(session: Session): void {
-    const { rows } = session.execute(CompiledQuery.raw("pragma foreign_key_check")) as QueryResult<Row>;
+  async checkForeignKeys(session: Session): Promise<void> {
+    const { rows } = await session.execute(CompiledQuery.raw("pragma foreign_key_check"));
     if (rows.length === 0) return;
     const named = rows.slice(0, VIOLATIONS_NAMED).map(({ table, rowid, parent }) => {
       const row = rowid === null ? "a row" : `row ${rowid}`;
@@ -120,8 +118,8 @@ export class SqliteDialect implements Dialect {
     throw new ForeignKeyViolationError(details, `${named.join("; ")}. ${remedy}`);
   }
 
-  resumeForeignKeys(session: Session): void {
-    session.execute(CompiledQuery.raw("pragma foreign_keys = on"));
+  async resumeForeignKeys(session: Session): Promise<void> {
+    await session.execute(CompiledQuery.raw("pragma foreign_keys = on"));
   }
 
   async lockMigrations(): Promise<void> {
@@ -132,19 +130,19 @@ export class SqliteDialect implements Dialect {
     this.#migrationLock.release();
   }
 
-  dropEverything(session: Session): void {
+  async dropEverything(session: Session): Promise<void> {
     const objects =
       "select type, name from sqlite_schema where type in ('view', 'table') and name not like 'sqlite\\_%' escape '\\'";
     // Views first; a virtual table takes the tables behind it along.
     const order = "order by type desc, sql like 'create virtual %' desc";
-    this.suspendForeignKeys(session);
+    await this.suspendForeignKeys(session);
     try {
-      const { rows } = session.execute(CompiledQuery.raw(`${objects} ${order}`)) as QueryResult<Row>;
+      const { rows } = await session.execute(CompiledQuery.raw(`${objects} ${order}`));
       for (const { type, name } of rows) {
-        session.execute(CompiledQuery.raw(`drop ${type} if exists "${String(name).replaceAll('"', '""')}"`));
+        await session.execute(CompiledQuery.raw(`drop ${type} if exists "${String(name).replaceAll('"', '""')}"`));
       }
     } finally {
-      this.resumeForeignKeys(session);
+      await this.resumeForeignKeys(session);
     }
   }
 

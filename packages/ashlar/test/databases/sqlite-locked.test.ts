@@ -1,0 +1,155 @@
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Database, DatabaseProvider, sql } from "../../src/database/index.ts";
+import { createApplication, createLogger } from "../../src/foundation/index.ts";
+import { Route } from "../../src/routing/index.ts";
+import { sqlite, type TestDatabase } from "../support/services.ts";
+
+let own: TestDatabase;
+/** Another process, as far as SQLite goes: a connection that the framework knows nothing of. */
+let other: DatabaseSync;
+let locked: Database;
+let origin: string;
+const ending: (() => unknown)[] = [];
+
+/** Serves an application on the file, and opens the file a second time, for statements without a request. */
+const serve = async (settings: object = {}): Promise<void> => {
+  const main = { ...own.configuration, ...settings };
+  const insert = (): Promise<unknown> =>
+    sql`insert into notes values ('x')`.execute(application.container.make("database").kysely);
+  const application = await createApplication({
+    root: "/",
+    routes: [
+      Route.get("/nothing", () => "answered"),
+      Route.get("/count", async () => {
+        const { rows } = await sql`select count(*) as n from notes`.execute(
+          application.container.make("database").kysely,
+        );
+        return rows[0];
+      }),
+      Route.get("/insert", async () => {
+        await insert();
+        return "written";
+      }),
+      Route.get("/transaction", () =>
+        application.container.make("database").transaction(async () => {
+          await insert();
+          return "written";
+        }),
+      ),
+    ],
+    providers: [DatabaseProvider],
+    config: { database: { DATABASES: { default: "main", main } } },
+    environment: { APP_ENV: "test", APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg0YaQeTuIoWi" },
+    logger: createLogger({ name: "test", environment: "test", log: { level: "silent", requests: false } } as never),
+  });
+  ending.push(() => application.shutdown());
+  ({ url: origin } = await application.listen({ port: 0, hostname: "127.0.0.1" }));
+  locked = new Database({ default: "main", main }, "/");
+  ending.push(() => locked.close());
+  await locked.connect();
+};
+
+beforeEach(async () => {
+  own = await sqlite.open();
+  await sql`create table notes (text text)`.execute(own.database.kysely);
+  other = new DatabaseSync(String(own.configuration.path), { timeout: 0 });
+});
+afterEach(async () => {
+  other.close();
+  for (const end of ending.splice(0).reverse()) await end();
+  await own.drop();
+});
+
+const get = async (path: string): Promise<[number, string]> => {
+  const response = await fetch(new URL(path, origin), { headers: { accept: "application/json" } });
+  return [response.status, await response.text()];
+};
+const insert = (text: string): Promise<unknown> => sql`insert into notes values (${text})`.execute(locked.kysely);
+const texts = (): unknown[] =>
+  other
+    .prepare("select text from notes order by rowid")
+    .all()
+    .map(({ text }) => text);
+
+test.each(["/insert", "/transaction"])(
+  "while another process writes, %s waits and everything else is answered",
+  async (path) => {
+    await serve();
+    other.exec("begin immediate");
+    const order: string[] = [];
+    const writing = get(path).then((answer) => {
+      order.push("written");
+      return answer;
+    });
+    for (let n = 0; n < 5; n++) expect(await get("/nothing")).toEqual([200, "answered"]);
+    expect((await get("/nowhere"))[0]).toBe(404);
+    expect(await get("/count")).toEqual([200, '{"n":0}']);
+    order.push("others answered");
+    other.exec("insert into notes values ('first'); commit");
+    expect(await writing).toEqual([200, "written"]);
+    expect(order).toEqual(["others answered", "written"]);
+    expect(texts()).toEqual(["first", "x"]);
+  },
+);
+
+test.each(["/insert", "/transaction"])("one that never gets the file is answered with 503: %s", async (path) => {
+  await serve({ busyTimeoutMs: 30 });
+  other.exec("begin immediate");
+  expect(await get(path)).toMatchObject([503, expect.stringContaining("E_OVERLOADED")]);
+  other.exec("rollback");
+  expect(await get(path)).toEqual([200, "written"]);
+});
+
+test("the error names the setting, and nothing of it is written later", async () => {
+  await serve({ busyTimeoutMs: 30 });
+  other.exec("begin immediate");
+  const message = `The SQLite file ${own.configuration.path} was locked by another process for all of 30 ms. Keep its transactions short, or set busyTimeoutMs in config/database.ts.`;
+  const expected = { code: "E_OVERLOADED", status: 503, message };
+  await expect(insert("a")).rejects.toMatchObject(expected);
+  await expect(locked.transaction(() => insert("b"))).rejects.toMatchObject(expected);
+  other.exec("rollback");
+  await insert("c");
+  expect(texts()).toEqual(["c"]);
+});
+
+test("writes of one process keep their order while they wait", async () => {
+  await serve();
+  const asked: string[] = [];
+  locked.onQuery(({ sql: text }) => asked.push(text));
+  other.exec("begin immediate");
+  const writes = ["a", "b", "c"].map((text) => insert(text));
+  const last = locked.transaction(() => insert("d"));
+  await get("/nothing");
+  other.exec("rollback");
+  await Promise.all([...writes, last]);
+  expect(texts()).toEqual(["a", "b", "c", "d"]);
+  // However often they were tried.
+  expect(asked).toHaveLength(6);
+});
+
+test("a transaction keeps what it has while another process waits for its turn", async () => {
+  await serve();
+  const [started, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const first = own.database.transaction(async () => {
+    await sql`insert into notes values ('one')`.execute(own.database.kysely);
+    started.resolve();
+    await gate.promise;
+    await sql`insert into notes values ('two')`.execute(own.database.kysely);
+  });
+  await started.promise;
+  const second = insert("three");
+  await get("/nothing");
+  expect(texts()).toEqual([]);
+  gate.resolve();
+  await Promise.all([first, second]);
+  expect(texts()).toEqual(["one", "two", "three"]);
+});
+
+test("reads and writes of a file that is not locked need no promise", async () => {
+  await serve();
+  const connection = locked.connection();
+  await insert("a");
+  expect(connection.first("select text from notes where text = ?", "a")).toEqual({ text: "a" });
+  expect(connection.rows("insert into notes values (?) returning text", ["b"])).toEqual([{ text: "b" }]);
+});
