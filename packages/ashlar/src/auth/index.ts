@@ -10,6 +10,7 @@ export type {
   AccountMailables,
   EmailChangeCompletedData,
   EmailChangedData,
+  EmailChangeUndoneData,
   NewDeviceData,
   PasswordChangedData,
   ResetPasswordData,

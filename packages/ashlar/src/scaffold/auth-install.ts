@@ -81,6 +81,7 @@ const STEPS: readonly Step[] = [
     done: /\bACCOUNTS\b/,
     lines: [
       'import { EmailChangeCompletedMail } from "../app/mailables/email-change-completed-mail.ts";',
+      'import { EmailChangeUndoneMail } from "../app/mailables/email-change-undone-mail.ts";',
       'import { EmailChangedMail } from "../app/mailables/email-changed-mail.ts";',
       'import { NewDeviceMail } from "../app/mailables/new-device-mail.ts";',
       'import { PasswordChangedMail } from "../app/mailables/password-changed-mail.ts";',
@@ -93,6 +94,7 @@ const STEPS: readonly Step[] = [
       "    passwordChanged: PasswordChangedMail,",
       "    emailChanged: EmailChangedMail,",
       "    emailChangeCompleted: EmailChangeCompletedMail,",
+      "    emailChangeUndone: EmailChangeUndoneMail,",
       "    newDevice: NewDeviceMail,",
       "  },",
       "};",

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { CapturedMail } from "../../src/mail/index.ts";
 import { type TestClient, travel, travelBack } from "../../src/testing/index.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
 import { onEachDatabase } from "../support/services.ts";
@@ -110,6 +111,23 @@ await onEachDatabase("a change of address", (engine) => {
     expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(false);
     expect(await shop.resetsPassword(answer.headers.get("location")!, NEW_PASSWORD)).toBe(true);
     expect(await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)).toBe(true);
+  });
+
+  test("S51 once undone tells the address that was replaced, in words and with what to do", async () => {
+    const { undo } = await stolen();
+    shop.mail.clear();
+    const page = await shop.visitor().get(undo);
+    page.assertStatus(200);
+    expect(await shop.mail.all()).toEqual([]);
+    await shop.undo(undo);
+    const [{ to, subject, text, html }, ...others] = (await shop.mail.all()) as [CapturedMail];
+    expect([to, subject, others]).toEqual([THIEF, "The change of your email address was undone", []]);
+    for (const body of [text, html]) {
+      expect(body).toContain("again. We no longer send anything to thief@example.org.");
+      expect(body).toContain(`If it wasn't you, someone else can read the email sent to ${EMAIL}.`);
+      expect(body).toMatch(/https?:\/\/[^/]+\/change_password/);
+      expect(body).not.toMatch(/email\/(?:undo|verify)|token=/);
+    }
   });
 
   test("S51 can be undone whatever the thief has changed since, for 72 hours", async () => {

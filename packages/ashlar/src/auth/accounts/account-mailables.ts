@@ -66,6 +66,14 @@ export interface EmailChangeCompletedData extends AccountMailData {
   readonly expiresInHours: number;
 }
 
+/** What the notice of an undone change of address is made of; it goes to the address that the account no longer has. */
+export interface EmailChangeUndoneData extends AccountNoticeData {
+  /** The address that was taken from the account, which the mail goes to. */
+  readonly email: string;
+  /** The address that is the account's again. */
+  readonly restoredEmail: string;
+}
+
 /** What the mail about a login on a new device is made of. */
 export interface NewDeviceData extends EndedAccessMailData {
   readonly email: string;
@@ -85,6 +93,7 @@ export interface AccountMailDataByName {
   readonly passwordChanged: PasswordChangedData;
   readonly emailChanged: EmailChangedData;
   readonly emailChangeCompleted: EmailChangeCompletedData;
+  readonly emailChangeUndone: EmailChangeUndoneData;
   readonly newDevice: NewDeviceData;
 }
 

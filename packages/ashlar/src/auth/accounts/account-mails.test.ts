@@ -187,7 +187,8 @@ describe("the built-in mails", () => {
   });
 
   test("S41 say nothing that a user typed but addresses, and hold their links whole", async () => {
-    const { verifyEmail, resetPassword, passwordChanged, emailChanged } = BUILT_IN_MAILS as Required<AccountMailables>;
+    const { verifyEmail, resetPassword, passwordChanged, emailChanged, emailChangeUndone } =
+      BUILT_IN_MAILS as Required<AccountMailables>;
     const email = "o'hara&co@example.com";
     const mails = [
       new verifyEmail!({ user, email, isChange: true, url, expiresInMinutes: 60 }),
@@ -201,6 +202,7 @@ describe("the built-in mails", () => {
         newPasswordUrl: url,
       }),
       new emailChanged!({ user, email, newEmail: email, newPasswordUrl: url }),
+      new emailChangeUndone!({ user, email, restoredEmail: email, newPasswordUrl: url }),
     ];
     const texts: string[] = [];
     for (const mail of mails) {
@@ -213,6 +215,7 @@ describe("the built-in mails", () => {
       expect.stringContaining(`${url}\n\nIt can be used once. If you did not ask`),
       expect.stringContaining("was changed on Thu, 01 Jan 1970 00:00:00 GMT. You have been logged out everywhere."),
       expect.stringContaining(`to change the address of your account to ${email}.`),
+      expect.stringContaining(`Then set a new password:\n\n${url}\n\nIf you can't get into that mailbox`),
     ]);
   });
 });

@@ -162,13 +162,14 @@ export class Accounts {
    * Undoes a change of address, once: the old address is the account's again, and all access to the account ends. Its
    * password is void as well, since the one who changed the address knew it; the token that is returned sets a new one.
    *
-   * Changes made after that one cannot be undone any more, so that a thief who changed the address twice has no link left.
+   * The address that is replaced is mailed a notice. Changes made after that one cannot be undone any more, so that a thief who changed the address twice has no link left.
    *
    * Security: call it for a POST only. Some mail programs follow every link to see where it leads.
    *
    * @param token the parameter of the route `email.undo`
    * @returns `taken` if the old address belongs to another account by now, and nothing has changed; `invalid` if the token
    * is not one, has expired, or was used
+   * @throws `E_INVALID_CONFIGURATION` without `MailProvider`
    */
   undoEmailChange(token: unknown): Promise<EmailChangeUndo> {
     return undoEmailChange(this.#service, this.#context, token);

@@ -4,6 +4,7 @@ import type {
   AccountMailables,
   EmailChangeCompletedData,
   EmailChangedData,
+  EmailChangeUndoneData,
   PasswordChangedData,
   ResetPasswordData,
   VerifyEmailData,
@@ -96,6 +97,21 @@ class EmailChangeCompleted extends PlainMail {
   }
 }
 
+class EmailChangeUndone extends PlainMail {
+  constructor({ email, restoredEmail, newPasswordUrl }: EmailChangeUndoneData) {
+    super(
+      "The change of your email address was undone",
+      `The email address of your account is ${restoredEmail} again. We no longer send anything to ${email}.`,
+      `Your old password no longer works. You can set a new one only through an email to ${restoredEmail}.`,
+      "If this was you, you can ignore this email.",
+      `If it wasn't you, someone else can read the email sent to ${restoredEmail}. Secure that mailbox first. ` +
+        (newPasswordUrl === null ? "Then set a new password." : "Then set a new password:"),
+      ...(newPasswordUrl === null ? [] : [newPasswordUrl]),
+      "If you can't get into that mailbox, contact us.",
+    );
+  }
+}
+
 /** The mails that are sent where the application has none of its own. */
 export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   verifyEmail: VerifyEmail,
@@ -103,6 +119,7 @@ export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   passwordChanged: PasswordChanged,
   emailChanged: EmailChanged,
   emailChangeCompleted: EmailChangeCompleted,
+  emailChangeUndone: EmailChangeUndone,
 });
 
 /** What a new password has ended, and what it has not. */

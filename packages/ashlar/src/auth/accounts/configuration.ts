@@ -26,6 +26,7 @@ const MAILS: readonly AccountMailName[] = [
   "passwordChanged",
   "emailChanged",
   "emailChangeCompleted",
+  "emailChangeUndone",
   "newDevice",
 ];
 const DEFAULT_VERIFICATION = 1440;

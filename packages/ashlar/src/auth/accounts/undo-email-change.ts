@@ -49,10 +49,15 @@ export async function undoEmailChange(
   if (found === null) return { outcome: "invalid" };
   const { change, user } = found;
   const { email: previousEmail } = user;
+  await service.mails.prepare();
   const outcome = await restore(service, change, user);
   if (outcome !== "undone") return { outcome };
+  const { email: restoredEmail } = change;
+  // If it was not the owner who has undone the change, this is the only word the owner gets.
+  const notice = { guard: change.guard, user, email: previousEmail, restoredEmail };
+  service.mails.tryQueue("emailChangeUndone", previousEmail, notice);
   const resetToken = await resetTokenFor(service, change.guard, user);
-  announce(context, "auth.email_change_undone", change.guard, { user, previousEmail, email: change.email });
+  announce(context, "auth.email_change_undone", change.guard, { user, previousEmail, email: restoredEmail });
   return { outcome, user, resetToken };
 }
 
