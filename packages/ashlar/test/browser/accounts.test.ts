@@ -83,11 +83,17 @@ inBrowser("accounts, in a browser", () => {
 
     const verification = linkIn(await shop.mail.next("ada@example.com", /verif/i));
     expect(verification.startsWith(`${shop.url}/email/verify/`)).toBe(true);
+    const phone = await (await visitor(scripts)).newPage();
+    await phone.goto(verification);
+    expect(await heading(phone)).toBe("Confirm your email address");
     await page.goto(verification);
     expect(await heading(page)).toBe("Hello, Ada");
     expect(await page.getByRole("status").textContent()).toBe("Your email address is verified.");
     await page.goto(verification);
     expect(await page.getByRole("status").textContent()).toBe("Your email address is already verified.");
+    await phone.getByRole("button", { name: "Confirm" }).click();
+    expect(await heading(phone)).toBe("Log in");
+    expect(await phone.getByRole("status").textContent()).toBe("Your email address is already verified.");
 
     await page.getByRole("button", { name: "Log out" }).click();
     expect(await heading(page)).toBe("Log in");

@@ -98,7 +98,20 @@ describe("registration", () => {
 });
 
 describe("the verification link", () => {
-  test("used, used again, and with one character changed", async () => {
+  test("S59 D29 GET by the logged-in user verifies; anybody else gets a page with one button", async () => {
+    const accounts = await testAccounts();
+    const ada = await accounts.loggedIn();
+    await ada.post("/email/resend");
+    const link = await accounts.link();
+    for (const visitor of [accounts.visitor(), await accounts.loggedIn(BOB)]) {
+      expect(await visitor.get(link)).toMatchObject({ status: 200, body: expect.stringContaining("<button") });
+    }
+    expect((await accounts.user()).hasVerifiedEmail()).toBe(false);
+    expect(target(await ada.get(link))).toBe("302 /home");
+    expect((await accounts.user()).hasVerifiedEmail()).toBe(true);
+  });
+
+  test("used logged out through its button, used again, and with one character changed", async () => {
     const accounts = await testAccounts();
     await (await accounts.loggedIn()).post("/email/resend");
     const link = await accounts.link();

@@ -42,7 +42,7 @@ await onEachDatabase("a change of address", (engine) => {
     (await shop.send(squatter, "/register", fields)).assertRedirect("/email/verify/notice");
     const link = await shop.changeLink(squatter, THIEF);
     expect(await shop.resetsPassword(await shop.resetLink(victim), NEW_PASSWORD)).toBe(true);
-    await squatter.get(link);
+    await shop.verify(link, squatter);
     expect([await shop.isIn(squatter), await shop.logsIn(shop.visitor(), victim, NEW_PASSWORD)]).toEqual([false, true]);
     expect(await shop.User.findBy("email", THIEF)).toBeNull();
   });
@@ -66,7 +66,7 @@ await onEachDatabase("a change of address", (engine) => {
   test("S51 lives an hour", async () => {
     const link = await shop.changeLink(await shop.loggedIn(), THIEF);
     travel(60);
-    await shop.visitor().get(link);
+    await shop.verify(link);
     expect(await email()).toBe(EMAIL);
   });
 
@@ -101,7 +101,7 @@ await onEachDatabase("a change of address", (engine) => {
     const pending = await shop.changeLink(thief, SECOND);
     const reset = await shop.resetLink(THIEF);
     const answer = await shop.undo(undo);
-    await thief.get(pending);
+    await shop.verify(pending, thief);
     expect([await email(), await shop.isIn(thief), await shop.resetsPassword(reset, "of the thief")]).toEqual([
       EMAIL,
       false,

@@ -189,12 +189,24 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   "This link is no longer valid.": "invalid",
 };
 
-/** What came of following a verification link: `verified`, `already` or `invalid`, as the page says that it leads to. */
+/**
+ * What came of following a verification link, and of pressing the button if there is one: `verified`, `already` or
+ * `invalid`, as the page says that it leads to.
+ */
 export async function outcomeOf(visitor: Visitor, link: string): Promise<string> {
-  const target = (await visitor.get(link)).headers.get("location") ?? "";
+  const page = await visitor.get(link);
+  const answer = page.status === 200 ? await visitor.post(buttonOf(page, link)) : page;
+  const target = answer.headers.get("location") ?? "";
   const { body } = await visitor.get(target);
   const [, said = ""] = /role="(?:status|alert)"[\s\S]*?>([^<>]*\.)</.exec(String(body)) ?? [];
   return OUTCOMES[said] ?? `${target}: ${said}`;
+}
+
+/** Where the button of the page posts that a verification link leads to. */
+function buttonOf({ body }: Page, link: string): string {
+  const { pathname } = new URL(link, APP_URL);
+  if (!String(body).includes(`<form class="card" method="post" action="${pathname}">`)) throw new Error(String(body));
+  return pathname;
 }
 
 /** The one link in a mail. */

@@ -136,6 +136,12 @@ export class AccountShop {
     return this.linkTo(email);
   }
 
+  /** Follows a link to a new address, or one that verifies an address; presses the button if there is one. */
+  async verify(link: string, client: TestClient = this.visitor()): Promise<TestResponse> {
+    const page = await client.get(link);
+    return page.status === 200 ? client.submit(page, '[action*="/email/verify/"]') : page;
+  }
+
   /** Follows a link that undoes a change of address, and presses its button. */
   async undo(link: string, client: TestClient = this.visitor()): Promise<TestResponse> {
     const page = await client.get(link);

@@ -88,7 +88,7 @@ export async function passesItsOwnChecks(
   await checkTypes(root);
   const { code, output } = await execute(root, process.execPath, ["--test", "tests/*.test.ts"]);
   expect(output).toContain("ℹ fail 0");
-  expect(output).toContain(`ℹ pass ${1 + (has.api ? 2 : 0) + (has.pages ? 6 : 0)}`);
+  expect(output).toContain(`ℹ pass ${1 + (has.api ? 2 : 0) + (has.pages ? 7 : 0)}`);
   expect(code).toBe(0);
 }
 

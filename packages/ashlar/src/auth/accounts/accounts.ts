@@ -110,12 +110,17 @@ export class Accounts {
    * Follows a verification link, logged in or not: notes that the address is verified, or replaces the address with the
    * new one. In a request by HEAD it says what GET would, and changes nothing.
    *
+   * Security: a GET has an effect only for the user the link is about, logged in by the link's guard. For anyone else,
+   * such as a mail scanner that follows every link, it gives `confirm`: show a page with a form that posts to the route
+   * `email.verify.store`, which calls this again.
+   *
    * A new address ends all access to the account, except for the login of this request if that is the user's: all other
    * sessions, the API token where that is checked in the database, and every link mailed before. The old address is
    * mailed a link that undoes the change for 72 hours.
    *
    * @param token the parameter of the route `email.verify`
-   * @returns `already` if that was done before; `invalid` if the token is not one, has expired or was voided since, or
+   * @returns `confirm` if nothing has changed, because a page has to ask first; `already` if that was done before;
+   * `invalid` if the token is not one, has expired or was voided since, or
    * the address is not the account's any more, or has become another account's
    * @throws `E_INVALID_CONFIGURATION` without `MailProvider`, `E_UNKNOWN_ROUTE` without the route `email.undo`, both for a
    * new address only

@@ -45,8 +45,13 @@ export interface ResetPasswordController {
 export interface VerifyEmailController {
   /** `GET /email/verify/notice`: asks to check the inbox; reached by guests as well, after a link that is not valid. */
   notice(context: HttpContext): unknown;
-  /** `GET /email/verify/@token`: the link from a mail, be it for the first address or for a new one. */
+  /**
+   * `GET /email/verify/@token`: the link from a mail, for the first address or for a new one. Anyone but the user who is
+   * logged in gets a page with one button; for them it changes nothing, since some mail programs follow every link.
+   */
   verify(context: HttpContext): unknown;
+  /** `POST /email/verify/@token`: that button. */
+  store(context: HttpContext): unknown;
   /** `POST /email/resend`, for users. */
   resend(context: HttpContext): unknown;
 }

@@ -42,6 +42,7 @@ describe("authRoutes()", () => {
       "POST /password_reset password_reset.store (auth.page:token, throttle:password_reset)",
       "GET /email/verify/notice email.verify.notice (auth.page)",
       "GET /email/verify/@token email.verify (auth.page:token)",
+      "POST /email/verify/@token email.verify.store (auth.page:token, throttle:email.undo)",
       "POST /email/resend email.resend (auth.page, auth, throttle:email.resend,user)",
       "GET /sessions sessions (auth.page, auth)",
       "DELETE /sessions/@id sessions.destroy (auth.page, auth)",
@@ -64,7 +65,7 @@ describe("authRoutes()", () => {
     expect(listed(authRoutes({ login }, leftOut))).toEqual(LOGIN);
     for (const group of groups) {
       const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { [group]: false } as { register: false }));
-      expect([group, routes.length < 25, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 25]);
+      expect([group, routes.length < 26, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 26]);
     }
   });
 
@@ -75,7 +76,7 @@ describe("authRoutes()", () => {
     );
     // @ts-expect-error: the compiler says so as well.
     expect(() => authRoutes(others)).toThrow("Auth.routes");
-    expect(listed(authRoutes(others, { register: false }))).toHaveLength(23);
+    expect(listed(authRoutes(others, { register: false }))).toHaveLength(24);
   });
 
   test("a group that is misspelt is named, with the near ones", () => {

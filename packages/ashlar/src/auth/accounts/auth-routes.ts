@@ -33,6 +33,9 @@ const GROUPS: Groups = {
   verifyEmail: (controller) => [
     Route.get("/email/verify/notice", [controller, "notice"]).name("email.verify.notice"),
     Route.get("/email/verify/@token", [controller, "verify"]).name("email.verify").middleware("auth.page:token"),
+    Route.post("/email/verify/@token", [controller, "store"])
+      .name("email.verify.store")
+      .middleware("auth.page:token", "throttle:email.undo"),
     Route.post("/email/resend", [controller, "resend"])
       .name("email.resend")
       .middleware("auth", "throttle:email.resend,user"),

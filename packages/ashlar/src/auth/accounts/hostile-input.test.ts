@@ -42,9 +42,11 @@ test("S38 S39 a link with anything in the place of its token leads nowhere", asy
     fc.asyncProperty(fc.string({ unit: "grapheme", minLength: 1, maxLength: 100 }), async (text) => {
       fc.pre(text.isWellFormed());
       const token = encodeURIComponent(text);
-      const { status, headers } = await visitor.get(`/email/verify/${token}`);
-      expect([302, 400, 404, 200]).toContain(status);
-      expect(headers.get("location") ?? "/email/verify/notice").toBe("/email/verify/notice");
+      const path = `/email/verify/${token}`;
+      for (const { status, headers } of [await visitor.get(path), await visitor.post(path)]) {
+        expect([302, 303, 400, 404, 405, 200]).toContain(status);
+        expect(headers.get("location") ?? "/email/verify/notice").toBe("/email/verify/notice");
+      }
     }),
   );
   expect(await accounts.toldOf("auth.email_verified")).toEqual([]);

@@ -1,8 +1,11 @@
 import { epochDigestOf, type VerificationClaim } from "./account-links.ts";
 import { type AccountUser, isVerifiable } from "./account-user.ts";
 
-/** What came of following a verification link. */
-export type VerificationOutcome = "verified" | "already" | "invalid";
+/**
+ * What came of following a verification link. After `confirm` nothing has changed: the link would have an effect, but the
+ * request was a GET by someone who is not logged in as the user, and a page has to ask first.
+ */
+export type VerificationOutcome = "verified" | "already" | "invalid" | "confirm";
 
 /** What following a link means for a user as the table has it now. */
 export function outcomeFor(

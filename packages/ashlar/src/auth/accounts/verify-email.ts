@@ -30,12 +30,21 @@ export async function verifyEmail(
   const claim = isHere ? read : null;
   const model = claim === null ? null : service.modelNamed(claim.guard);
   if (claim === null || model === null) return "invalid";
-  const user = (await ownUser(context, claim)) ?? (await model.findByAuthId(claim.id));
+  const own = await ownUser(context, claim);
+  const user = own ?? (await model.findByAuthId(claim.id));
   const outcome = outcomeFor(user, claim);
+  if (user === null || outcome !== "verified") return outcome;
+  const { method } = context.request.raw;
+  // A mail scanner follows every link: by a GET from there, a stranger's account would get the address of the mailbox.
+  if (own === null && isSafe(method)) return "confirm";
   // HEAD tells what GET would do, and does nothing: some mail programs ask that way whether a link leads anywhere.
-  if (user === null || outcome !== "verified" || context.request.raw.method === "HEAD") return outcome;
+  if (method === "HEAD") return outcome;
   if (claim.newEmail === null) return confirmAddress(context, model, user, claim);
   return completeEmailChange(service, context, user, claim, claim.newEmail);
+}
+
+function isSafe(method: string): boolean {
+  return method === "GET" || method === "HEAD";
 }
 
 /** The user of the request itself, where the link is about that one: its login goes on after a change of address. */
