@@ -84,7 +84,7 @@ export class PresentedToken {
     const { tokenInQuery } = this.#service.configuration;
     const mayBeInQuery = tokenInQuery && requestSearch(request.raw) !== "";
     if (!mayBeInQuery && !hasBody(request.raw)) return null;
-    const value = tokenInQuery ? request.input(INPUT) : request.body[INPUT];
+    const value = tokenInQuery ? request.input(INPUT) : request.bodyInput(INPUT);
     return typeof value === "string" && value !== "" ? value : null;
   }
 

@@ -74,13 +74,14 @@ function refusal(code: "E_INVALID_CREDENTIALS" | "E_INVALID_TOKEN", challenge: s
 
 /** Inputs of the body that must be there as text; those of the query, which others log, do not count. */
 function texts<Name extends string>(context: HttpContext, names: readonly Name[]): Record<Name, string> {
-  const { body } = context.request;
+  const found: Record<string, unknown> = {};
   const errors: FieldErrors = {};
   for (const name of names) {
-    const value = body[name];
-    if (value === undefined || value === null || value === "") errors[name] = [`The ${name} is required.`];
+    const value = context.request.bodyInput(name);
+    found[name] = value;
+    if (value === null || value === "") errors[name] = [`The ${name} is required.`];
     else if (typeof value !== "string") errors[name] = [`The ${name} must be text.`];
   }
   if (Object.keys(errors).length > 0) throw new ValidationError(errors);
-  return body as Record<Name, string>;
+  return found as Record<Name, string>;
 }

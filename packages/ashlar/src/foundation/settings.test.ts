@@ -47,7 +47,14 @@ describe("defaults", () => {
         maxHeaderBytes: 16_384,
         shutdownTimeoutSeconds: 10,
       },
-      limits: { maxBodyBytes: 1_048_576, maxMultipartBytes: 10_485_760, maxFields: 1000, maxFiles: 20, maxDepth: 64 },
+      limits: {
+        maxBodyBytes: 1_048_576,
+        maxMultipartBytes: 10_485_760,
+        maxFields: 1000,
+        maxFiles: 20,
+        maxDepth: 64,
+        maxJsonValues: 10_000,
+      },
       hstsMaxAgeSeconds: 0,
       trustedProxies: expect.any(TrustedProxies),
     });

@@ -18,15 +18,18 @@ export interface BodyLimits {
   readonly maxFiles: number;
   /** How deep JSON may nest. */
   readonly maxDepth: number;
+  /** How many members and elements JSON may have, in all its objects and lists together. */
+  readonly maxJsonValues: number;
 }
 
-/** The limits in force unless the application sets others: 1 MiB, 10 MiB multipart, 1000 fields, 20 files, depth 64. */
+/** The limits in force unless the application sets others: 1 MiB, 10 MiB multipart, 1000 fields, 20 files, depth 64, 10,000 values. */
 export const DEFAULT_BODY_LIMITS: BodyLimits = Object.freeze({
   maxBodyBytes: 1024 * 1024,
   maxMultipartBytes: 10 * 1024 * 1024,
   maxFields: 1000,
   maxFiles: 20,
   maxDepth: 64,
+  maxJsonValues: 10_000,
 });
 
 /** A body as it was read. Only multipart is taken apart already; `type` is the whole `Content-Type`, as it came. */

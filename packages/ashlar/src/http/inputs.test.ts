@@ -499,6 +499,7 @@ describe("S42 what is malformed is a 4xx, when it is first asked for", () => {
     ["JSON syntax", () => json("{"), "E_INVALID_BODY"],
     ["a JSON scalar", () => json("1"), "E_INVALID_BODY"],
     ["JSON depth", () => json("[[[]]]", { limits: { maxDepth: 2 } }), "E_INVALID_BODY"],
+    ["the number of values in JSON", () => json("[1,2,3]", { limits: { maxJsonValues: 2 } }), "E_INVALID_BODY"],
     ["UTF-8 in JSON", () => inputsOf(Uint8Array.of(0x22, 0xff, 0x22), "application/json"), "E_INVALID_BODY"],
     [
       "UTF-8 in a form",

@@ -59,6 +59,12 @@ export class Inputs {
     return copy({ ...this.#parsedBody() }) as Dictionary;
   }
 
+  /** One input of the body alone, by its name, which is not a path; `null` if it is missing. Only that one is copied. */
+  bodyInput(name: string): unknown {
+    const body = this.#parsedBody();
+    return Object.prototype.propertyIsEnumerable.call(body, name) ? copy((body as Dictionary)[name]) : null;
+  }
+
   /**
    * The input at a path.
    *
@@ -261,7 +267,7 @@ function parseBody(body: RequestBody, limits: BodyLimits): Dictionary | unknown[
   switch (body.kind) {
     case "json":
       refuseCharset(body.type);
-      return parseJson(body.bytes, limits.maxDepth);
+      return parseJson(body.bytes, limits.maxDepth, limits.maxJsonValues);
     case "form":
       refuseCharset(body.type);
       return parseForm(decodeBodyText(body.bytes), limits.maxFields, "E_INVALID_BODY");

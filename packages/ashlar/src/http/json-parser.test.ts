@@ -4,7 +4,7 @@ import { AshlarError } from "../support/index.ts";
 import { parseJson } from "./json-parser.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
-const parse = (text: string, maxDepth = 64) => parseJson(encode(text), maxDepth);
+const parse = (text: string, maxDepth = 64, maxValues = 10_000) => parseJson(encode(text), maxDepth, maxValues);
 
 /** The same value without the members that are never stored. */
 function stripped(value: unknown): unknown {
@@ -19,6 +19,50 @@ function objectsIn(value: unknown): object[] {
   const nested = Object.values(value).flatMap(objectsIn);
   return Array.isArray(value) ? nested : [value, ...nested];
 }
+
+/** How many members and elements there are in a value, at any depth. */
+function valuesIn(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce((sum: number, one) => sum + 1 + valuesIn(one), 0);
+}
+
+describe("the number of values in JSON", () => {
+  const message = "The JSON body has more than 10000 values.";
+
+  test.each([
+    ["a list of 400,000 numbers", `[${"1,".repeat(399_999)}1]`],
+    ["an object of 90,000 names", `{${Array.from({ length: 90_000 }, (_, index) => `"k${index}":1`).join()}}`],
+    ["lists in lists", `[${"[1],".repeat(5000)}[1]]`],
+    ["empty lists", `[${"[],".repeat(10_000)}[]]`],
+    // What the parser would refuse does not get as far as the parser.
+    ["a list that never ends", `[${"1,".repeat(10_001)}`],
+  ])("S61 %s is refused before anything is made of it", (_, text) => {
+    expect(() => parse(text)).toThrow(expect.objectContaining({ code: "E_INVALID_BODY", status: 400, message }));
+  });
+
+  test("S61 what strings hold is not counted", () => {
+    const text = JSON.stringify({ text: '[{,"\\'.repeat(20_000), list: Array.from({ length: 9_997 }, () => 1) });
+    expect(parse(text)).toEqual(JSON.parse(text));
+  });
+
+  test("S61 it is exactly that of the members and elements, at any depth and with any spaces", () => {
+    const indent = fc.constantFrom(0, 2);
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.array(fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue())),
+        indent,
+        (value, by) => {
+          // Long enough to be counted at all, whatever the limit.
+          const text = `${JSON.stringify(value, null, by)}${" ".repeat(5000)}`;
+          const values = valuesIn(value);
+          fc.pre(values < 2000);
+          expect(() => parse(text, 64, values)).not.toThrow();
+          if (values > 0) expect(() => parse(text, 64, values - 1)).toThrow(`more than ${values - 1} values`);
+        },
+      ),
+    );
+  });
+});
 
 describe("parseJson", () => {
   test.each<[string, unknown]>([
@@ -53,7 +97,7 @@ describe("parseJson", () => {
   });
 
   test("S42 bad UTF-8 is refused", () => {
-    expect(() => parseJson(Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d), 64)).toThrow(
+    expect(() => parseJson(Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d), 64, 100)).toThrow(
       new AshlarError("E_INVALID_BODY", "The body is not valid UTF-8."),
     );
   });
@@ -123,8 +167,8 @@ describe("any JSON", () => {
           reference = undefined;
         }
         if (typeof reference === "object" && reference !== null)
-          expect(parseJson(body, 64)).toEqual(stripped(reference));
-        else expect(() => parseJson(body, 64)).toThrow(expect.objectContaining({ code: "E_INVALID_BODY" }));
+          expect(parseJson(body, 64, 10_000)).toEqual(stripped(reference));
+        else expect(() => parseJson(body, 64, 10_000)).toThrow(expect.objectContaining({ code: "E_INVALID_BODY" }));
       }),
       { numRuns: 500 },
     );

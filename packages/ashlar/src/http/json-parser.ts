@@ -11,16 +11,51 @@ const SUSPECT = /__proto__|constructor|prototype|\\u/;
  * are left out. Numbers are what `JSON.parse` makes of them. No bytes at all are an empty object.
  *
  * @param maxDepth how deep objects and lists may nest; the outermost counts
- * @throws `E_INVALID_BODY` for bad UTF-8, bad syntax, too deep a nesting, and a top level that is neither object nor list
+ * @param maxValues how many members and elements it may have, in all objects and lists together
+ * @throws `E_INVALID_BODY` for bad UTF-8, bad syntax, too deep a nesting, too many values, and a top level that is neither object nor list
  */
-export function parseJson(bytes: Uint8Array, maxDepth: number): Dictionary | unknown[] {
+export function parseJson(bytes: Uint8Array, maxDepth: number, maxValues: number): Dictionary | unknown[] {
   if (bytes.length === 0) return dictionary();
   const text = decodeBodyText(bytes);
+  if (hasMoreValues(text, maxValues)) {
+    throw new AshlarError("E_INVALID_BODY", `The JSON body has more than ${maxValues} values.`);
+  }
   const parsed = parse(text);
   if (typeof parsed !== "object" || parsed === null) {
     throw new AshlarError("E_INVALID_BODY", "The top level of a JSON body must be an object or a list.");
   }
   return detach(parsed, maxDepth, SUSPECT.test(text));
+}
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/**
+ * Tells whether a text has more values than are taken, before anything is made of it: a megabyte holds some 90,000 members
+ * or 500,000 elements, and to make those and copy them costs a hundred times as much as to count them.
+ */
+function hasMoreValues(text: string, most: number): boolean {
+  // Each value takes two characters at least, itself and what stands before it.
+  if (text.length <= 2 * most) return false;
+  let values = 0;
+  let isFirst = false;
+  for (let index = 0; index < text.length && values <= most; index++) {
+    const code = text.charCodeAt(index);
+    if (code <= 0x20) continue;
+    const isClose = code === CLOSE_LIST || code === CLOSE_OBJECT;
+    if (code === COMMA || (isFirst && !isClose)) values++;
+    isFirst = code === OPEN_LIST || code === OPEN_OBJECT;
+    if (code === QUOTE) index = endOfString(text, index);
+  }
+  return values > most;
+}
+
+function endOfString(text: string, start: number): number {
+  let index = start + 1;
+  for (; index < text.length && text.charCodeAt(index) !== QUOTE; index++) {
+    if (text.charCodeAt(index) === BACKSLASH) index++;
+  }
+  return index;
 }
 
 // V8 parses without recursion, so that nesting costs memory in proportion to the bytes, and the depth is checked after.

@@ -1,4 +1,3 @@
-import type { Dictionary } from "../support/index.ts";
 import type { RequestBody } from "./body.ts";
 
 /** The input that overrides the method of a POST, since forms know no other. */
@@ -13,12 +12,12 @@ const METHODS: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
  *
  * @param method as it was sent
  * @param body as it was read
- * @param parse gives the inputs of the body; only called where they may hold the input
+ * @param read gives an input of the body; only called if the body may hold the one
  */
-export function overriddenMethod(method: string, body: RequestBody, parse: () => Dictionary): string {
+export function overriddenMethod(method: string, body: RequestBody, read: (name: string) => unknown): string {
   if (method !== "POST" || !mayOverride(body)) return method;
   try {
-    const wanted = parse()[INPUT];
+    const wanted = read(INPUT);
     const name = typeof wanted === "string" ? wanted.toUpperCase() : "";
     return METHODS.has(name) ? name : method;
   } catch {

@@ -25,6 +25,11 @@ export abstract class RequestInputs {
     return this.inputs.body;
   }
 
+  /** One input of the body alone, by its name, which is not a path; `null` if it is missing. */
+  bodyInput(name: string): unknown {
+    return this.inputs.bodyInput(name);
+  }
+
   /**
    * The input at a path, for any method.
    *

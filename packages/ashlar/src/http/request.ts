@@ -107,7 +107,7 @@ export class HttpRequest extends RequestInputs {
 
   /** The method: a form's `__method` (`PUT`, `PATCH`, `DELETE`) counts where it stands in the body of a POST. */
   getRequestMethod(): string {
-    this.#method ??= overriddenMethod(this.raw.method, this.#body, () => this.inputs.body);
+    this.#method ??= overriddenMethod(this.raw.method, this.#body, (name) => this.bodyInput(name));
     return this.#method;
   }
 

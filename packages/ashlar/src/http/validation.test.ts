@@ -10,10 +10,12 @@ import { validateInput } from "./validation.ts";
 const order = parseJson(
   Buffer.from('{"email":"a@b.example","address":{"city":"Ulm"},"items":[{"sku":"x","n":2}],"tags":{"k":"v"}}'),
   64,
+  100,
 );
 const broken = parseJson(
   Buffer.from('{"email":"nope","address":{},"items":[{"sku":"x","n":2},{"sku":1}],"tags":{"k":1}}'),
   64,
+  100,
 );
 
 const zodOrder = z.object({
