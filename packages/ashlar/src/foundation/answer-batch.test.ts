@@ -63,10 +63,25 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     expect(batch.sent).toEqual(["quick"]);
   });
 
-  test("S66 the answer of a slow handler goes out at once, and so do the 63 after it", async () => {
+  test("S66 one handler that took long is none that is slow: it may have lost the processor", async () => {
+    const batch = observed();
+    batch.handle("long", 5);
+    for (const name of ["a", "b"]) batch.handle(name, 0.05);
+    batch.handle("long again", 5);
+    // What waits for longer than 0.25 ms goes out.
+    expect(batch.sent).toEqual(["long", "a", "b", "long again"]);
+    batch.handle("c", 0.05);
+    expect(batch.sent).toHaveLength(4);
+    await nextTurn();
+    expect(batch.sent.at(-1)).toBe("c");
+  });
+
+  test("S66 the answers of two slow handlers go out at once, and so do the 63 after them", async () => {
     const batch = observed();
     batch.handle("slow", 5);
-    expect(batch.sent).toEqual(["slow"]);
+    expect(batch.sent).toEqual([]);
+    batch.handle("slow again", 5);
+    expect(batch.sent).toEqual(["slow", "slow again"]);
     for (let index = 1; index <= 63; index++) {
       batch.handle(String(index), 0.05);
       expect(batch.sent.at(-1)).toBe(String(index));
@@ -89,7 +104,7 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     expect(batch.sent).toEqual(["one", "two"]);
   });
 
-  test("S66 over sockets, every answer of a slow handler is sent before the next handler begins", async () => {
+  test("S66 over sockets, every answer of slow handlers but the first is sent before the next handler begins", async () => {
     const order: string[] = [];
     const listener = nodeHandler(
       {
@@ -124,8 +139,7 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     }
     await Promise.all(sockets.map((socket) => once(socket, "data")));
     expect(order).toHaveLength(20);
-    for (let index = 0; index < 20; index += 2) {
-      expect(order[index + 1]).toBe(order[index]!.replace("handle", "send"));
-    }
+    const names = order.map((line) => line.split(" ")[0]).join(" ");
+    expect(names).toMatch(/^handle (send handle|handle send send handle)( send handle){7,8} send$/);
   });
 });

@@ -3,7 +3,9 @@ import { performance } from "node:perf_hooks";
 
 /** The longest that a finished answer is kept back for others, in milliseconds. */
 const LONGEST_WAIT_MS = 0.25;
-/** After a handler that took longer than that, so many answers go out by themselves. */
+/** So many handlers in a row that took longer than that are slow; one may merely have lost the processor for a moment. */
+const SLOW_IN_A_ROW = 2;
+/** After these, so many answers go out by themselves. */
 const ALONE_AFTER_SLOW = 64;
 
 /** An answer that is ready to be sent. `request` is `null` if no other answer can take its place. */
@@ -12,9 +14,9 @@ export type FinishedAnswer = readonly [response: ServerResponse, answer: Respons
 /**
  * Sends the answers of one turn of the event loop together: the system then wakes their receiver once, not for each.
  *
- * While handlers are quick, an answer waits for at most 0.25 ms. Answers that follow a handler which took longer go out at
- * once, since the next one is likely to be slow as well and would keep them waiting. Only those that wait when the first
- * slow handler begins wait for its end.
+ * While handlers are quick, an answer waits for at most 0.25 ms. Answers that follow two handlers which took longer go out
+ * at once, since the next one is likely to be slow as well and would keep them waiting. Until then, an answer that waits
+ * when a slow handler begins waits for its end.
  */
 export class AnswerBatch {
   readonly #send: (answer: FinishedAnswer) => void;
@@ -30,6 +32,7 @@ export class AnswerBatch {
   /** When a handler of this turn last began or ended; `null` between turns. */
   #steppedAt: number | null = null;
   #alone = 0;
+  #slowInARow = 0;
   #isScheduled = false;
 
   /**
@@ -43,27 +46,29 @@ export class AnswerBatch {
 
   /** Notes that a handler begins. */
   begin(): void {
-    if (this.#step() - this.#waitingSince > LONGEST_WAIT_MS) this.#flush();
+    this.#steppedAt = this.#clock();
+    this.#schedule();
+    if (this.#steppedAt - this.#waitingSince > LONGEST_WAIT_MS) this.#flush();
   }
 
   /** Sends an answer, now or at the end of the turn. */
   add(answer: FinishedAnswer): void {
-    const now = this.#step();
+    const now = this.#clock();
+    const isSlow = this.#steppedAt !== null && now - this.#steppedAt > LONGEST_WAIT_MS;
+    this.#steppedAt = now;
+    this.#schedule();
+    this.#slowInARow = isSlow ? this.#slowInARow + 1 : 0;
+    if (this.#slowInARow >= SLOW_IN_A_ROW) this.#alone = ALONE_AFTER_SLOW;
     if (this.#waiting.push(answer) === 1) this.#waitingSince = now;
     if (this.#alone > 0) this.#alone--;
     else if (now - this.#waitingSince <= LONGEST_WAIT_MS) return;
     this.#flush();
   }
 
-  #step(): number {
-    const now = this.#clock();
-    if (this.#steppedAt !== null && now - this.#steppedAt > LONGEST_WAIT_MS) this.#alone = ALONE_AFTER_SLOW;
-    this.#steppedAt = now;
-    if (!this.#isScheduled) {
-      this.#isScheduled = true;
-      setImmediate(this.#endTurn);
-    }
-    return now;
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.#endTurn);
   }
 
   #flush(): void {
