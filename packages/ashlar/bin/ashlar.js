@@ -12,5 +12,7 @@ if (major < 24 || (major === 24 && minor < 7)) {
   const { enableCompileCache } = await import("node:module");
   enableCompileCache();
   const { main } = await import("../dist/cli/main.js");
-  process.exitCode = await main(process.argv.slice(2));
+  const code = await main(process.argv.slice(2));
+  // What failed is over, even if the application it loaded has begun to listen.
+  if (code !== 0) process.exit(code);
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Application } from "../foundation/index.ts";
 import { AshlarError } from "../support/index.ts";
@@ -19,6 +19,6 @@ export async function loadApplication(root: string): Promise<Application> {
   if (module.default instanceof Application) return module.default;
   throw new AshlarError(
     "E_COMMAND",
-    `${file} exports no application. It needs: export default await createApplication({ root: import.meta.dirname, kernel: Kernel });`,
+    `${file} exports no application. It needs: export default await createApplication({ root: import.meta.dirname, kernel: Kernel }); A file that calls listen() itself is started with: node ${basename(file)}`,
   );
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseEnv, promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
-import { generatedApplication } from "../support/generated-application.ts";
+import { COMMAND, execute, generatedApplication } from "../support/generated-application.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Every file below a folder, by path, with its text. */
@@ -228,6 +228,22 @@ describe("api:install", () => {
     );
     const { output } = await ashlar(root, "api:install");
     expect(output).not.toContain("database/migrations");
+  });
+});
+
+describe("a command that fails", () => {
+  test("ends with 1 though the file it loaded serves an application by itself", async () => {
+    const root = await generatedApplication({ pages: false, api: false });
+    const program = [
+      'import { createApplication } from "ashlar";',
+      "const application = await createApplication({ routes: [] });",
+      "await application.listen({ port: 0 });",
+    ];
+    await writeFile(join(root, "app.ts"), program.join("\n"));
+    const { code, output } = await execute(root, process.execPath, [COMMAND, "routes"]);
+    expect(output).toContain("exports no application. It needs: export default await createApplication(");
+    expect(output).toContain("A file that calls listen() itself is started with: node app.ts");
+    expect(code).toBe(1);
   });
 });
 
