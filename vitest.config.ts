@@ -19,6 +19,8 @@ export default defineConfig({
   },
   test: {
     include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts"],
+    // Many tests wait for processes of their own, so that every processor is given work.
+    maxWorkers: "100%",
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: report ? ["default", [countsReporter, { file: report }]] : ["default"],

@@ -1,10 +1,10 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { Migrations, sql } from "../../src/database/index.ts";
 import { onEachDatabase, type TestDatabase } from "../support/services.ts";
 
@@ -232,36 +232,6 @@ await onEachDatabase("migrations", (engine) => {
     await expect(migrations.rollback()).rejects.toMatchObject({ message: expect.stringContaining("down") });
     expect(await states()).toEqual([[FIRST, "run", 1]]);
   });
-
-  test.runIf(engine.name === "sqlite").each(["up", "rollback"] as const)(
-    "what another process did with %s since the list was read is not done again",
-    async (direction) => {
-      await write(FIRST, USERS);
-      if (direction === "rollback") await migrations.up();
-      const elsewhere = await mkdtemp(join(tmpdir(), "ashlar-run-"));
-      onTestFinished(() => rm(elsewhere, { recursive: true }));
-      const script = join(elsewhere, "run.ts");
-      await writeFile(
-        script,
-        `import { Database } from "${DATABASE_MODULE}/database.ts";
-         import { Migrations } from "${DATABASE_MODULE}/migrations.ts";
-         const database = new Database({ default: "main", main: ${JSON.stringify(own.configuration)} }, "/");
-         await new Migrations(database, ${JSON.stringify(folder)}).${direction}();
-         await database.close();`,
-      );
-      let others = 0;
-      const end = own.database.onQuery(({ sql }) => {
-        // The list has been read, and the migration's transaction is about to begin.
-        if (sql === "begin immediate" && others++ === 0) execFileSync(process.execPath, [script]);
-      });
-      const names = await migrations[direction]().finally(end);
-      expect(others).toBeGreaterThan(0);
-      if (direction === "up") expect(names).toEqual([]);
-      expect((await states()).map(([name, state]) => [name, state])).toEqual([
-        [FIRST, direction === "up" ? "run" : "pending"],
-      ]);
-    },
-  );
 
   test("of three processes that migrate at once, each migration is run by one", async () => {
     await write(FIRST, USERS);
