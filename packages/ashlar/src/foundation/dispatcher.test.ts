@@ -324,6 +324,59 @@ describe("JSON or page", () => {
     );
   });
 
+  test("a route with the stack api answers JSON wherever it is listed and in whatever order its middleware runs", async () => {
+    const refusing = (code: "E_UNAUTHENTICATED" | "E_TOO_MANY_REQUESTS") =>
+      class {
+        handle(): never {
+          throw new AshlarError(code);
+        }
+      };
+    class WithApi extends Kernel {
+      override routeMiddleware = {
+        web: [],
+        api: [],
+        refuses: [refusing("E_UNAUTHENTICATED")],
+        throttles: [refusing("E_TOO_MANY_REQUESTS")],
+      };
+    }
+    const missing = () => {
+      throw new AshlarError("E_NOT_FOUND");
+    };
+    const entries = [
+      Route.get("/last", missing).middleware("refuses", "api"),
+      Route.get("/first", missing).middleware("api", "throttles"),
+      Route.get("/alone", missing).middleware("api"),
+      Route.get("/invalid", async ({ request }) => {
+        await request.validate({
+          "~standard": { version: 1, vendor: "test", validate: () => ({ issues: [{ message: "No.", path: ["a"] }] }) },
+        });
+      }).middleware("api"),
+      Route.group({ prefix: "/in", middleware: ["throttles"] }, [
+        Route.group({ middleware: ["api"] }, [Route.get("/groups", missing)]),
+        Route.get("/a-group", missing).middleware("api"),
+        Route.get("/none", missing),
+      ]),
+      Route.get("/collected", missing),
+      ...Route.group({}, [Route.get("/taken-away", missing).middleware("api").withoutMiddleware("api")]),
+    ];
+    const application = await createApplication({ kernel: WithApi, routes: entries, environment: ENVIRONMENT });
+    const answered = async (path: string, method = "GET") => {
+      const answer = await ask(application, path, { method, headers: { accept: "text/html" } });
+      return [answer.status, answer.headers.get("content-type")?.split(";")[0]];
+    };
+    const json = "application/problem+json";
+    expect(await answered("/last")).toEqual([401, json]);
+    expect(await answered("/first")).toEqual([429, json]);
+    expect(await answered("/alone")).toEqual([404, json]);
+    expect(await answered("/alone", "DELETE")).toEqual([405, json]);
+    expect(await answered("/invalid")).toEqual([422, json]);
+    expect(await answered("/in/groups")).toEqual([429, json]);
+    expect(await answered("/in/a-group")).toEqual([429, json]);
+    expect(await answered("/in/none")).toEqual([429, "text/html"]);
+    expect(await answered("/collected")).toEqual([404, "text/html"]);
+    expect(await answered("/taken-away")).toEqual([404, "text/html"]);
+  });
+
   test("a page's caller that prefers JSON is answered in JSON", async () => {
     const application = await createApplication({ kernel: Kernel, routes, environment: ENVIRONMENT });
     const answer = await ask(application, "/nowhere", { headers: { accept: "application/json" } });

@@ -3,11 +3,14 @@ import { type BoundRoute, notYetBuilt } from "./compiled-route.ts";
 import type { CompilerSet } from "./compilers.ts";
 import { HTTP_METHODS, type HttpMethod, problemOfAction } from "./controller-action.ts";
 import { type DomainPattern, parseDomain } from "./domain-pattern.ts";
-import { areMiddlewareNames, middlewareInForce } from "./middleware-list.ts";
+import { areMiddlewareNames, middlewareInForce, usesMiddleware } from "./middleware-list.ts";
 import { parsePattern, type RoutePattern } from "./pattern.ts";
 import { flattenEntries, joinPaths } from "./route-collection.ts";
 import type { RouteDefinition } from "./route-definition.ts";
 import type { RouteSource } from "./route-source.ts";
+
+/** The stack that makes a route answer JSON, wherever the route is listed. */
+const API_STACK = "api";
 
 /** Is told of everything that is wrong in the routes files. */
 export type Report = (location: string, problem: string) => void;
@@ -55,12 +58,14 @@ function compileRoute(
   }
   if (problems.length > 0 || methods === null || parsed === null) return null;
   const stack = source.stack === null ? [] : [source.stack];
+  const middleware = middlewareInForce([...stack, ...attributes.middleware], attributes.withoutMiddleware);
   return {
     name: attributes.name,
     pattern: parsed.text,
     methods,
-    middleware: middlewareInForce([...stack, ...attributes.middleware], attributes.withoutMiddleware),
-    answersJson: attributes.answersJson ?? source.answersJson,
+    middleware,
+    // A caller of the API gets JSON for every error, of whatever runs outside of its stack as well.
+    answersJson: attributes.answersJson ?? (source.answersJson || usesMiddleware(middleware, API_STACK)),
     handler: attributes.action,
     // Asked for only by messages and lists, and the text is costly to make.
     get location() {

@@ -9,6 +9,11 @@ export function middlewareInForce(names: readonly string[], without: readonly st
   return Object.freeze([...new Set(names)].filter((text) => !removed.has(text) && !removed.has(nameOf(text))));
 }
 
+/** Whether a list names a middleware, with arguments or without. */
+export function usesMiddleware(texts: readonly string[], name: string): boolean {
+  return texts.some((text) => nameOf(text) === name);
+}
+
 /** Whether everything in a list can name middleware. */
 export function areMiddlewareNames(texts: readonly unknown[]): boolean {
   return texts.every((text) => typeof text === "string" && nameOf(text).trim() !== "");

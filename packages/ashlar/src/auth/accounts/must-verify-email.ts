@@ -13,9 +13,11 @@ export interface MustVerifyEmailInstance {
   /** Tells whether the user's address is verified. */
   hasVerifiedEmail(): boolean;
   /**
-   * Notes that the address is verified as of now, unless it was before. Other changes of the model stay unsaved.
+   * Sets `verified_at` to the current time, unless the address is verified already, and saves the model: its other changes
+   * too, and a new model as a new row.
    *
-   * @returns whether it was this call that did it
+   * @returns whether this call verified the address: of several at once, one does
+   * @throws what `save` throws; `E_ROW_NOT_FOUND` if the row is gone
    */
   markEmailAsVerified(): Promise<boolean>;
   /**
@@ -55,10 +57,18 @@ export function MustVerifyEmail<B extends ModelConstructor>(
     }
 
     async markEmailAsVerified(): Promise<boolean> {
+      if (!this.isStored()) {
+        const isDone = !this.hasVerifiedEmail();
+        if (isDone) this.verified_at = currentDate();
+        await this.save();
+        return isDone;
+      }
+      // One conditional UPDATE decides between calls at the same time, and keeps the time of the first.
       const modelClass = this.constructor as ModelClass;
       const row = modelClass.where(modelClass.primaryKey, keyOf(this)).whereNull("verified_at");
       const isDone = (await row.update({ verified_at: currentDate() })) === 1;
       await reread(this, "verified_at");
+      await this.save();
       return isDone;
     }
 
