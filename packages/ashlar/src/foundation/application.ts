@@ -12,6 +12,7 @@ import type { EnvironmentName } from "./environment-name.ts";
 import { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./error-handler.ts";
 import { asForwarded } from "./forwarded-request.ts";
 import type { HttpKernel } from "./kernel.ts";
+import { LoggablePaths } from "./loggable-path.ts";
 import type { Logger } from "./logger.ts";
 import { type FetchFunction, Mounts } from "./mounts.ts";
 import type { Answerer } from "./node-handler.ts";
@@ -79,6 +80,7 @@ export class Application {
   readonly #context = createContextClass();
   readonly #errors: ErrorHandler;
   readonly #mounts: Mounts = new Mounts(() => this.router);
+  readonly #paths: LoggablePaths = new LoggablePaths(() => this.router, this.#mounts);
   readonly #providers: Provider[] = [];
   /** Only where limits are for real: tests and development have one client. */
   readonly #warnings: AddressWarnings | null;
@@ -99,6 +101,7 @@ export class Application {
     this.#errors = new ErrorHandler(
       parts.logger,
       environment === "production" ? () => false : (raw) => isDeveloperHost(raw, url),
+      this.#paths,
     );
     this.container
       .bind("application", this)
@@ -297,6 +300,8 @@ export class Application {
     for (const provider of this.#providers) await provider.ready();
     const instances = new MiddlewareInstances(container);
     buildRoutes(this.#router.routes, kernel.routeMiddleware, instances, container);
+    const files = plan.publicFolder === null ? null : staticFiles(plan.publicFolder, this.environment === "production");
+    if (files !== null) this.#paths.isFile = files.hasServed;
     this.#dispatcher = new Dispatcher({
       router: this.#router,
       context: this.#context,
@@ -310,8 +315,8 @@ export class Application {
       middleware: kernel.httpMiddleware.map((entry) => ({ middleware: instances.of(entry), args: [] })),
       errors: this.#errors,
       mounts: this.#mounts,
-      files: plan.publicFolder === null ? null : staticFiles(plan.publicFolder),
-      log: settings.log.requests ? new RequestLog(this.logger) : null,
+      files,
+      log: settings.log.requests ? new RequestLog(this.logger, this.#paths) : null,
       apiPrefix: container.has("routes.api.prefix") ? container.make("routes.api.prefix") : null,
     });
   }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { HttpContext } from "../http/index.ts";
+import { withoutTokens } from "./loggable-path.ts";
 import { redact } from "./redaction.ts";
 
 /** A page, and the headers that let it show. */
@@ -12,8 +13,15 @@ export interface Page {
  * The page that shows a developer what went wrong: the error, its causes, the source around each line of the stack.
  *
  * Security: it shows source code; it is for development alone.
+ *
+ * @param path the path of the request as it may be shown
  */
-export async function developmentPage(error: unknown, context: HttpContext, title: string): Promise<Page> {
+export async function developmentPage(
+  error: unknown,
+  context: HttpContext,
+  title: string,
+  path: string,
+): Promise<Page> {
   // Loaded at the first error: production never does.
   const { Youch } = await import("youch");
   const nonce = randomBytes(16).toString("base64");
@@ -22,9 +30,9 @@ export async function developmentPage(error: unknown, context: HttpContext, titl
     title,
     cspNonce: nonce,
     request: {
-      url: request.getPath(),
+      url: path,
       method: request.getRequestMethod(),
-      headers: redact(Object.fromEntries(request.raw.headers)) as Record<string, string>,
+      headers: headersOf(request.raw),
     },
   });
   return {
@@ -34,6 +42,13 @@ export async function developmentPage(error: unknown, context: HttpContext, titl
       "content-security-policy": policy(nonce),
     },
   };
+}
+
+function headersOf({ headers }: Request): Record<string, string> {
+  const shown = redact(Object.fromEntries(headers)) as Record<string, string>;
+  // The page before may have been that of a mailed link.
+  if (shown.referer !== undefined) shown.referer = withoutTokens(shown.referer);
+  return shown;
 }
 
 /** What runs at a click on the page's one button, and the digest that lets it. */

@@ -3,9 +3,9 @@ import { type HttpContext, toResponse } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
+import type { LoggablePaths } from "./loggable-path.ts";
 import type { Logger } from "./logger.ts";
 import { type Problem, problemOf, statusTitle } from "./problem.ts";
-import { loggablePath } from "./request-log.ts";
 import { UnmatchedError } from "./unmatched.ts";
 
 /**
@@ -22,13 +22,18 @@ export type ErrorPageRenderer = (context: HttpContext, error: AshlarError) => un
 export class ErrorHandler {
   readonly #logger: Logger;
   readonly #showsDetails: (raw: Request) => boolean;
+  readonly #paths: LoggablePaths;
   readonly #listeners: ErrorListener[] = [];
   readonly #pages = new Map<number, ErrorPageRenderer>();
 
-  /** @param showsDetails whether the 500 of a request shows message, stack and source; never in production */
-  constructor(logger: Logger, showsDetails: (raw: Request) => boolean) {
+  /**
+   * @param showsDetails whether the 500 of a request shows message, stack and source; never in production
+   * @param paths says how the path of a request stands in the log
+   */
+  constructor(logger: Logger, showsDetails: (raw: Request) => boolean, paths: LoggablePaths) {
     this.#logger = logger;
     this.#showsDetails = showsDetails;
+    this.#paths = paths;
   }
 
   /** Adds a listener; the first that returns something answers. */
@@ -92,7 +97,7 @@ export class ErrorHandler {
       return respond(error, JSON.stringify(problem), { "content-type": "application/problem+json" });
     }
     if (showsDetails) {
-      const shown = developmentPage(thrown, context, statusTitle(error.status));
+      const shown = developmentPage(thrown, context, statusTitle(error.status), this.#paths.of(context));
       return shown.then((page) => respond(error, page.html, page.headers));
     }
     const reference = error.status >= 500 ? context.request.id : null;
@@ -106,7 +111,7 @@ export class ErrorHandler {
       code: error.code,
       requestId: request.id,
       method: request.raw.method,
-      path: loggablePath(context),
+      path: this.#paths.of(context),
     };
     if (error.status === 503) this.#logger.warn(data, "The request was turned away.");
     else this.#logger.error(data, "The request failed.");

@@ -1,11 +1,13 @@
 import { stdSerializers } from "pino";
+import { isSecretName } from "../support/index.ts";
 
-/** How the names end that secrets have, whatever stands before: `password`, `new_password`, `X-CSRF-TOKEN`, `apiKey`. */
-const SECRET_NAME =
-  /(?:password|passphrase|secret|token|authorization|cookie|apikey|appkey|privatekey|previouskeys|previoussecrets)$|^passwordconfirmation$/;
-
-/** What stands in the log in the place of a secret. */
+/** What stands in the log instead of a secret. */
 export const REDACTED = "[redacted]";
+
+/** One field of a query or an urlencoded form, wherever in a text it stands. */
+const FIELD = /([?&])([^=&\s"'<>]{1,256})=([^&#\s"'<>]+)/g;
+/** RFC 7519: a token says what it is by how it begins, `{"` in base64url. */
+const JWT = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g;
 
 const MAX_DEPTH = 8;
 
@@ -14,9 +16,11 @@ const MAX_OBJECTS = 200;
 
 /**
  * The same data with each member that could be a secret blacked out by its name, at any depth: `password`,
- * `Authorization`, `api_token`, … Errors, and what they carry beside their message, are data too.
+ * `Authorization`, `api_token`, … Errors, and what they carry beside their message, are data too. In texts, such as URLs,
+ * the secret fields of queries are blacked out as well, and JSON Web Tokens.
  *
- * Security: a name is all it goes by. A secret inside a message or under another name is logged as it is.
+ * Security: names are what it goes by, those of {@link isSecretName}. Any other secret inside a text, or under another
+ * name, is logged as it stands.
  */
 export function redact(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return new Redaction().members(data, 0);
@@ -28,12 +32,13 @@ class Redaction {
   members(data: object, depth: number): Record<string, unknown> {
     const clean: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(data)) {
-      clean[name] = isSecretName(name) ? REDACTED : this.#value(value, depth + 1);
+      clean[name] = isSecretName(name) && !isCount(name, value) ? REDACTED : this.#value(value, depth + 1);
     }
     return clean;
   }
 
   #value(value: unknown, depth: number): unknown {
+    if (typeof value === "string") return withoutSecrets(value);
     if (typeof value !== "object" || value === null) return value;
     if (depth > MAX_DEPTH) return "[too deep]";
     if (this.#objectsLeft-- <= 0) return "[too much]";
@@ -48,6 +53,25 @@ class Redaction {
   }
 }
 
-function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name.toLowerCase().replaceAll(/[-_]/g, ""));
+/** `passwords: 3` says how many there are. */
+function isCount(name: string, value: unknown): boolean {
+  return typeof value === "number" && /s$/i.test(name);
+}
+
+/** A text without the secret fields of the queries in it, and without JSON Web Tokens. */
+export function withoutSecrets(text: string): string {
+  const cut = text.includes("=")
+    ? text.replace(FIELD, (field, mark: string, name: string) =>
+        isSecretName(decoded(name)) ? `${mark}${name}=${REDACTED}` : field,
+      )
+    : text;
+  return cut.includes("eyJ") ? cut.replace(JWT, REDACTED) : cut;
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }

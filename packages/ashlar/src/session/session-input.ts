@@ -1,7 +1,5 @@
-import { type Dictionary, dictionary, isPlainObject, isPrototypeName } from "../support/index.ts";
+import { type Dictionary, dictionary, isPlainObject, isPrototypeName, isSecretName } from "../support/index.ts";
 
-/** Names of inputs that are never kept, wherever they stand. */
-const SECRET = /password|passphrase|passcode|token|secret/i;
 const MAX_DEPTH = 16;
 
 /**
@@ -21,7 +19,7 @@ export function refillableInput(input: Readonly<Dictionary>): Dictionary {
 }
 
 function mayBeKept(name: string): boolean {
-  return !SECRET.test(name) && !isPrototypeName(name);
+  return !isSecretName(name) && !isPrototypeName(name);
 }
 
 function keep(value: unknown, depth: number): unknown {

@@ -14,6 +14,7 @@ export {
 export { nearest, suggestion } from "./nearest.ts";
 export { nodeVersionProblem } from "./node-version.ts";
 export type { GuardUser, Register, RegisteredUser } from "./register.ts";
+export { isSecretName } from "./secret-names.ts";
 export { SettingsReader } from "./settings-reader.ts";
 export { SourceLocation } from "./source-location.ts";
 export type { Constructor, Dictionary, MaybePromise } from "./types.ts";

@@ -1,0 +1,127 @@
+import { type HttpContext, requestAuthority } from "../http/index.ts";
+import type { Router } from "../routing/index.ts";
+import { isSecretName } from "../support/index.ts";
+import type { Mounts } from "./mounts.ts";
+import { servedParts } from "./served-request.ts";
+
+/** What stands for the rest of a path, or for a segment, that may hold a secret. */
+const CUT = "…";
+/** A parameter of a route's pattern, and its compiler. */
+const PARAMETER = /[@?](\w+)(?::(\w+))?/g;
+/** A segment that says something and hides nothing, if no route takes a parameter there. */
+const PLAIN_WORD = /^[a-z][a-z.-]{0,23}$/;
+/** What no one has typed: at least 20 characters with digits, small and capital letters among them, or a JSON Web Token. */
+const RANDOM = /(?<=\/)(?:(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[\w~%.-]{20,}|eyJ[\w.-]{8,})(?=[/?#]|$)/g;
+
+/** The static segments that paths can begin with. */
+interface Node {
+  readonly children: Map<string, Node>;
+  takesParameter: boolean;
+}
+
+/** Says how the paths of requests stand in the log. */
+export class LoggablePaths {
+  readonly #router: () => Router;
+  readonly #mounts: Mounts;
+  /** Tells whether a public file was served under a path. Set when the application has booted. */
+  isFile: (path: string) => boolean = () => false;
+  #secretPatterns: ReadonlySet<string> | null = null;
+  #root: Node | null = null;
+
+  /** @param router asked for when the first request has come */
+  constructor(router: () => Router, mounts: Mounts) {
+    this.#router = router;
+    this.#mounts = mounts;
+  }
+
+  /**
+   * The path of a request as it may stand in the log, without its query:
+   *
+   * - The path itself if a route matches it, but the route's pattern if that has a parameter with the name of a secret, or
+   *   a signed one. A segment that looks like a token is cut out of it.
+   * - The pattern of the route that another method of the path has.
+   * - The path of a public file.
+   * - Otherwise, as far as the path is that of a route and has no parameter, and no further: a link to a page that does
+   *   not exist may have a token in it just like one to a page that does. A first segment that is a plain word is kept,
+   *   unless routes take a parameter there.
+   */
+  of({ request }: HttpContext): string {
+    const path = request.getPath();
+    const route = request.route();
+    if (route !== null) return this.#isSecret(route.pattern) ? route.pattern : withoutTokens(path);
+    if (this.isFile(path)) return path;
+    const { raw } = request;
+    if (path === "/*" && servedParts(raw)?.req.url === "*") return "*";
+    const mount = this.#mounts.find(path, raw);
+    if (mount !== null) return path === mount.prefix ? path : `${mount.prefix}/${CUT}`;
+    return this.#patternOfOtherMethod(raw, path) ?? this.#cut(path);
+  }
+
+  #isSecret(pattern: string): boolean {
+    this.#secretPatterns ??= new Set(
+      this.#router()
+        .routes.map((route) => route.pattern)
+        .filter(hasSecretParameter),
+    );
+    return this.#secretPatterns.has(pattern);
+  }
+
+  #patternOfOtherMethod(raw: Request, path: string): string | null {
+    try {
+      const router = this.#router();
+      const host = requestAuthority(raw);
+      const [method] = router.allowedMethods(path, host);
+      return method === undefined ? null : (router.match(method, path, host)?.route.pattern ?? null);
+    } catch {
+      // The path is malformed, or the application has no routes yet.
+      return null;
+    }
+  }
+
+  #cut(path: string): string {
+    this.#root ??= treeOf(this.#router().routes.map(({ pattern }) => pattern));
+    const segments = path.split("/").slice(1);
+    let node: Node | undefined = this.#root;
+    let kept = "";
+    for (const [index, segment] of segments.entries()) {
+      const next: Node | undefined = node?.children.get(segment);
+      const isPlain = index === 0 && !this.#root.takesParameter && PLAIN_WORD.test(segment);
+      if (next === undefined && !isPlain) {
+        const isEnd = segment === "" && index === segments.length - 1;
+        return isEnd ? `${kept}/` : `${kept}/${CUT}`;
+      }
+      kept += `/${segment}`;
+      node = next;
+    }
+    return kept;
+  }
+}
+
+/** A path, or a URL, without the segments that look like tokens. */
+export function withoutTokens(path: string): string {
+  return path.replaceAll(RANDOM, CUT);
+}
+
+function hasSecretParameter(pattern: string): boolean {
+  return [...pattern.matchAll(PARAMETER)].some(([, name, compiler]) => isSecretName(name!) || compiler === "signed");
+}
+
+function treeOf(patterns: readonly string[]): Node {
+  const root: Node = { children: new Map(), takesParameter: false };
+  for (const pattern of patterns) {
+    let node = root;
+    for (const segment of pattern.split("/").slice(1)) {
+      if (segment.startsWith("@") || segment.startsWith("?")) {
+        node.takesParameter = true;
+        break;
+      }
+      let next = node.children.get(segment);
+      if (next === undefined) {
+        next = { children: new Map(), takesParameter: false };
+        node.children.set(segment, next);
+      }
+      node = next;
+    }
+  }
+  return root;
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { isSecretName } from "./secret-names.ts";
+
+test.each([
+  ...["password", "password_confirmation", "newPassword", "newpassword", "PASSWORD", "x_PassWord", "password_hash"],
+  ...["passwd", "pwd", "pass", "smtpPass", "db_pass", "passphrase", "passcode", "pin", "PIN", "card_pin", "cvv"],
+  ...["otp", "otp_code", "totp", "one_time_code", "recovery_codes", "recoveryCode", "verification-code", "mfa_code"],
+  ...["token", "tokens", "tokenValue", "api_token", "apiToken", "accesstoken", "refreshToken", "X-CSRF-TOKEN", "csrf"],
+  ...["__token", "csrf_field", "xsrf", "reset_token", "jwt", "bearer", "secret", "client_secret", "clientSecrets"],
+  ...["JWT_SECRET", "previousSecrets", "authorization", "Proxy-Authorization", "cookie", "Set-Cookie", "cookies"],
+  ...["x-api-key", "apikey", "apiKeys", "APP_KEY", "private_key", "previousKeys", "APP_PREVIOUS_KEYS", "accessKey"],
+  ...["encryption_key", "session_id", "sessionId", "credentials", "userCredential", "user[password]", "a.b.token"],
+])("S60 %s is the name of a secret", (name) => {
+  expect(isSecretName(name)).toBe(true);
+});
+
+test.each([
+  ...["name", "email", "passport", "passport_number", "passenger", "compass", "bypass", "boardingPass", "author"],
+  ...["authority", "authorized", "authorizedBy", "pinned", "opinion", "shipping", "spin", "pinterest", "tokenizer"],
+  ...["tokenization", "token_type", "tokenCount", "token_id", "password_changed_at", "passwordChangedAt"],
+  ...["password_reset_expiration", "secretary", "secretariat", "cookie_consent", "cookiePolicy", "cookieName"],
+  ...["key", "primaryKey", "primary_key", "foreignKey", "publicKey", "keyboard", "monkey", "code", "statusCode"],
+  ...["zip_code", "country-code", "promoCode", "timecoded", "session", "sessions", "hotpot", "stoke_nightly", "", "__"],
+  ...["description", "accept", "user-agent", "host", "referer", "requestId", "path", "durationMs", "signature", "2"],
+])("S60 %j is not", (name) => {
+  expect(isSecretName(name)).toBe(false);
+});
+
+test("a name of any length and any characters is decided at once", () => {
+  expect(isSecretName("A".repeat(1_000_000))).toBe(false);
+  expect(isSecretName("größe\u0000\ud800 密码")).toBe(false);
+});

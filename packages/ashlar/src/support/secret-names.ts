@@ -1,0 +1,57 @@
+/** Parts of words that nothing harmless is spelled with. Looked for in the whole name: `x_PassWord`, `newpassword`. */
+const STEMS =
+  /password|passwd|passphrase|passcode|credential|csrf|xsrf|(?:api|app|private|secret|access|master|signing|encryption|session|previous)keys?$/;
+
+/** Parts of single words: `api_token`, `accesstoken`, `clientSecrets`, but neither `tokenizer` nor `secretary`. */
+const IN_A_WORD = /token(?!i[sz])|secret(?!ar)|cookie|authorization/;
+
+/** Whole words. As parts of others they are harmless: `pinned`, `footprint`. */
+const WORDS: ReadonlySet<string> = new Set([
+  ...["pwd", "pin", "pins", "pincode", "otp", "totp", "hotp", "jwt", "bearer", "mnemonic", "sessid", "cvv", "cvc"],
+]);
+
+/** Words that are secret together: `recovery_codes`, `sessionId`, `smtpPass`. */
+const PAIRS =
+  /(?:^| )(?:(?:recovery|backup|verification|security|login|mfa|2fa|factor|time|pin) codes?|session id|(?:smtp|mail|db|database|redis|user|login) pass)(?: |$)/;
+
+/** What a name ends with that says something of a secret and does not hold it: `token_type`, `password_changed_at`. */
+const ABOUT =
+  /(?:^| )(?:at|id|ids|count|counts|length|size|type|types|name|names|column|columns|expires|expiry|expiration|minutes|seconds|hours|days|ttl|limit|limits|policy|strength|algorithm|required|enabled|consent|accepted|banner)$/;
+
+/** How many answers are remembered: the names of an application's own data, and not those that anyone sends. */
+const MAX_REMEMBERED = 2000;
+const remembered = new Map<string, boolean>();
+
+/**
+ * Tells by the name of a field, header, input, parameter or setting whether it holds a secret. This is the one list that
+ * logs, error pages and forms go by: what it names is not logged, shown, or filled in again.
+ *
+ * Names count by their words, in whatever way they are put together: `api_token`, `apiToken`, `API-TOKEN`.
+ *
+ * Security: it goes by nothing else. A secret under another name is logged as it stands.
+ */
+export function isSecretName(name: string): boolean {
+  const known = remembered.get(name);
+  if (known !== undefined) return known;
+  const isSecret = decide(name);
+  if (remembered.size < MAX_REMEMBERED) remembered.set(name, isSecret);
+  return isSecret;
+}
+
+function decide(name: string): boolean {
+  // No author writes a longer one, and its reader is not to wait for what someone else sent.
+  const words = wordsOf(name.slice(0, 256));
+  const text = words.join(" ");
+  if (PAIRS.test(text)) return true;
+  if (words.length > 1 && ABOUT.test(text)) return false;
+  if (text === "pass" || STEMS.test(words.join(""))) return true;
+  return words.some((word) => WORDS.has(word) || IN_A_WORD.test(word));
+}
+
+function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/([a-z\d])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, "$1$3 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "");
+}
