@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
+import type { Browser } from "../../test/support/browser.ts";
 import { HeaderGuard, Person } from "../../test/support/people.ts";
-import { onEachDatabase } from "../../test/support/services.ts";
-import { ADA, PASSWORD, testWeb } from "../../test/support/web-application.ts";
+import { onEachDatabase, type TestEngine } from "../../test/support/services.ts";
+import { ADA, PASSWORD, type TestWeb, testWeb } from "../../test/support/web-application.ts";
 import { Provider } from "../foundation/index.ts";
 import { Route } from "../routing/index.ts";
 import { digest } from "../security/index.ts";
@@ -26,12 +27,32 @@ const target = (page: { readonly status: number; readonly headers: Headers }) =>
   page.headers.get("location"),
 ];
 
+/** A browser in which Ada has logged in with her password. */
+async function loggedIn(web: TestWeb): Promise<Browser> {
+  const browser = web.browser();
+  await browser.post("/login", { email: ADA.email, password: PASSWORD });
+  return browser;
+}
+
+/** An application that logs Ada in by `loginAs`, with the options that the request names. */
+async function withLoginAs(engine: TestEngine): Promise<TestWeb> {
+  const web: TestWeb = await testWeb({
+    engine,
+    routes: [
+      Route.post("/login-as", async ({ auth, request }) => {
+        return { user: await auth.loginAs((await web.User.find(ADA.id))!, request.all()) };
+      }),
+    ],
+  });
+  return web;
+}
+
 afterEach(() => setClock(null));
 
 await onEachDatabase("password.confirm", (engine) => {
   test("lets a user through who logged in a while ago, and asks again after that", async () => {
     const web = await testWeb({ engine, guard: { idleMinutes: 600 } });
-    const browser = await web.loggedIn();
+    const browser = await loggedIn(web);
     travel(29);
     expect((await browser.get("/danger-soon", PAGE)).body).toEqual({ danger: true });
     travel(1);
@@ -40,6 +61,25 @@ await onEachDatabase("password.confirm", (engine) => {
     expect((await browser.get("/danger", PAGE)).body).toEqual({ danger: true });
     travel(1);
     expect(target(await browser.get("/danger", PAGE))).toEqual([302, "/confirm_password"]);
+  });
+
+  test("asks a user who was logged in without a password, until the password is confirmed", async () => {
+    const web = await withLoginAs(engine);
+    for (const path of ["/login/1", "/login-as"]) {
+      const browser = web.browser();
+      await browser.post(path, { remember: true });
+      expect((await browser.get("/me")).body).toEqual({ user: ADA });
+      expect(target(await browser.get("/danger", PAGE))).toEqual([302, "/confirm_password"]);
+      expect((await browser.post("/confirm", { password: PASSWORD })).body).toEqual({ done: true });
+      expect((await browser.get("/danger", PAGE)).body).toEqual({ danger: true });
+    }
+  });
+
+  test("lets a user through of whom the login itself says that the password was proved", async () => {
+    const web = await withLoginAs(engine);
+    const browser = web.browser();
+    await browser.post("/login-as", { passwordConfirmed: true });
+    expect((await browser.get("/danger", PAGE)).body).toEqual({ danger: true });
   });
 
   test("counts anew from where the password was confirmed", async () => {

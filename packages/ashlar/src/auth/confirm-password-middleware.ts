@@ -9,8 +9,8 @@ const DEFAULT_MINUTES = "180";
 const MS_PER_MINUTE = 60_000;
 
 /**
- * `password.confirm`, `password.confirm:<minutes>`: lets a user through who gave the password, at login or since, within
- * so many minutes; 180 if none are named.
+ * `password.confirm`, `password.confirm:<minutes>`: lets a user through who proved the password, at login or since, within
+ * so many minutes; 180 if none are named. A login without a password, such as by `loginAs`, proves none.
  *
  * A visitor of a page is sent to the active guard's page `confirm_password`, and from there to where they were heading; a
  * caller that takes JSON is answered 403. Guests are answered as by `auth`.

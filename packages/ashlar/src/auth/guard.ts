@@ -14,6 +14,14 @@ export interface LoginOptions {
   readonly remember?: boolean;
   /** Whether the account was just made, so that nobody needs to be told of a device it was never used on before. */
   readonly firstLogin?: boolean;
+  /**
+   * Whether the user has just proved the password, so that `password.confirm` need not ask for it. `attempt` says so by
+   * itself.
+   *
+   * Security: set it only if the same request, or a login in several steps that this request completes, has verified the
+   * password: never for a login by a link, by another site, or on behalf of a user.
+   */
+  readonly passwordConfirmed?: boolean;
 }
 
 /**
@@ -89,6 +97,8 @@ export abstract class Guard<User extends object = RegisteredUser> {
       const user = await retrieval;
       // A login or logout that finished while the database was asked has the last word.
       if (this.#retrieval === retrieval) this.#settle(user);
+      // By a cookie, the same URL gives other visitors something else, which no cache may hand on.
+      if (this.keepsLogins) this.context.response.dependsOnVisitor(user !== null);
     } else {
       await this.#retrieval;
     }
@@ -117,7 +127,7 @@ export abstract class Guard<User extends object = RegisteredUser> {
     await throttle?.aim(this.context, PASSWORD_LIMIT, counted);
     const check = await verifyCredentials(this.model, identifier, password);
     const user = check.account as User | null;
-    if (user !== null && check.valid && (await this.#logIn(user, options))) {
+    if (user !== null && check.valid && (await this.#logIn(user, { ...options, passwordConfirmed: true }))) {
       await throttle?.clear(this.context, PASSWORD_LIMIT, counted);
       return user;
     }
@@ -142,7 +152,8 @@ export abstract class Guard<User extends object = RegisteredUser> {
   }
 
   /**
-   * Logs a given user in, on the strength of what the user was when it was read.
+   * Logs a given user in, on the strength of what the user was when it was read. `password.confirm` still asks for the
+   * password, unless the options say that the user has just proved it.
    *
    * @throws `E_STALE_PROOF` if access to the account has ended since, or the user is gone;
    * `E_UNSUPPORTED_GUARD_OPERATION` if the guard cannot log anyone in; `E_INVALID_MODEL` if the user is of another class
@@ -206,7 +217,7 @@ export abstract class Guard<User extends object = RegisteredUser> {
   }
 
   /**
-   * When the user last gave the password, at login or since; `null` where that is not known.
+   * When the user last proved the password, at login or since; `null` if they never did, or that is not known.
    *
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard does not remember it
    */

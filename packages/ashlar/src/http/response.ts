@@ -10,6 +10,7 @@ import { type CheckedHeaders, checkHeader } from "./header-fields.ts";
 import { ownPath, redirectTarget } from "./redirect-target.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
+import { cachingHeader, type VisitorDependence } from "./visitor-caching.ts";
 
 /** What the body of an answer can be on its way out. */
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;
@@ -55,6 +56,7 @@ export class HttpResponse {
   #body: Body = null;
   #contentHeaders: readonly (readonly [string, string])[] = [];
   #hasContent = false;
+  #dependence: VisitorDependence = "none";
   /** The body that a response was built with: it belongs to that response. */
   #handedOver: Body = null;
 
@@ -98,6 +100,18 @@ export class HttpResponse {
    */
   checkedHeaders(headers: CheckedHeaders): this {
     for (const [name, values] of headers.entries) this.#headers.set(name, values);
+    return this;
+  }
+
+  /**
+   * Notes that the answer depends on a cookie of the visitor's. One that says something of the visitor, such as their name
+   * or a CSRF token, is `Cache-Control: private, no-store`, unless the handler sets another `Cache-Control`; one with a
+   * `Cache-Control` of its own varies by cookie (RFC 9110 §12.5.5, RFC 9111 §5.2.2).
+   *
+   * @internal
+   */
+  dependsOnVisitor(isShown: boolean): this {
+    if (this.#dependence !== "shown") this.#dependence = isShown ? "shown" : "asked";
     return this;
   }
 
@@ -294,6 +308,8 @@ export class HttpResponse {
       for (const value of values) headers.append(name, value);
     }
     for (const cookie of this.#cookies.values()) headers.append("set-cookie", cookie);
+    const caching = cachingHeader(this.#dependence, headers.get("cache-control"), headers.get("vary"));
+    if (caching !== null) headers.append(...caching);
     return new FastResponse(response.body, { status: response.status, statusText: response.statusText, headers });
   }
 
@@ -307,7 +323,13 @@ export class HttpResponse {
     }
     if (!this.#headers.has("x-content-type-options")) headers.push(["x-content-type-options", "nosniff"]);
     for (const cookie of this.#cookies.values()) headers.push(["set-cookie", cookie]);
+    const caching = cachingHeader(this.#dependence, this.#valueOf("cache-control"), this.#valueOf("vary"));
+    if (caching !== null) headers.push(caching);
     return new FastResponse(isEmpty ? null : body, { status, headers });
+  }
+
+  #valueOf(name: string): string | null {
+    return this.#headers.get(name)?.join() ?? null;
   }
 
   #content(body: Body, ...contentHeaders: readonly (readonly [string, string])[]): this {

@@ -93,7 +93,13 @@ export class RequestSession implements VisitorMemory {
     if (this.#session === null) return;
     // What was made with the session is for nobody else who asks for the same URL (RFC 9110 §12.5.5).
     this.#context.response.appendHeader("vary", "cookie");
+    this.#noteVisitor(this.#session);
     return this.#keep(this.#session);
+  }
+
+  /** A session with something in it may be shown, and its id in a CSRF token; one with nothing says nothing of anyone. */
+  #noteVisitor(session: Session): void {
+    if (this.#found !== null || session.encode() !== null) this.#context.response.dependsOnVisitor(true);
   }
 
   #find(): MaybePromise<SessionRecord | null> {
@@ -130,6 +136,7 @@ export class RequestSession implements VisitorMemory {
     if (!this.#isClosed || this.#session === null) return;
     const previous = this.#found;
     try {
+      this.#noteVisitor(this.#session);
       const record = this.#due(this.#session);
       if (record !== null) this.#send(record, true);
       const work = record === null ? this.#keep(this.#session) : this.#saveAfterOthers(record, previous);
@@ -168,7 +175,7 @@ export class RequestSession implements VisitorMemory {
     const { response } = this.#context;
     response.cookie(name, this.#cookie, { maxAgeSeconds: this.manager.secondsLeft(record), sameSite });
     // A cache that keeps the answer would hand one visitor's session to the next.
-    response.header("cache-control", "no-store");
+    response.header("cache-control", "private, no-store");
   }
 
   #forget(): MaybePromise<void> {

@@ -58,6 +58,16 @@ describe("by a guard that keeps logins", () => {
     expect(await userBy("staff")).toBeNull();
   });
 
+  test("has confirmed no password, unless that is said", async () => {
+    const confirmedAt = async (options?: { readonly passwordConfirmed: boolean }) => {
+      await client.actingAs(ada, options);
+      return (await client.getJson("/confirmed-at")).json;
+    };
+    expect(await confirmedAt()).toBeNull();
+    expect(await confirmedAt({ passwordConfirmed: false })).toBeNull();
+    expect(await confirmedAt({ passwordConfirmed: true })).toEqual(expect.any(String));
+  });
+
   test("it ends as a login does: by logging out, and by its age", async () => {
     await client.actingAs(ada);
     await client.withCsrfToken().post("/logout");

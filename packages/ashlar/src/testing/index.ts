@@ -8,6 +8,7 @@ export { captureMail, linksIn, MailCapture } from "./mail-capture.ts";
 export type { SessionSnapshot } from "./session-snapshot.ts";
 export { createTestApplication, type TestApplicationOptions } from "./test-application.ts";
 export {
+  type ActingAsOptions,
   createTestClient,
   type SendOptions,
   type SentRequest,

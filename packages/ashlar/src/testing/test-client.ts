@@ -19,6 +19,14 @@ export interface TestClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** How {@link TestClient.actingAs} makes a user the visitor. */
+export interface ActingAsOptions {
+  /** The guard's name; the default guard if it is left out. */
+  readonly guard?: string;
+  /** Whether the user has just proved the password, so that `password.confirm` does not ask for it. */
+  readonly passwordConfirmed?: boolean;
+}
+
 /** What a single request carries besides what the client sends anyway. */
 export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
@@ -207,11 +215,18 @@ export class TestClient {
    * guard `jwt` it is a real token, the user's one active token. By any other guard the user is put into each request from
    * then on. No event tells of it, and no mail is sent.
    *
-   * @param guard the guard's name; the default guard where left out
+   * As after any login without a password, `password.confirm` asks for it, unless the options say that it was confirmed:
+   *
+   * ```ts
+   * await client.actingAs(user, { passwordConfirmed: true });
+   * ```
+   *
+   * @param options the guard's name, or more; the default guard if no other is named
    * @throws `E_UNKNOWN_GUARD`; `E_INVALID_MODEL` where the user is of another class than the guard's users
    */
-  async actingAs(user: AnyUser, guard?: string): Promise<this> {
-    await this.#visitor.logIn(user, guard ?? null);
+  async actingAs(user: AnyUser, options: string | ActingAsOptions = {}): Promise<this> {
+    const { guard = null, passwordConfirmed = false } = typeof options === "string" ? { guard: options } : options;
+    await this.#visitor.logIn(user, guard, passwordConfirmed);
     return this;
   }
 

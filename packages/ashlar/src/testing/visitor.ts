@@ -57,7 +57,7 @@ export class Visitor {
    * A guard that logs users in does so, and the cookies are its own; the guard `jwt` gets a real token. A user of a guard
    * that can do neither is put into each request.
    */
-  async logIn(user: AnyUser, guardName: string | null): Promise<void> {
+  async logIn(user: AnyUser, guardName: string | null, passwordConfirmed: boolean): Promise<void> {
     const { name, isToken } = await this.#inOwnRequest(async (context) => {
       const auth = this.#silentAuth(context);
       const name = guardName ?? auth.guardName;
@@ -66,7 +66,7 @@ export class Visitor {
       guard.once(user as RegisteredUser);
       const isToken = guard instanceof JwtGuard;
       if (isToken) this.token = await this.#issueToken(user);
-      else await this.#logInBy(guard, user);
+      else await this.#logInBy(guard, user, passwordConfirmed);
       return { name, isToken };
     });
     this.#users.delete(name);
@@ -132,10 +132,10 @@ export class Visitor {
     return auth;
   }
 
-  async #logInBy(guard: Guard, user: AnyUser): Promise<void> {
+  async #logInBy(guard: Guard, user: AnyUser, passwordConfirmed: boolean): Promise<void> {
     try {
       // As after a registration: nobody is to be told of a new device.
-      await guard.loginAs(user as RegisteredUser, { firstLogin: true });
+      await guard.loginAs(user as RegisteredUser, { firstLogin: true, passwordConfirmed });
     } catch (error) {
       if (!(error instanceof AshlarError) || error.code !== "E_UNSUPPORTED_GUARD_OPERATION") throw error;
     }

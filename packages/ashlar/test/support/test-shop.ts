@@ -236,6 +236,9 @@ const ROUTES: readonly RouteEntry[] = [
     const { guardName } = auth;
     return { inForce: guardName, user: await auth.guard(request.param("guard")!).user() };
   }),
+  Route.get("/confirmed-at", async ({ auth, response }) => {
+    return response.json(await auth.guard("web").passwordConfirmedAt());
+  }),
   Route.get("/staff", ({ request }) => request.user()).middleware("auth:staff"),
   Route.get("/headed", ({ request }) => request.user()).middleware("guard:header", "auth"),
   Route.any("/echo", ({ request }) => ({

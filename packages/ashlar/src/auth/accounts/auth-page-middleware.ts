@@ -9,7 +9,7 @@ const TOKEN = "token";
  */
 export class AuthPageMiddleware implements Middleware {
   handle({ response }: HttpContext, next: Next, kind?: string): unknown {
-    response.header("cache-control", "no-store");
+    response.header("cache-control", "private, no-store");
     if (kind === TOKEN) response.header("referrer-policy", "no-referrer");
     return next();
   }

@@ -16,7 +16,7 @@ export interface StoredSession {
   readonly guard: string;
   /** The access epoch of its user when it began, or was taken on: it is void once the user's is another. */
   readonly accessEpoch: string | null;
-  /** When the user last gave the password. */
+  /** When the user last proved the password; 0 for never. */
   readonly authenticatedAt: number;
   readonly lastUsedAt: number;
   /** When it ends as things stand: a use puts that off, as far as the guard lets it. */

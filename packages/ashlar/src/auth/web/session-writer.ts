@@ -12,7 +12,12 @@ export interface NewSession {
   readonly userAgent: string | null;
   readonly now: Date;
   readonly expiresAt: Date;
+  /** Whether the user has just proved the password. */
+  readonly passwordConfirmed: boolean;
 }
+
+/** What stands for a password that was never proved: the column takes no `null`. */
+const NEVER = new Date(0);
 
 /**
  * Writes sessions on the strength of a proof that was given for a user as it was read. Nothing is written once the user's
@@ -62,16 +67,21 @@ const INSERTED = [
 /** In the order of {@link INSERTED}. */
 function valuesOf(userId: UserId, accessEpoch: string, session: NewSession): ColumnValue[] {
   const { guard, tokenHash, ip, userAgent, now, expiresAt } = session;
-  return [userId, guard, tokenHash, accessEpoch, ip, userAgent, now, now, now, expiresAt];
+  return [userId, guard, tokenHash, accessEpoch, ip, userAgent, authenticatedAt(session), now, now, expiresAt];
 }
 
-function stored(id: unknown, accessEpoch: string, { guard, now, expiresAt }: NewSession): StoredSession {
+function authenticatedAt({ passwordConfirmed, now }: NewSession): Date {
+  return passwordConfirmed ? now : NEVER;
+}
+
+function stored(id: unknown, accessEpoch: string, session: NewSession): StoredSession {
+  const { guard, now, expiresAt } = session;
   const at = now.getTime();
   return {
     id: id as SessionId,
     guard,
     accessEpoch,
-    authenticatedAt: at,
+    authenticatedAt: authenticatedAt(session).getTime(),
     lastUsedAt: at,
     expiresAt: expiresAt.getTime(),
     createdAt: at,

@@ -277,9 +277,9 @@ test("S16 answers that set or take the cookie are kept by no cache", async () =>
   const page = await browser.get("/me");
   const logout = await browser.post("/logout");
   expect([login, page, logout].map(({ headers }) => headers.get("cache-control"))).toEqual([
-    "no-store",
-    null,
-    "no-store",
+    "private, no-store",
+    "private, no-store",
+    "private, no-store",
   ]);
 });
 

@@ -84,8 +84,9 @@ export class WebGuard extends Guard {
     return user;
   }
 
-  protected override async persist(user: Authenticatable, { remember = false }: LoginOptions): Promise<void> {
-    const { writer, options } = this.#parts;
+  protected override async persist(user: Authenticatable, options: LoginOptions): Promise<void> {
+    const { remember = false, passwordConfirmed = false } = options;
+    const { writer, options: settings } = this.#parts;
     const token = makeSessionToken();
     const at = currentDate();
     const session = await writer.insert(user, {
@@ -93,7 +94,8 @@ export class WebGuard extends Guard {
       tokenHash: digest(token),
       ...this.#device(),
       now: at,
-      expiresAt: new Date(at.getTime() + (remember ? options.rememberMs : options.idleMs)),
+      expiresAt: new Date(at.getTime() + (remember ? settings.rememberMs : settings.idleMs)),
+      passwordConfirmed,
     });
     if (session === null) throw staleProof();
     // What the browser brought is ended and never taken over: somebody else may have put it there.
@@ -177,7 +179,9 @@ export class WebGuard extends Guard {
 
   override async passwordConfirmedAt(): Promise<Date | null> {
     await this.user();
-    return this.#session === null ? null : new Date(this.#session.authenticatedAt);
+    // The beginning of time stands for a login without a password.
+    const at = this.#session?.authenticatedAt ?? 0;
+    return at > 0 ? new Date(at) : null;
   }
 
   async #endPresented(): Promise<void> {
@@ -200,7 +204,7 @@ export class WebGuard extends Guard {
 
   /** The answer, marked as one that no cache may hand to somebody else. */
   #noStore(): HttpContext["response"] {
-    return this.context.response.header("cache-control", "no-store");
+    return this.context.response.header("cache-control", "private, no-store");
   }
 
   /** Only a session that is remembered is given longer at once than the others can ever get. */

@@ -1,0 +1,75 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Application, KernelClass } from "../../src/foundation/index.ts";
+import { createTestApplication, createTestClient, type TestClient } from "../../src/testing/index.ts";
+import type { FullUser } from "../support/account-application.ts";
+import { edit, generateApplication } from "../support/generated-application.ts";
+
+const ROUTES = `export const ROUTES: RouteEntry[] = [
+  Route.get("/prices", () => "the prices"),
+  Route.get("/order", ({ csrfField }) => "<form>" + csrfField + "</form>"),
+  Route.get("/platform", () => new Response("a page")),
+  Route.get("/platform-cached", () => new Response("a page", { headers: { "Cache-Control": "public, max-age=60" } })),
+  Route.get("/cached", ({ response, view }) => {
+    response.header("Cache-Control", "public, max-age=60");
+    return view.render("welcome");
+  }),
+  Route.get("/bare", () => "read nothing").withoutMiddleware("web"),`;
+
+let application: Application;
+let remove: () => Promise<void>;
+let ada: TestClient;
+
+beforeAll(async () => {
+  const made = await generateApplication({});
+  await edit(made.root, "routes/web.ts", ["export const ROUTES: RouteEntry[] = [", ROUTES]);
+  const { Kernel } = (await import(join(made.root, "app/kernel.ts"))) as { Kernel: KernelClass };
+  const { User } = (await import(join(made.root, "app/models/user.ts"))) as { User: typeof FullUser };
+  application = await createTestApplication({ root: made.root, kernel: Kernel });
+  remove = async () => {
+    await application.shutdown();
+    await made.remove();
+  };
+  const user = new User().fill({ name: "Ada", email: "ada@example.com" });
+  await user.setPassword("a password of hers");
+  await user.save();
+  ada = await createTestClient(application).actingAs(user);
+});
+
+afterAll(() => remove());
+
+/** What an answer says of caches. */
+async function caching(client: TestClient, path: string): Promise<readonly (string | null)[]> {
+  const { status, headers } = await client.get(path);
+  expect(status).toBe(200);
+  return [headers.get("cache-control"), headers.get("vary")];
+}
+
+test.each(["/", "/prices", "/order", "/platform"])(
+  "S63: %s is private, no-store for a user who is logged in by a cookie",
+  async (path) => {
+    expect((await caching(ada, path))[0]).toBe("private, no-store");
+  },
+);
+
+test("S63: a page with a CSRF token is private, no-store for a guest, also when the session is not new", async () => {
+  const guest = createTestClient(application);
+  expect((await caching(guest, "/order"))[0]).toBe("private, no-store");
+  expect(await caching(guest, "/order")).toEqual(["private, no-store", "cookie"]);
+});
+
+test("S63: an answer that says nothing of anyone is left to its handler", async () => {
+  const guest = createTestClient(application);
+  expect(await caching(guest, "/prices")).toEqual([null, null]);
+  expect(await caching(guest, "/platform")).toEqual([null, null]);
+  expect(await caching(ada, "/bare")).toEqual([null, null]);
+});
+
+test.each(["/cached", "/platform-cached"])(
+  "S63: the Cache-Control of %s, the handler's own, stays, and the answer varies by cookie",
+  async (path) => {
+    for (const client of [ada, createTestClient(application)]) {
+      expect(await caching(client, path)).toEqual(["public, max-age=60", "cookie"]);
+    }
+  },
+);
