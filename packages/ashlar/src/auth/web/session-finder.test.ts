@@ -91,7 +91,15 @@ describe("two statements are made also", () => {
     const { up } = await migrationOfStub("auth/migrations/create_sessions.ts.stub");
     await up(database.kysely);
     const now = new Date();
-    const session = { guard: "web", tokenHash: "x", ip: null, userAgent: null, now, expiresAt: now };
+    const session = {
+      guard: "web",
+      tokenHash: "x",
+      ip: null,
+      userAgent: null,
+      now,
+      passwordConfirmed: true,
+      expiresAt: now,
+    };
     class User extends TestUser {
       static override connection = "accounts";
     }
