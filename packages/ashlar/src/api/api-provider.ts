@@ -64,7 +64,7 @@ export class ApiProvider extends Provider {
 
   #makeService(): TokenService {
     const { config, container } = this.application;
-    const configuration = apiConfiguration(config.has("api") ? config.section("api") : {});
+    const configuration = apiConfiguration(config.has("api") ? config.section("api", ["DRIVERS"]) : {});
     this.#warnOfEndlessTokens(configuration);
     const events = container.has("events") ? container.make("events") : null;
     return new TokenService(configuration, events, container.make("logger"));

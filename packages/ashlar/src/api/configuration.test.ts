@@ -151,13 +151,17 @@ describe("everything else", () => {
     expect(() => configured({ [option]: value })).toThrow(`config/api.ts: DRIVERS.jwt.${option}: `);
   });
 
+  test.each([[[]], ["jwt"]])("DRIVERS is not an object: %j", (DRIVERS) => {
+    expect(() => apiConfiguration({ DRIVERS })).toThrow("config/api.ts: DRIVERS: is not an object.");
+  });
+
   test("an option that does not exist is named, with the one that was meant", () => {
     expect(() => configured({ expire: 60 })).toThrow(
-      'config/api.ts: DRIVERS.jwt.expire: it is not a known option. Did you mean "expires"?',
+      'config/api.ts: DRIVERS.jwt.expire: is not a known setting. Did you mean "expires"?',
     );
   });
 
-  test.each([[{}], [{ DRIVERS: {} }], [{ DRIVERS: { jwt: null } }], [{ DRIVERS: [] }]])(
+  test.each([[{}], [{ DRIVERS: {} }], [{ DRIVERS: { jwt: null } }]])(
     "a section without the driver is an error with the command that writes it: %j",
     (section) => {
       expect(() => apiConfiguration(section)).toThrow(

@@ -6,7 +6,7 @@ import {
   type SigningKey,
   type VerificationKey,
 } from "../security/jwt/index.ts";
-import { AshlarError, ConfigurationError, isPlainObject, suggestion } from "../support/index.ts";
+import { AshlarError, ConfigurationError, settingsOf } from "../support/index.ts";
 import { requireTokenModel, type TokenModel } from "./token-model.ts";
 
 /** The value of `DRIVERS.jwt.version`, and of the claim `ver`. */
@@ -33,7 +33,8 @@ export interface JwtConfiguration {
   readonly clockSkewSeconds: number;
 }
 
-const WHERE = "config/api.ts: DRIVERS.jwt";
+const SECTION = "config/api.ts: DRIVERS";
+const WHERE = `${SECTION}.jwt`;
 const DEFAULT_ALGORITHM = "HS512";
 const DEFAULT_CLOCK_SKEW = 30;
 const MISSING_SECRET_REMEDY = 'Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate';
@@ -67,13 +68,11 @@ const OPTIONS = [
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
  */
 export function apiConfiguration(section: Readonly<Record<string, unknown>>): JwtConfiguration {
-  const options = isPlainObject(section.DRIVERS) ? section.DRIVERS.jwt : undefined;
-  if (!isPlainObject(options)) {
+  const { jwt } = settingsOf(section.DRIVERS, SECTION, ["jwt"]);
+  if (jwt === undefined || jwt === null) {
     throw new ConfigurationError(WHERE, "it is missing.", "Run npx ashlar api:install, which writes config/api.ts.");
   }
-  for (const name of Object.keys(options)) {
-    if (!OPTIONS.includes(name)) throw problem(name, "it is not a known option.", suggestion(name, OPTIONS));
-  }
+  const options = settingsOf(jwt, WHERE, OPTIONS);
   const keys = [options.secret, ...previousSecrets(options.previousSecrets)];
   const algorithm = (options.algorithm ?? DEFAULT_ALGORITHM) as JwtAlgorithm;
   return Object.freeze({

@@ -4,7 +4,7 @@ import type {} from "../throttle/index.ts";
 import type {} from "../views/index.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { Auth } from "./auth.ts";
-import { authConfiguration } from "./configuration.ts";
+import { AUTH_EXPORTS, authConfiguration } from "./configuration.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
 import { GuardRegistry } from "./guard-registry.ts";
 import { WebSessions } from "./web/web-sessions.ts";
@@ -24,9 +24,12 @@ declare module "../foundation/container.ts" {
 export function installAuth(application: Application): void {
   const { config, container } = application;
   if (container.has("auth")) return;
-  const guards = new GuardRegistry(authConfiguration(config.has("auth") ? config.section("auth") : {}), () => {
-    return application.router;
-  });
+  const guards = new GuardRegistry(
+    authConfiguration(config.has("auth") ? config.section("auth", AUTH_EXPORTS) : {}),
+    () => {
+      return application.router;
+    },
+  );
   container.bind("auth", guards);
   application.contextProperty("auth", (context) => {
     const events = container.has("events") ? container.make("events") : null;

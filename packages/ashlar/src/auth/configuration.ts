@@ -1,4 +1,4 @@
-import { ConfigurationError, isPlainObject } from "../support/index.ts";
+import { ConfigurationError, isPlainObject, nearest, unknownSetting } from "../support/index.ts";
 import { type AuthenticatableClass, isAuthenticatableClass } from "./authenticatable.ts";
 
 /** One guard of `GUARDS`. */
@@ -24,6 +24,12 @@ export interface AuthConfiguration {
 }
 
 const WHERE = "config/auth.ts: GUARDS";
+/** What is read of `config/auth.ts`. */
+export const AUTH_EXPORTS: readonly string[] = ["GUARDS", "ACCOUNTS"];
+/** What `GUARDS` holds besides the guards. */
+const SETTINGS = ["default", "passwordResetTable", "passwordResetExpiration"];
+/** What a guard of any driver may have. */
+export const GUARD_SETTINGS: readonly string[] = ["driver", "model", "routes"];
 const DEFAULT_RESET_TABLE = "password_resets";
 const DEFAULT_RESET_EXPIRATION = 1440;
 
@@ -57,7 +63,11 @@ export function authConfiguration(section: Readonly<Record<string, unknown>>): A
 function guardEntry(name: string, entry: unknown): GuardEntry {
   const where = `${WHERE}.${name}`;
   const remedy = `Write ${name}: { model: User }.`;
-  if (!isPlainObject(entry)) throw new ConfigurationError(where, "it is not an object.", remedy);
+  if (!isPlainObject(entry)) {
+    // What is not a guard was meant for one of the settings beside them.
+    if (nearest(name, SETTINGS).length > 0) throw unknownSetting(where, name, SETTINGS);
+    throw new ConfigurationError(where, "it is not an object.", remedy);
+  }
   const { driver = name, model = null, routes = null, ...options } = entry;
   if (typeof driver !== "string") {
     throw new ConfigurationError(`${where}.driver`, "it is not the name of a guard driver.", remedy);

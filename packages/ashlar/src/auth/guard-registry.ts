@@ -1,8 +1,8 @@
 import type { HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
-import { AshlarError, ConfigurationError, suggestion } from "../support/index.ts";
+import { AshlarError, ConfigurationError, settingsOf, suggestion } from "../support/index.ts";
 import type { AuthenticatableClass } from "./authenticatable.ts";
-import type { AuthConfiguration, GuardEntry } from "./configuration.ts";
+import { type AuthConfiguration, GUARD_SETTINGS, type GuardEntry } from "./configuration.ts";
 import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
 import { isModel, keepsSameRows } from "./users-of.ts";
@@ -158,6 +158,8 @@ export class GuardRegistry {
       const problem = `its model is not the one of the driver "${entry.driver}", ${driver.model.name}.`;
       throw new ConfigurationError(where, problem, "Leave the model out here.");
     }
+    // Such a driver is configured elsewhere: here it would read no option.
+    if (driver.model !== null) settingsOf(entry.options, where, GUARD_SETTINGS);
     this.#models.set(name, model);
     return driver.make({ name, model, options: entry.options });
   }

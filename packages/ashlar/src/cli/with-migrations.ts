@@ -11,7 +11,7 @@ import { loadConfiguration, readEnvironment } from "../foundation/index.ts";
  */
 export async function withMigrations<T>(root: string, work: (migrations: Migrations) => Promise<T>): Promise<T> {
   const configuration = await loadConfiguration(root, readEnvironment(root));
-  const database = new Database(configuration.section("database").DATABASES, root);
+  const database = new Database(configuration.section("database", ["DATABASES"]).DATABASES, root);
   try {
     return await work(new Migrations(database, join(root, "database", "migrations")));
   } finally {

@@ -79,7 +79,7 @@ describe("what is wrong is said, with its place and the remedy", () => {
     [[], "DATABASES: is missing or no object."],
     [{ sqlite: SQLITE }, "DATABASES.default: is not set."],
     [{ default: "sqlit", sqlite: SQLITE }, 'DATABASES.default: names no connection: "sqlit". Did you mean "sqlite"?'],
-    [{ default: "a", a: 1 }, "DATABASES.a: is no object."],
+    [{ default: "a", a: 1 }, "DATABASES.a: is not an object."],
     [{ default: "a", a: {} }, "DATABASES.a.driver: is not set."],
     [{ default: "a", a: { driver: "postgre" } }, 'is not a known driver: "postgre". Did you mean "postgres"?'],
     [{ default: "a", a: { driver: "sqlite" } }, "DATABASES.a.path: is not set."],

@@ -1,5 +1,12 @@
 import { resolve } from "node:path";
-import { ConfigurationError, isPlainObject, suggestion } from "../support/index.ts";
+import {
+  ConfigurationError,
+  isPlainObject,
+  nearest,
+  settingsOf,
+  suggestion,
+  unknownSetting,
+} from "../support/index.ts";
 
 /** A connection to a SQLite file. */
 export interface SqliteConnectionConfiguration {
@@ -51,6 +58,7 @@ export interface DatabaseConfiguration {
 }
 
 const FILE = "config/database.ts: DATABASES";
+const SETTINGS = ["default"];
 const DRIVERS = ["sqlite", "postgres"] as const;
 const SQLITE_KEYS = ["driver", "path", "busyTimeoutMs", "acquireTimeoutMs"];
 const POSTGRES_ADDRESS_KEYS = ["host", "port", "user", "password", "database", "ssl"];
@@ -89,7 +97,11 @@ export function databaseConfiguration(databases: unknown, root: string): Databas
 
 function connectionConfiguration(name: string, value: unknown, root: string): ConnectionConfiguration {
   const where = `${FILE}.${name}`;
-  if (!isPlainObject(value)) throw new ConfigurationError(where, "is no object.", 'Write: { driver: "sqlite", … }.');
+  if (!isPlainObject(value)) {
+    // What is not a connection was meant for the one setting beside them.
+    if (nearest(name, SETTINGS).length > 0) throw unknownSetting(where, name, SETTINGS);
+    throw new ConfigurationError(where, "is not an object.", 'Write: { driver: "sqlite", … }.');
+  }
   const driver = DRIVERS.find((known) => known === value.driver);
   if (driver === undefined) {
     const problem = typeof value.driver === "string" ? `is not a known driver: "${value.driver}".` : "is not set.";
@@ -152,10 +164,7 @@ interface Reader {
 }
 
 function reader(where: string, values: Readonly<Record<string, unknown>>, known: readonly string[]): Reader {
-  for (const key of Object.keys(values)) {
-    if (known.includes(key)) continue;
-    throw new ConfigurationError(`${where}.${key}`, "is not a known setting.", suggestion(key, known));
-  }
+  settingsOf(values, where, known);
   const has = (key: string): boolean => values[key] !== undefined && values[key] !== null && values[key] !== "";
   return {
     has,

@@ -14,7 +14,7 @@ declare module "../foundation/container.ts" {
 export class DatabaseProvider extends Provider {
   override register(): void {
     const { container, config, root } = this.application;
-    container.singleton("database", () => new Database(config.section("database").DATABASES, root));
+    container.singleton("database", () => new Database(config.section("database", ["DATABASES"]).DATABASES, root));
   }
 
   override async boot(): Promise<void> {

@@ -1,4 +1,4 @@
-import { ConfigurationError, isPlainObject, suggestion } from "../support/index.ts";
+import { ConfigurationError, isPlainObject, nearest, suggestion, unknownSetting } from "../support/index.ts";
 
 /** What one configuration file exports, by name: `config/api.ts` gives `{ DRIVERS: … }`. */
 export type ConfigurationSection = Readonly<Record<string, unknown>>;
@@ -26,11 +26,19 @@ export class Configuration {
    * The exports of a configuration file.
    *
    * @param name the file's name without folder and extension, such as `api`
-   * @throws `E_INVALID_CONFIGURATION` where there is no such file
+   * @param known the exports that are read; the file may have others
+   * @throws `E_INVALID_CONFIGURATION` if there is no such file, or if it lacks one of `known` and exports a near name
    */
-  section(name: string): ConfigurationSection {
+  section(name: string, known: readonly string[] = []): ConfigurationSection {
     const section = this.#sections.get(name);
-    if (section !== undefined) return section;
+    if (section !== undefined) {
+      const missing = known.filter((one) => !Object.hasOwn(section, one));
+      for (const exported of Object.keys(section)) {
+        if (known.includes(exported) || nearest(exported, missing).length === 0) continue;
+        throw unknownSetting(`config/${name}.ts: ${exported}`, exported, missing);
+      }
+      return section;
+    }
     throw new ConfigurationError(
       `config/${name}.ts`,
       "does not exist.",

@@ -90,7 +90,7 @@ async function routeSources(
 
 function providersOf(config: Configuration): readonly ProviderClass[] {
   if (!config.has("providers")) return [];
-  const { PROVIDERS: providers } = config.section("providers");
+  const { PROVIDERS: providers } = config.section("providers", ["PROVIDERS"]);
   const isList = Array.isArray(providers) && providers.every((provider) => typeof provider === "function");
   if (isList) return providers as readonly ProviderClass[];
   throw new ConfigurationError(

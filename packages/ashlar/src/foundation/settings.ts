@@ -79,7 +79,7 @@ export function readSettings(
   environment: EnvironmentVariables,
   hasRoot: boolean,
 ): ApplicationSettings {
-  const section = configuration.has("app") ? configuration.section("app") : {};
+  const section = configuration.has("app") ? configuration.section("app", ["APP"]) : {};
   const app = new SettingsReader(section.APP, WHERE, SETTINGS);
   const name = readEnvironmentName(app, environment);
   const url = readUrl(app.text("url") ?? environment.APP_URL, name);

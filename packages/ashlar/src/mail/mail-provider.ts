@@ -46,7 +46,7 @@ export class MailProvider extends Provider {
   #start(): Mailer {
     const { application } = this;
     const { container, config, settings: app, logger } = application;
-    const settings = readMailSettings(config.has("mail") ? config.section("mail").MAIL : undefined, app);
+    const settings = readMailSettings(config.has("mail") ? config.section("mail", ["MAIL"]).MAIL : undefined, app);
     const composer = new MailComposer({
       views: container.make("views"),
       links: new MailLinks(

@@ -1,4 +1,4 @@
-import { ConfigurationError, isPlainObject, suggestion } from "../support/index.ts";
+import { ConfigurationError, settingsOf } from "../support/index.ts";
 
 /** Where the data of a session is kept: sealed in its cookie, or in the table `session_data`. */
 export type SessionDriver = "cookie" | "database";
@@ -36,14 +36,7 @@ const PREFIXED = /^__(host|secure)-/i;
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function sessionConfiguration(session: unknown, appUrl: string | null): SessionConfiguration {
-  const values = session ?? {};
-  if (!isPlainObject(values)) {
-    throw new ConfigurationError(WHERE, "is not an object.", 'Write SESSION = { driver: "cookie" }.');
-  }
-  for (const key of Object.keys(values)) {
-    if (KEYS.includes(key)) continue;
-    throw new ConfigurationError(`${WHERE}.${key}`, "is not a known setting.", suggestion(key, KEYS));
-  }
+  const values = settingsOf(session, WHERE, KEYS, '{ driver: "cookie" }');
   const isHttps = appUrl?.startsWith("https:") ?? false;
   const lifetimeMinutes = minutes(values, "lifetimeMinutes", DEFAULT_LIFETIME);
   const absoluteMinutes = minutes(values, "absoluteMinutes", Math.max(DEFAULT_ABSOLUTE, lifetimeMinutes));

@@ -39,7 +39,7 @@ export class SessionProvider extends Provider {
 
   override register(): void {
     const { container, config, settings, logger } = this.application;
-    const section = config.has("session") ? config.section("session") : {};
+    const section = config.has("session") ? config.section("session", ["SESSION"]) : {};
     const configuration = sessionConfiguration(section.SESSION, settings.url);
     container.singleton("session", () => {
       const store = createStore(configuration, settings, container);

@@ -11,10 +11,11 @@ export {
   type FieldErrors,
   ValidationError,
 } from "./errors.ts";
-export { nearest, suggestion } from "./nearest.ts";
+export { isSpeltAlike, nearest, suggestion } from "./nearest.ts";
 export { nodeVersionProblem } from "./node-version.ts";
 export type { GuardUser, Register, RegisteredUser } from "./register.ts";
 export { isSecretName } from "./secret-names.ts";
+export { settingsOf, unknownSetting } from "./setting-names.ts";
 export { SettingsReader } from "./settings-reader.ts";
 export { SourceLocation } from "./source-location.ts";
 export type { Constructor, Dictionary, MaybePromise } from "./types.ts";

@@ -12,6 +12,30 @@ function editDistance(a: string, b: string): number {
   return previous[b.length]!;
 }
 
+/** Tells whether two names differ in capitals, hyphens, underscores and dots alone: `idle_minutes` and `idleMinutes`. */
+export function isSpeltAlike(a: string, b: string): boolean {
+  return bare(a) === bare(b);
+}
+
+function bare(name: string): string {
+  return name.replaceAll(/[-_. ]/g, "").toLowerCase();
+}
+
+/** The words of a name, however they are joined: `idleMinutes`, `idle_minutes`, `idle.minutes`. */
+function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== "");
+}
+
+/** Whether one name has all the words of the other: `lifetime` and `lifetimeMinutes`. */
+function sharesWords(a: string, b: string): boolean {
+  const [fewer, more] = [wordsOf(a), wordsOf(b)].toSorted((one, other) => one.length - other.length);
+  return fewer!.length > 0 && fewer!.every((word) => more!.includes(word));
+}
+
 /**
  * The known names that come nearest to one that is not known, for error messages.
  *
@@ -20,13 +44,18 @@ function editDistance(a: string, b: string): number {
  * @returns at most three of them, the nearest first; none where nothing is near
  */
 export function nearest(name: string, known: Iterable<string>): string[] {
+  const candidates = [...known];
   const reach = Math.max(2, Math.floor(name.length / 3));
-  return [...known]
-    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
+  const near = candidates
+    .map((candidate) => ({ candidate, distance: distanceOf(name, candidate) }))
     .filter(({ distance }) => distance <= reach)
     .sort((a, b) => a.distance - b.distance)
-    .slice(0, 3)
     .map(({ candidate }) => candidate);
+  return (near.length > 0 ? near : candidates.filter((candidate) => sharesWords(name, candidate))).slice(0, 3);
+}
+
+function distanceOf(name: string, candidate: string): number {
+  return isSpeltAlike(name, candidate) ? 0 : editDistance(name.toLowerCase(), candidate.toLowerCase());
 }
 
 /** `Did you mean "a" or "b"?`, or the whole list where nothing is near; empty where nothing is known. */

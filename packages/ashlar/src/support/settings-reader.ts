@@ -1,6 +1,5 @@
-import { isPlainObject } from "./dictionary.ts";
 import { ConfigurationError } from "./errors.ts";
-import { suggestion } from "./nearest.ts";
+import { settingsOf } from "./setting-names.ts";
 
 /** Reads the members of one configuration object, each checked, with the defaults for what is left out. */
 export class SettingsReader {
@@ -14,15 +13,8 @@ export class SettingsReader {
    * @throws `E_INVALID_CONFIGURATION` where it is no object or has an unknown name
    */
   constructor(value: unknown, where: string, known: readonly string[]) {
-    if (value !== undefined && value !== null && !isPlainObject(value)) {
-      throw new ConfigurationError(where, "is not an object.", "Write it as { name: value }.");
-    }
-    this.#values = value ?? {};
+    this.#values = settingsOf(value, where, known);
     this.#where = where;
-    for (const name of Object.keys(this.#values)) {
-      if (known.includes(name)) continue;
-      throw new ConfigurationError(`${where}.${name}`, "is not a known setting.", suggestion(name, known));
-    }
   }
 
   /** The member as it stands; `undefined` where it is left out or set to nothing. */

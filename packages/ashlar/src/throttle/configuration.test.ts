@@ -124,18 +124,18 @@ describe("what cannot work ends the boot", () => {
   });
 
   test.each([[null], [[]], ["memory"], [5], [new Map()]])("THROTTLE is %j", (settings) => {
-    expect(problem(settings)).toBe("config/throttle.ts: THROTTLE: it is not an object. Write it as { name: value }.");
+    expect(problem(settings)).toBe("config/throttle.ts: THROTTLE: is not an object. Write it as { name: value }.");
   });
 
   test("unknown settings, with the near ones", () => {
     expect(problem({ limit: {} })).toBe(
-      'config/throttle.ts: THROTTLE.limit: it is not a known setting. Did you mean "limits"?',
+      'config/throttle.ts: THROTTLE.limit: is not a known setting. Did you mean "limits"?',
     );
     expect(problemOfLimit({ bucket: [] })).toBe(
-      'config/throttle.ts: THROTTLE.limits.export.bucket: it is not a known setting. Did you mean "buckets"?',
+      'config/throttle.ts: THROTTLE.limits.export.bucket: is not a known setting. Did you mean "buckets"?',
     );
     expect(problemOfBucket({ ...ADDRESS, windowSecond: 5 })).toBe(
-      'config/throttle.ts: THROTTLE.limits.export.buckets[0].windowSecond: it is not a known setting. Did you mean "windowSeconds"?',
+      'config/throttle.ts: THROTTLE.limits.export.buckets[0].windowSecond: is not a known setting. Did you mean "windowSeconds"?',
     );
   });
 
@@ -153,7 +153,7 @@ describe("what cannot work ends the boot", () => {
   });
 
   test.each([[null], [[]], [5], [[ADDRESS]]])("a limit that is %j", (limit) => {
-    expect(problemOfLimit(limit)).toContain("THROTTLE.limits.export: it is not an object.");
+    expect(problemOfLimit(limit)).toContain("THROTTLE.limits.export: is not an object.");
   });
 
   test.each([[undefined], [null], [[]], [{}], ["login"]])("buckets that are %j", (buckets) => {

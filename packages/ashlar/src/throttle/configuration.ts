@@ -1,4 +1,11 @@
-import { ConfigurationError, isPlainObject, suggestion } from "../support/index.ts";
+import {
+  ConfigurationError,
+  isPlainObject,
+  isSpeltAlike,
+  settingsOf,
+  suggestion,
+  unknownSetting,
+} from "../support/index.ts";
 import { DEFAULT_LIMITS, PASSWORD_LIMIT } from "./default-limits.ts";
 import type { ThrottlePart } from "./settings.ts";
 
@@ -50,7 +57,7 @@ export function throttleConfiguration(section: Readonly<Record<string, unknown>>
     throw new ConfigurationError(WHERE, "it is missing.", "Write export const THROTTLE = { limits: { … } };");
   }
   const settings = object(section === null ? {} : section.THROTTLE, WHERE, ["store", "limits"]);
-  const own = object(settings.limits ?? {}, `${WHERE}.limits`, null);
+  const own = ownLimits(settings.limits);
   if (Object.hasOwn(own, FORMER_LIMIT)) {
     const problem = "it no longer exists: a password has one limit, whichever way it is tried.";
     const where = `${WHERE}.limits["${FORMER_LIMIT}"]`;
@@ -117,12 +124,21 @@ function whole(value: unknown, where: string, most: number): number {
   throw new ConfigurationError(where, `it is not a whole number from 1 to ${most}.`, `An example: ${BUCKET_EXAMPLE}`);
 }
 
-function object(value: unknown, where: string, known: readonly string[] | null): Readonly<Record<string, unknown>> {
-  if (!isPlainObject(value))
-    throw new ConfigurationError(where, "it is not an object.", "Write it as { name: value }.");
-  for (const name of known === null ? [] : Object.keys(value)) {
-    if (known!.includes(name)) continue;
-    throw new ConfigurationError(`${where}.${name}`, "it is not a known setting.", suggestion(name, known!));
+/** The members of an object that must be there. */
+function object(value: unknown, where: string, known: readonly string[]): Readonly<Record<string, unknown>> {
+  if (value !== undefined && value !== null) return settingsOf(value, where, known);
+  throw new ConfigurationError(where, "is not an object.", "Write it as { name: value }.");
+}
+
+/** The application's own limits, by name: any name, but not another spelling of a default limit's. */
+function ownLimits(value: unknown): Readonly<Record<string, unknown>> {
+  const where = `${WHERE}.limits`;
+  const limits = value ?? {};
+  if (!isPlainObject(limits)) throw new ConfigurationError(where, "is not an object.", "Write it as { name: limit }.");
+  const known = Object.keys(DEFAULT_LIMITS);
+  for (const name of Object.keys(limits)) {
+    const isRespelt = !known.includes(name) && known.some((limit) => isSpeltAlike(limit, name));
+    if (isRespelt) throw unknownSetting(`${where}.${name}`, name, known);
   }
-  return value as Readonly<Record<string, unknown>>;
+  return limits;
 }

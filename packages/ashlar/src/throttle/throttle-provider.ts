@@ -25,7 +25,9 @@ export class ThrottleProvider extends Provider {
   /** @throws `E_INVALID_CONFIGURATION` where `config/throttle.ts` cannot work */
   override register(): void {
     const { config, container } = this.application;
-    const configuration = throttleConfiguration(config.has("throttle") ? config.section("throttle") : null);
+    const configuration = throttleConfiguration(
+      config.has("throttle") ? config.section("throttle", ["THROTTLE"]) : null,
+    );
     const events = () => (container.has("events") ? container.make("events") : null);
     const throttle = new Throttle(configuration, this.#store, events);
     container.bind("throttle", throttle);

@@ -3,7 +3,7 @@ import type { Application } from "../../foundation/index.ts";
 import type { HttpRequest, QueryParameters, RouteParameters } from "../../http/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError, currentDate } from "../../support/index.ts";
-import { type AuthConfiguration, authConfiguration } from "../configuration.ts";
+import { AUTH_EXPORTS, type AuthConfiguration, authConfiguration } from "../configuration.ts";
 import type { GuardPages } from "../guard-pages.ts";
 import { isUserOf, keepsSameRows } from "../users-of.ts";
 import { AccountLinks, epochDigestOf } from "./account-links.ts";
@@ -38,7 +38,7 @@ export class AccountService {
   /** @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` where `config/auth.ts` cannot work */
   constructor(application: Application) {
     const { config, container, settings } = application;
-    const section = config.has("auth") ? config.section("auth") : {};
+    const section = config.has("auth") ? config.section("auth", AUTH_EXPORTS) : {};
     this.#application = application;
     this.#auth = authConfiguration(section);
     this.configuration = accountsConfiguration(section.ACCOUNTS);

@@ -1,4 +1,4 @@
-import { ConfigurationError, isPlainObject, suggestion } from "../../support/index.ts";
+import { ConfigurationError, settingsOf } from "../../support/index.ts";
 import type { AccountMailables, AccountMailName } from "./account-mailables.ts";
 
 /** The shape of `ACCOUNTS` in `config/auth.ts`. */
@@ -41,24 +41,12 @@ const MINUTES_OF_A_YEAR = 525_600;
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function accountsConfiguration(accounts: unknown): AccountsConfiguration {
-  const values = membersOf(accounts, WHERE, KEYS);
+  const values = settingsOf(accounts, WHERE, KEYS);
   return Object.freeze({
     verificationExpiresInMinutes: minutes("verificationExpires", values.verificationExpires, DEFAULT_VERIFICATION),
     emailChangeExpiresInMinutes: minutes("emailChangeExpires", values.emailChangeExpires, DEFAULT_EMAIL_CHANGE),
     mailables: mailables(values.mailables),
   });
-}
-
-function membersOf(value: unknown, where: string, known: readonly string[]): Readonly<Record<string, unknown>> {
-  const members = value ?? {};
-  if (!isPlainObject(members)) {
-    throw new ConfigurationError(where, "is not an object.", "Write it as { name: value }.");
-  }
-  for (const name of Object.keys(members)) {
-    if (known.includes(name)) continue;
-    throw new ConfigurationError(`${where}.${name}`, "is not a known setting.", suggestion(name, known));
-  }
-  return members;
 }
 
 function minutes(name: string, value: unknown, byDefault: number): number {
@@ -72,7 +60,7 @@ function minutes(name: string, value: unknown, byDefault: number): number {
 
 function mailables(value: unknown): AccountMailables {
   const where = `${WHERE}.mailables`;
-  const members = membersOf(value, where, MAILS);
+  const members = settingsOf(value, where, MAILS);
   for (const [name, mailable] of Object.entries(members)) {
     if (mailable === null || mailable === undefined || isMailableClass(mailable)) continue;
     const remedy = "Name a class that extends Mailable, or leave it out.";

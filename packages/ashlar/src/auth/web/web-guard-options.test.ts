@@ -83,7 +83,7 @@ describe("what ends the boot", () => {
 
   test("an option that there is not, with the one that was meant", () => {
     expect(() => webGuardOptions("web", { idleMinuts: 5 }, false)).toThrow(
-      'config/auth.ts: GUARDS.web: there is no option "idleMinuts". Did you mean "idleMinutes"?',
+      'config/auth.ts: GUARDS.web.idleMinuts: is not a known setting. Did you mean "idleMinutes"?',
     );
   });
 });

@@ -1,4 +1,5 @@
-import { ConfigurationError, suggestion } from "../../support/index.ts";
+import { ConfigurationError, unknownSetting } from "../../support/index.ts";
+import { GUARD_SETTINGS } from "../configuration.ts";
 
 /** How long the sessions of a guard last, and which cookie carries their token. */
 export interface WebGuardOptions {
@@ -39,9 +40,7 @@ export function webGuardOptions(
 ): WebGuardOptions {
   const where = `config/auth.ts: GUARDS.${guard}`;
   const unknown = Object.keys(options).find((name) => !NAMES.includes(name));
-  if (unknown !== undefined) {
-    throw new ConfigurationError(where, `there is no option "${unknown}".`, suggestion(unknown, NAMES));
-  }
+  if (unknown !== undefined) throw unknownSetting(`${where}.${unknown}`, unknown, [...GUARD_SETTINGS, ...NAMES]);
   const read = (name: string, byDefault: number): number => minutes(where, name, options[name], byDefault);
   const idle = read("idleMinutes", Math.min(DEFAULT_IDLE_MINUTES, read("absoluteMinutes", DEFAULT_ABSOLUTE_MINUTES)));
   const absolute = read("absoluteMinutes", Math.max(DEFAULT_ABSOLUTE_MINUTES, idle));

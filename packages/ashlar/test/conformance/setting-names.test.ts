@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { apiConfiguration } from "../../src/api/configuration.ts";
+import { ApiProvider, AuthenticatesTokens } from "../../src/api/index.ts";
+import { accountsConfiguration } from "../../src/auth/accounts/configuration.ts";
+import { Authenticates, AuthProvider } from "../../src/auth/index.ts";
+import { databaseConfiguration } from "../../src/database/configuration.ts";
+import { compose, DatabaseProvider, Model } from "../../src/database/index.ts";
+import { Configuration } from "../../src/foundation/configuration.ts";
+import { createApplication } from "../../src/foundation/index.ts";
+import { readSettings } from "../../src/foundation/settings.ts";
+import { readMailSettings } from "../../src/mail/settings.ts";
+import { sessionConfiguration } from "../../src/session/configuration.ts";
+import { throttleConfiguration } from "../../src/throttle/configuration.ts";
+
+class User extends compose(Model, Authenticates, AuthenticatesTokens) {}
+
+const APPLICATION = { environment: "test", name: "Shop", url: null } as const;
+const JWT = { secret: "s".repeat(64), model: User };
+const DATABASES = { default: "main", main: { driver: "sqlite", path: ":memory:" } };
+const BUCKET = { by: ["address"], attempts: 1, windowSeconds: 1 };
+
+const app = (APP: object) => readSettings(new Configuration({ app: { APP } }), { APP_ENV: "test" }, false);
+const mail = (MAIL: object) => readMailSettings(MAIL, APPLICATION);
+const session = (SESSION: object) => sessionConfiguration(SESSION, null);
+const api = (jwt: object) => apiConfiguration({ DRIVERS: { jwt: { ...JWT, ...jwt } } });
+const throttle = (THROTTLE: object) => throttleConfiguration({ THROTTLE });
+const database = (settings: object) => databaseConfiguration({ ...DATABASES, ...settings }, "/");
+const guards = (GUARDS: object) => boot({ GUARDS: { default: "web", web: { model: User }, ...GUARDS } });
+const boot = (auth: Record<string, unknown>, others: Record<string, Record<string, unknown>> = {}) =>
+  createApplication({
+    providers: [DatabaseProvider, AuthProvider, ApiProvider],
+    config: { database: { DATABASES }, auth, api: { DRIVERS: { jwt: JWT } }, ...others },
+    environment: { APP_ENV: "test" },
+  });
+
+/** What reads an object of the configuration, a name as its author wrote it, and the one it is told. */
+const OBJECTS: readonly (readonly [
+  where: string,
+  read: (settings: object) => unknown,
+  written: string,
+  meant: string,
+])[] = [
+  ["config/app.ts: APP", app, "trusted_proxies", "trustedProxies"],
+  ["config/app.ts: APP.server", (server) => app({ server }), "max_connections", "maxConnections"],
+  ["config/app.ts: APP.limits", (limits) => app({ limits }), "max_body_bytes", "maxBodyBytes"],
+  ["config/app.ts: APP.log", (log) => app({ log }), "request", "requests"],
+  ["config/mail.ts: MAIL", mail, "form", "from"],
+  ["config/mail.ts: MAIL.from", (from) => mail({ from }), "adress", "address"],
+  ["config/mail.ts: MAIL.smtp", (smtp) => mail({ smtp }), "require_tls", "requireTls"],
+  ["config/mail.ts: MAIL.smtp.timeouts", (timeouts) => mail({ smtp: { host: "h", timeouts } }), "idle", "idleSeconds"],
+  ["config/mail.ts: MAIL.retry", (retry) => mail({ retry }), "delay_seconds", "delaySeconds"],
+  ["config/session.ts: SESSION", session, "lifetime", "lifetimeMinutes"],
+  ["config/session.ts: SESSION", session, "same_site", "sameSite"],
+  ["config/api.ts: DRIVERS", (DRIVERS) => apiConfiguration({ DRIVERS }), "JWT", "jwt"],
+  ["config/api.ts: DRIVERS.jwt", api, "reauth_within", "reauthWithin"],
+  ["config/api.ts: DRIVERS.jwt", api, "expiresInMinutes", "expires"],
+  ["config/throttle.ts: THROTTLE", throttle, "limit", "limits"],
+  ["config/throttle.ts: THROTTLE.limits", (limits) => throttle({ limits }), "changePassword", "change_password"],
+  [
+    "config/throttle.ts: THROTTLE.limits.export",
+    (limit) => throttle({ limits: { export: { buckets: [BUCKET], ...limit } } }),
+    "acount",
+    "account",
+  ],
+  [
+    "config/throttle.ts: THROTTLE.limits.export.buckets[0]",
+    (bucket) => throttle({ limits: { export: { buckets: [{ ...BUCKET, ...bucket }] } } }),
+    "window_seconds",
+    "windowSeconds",
+  ],
+  ["config/database.ts: DATABASES", database, "Default", "default"],
+  [
+    "config/database.ts: DATABASES.main",
+    (settings) => database({ main: { ...DATABASES.main, ...settings } }),
+    "busy_timeout_ms",
+    "busyTimeoutMs",
+  ],
+  [
+    "config/database.ts: DATABASES.main",
+    (settings) => database({ main: { driver: "postgres", ...settings } }),
+    "poolsize",
+    "poolSize",
+  ],
+  ["config/auth.ts: ACCOUNTS", accountsConfiguration, "verification_expires", "verificationExpires"],
+  [
+    "config/auth.ts: ACCOUNTS.mailables",
+    (mailables) => accountsConfiguration({ mailables }),
+    "new_device",
+    "newDevice",
+  ],
+  ["config/auth.ts: GUARDS", guards, "password_reset_expiration", "passwordResetExpiration"],
+  ["config/auth.ts: GUARDS.web", (web) => guards({ web: { model: User, ...web } }), "idle_minutes", "idleMinutes"],
+  [
+    "config/auth.ts: GUARDS.web",
+    (web) => guards({ web: { model: User, ...web } }),
+    "idleTimeoutMinutes",
+    "idleMinutes",
+  ],
+  ["config/auth.ts: GUARDS.web", (web) => guards({ web: { model: User, ...web } }), "Model", "model"],
+  ["config/auth.ts: GUARDS.jwt", (jwt) => guards({ jwt: { model: User, ...jwt } }), "drivers", "driver"],
+];
+
+describe("a setting's name that is misspelt ends the boot, with the name that was meant", () => {
+  test.each(OBJECTS.map(([where, read, written, meant]) => ({ where, read, written, meant })))(
+    "$where.$written",
+    async ({ where, read, written, meant }) => {
+      await expect((async () => await read({ [written]: 5 }))()).rejects.toMatchObject({
+        code: "E_INVALID_CONFIGURATION",
+        message: `${where}.${written}: is not a known setting. Did you mean "${meant}"?`,
+      });
+    },
+  );
+
+  test.each([
+    ["auth", "ACCOUNT", "ACCOUNTS"],
+    ["app", "APPS", "APP"],
+    ["database", "DATABASE", "DATABASES"],
+    ["api", "DRIVER", "DRIVERS"],
+  ])("so does that of an export: config/%s.ts: %s", async (section, written, meant) => {
+    const others = section === "auth" ? {} : { [section]: { [written]: {} } };
+    const auth = { GUARDS: { web: { model: User } }, ...(section === "auth" ? { [written]: {} } : {}) };
+    await expect(boot(auth, others)).rejects.toThrow(
+      `config/${section}.ts: ${written}: is not a known setting. Did you mean "${meant}"?`,
+    );
+  });
+
+  test("exports of the application's own are let be", async () => {
+    const auth = { GUARDS: { default: "web", web: { model: User } }, ACCOUNTS: {}, ACCOUNT: {}, SHOPS: {} };
+    await (await boot(auth)).shutdown();
+  });
+});
