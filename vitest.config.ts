@@ -23,6 +23,8 @@ export default defineConfig({
     maxWorkers: "100%",
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // What is polled for comes, on a busy machine later: how late proves nothing.
+    expect: { poll: { timeout: 20_000, interval: 20 } },
     reporters: report ? ["default", [countsReporter, { file: report }]] : ["default"],
   },
 });

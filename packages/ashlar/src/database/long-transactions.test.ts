@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { createApplication, createLogger } from "../foundation/index.ts";
 import { generateSecret } from "../security/index.ts";
 import { Database } from "./database.ts";
@@ -12,8 +12,13 @@ const THIS_FILE = relative(process.cwd(), import.meta.filename);
 let database: Database;
 let reported: string[];
 let told: PromiseWithResolvers<void>;
+/** What the test's clock shows, in milliseconds. */
+let time: number;
 
 beforeEach(() => {
+  time = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => time);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   database = new Database({ default: "memory", memory: { driver: "sqlite", path: ":memory:" } }, "/");
   reported = [];
   told = Promise.withResolvers();
@@ -22,12 +27,21 @@ beforeEach(() => {
     told.resolve();
   });
 });
-afterEach(() => database.close());
+afterEach(async () => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  await database.close();
+});
 
-/** Keeps the process busy for longer than a transaction may be open. */
+/** The process is busy for longer than a transaction may be open: the time passes, and no timer has its turn. */
 function dawdle(): void {
-  const end = performance.now() + 205;
-  while (performance.now() < end);
+  time += 205;
+}
+
+/** As much time passes, and the timers have their turn. */
+function wait(): void {
+  time += 205;
+  vi.advanceTimersByTime(205);
 }
 
 /** Where the line of a text stands in this file. */
@@ -40,7 +54,10 @@ test("a transaction that stays open is reported while it still is, with the plac
   const place = { text: "" };
   const open = (): Promise<void> => {
     place.text = lineHere(new Error());
-    return database.transaction(() => told.promise);
+    return database.transaction(() => {
+      setImmediate(wait);
+      return told.promise;
+    });
   };
   // Ends by nothing but the report.
   await open();
@@ -63,6 +80,7 @@ test("neither short ones, nested ones on their own, nor the time in line are rep
     await database.transaction(() => dawdle());
   });
   await started.promise;
+  setImmediate(wait);
   // Waits for the first one, which ends by being reported.
   const second = database.transaction(() => "short");
   await Promise.all([first, second]);

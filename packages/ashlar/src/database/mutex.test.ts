@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Mutex } from "./mutex.ts";
 
 test("a synchronous task in a free mutex runs at once, without a promise", () => {
@@ -48,12 +48,16 @@ test("a task that throws, at once or later, lets the next one in", async () => {
 });
 
 test("waiting ends with an error, and the turn goes to the next", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
   const mutex = new Mutex(20);
   await mutex.acquire();
   const impatient = Promise.resolve(mutex.run(() => "never"));
-  await expect(impatient).rejects.toMatchObject({ code: "E_OVERLOADED" });
+  const refused = expect(impatient).rejects.toMatchObject({ code: "E_OVERLOADED" });
+  vi.advanceTimersByTime(20);
+  await refused;
   const patient = mutex.acquire(true);
-  await sleep(40);
+  vi.advanceTimersByTime(100_000);
   mutex.release();
   await patient;
   expect(mutex.free).toBe(false);

@@ -147,8 +147,14 @@ test("a client that goes away before the first byte ends the stream, and nothing
   const silentOfNode = () => new Readable({ read: () => {} }).on("close", () => void ended++);
   for (const handler of [() => new Response(silent()), () => new FastResponse(silentOfNode() as never)]) {
     const before = ended;
-    const { socket } = rawSocket(await serve(handler), "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    setTimeout(() => socket.destroy(), 50);
+    const begun = Promise.withResolvers<void>();
+    const port = await serve(() => {
+      begun.resolve();
+      return handler();
+    });
+    const { socket } = rawSocket(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await begun.promise;
+    socket.destroy();
     await expect.poll(() => ended).toBe(before + 1);
   }
   expect(logged).toEqual([]);

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { parseBearerToken } from "./bearer-token.ts";
 
 describe("the bearer token of an Authorization header", () => {
@@ -64,9 +65,10 @@ describe("the bearer token of an Authorization header", () => {
   });
 
   test("a header of 200,000 characters is answered at once", () => {
-    const began = performance.now();
-    expect(parseBearerToken(`Bearer ${" ".repeat(100_000)}${"=".repeat(100_000)}!`)).toBeNull();
-    expect(parseBearerToken(`Bearer ${"a".repeat(200_000)}!`)).toBeNull();
-    expect(performance.now() - began).toBeLessThan(200);
+    const time = cpuTimeOf(() => {
+      expect(parseBearerToken(`Bearer ${" ".repeat(100_000)}${"=".repeat(100_000)}!`)).toBeNull();
+      expect(parseBearerToken(`Bearer ${"a".repeat(200_000)}!`)).toBeNull();
+    });
+    expect(time).toBeLessThan(1000);
   });
 });

@@ -1,6 +1,7 @@
 import { isIPv4 } from "node:net";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { canonicalAddress, createAddressResolver, isPublicAddress, parseRange } from "./client-address.ts";
 
 const PUBLIC_V4 = "93.16.100.10";
@@ -272,11 +273,12 @@ describe("the client's address, all headers believed", () => {
   });
 
   test("S44 a huge header is read no further than 8 KiB, and at once", () => {
-    const began = performance.now();
-    expect(resolve({ "x-forwarded-for": `${"10.0.0.1,".repeat(100_000)}8.8.8.8` })).toBe("10.1.1.1");
-    expect(resolve({ "x-forwarded-for": "1".repeat(1_000_000) })).toBe("10.1.1.1");
-    expect(resolve({ forwarded: "for=;".repeat(200_000) })).toBe("10.1.1.1");
-    expect(performance.now() - began).toBeLessThan(500);
+    const time = cpuTimeOf(() => {
+      expect(resolve({ "x-forwarded-for": `${"10.0.0.1,".repeat(100_000)}8.8.8.8` })).toBe("10.1.1.1");
+      expect(resolve({ "x-forwarded-for": "1".repeat(1_000_000) })).toBe("10.1.1.1");
+      expect(resolve({ forwarded: "for=;".repeat(200_000) })).toBe("10.1.1.1");
+    });
+    expect(time).toBeLessThan(2000);
   });
 
   test("S44 no header makes it throw, and the answer is canonical", () => {

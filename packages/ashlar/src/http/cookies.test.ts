@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { AshlarError } from "../support/index.ts";
 import { type CookieOptions, parseCookies, serializeCookie } from "./cookies.ts";
 
@@ -108,12 +109,13 @@ describe("the cookies of a request", () => {
   });
 
   test("S25 a megabyte of separators is read at once", () => {
-    const began = performance.now();
-    parseCookies(";".repeat(1_000_000));
-    parseCookies("a;".repeat(500_000));
-    parseCookies("=;".repeat(500_000));
-    parseCookies(`${"a;".repeat(500_000)}=`);
-    expect(performance.now() - began).toBeLessThan(1000);
+    const time = cpuTimeOf(() => {
+      parseCookies(";".repeat(1_000_000));
+      parseCookies("a;".repeat(500_000));
+      parseCookies("=;".repeat(500_000));
+      parseCookies(`${"a;".repeat(500_000)}=`);
+    });
+    expect(time).toBeLessThan(2000);
   });
 });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { AshlarError } from "../support/index.ts";
 import { nestFields, parseForm } from "./form-parser.ts";
 
@@ -92,11 +93,12 @@ describe("parseForm", () => {
   });
 
   test("S42 a megabyte of separators, brackets or one repeated name is read at once", () => {
-    const started = performance.now();
-    parse("&".repeat(1_000_000));
-    expect(() => parse(`a${"[]".repeat(500_000)}=1`)).toThrow("5 pairs of brackets");
-    parseForm("a[][b]=1&".repeat(100_000), 100_000, "E_INVALID_BODY");
-    expect(performance.now() - started).toBeLessThan(5000);
+    const time = cpuTimeOf(() => {
+      parse("&".repeat(1_000_000));
+      expect(() => parse(`a${"[]".repeat(500_000)}=1`)).toThrow("5 pairs of brackets");
+      parseForm("a[][b]=1&".repeat(100_000), 100_000, "E_INVALID_BODY");
+    });
+    expect(time).toBeLessThan(5000);
   });
 
   test.each(["__proto__", "constructor", "prototype"])("S43 %s is stored at no level", (name) => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { bestType, isJsonType, prefersJson } from "./negotiation.ts";
 
 const HTML = "text/html";
@@ -116,10 +117,11 @@ describe("the best of several types", () => {
   });
 
   test("a long header is read at once", () => {
-    const began = performance.now();
-    bestType("text/html;q=0.1,".repeat(20_000), [HTML, JSON_TYPE]);
-    bestType(`text/html;x="${"\\".repeat(200_000)}`, [HTML]);
-    expect(performance.now() - began).toBeLessThan(1000);
+    const time = cpuTimeOf(() => {
+      bestType("text/html;q=0.1,".repeat(20_000), [HTML, JSON_TYPE]);
+      bestType(`text/html;x="${"\\".repeat(200_000)}`, [HTML]);
+    });
+    expect(time).toBeLessThan(2000);
   });
 });
 

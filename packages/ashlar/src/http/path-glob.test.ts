@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { matchesGlob } from "./path-glob.ts";
 
 /** The rule as it is written, by recursion: what the fast version is held against. */
@@ -82,9 +83,10 @@ describe("a glob for paths", () => {
 
   test("a pattern of ten thousand asterisks is answered at once", () => {
     const path = `/${"a/".repeat(10_000)}b`;
-    const began = performance.now();
-    expect(matchesGlob(path, `/${"*/".repeat(10_000)}c`)).toBe(false);
-    expect(matchesGlob(path, `/${"*/".repeat(10_000)}b`)).toBe(true);
-    expect(performance.now() - began).toBeLessThan(200);
+    const time = cpuTimeOf(() => {
+      expect(matchesGlob(path, `/${"*/".repeat(10_000)}c`)).toBe(false);
+      expect(matchesGlob(path, `/${"*/".repeat(10_000)}b`)).toBe(true);
+    });
+    expect(time).toBeLessThan(1000);
   });
 });

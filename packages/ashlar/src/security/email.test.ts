@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { normalizeEmail } from "./email.ts";
 
 /** Any code points, lone surrogates among them. */
@@ -117,8 +118,11 @@ describe("refused", () => {
   });
 
   test("a megabyte is refused at once", () => {
-    const start = performance.now();
-    for (const text of ["@".repeat(1e6), " ".repeat(1e6), "a.".repeat(5e5)]) expect(normalizeEmail(text)).toBeNull();
-    expect(performance.now() - start).toBeLessThan(20);
+    const texts = ["@".repeat(1e6), " ".repeat(1e6), "a.".repeat(5e5)];
+    const time = cpuTimeOf(() => {
+      for (let i = 0; i < 1000; i++) for (const text of texts) expect(normalizeEmail(text)).toBeNull();
+    });
+    // Reading each of them once takes several seconds.
+    expect(time).toBeLessThan(1000);
   });
 });

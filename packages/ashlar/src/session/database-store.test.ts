@@ -106,6 +106,9 @@ await onEachDatabase("sessions in the database", (engine) => {
   });
 });
 
+/** What a request for `/slow` waits for. */
+let released = Promise.withResolvers<void>();
+
 const ROUTES: readonly RouteEntry[] = [
   Route.get("/", () => "untouched"),
   Route.get("/put/@key/@value", async ({ session, request }) => {
@@ -127,7 +130,7 @@ const ROUTES: readonly RouteEntry[] = [
   }),
   Route.get("/slow", async ({ session }) => {
     session.put("slow", true);
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await released.promise;
     return "slow";
   }),
 ];
@@ -184,8 +187,10 @@ describe("requests", () => {
     const application = await create();
     const browser = new Browser(application);
     await browser.send("/put/a/1");
+    released = Promise.withResolvers();
     const slow = browser.send("/slow");
     await browser.send("/invalidate");
+    released.resolve();
     expect((await slow).cookies).toEqual([]);
     expect([browser.cookies.size, await countRows(application)]).toEqual([0, 0]);
   });

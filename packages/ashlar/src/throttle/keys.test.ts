@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { normalizeEmail } from "../security/index.ts";
 import { accountDigest, addressBlock, throttleKey } from "./keys.ts";
 
@@ -119,9 +120,12 @@ describe("the digest of an account", () => {
 
   test("what no account can be as long as is cut, and so costs nothing", () => {
     const long = "\ufdfa".repeat(1_000_000);
-    const start = performance.now();
-    expect(accountDigest(long)).toBe(accountDigest(`${long.slice(0, 1024)}x`));
-    expect(performance.now() - start).toBeLessThan(100);
+    const digest = accountDigest(`${long.slice(0, 1024)}x`);
+    const time = cpuTimeOf(() => {
+      for (let i = 0; i < 20; i++) expect(accountDigest(long)).toBe(digest);
+    });
+    // Normalizing all of it twenty times takes many seconds.
+    expect(time).toBeLessThan(1000);
   });
 });
 

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { setClock } from "../support/index.ts";
 import type { Bucket } from "./configuration.ts";
 import { MemoryStore } from "./memory-store.ts";
@@ -14,7 +13,17 @@ function travel(seconds: number): void {
   setClock(() => START + seconds * 1000);
 }
 
-afterEach(() => setClock(null));
+/** Lets the system's clock stand still until `vi` moves it on. */
+function fakeSystemClock(): void {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  // The framework's clock takes up the one that there is now.
+  setClock(null);
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+  setClock(null);
+});
 
 describe("counting", () => {
   test("adds up by key, and tells how long the window still lasts", async () => {
@@ -84,17 +93,21 @@ describe("the window", () => {
   });
 
   test("ends by the system's clock where nobody travels", async () => {
+    fakeSystemClock();
     const counter = new MemoryStore().counter(bucket(1));
     await counter.add("a", 5);
-    await sleep(1020);
+    vi.advanceTimersByTime(999);
+    expect((await counter.add("a", 1)).attempts).toBe(6);
+    vi.advanceTimersByTime(1);
     expect((await counter.add("a", 1)).attempts).toBe(1);
   });
 
   test("lasts while the framework's clock stands still, whatever the system's says", async () => {
+    fakeSystemClock();
     travel(0);
     const counter = new MemoryStore().counter(bucket(1));
     await counter.add("a", 5);
-    await sleep(1020);
+    vi.advanceTimersByTime(1020);
     expect(await counter.add("a", 1)).toEqual({ attempts: 6, resetInMs: 1000 });
   });
 

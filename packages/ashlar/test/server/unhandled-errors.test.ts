@@ -187,11 +187,10 @@ describe("an error that nothing handles", () => {
       "providers: Array.from({ length: 8 }, () => class extends Loud {})",
     ).replace('console.log("provider down");', 'console.log("provider down"); return new Promise(() => {});');
     const running = await runScript(hanging, { env: { SERVER: '{"shutdownTimeoutSeconds":1}' } });
-    const start = performance.now();
     await get(running, "/forgotten/users");
     expect(await running.ended).toEqual([1, null]);
-    // Without that end it would take eight times as long.
-    expect(performance.now() - start).toBeLessThan(6000);
+    // Each of the eight would have had its time, one after the other.
+    expect(running.output().match(/provider down/g)!.length).toBeLessThan(5);
   });
 
   test("S50 errors that follow while it ends are logged, a few of them, and change nothing", async () => {

@@ -1,7 +1,8 @@
-import { afterEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
 import { now, setClock } from "../../support/index.ts";
+import { SessionUses } from "./session-uses.ts";
 
 const MINUTE = 60_000;
 const GUEST = { user: null };
@@ -13,12 +14,25 @@ function travel(minutes: number): void {
   setClock(() => then);
 }
 
-/** Gives the uses that wait to be written the time for that. */
-const settled = () => new Promise((resolve) => setTimeout(resolve, 300));
+/** The uses that wait to be written are written now, by the timer that would have come. */
+async function settled(): Promise<void> {
+  vi.advanceTimersByTime(1000);
+  await Promise.all(flush.mock.results.map(({ value }) => value));
+}
 
 const time = (value: unknown) => new Date(value as string | Date).getTime();
 
-afterEach(() => setClock(null));
+const flush = vi.spyOn(SessionUses.prototype, "flush");
+
+beforeEach(() => {
+  flush.mockClear();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  setClock(null);
+});
+afterAll(() => flush.mockRestore());
 
 await onEachDatabase("the sessions of the guard web", (engine) => {
   test("S21 a session that is not used ends, and is not revived by the request that finds it", async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ADA, BOB, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
 import { SessionUses, type UseLogger } from "./session-uses.ts";
 
@@ -24,10 +24,15 @@ describe("a use", () => {
     const web = await withSessions(1);
     const { logger } = collecting();
     const uses = new SessionUses(web.database.kysely, logger);
+    const flush = vi.spyOn(uses, "flush");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     uses.note(use(1));
+    vi.advanceTimersByTime(100);
     await new Promise((resolve) => setImmediate(resolve));
     expect(web.queries).toEqual([]);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    vi.advanceTimersByTime(200);
+    await flush.mock.results[0]!.value;
     expect(await web.rows()).toMatchObject([
       { last_used_at: NOW.toISOString(), expires_at: LATER.toISOString(), ip: "203.0.113.9", user_agent: "Agent" },
     ]);

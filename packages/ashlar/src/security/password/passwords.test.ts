@@ -1,9 +1,11 @@
 import { hashRaw } from "@node-rs/argon2";
 import { hashSync } from "bcryptjs";
 import { describe, expect, test, vi } from "vitest";
-import { median } from "../../../test/support/median.ts";
+import { shareOfThisThread } from "../../../test/support/cpu-time.ts";
+import type { Argon2 } from "./argon2.ts";
 import { needsRehash } from "./hash-parameters.ts";
-import { HashingThreads } from "./hashing-threads.ts";
+import { type HashingJob, HashingThreads } from "./hashing-threads.ts";
+import { matchesHash } from "./password-hashes.ts";
 import { hashPassword, verifyDummy, verifyPassword } from "./passwords.ts";
 
 const PLAIN = "correct horse battery staple";
@@ -99,54 +101,39 @@ describe("an account that does not exist", () => {
     for (const plain of [PLAIN, "password", "", "dummy"]) expect(await verifyDummy(plain)).toBe(false);
   });
 
-  test("S32 the median time is that of a wrong password, within 10 %", async () => {
+  test("S32 it costs what a wrong password costs: one job of the threads, and in it the same Argon2", async () => {
     const hash = await hashPassword(PLAIN);
-    const wrong = () => verifyPassword(hash, "wrong horse battery staple");
-    const unknown = () => verifyDummy("wrong horse battery staple");
-    let apart = Number.POSITIVE_INFINITY;
-    // A machine that is busy with something else can spoil a round; a difference that is really there spoils them all.
-    for (let round = 0; round < 5 && apart >= 0.1; round++) {
-      const times = { wrong: [] as number[], unknown: [] as number[] };
-      for (let i = 0; i < 100; i++) {
-        if (i % 2 === 0) times.wrong.push(await timed(wrong));
-        times.unknown.push(await timed(unknown));
-        if (i % 2 === 1) times.wrong.push(await timed(wrong));
-      }
-      apart = Math.abs(median(times.unknown) / median(times.wrong) - 1);
-    }
-    expect(apart).toBeLessThan(0.1);
+    const run = vi.spyOn(HashingThreads.prototype, "run");
+    await verifyPassword(hash, "wrong horse battery staple");
+    await verifyDummy("wrong horse battery staple");
+    const work = run.mock.calls.map(([job]) => workOf(job));
+    run.mockRestore();
+    const today = { variant: "argon2id", memory: 19_456, passes: 2, parallelism: 1, tagBytes: 32 };
+    expect(work).toEqual(Array(2).fill([["wrong horse battery staple", 16, today]]));
   });
 });
 
 describe("many at once", () => {
-  test("S34 the loop turns while hashes are computed", async () => {
-    let turns = 0;
-    const turning = setInterval(() => turns++, 1);
-    await Promise.all(Array.from({ length: 20 }, () => verifyDummy(PLAIN)));
-    clearInterval(turning);
-    // On the loop, twenty hashes would leave it a turn between two of them at most.
-    expect(turns).toBeGreaterThan(20);
+  test("S34 hashes are computed on other threads than the loop's", async () => {
+    const share = await shareOfThisThread(() => Promise.all(Array.from({ length: 20 }, () => verifyDummy(PLAIN))));
+    // On the loop, it would be nearly all of the work.
+    expect(share).toBeLessThan(0.5);
   });
 
-  test("S34 the loop turns while a hash of bcrypt is computed, which is JavaScript", async () => {
+  test("S34 so is a hash of bcrypt, which is JavaScript", async () => {
     const hash = hashSync(PLAIN, 11);
-    let last = performance.now();
-    let longest = 0;
-    const ticking = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last);
-      last = performance.now();
-    }, 1);
-    const start = performance.now();
-    expect(await verifyPassword(hash, PLAIN)).toBe(true);
-    const duration = performance.now() - start;
-    clearInterval(ticking);
-    expect(longest).toBeGreaterThan(0);
-    expect(longest).toBeLessThan(duration / 2);
+    const share = await shareOfThisThread(async () => expect(await verifyPassword(hash, PLAIN)).toBe(true));
+    expect(share).toBeLessThan(0.5);
   });
 });
 
-async function timed(task: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await task();
-  return performance.now() - start;
+/** Every Argon2 that a thread computes for a job. */
+function workOf({ hash, plain }: HashingJob): unknown[] {
+  const computed: unknown[] = [];
+  const argon2: Argon2 = (message, salt, parameters) => {
+    computed.push([message, salt.length, parameters]);
+    return Buffer.alloc(parameters.tagBytes);
+  };
+  matchesHash(argon2, hash!, plain);
+  return computed;
 }
