@@ -6,8 +6,8 @@ import type { Authenticatable, AuthenticatableClass, UserId } from "./authentica
 import { normalizeIdentifier } from "./credentials.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 
-/** The limit whose attempts name an account by the token of a link. */
-const RESET_LIMIT = "password_reset";
+/** The limits whose attempts name an account by the token of a link. */
+const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"];
 
 /** What {@link CountedAccounts} works with. */
 export interface CountedAccountsParts {
@@ -34,7 +34,7 @@ export class CountedAccounts implements ThrottleAccounts {
   }
 
   named(context: HttpContext, { limit, guard, identifier }: NamedAccount): AccountIdentity {
-    if (limit === RESET_LIMIT) return this.#ofResetToken(guard, identifier);
+    if (RESET_LIMITS.includes(limit)) return this.#ofResetToken(guard, identifier);
     const model = this.#parts.guards.modelOf(guard);
     return this.#identity(context, guard, model === null ? null : normalizeIdentifier(model, identifier));
   }

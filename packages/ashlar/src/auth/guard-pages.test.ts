@@ -36,7 +36,7 @@ describe("the routes of a second guard", () => {
         "GET /admin/login admin.login (auth.page, guard:admin)",
         "POST /admin/login admin.login.store (auth.page, guard:admin, throttle:login)",
         "GET /admin/logout null (auth.page, guard:admin)",
-        "GET /admin/password_reset admin.password_reset (auth.page:token, guard:admin)",
+        "GET /admin/password_reset admin.password_reset (auth.page:token, guard:admin, throttle:password_reset.show)",
         "POST /admin/account/email admin.account.email.store (auth.page, guard:admin, auth:admin, throttle:email.resend,user)",
       ]),
     );

@@ -49,6 +49,7 @@ export {
 } from "./accounts/must-verify-email.ts";
 export type { RegistrationAttributes } from "./accounts/register-user.ts";
 export type { RemainingTokens } from "./accounts/remaining-tokens.ts";
+export type { UsablePasswordReset } from "./accounts/reset-password.ts";
 export type { EmailChangeUndo, UndoableEmailChange } from "./accounts/undo-email-change.ts";
 export type { VerificationOutcome } from "./accounts/verification-outcome.ts";
 export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";

@@ -17,24 +17,38 @@ export type Report = (location: string, problem: string) => void;
 
 /** The routes of all sources, in order; what is wrong with one is reported, and the route left out. */
 export function compileRoutes(sources: readonly RouteSource[], compilers: CompilerSet, report: Report): BoundRoute[] {
-  return sources.flatMap((source) => {
+  const listed = sources.flatMap((source) => {
     if (!Array.isArray(source.entries)) {
       report(source.file, "ROUTES is not a list.");
       return [];
     }
     const foreign = () => report(source.file, "ROUTES lists something that is no route.");
-    const definitions = flattenEntries(source.entries, foreign);
-    return definitions.flatMap((definition) => compileRoute(definition, source, compilers, report) ?? []);
+    return flattenEntries(source.entries, foreign).map((definition) => ({ definition, source }));
+  });
+  const taken = new Set(listed.map(({ definition, source }) => pathOf(definition, source, "")));
+  return listed.flatMap(({ definition, source }) => {
+    if (definition.attributes.isWellKnown === true) {
+      const { path } = definition.attributes;
+      if (taken.has(path)) return [];
+      taken.add(path);
+    }
+    return compileRoute(definition, source, compilers, report) ?? [];
   });
 }
 
+/** @param wellKnown what to give for a well-known address, which has no prefix */
+function pathOf({ attributes }: RouteDefinition, { prefix }: RouteSource, wellKnown = attributes.path): string {
+  return attributes.isWellKnown === true ? wellKnown : joinPaths(prefix, attributes.path);
+}
+
 function compileRoute(
-  { attributes }: RouteDefinition,
+  definition: RouteDefinition,
   source: RouteSource,
   compilers: CompilerSet,
   report: Report,
 ): BoundRoute | null {
-  const path = joinPaths(source.prefix, attributes.path);
+  const { attributes } = definition;
+  const path = pathOf(definition, source);
   const problems: string[] = [];
   const attempt = <T>(make: () => T): T | null => {
     try {

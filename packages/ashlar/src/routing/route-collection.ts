@@ -111,9 +111,9 @@ function renamed(route: RouteDefinition, base: string): RouteDefinition {
 }
 
 function inGroup(route: RouteDefinition, options: GroupOptions): RouteDefinition {
-  const { path, name, middleware, withoutMiddleware, domain } = route.attributes;
+  const { path, name, middleware, withoutMiddleware, domain, isWellKnown = false } = route.attributes;
   return route.with({
-    path: joinPaths(options.prefix ?? "", path),
+    path: isWellKnown ? path : joinPaths(options.prefix ?? "", path),
     name: name === null ? null : (options.name ?? "") + name,
     middleware: [...(options.middleware ?? []), ...middleware],
     withoutMiddleware: [...(options.withoutMiddleware ?? []), ...withoutMiddleware],

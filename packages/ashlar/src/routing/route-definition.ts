@@ -25,6 +25,11 @@ export interface RouteAttributes {
   readonly location: SourceLocation;
   /** `null` if it was written by itself. */
   readonly origin: ResourceOrigin | null;
+  /**
+   * Whether it is a well-known address (RFC 8615 §3): at the root of the host whatever its group's prefix is, and left out
+   * if the application has a route of its own there.
+   */
+  readonly isWellKnown?: boolean;
   /** What was wrong already when the route was written down, to be reported with everything else. */
   readonly problem: string | null;
 }

@@ -35,6 +35,10 @@ describe("without any configuration", () => {
     "api.reauth": ["api.reauth account+address 10/60", "api.reauth-address address 120/60"],
     "register(email)": ["register account+address 10/3600", "register-address address 60/3600"],
     "password_reset(token)": ["password_reset account+address 10/900", "password_reset-address address 30/900"],
+    "password_reset.show(token)": [
+      "password_reset.show account+address 30/900",
+      "password_reset.show-address address 60/900",
+    ],
     "change_password(email)": [
       "change_password account+address 5/900",
       "change_password-address address 30/900",

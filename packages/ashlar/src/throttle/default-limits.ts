@@ -49,6 +49,14 @@ const ACCOUNT_LIMITS: Readonly<Record<string, LimitSettings>> = {
       { by: ["address"], attempts: 30, windowSeconds: 15 * MINUTE },
     ],
   },
+  // The page behind the link says whether the link is still good. Apart from the attempts to use it, which it must not use up.
+  "password_reset.show": {
+    account: "token",
+    buckets: [
+      { by: ["account", "address"], attempts: 30, windowSeconds: 15 * MINUTE },
+      { by: ["address"], attempts: 60, windowSeconds: 15 * MINUTE },
+    ],
+  },
   change_password: {
     account: "email",
     buckets: [

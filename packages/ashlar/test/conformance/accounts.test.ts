@@ -181,7 +181,6 @@ describe("the routes of the source", () => {
   test.each([
     ["/login", "Log in"],
     ["/register", "Register"],
-    ["/password_reset?token=x", "Set a new password"],
     ["/change_password", "Forgot your password?"],
     [NOTICE, "Verify your address"],
   ])("GET %s shows a page to anybody", async (path, body) => {

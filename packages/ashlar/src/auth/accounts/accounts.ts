@@ -5,7 +5,7 @@ import { requestEmailChange } from "./change-email.ts";
 import { changePassword } from "./change-password.ts";
 import { type RegistrationAttributes, registerUser } from "./register-user.ts";
 import type { RemainingTokens } from "./remaining-tokens.ts";
-import { requestPasswordReset, resetPassword } from "./reset-password.ts";
+import { findPasswordReset, requestPasswordReset, resetPassword, type UsablePasswordReset } from "./reset-password.ts";
 import {
   type EmailChangeUndo,
   findEmailChange,
@@ -67,6 +67,19 @@ export class Accounts {
    */
   requestPasswordReset(email: unknown): Promise<void> {
     return requestPasswordReset(this.#service, this.#context, email);
+  }
+
+  /**
+   * Tells whether the token of a link can still set a new password: for the page with the form, so that it says at once if
+   * the link is dead. It changes nothing. The address is for a field that tells password managers whose password it is.
+   *
+   * Security: limit the route, as `Auth.routes` does.
+   *
+   * @param token the input `token` of the route `password_reset`
+   * @returns `null` if {@link resetPassword} would return `null` for it
+   */
+  findPasswordReset(token: unknown): Promise<UsablePasswordReset | null> {
+    return findPasswordReset(this.#service, this.#context, token);
   }
 
   /**

@@ -35,7 +35,10 @@ export interface ForgotPasswordController {
 
 /** Setting a new password by such a link. */
 export interface ResetPasswordController {
-  /** `GET /password_reset?token=…`: the form, with `token`, `password` and `password_confirmation`. */
+  /**
+   * `GET /password_reset?token=…`: the form, with `token`, `password` and `password_confirmation`; for a link that can no
+   * longer be used, a page that says so.
+   */
   show(context: HttpContext): unknown;
   /** `POST /password_reset`. */
   store(context: HttpContext): unknown;

@@ -38,7 +38,7 @@ describe("authRoutes()", () => {
       "POST /register register.store (auth.page, throttle:register)",
       "GET /change_password change_password (auth.page)",
       "POST /change_password change_password.store (auth.page, throttle:change_password)",
-      "GET /password_reset password_reset (auth.page:token)",
+      "GET /password_reset password_reset (auth.page:token, throttle:password_reset.show)",
       "POST /password_reset password_reset.store (auth.page:token, throttle:password_reset)",
       "GET /email/verify/notice email.verify.notice (auth.page)",
       "GET /email/verify/@token email.verify (auth.page:token)",
@@ -55,6 +55,7 @@ describe("authRoutes()", () => {
       "POST /account/email account.email.store (auth.page, auth, throttle:email.resend,user)",
       "GET /email/undo/@token email.undo (auth.page:token)",
       "POST /email/undo/@token email.undo.store (auth.page:token, throttle:email.undo)",
+      "GET /.well-known/change-password null (auth.page)",
     ]);
   });
 
@@ -65,7 +66,7 @@ describe("authRoutes()", () => {
     expect(listed(authRoutes({ login }, leftOut))).toEqual(LOGIN);
     for (const group of groups) {
       const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { [group]: false } as { register: false }));
-      expect([group, routes.length < 26, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 26]);
+      expect([group, routes.length < 27, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 27]);
     }
   });
 
@@ -76,7 +77,7 @@ describe("authRoutes()", () => {
     );
     // @ts-expect-error: the compiler says so as well.
     expect(() => authRoutes(others)).toThrow("Auth.routes");
-    expect(listed(authRoutes(others, { register: false }))).toHaveLength(24);
+    expect(listed(authRoutes(others, { register: false }))).toHaveLength(25);
   });
 
   test("a group that is misspelt is named, with the near ones", () => {

@@ -25,7 +25,9 @@ const GROUPS: Groups = {
       .middleware("throttle:change_password"),
   ],
   resetPassword: (controller) => [
-    Route.get("/password_reset", [controller, "show"]).name("password_reset").middleware("auth.page:token"),
+    Route.get("/password_reset", [controller, "show"])
+      .name("password_reset")
+      .middleware("auth.page:token", "throttle:password_reset.show"),
     Route.post("/password_reset", [controller, "store"])
       .name("password_reset.store")
       .middleware("auth.page:token", "throttle:password_reset"),
@@ -72,6 +74,14 @@ const GROUPS: Groups = {
   ],
 };
 
+/**
+ * Where password managers send a user to change the password (W3C, A Well-Known URL for Changing Passwords): to the page
+ * for it, by way of the login, or where an application has none, to the one for a forgotten password.
+ */
+const CHANGE_PASSWORD: RouteDefinition = Route.get("/.well-known/change-password", ({ auth }) => {
+  return auth.redirectToRoute(auth.hasRoute("account.password") ? "account.password" : "change_password");
+}).with({ isWellKnown: true });
+
 /** Which routes `Auth.routes` makes, and for whom: `false` for each group of routes to leave out. */
 export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup, false>>> {
   /** The name of the guard whose accounts they are about; the default guard if it is left out. */
@@ -110,8 +120,11 @@ export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup
  *
  * The kernel names the middleware they use: `auth.page` (`AuthPageMiddleware`, around all of them), `auth`
  * (`AuthenticationMiddleware`), `guard` (`GuardMiddleware`, for the option of this name) and `throttle`
- * (`ThrottleMiddleware`, with the limits `login`, `register`, `change_password`, `password_reset`, `email.undo` and
- * `email.resend`). One that is missing there ends the boot: no password is asked for without a limit.
+ * (`ThrottleMiddleware`, with the limits `login`, `register`, `change_password`, `password_reset`, `password_reset.show`,
+ * `email.undo` and `email.resend`). One that is missing there ends the boot: no password is asked for without a limit.
+ *
+ * `/.well-known/change-password`, where password managers look for it, redirects to the default guard's page for a new
+ * password. It is at the root of the host whatever `.prefix` says, and a route of your own there replaces it.
  *
  * The links in mails lead to the guard's routes `email.verify`, `email.undo` and `password_reset`: an application that
  * leaves these out
@@ -134,6 +147,9 @@ export function authRoutes(given: Partial<AuthControllers>, options: AuthRouteOp
     throw new ConfigurationError("Auth.routes", `"${name}" is no group of routes.`, suggestion(name, known));
   }
   const routes = known.flatMap((group) => (left[group] === false ? [] : routesOf(group, given)));
+  // An origin has one such address: that of the default guard's accounts.
+  const hasPasswords = left.changePassword !== false || left.forgotPassword !== false;
+  if (guard === undefined && hasPasswords) routes.push(CHANGE_PASSWORD);
   return new RouteCollection((guard === undefined ? routes : routesBy(guard, routes)).map(keepOutOfCaches));
 }
 

@@ -56,6 +56,22 @@ function placeholder(email: string): string {
   return `nobody-${digest(email).slice(0, 2)}`;
 }
 
+/** A link that can still set a new password. */
+export interface UsablePasswordReset {
+  /** The address of the account. */
+  readonly email: string;
+}
+
+/** What the token of a link is still good for; see `Accounts.findPasswordReset`. */
+export async function findPasswordReset(
+  service: AccountService,
+  context: HttpContext,
+  token: unknown,
+): Promise<UsablePasswordReset | null> {
+  const found = await findReset(service, context, token);
+  return found === null ? null : { email: found.user.email };
+}
+
 /** Sets a new password by the token of a link; see `Accounts.resetPassword`. */
 export async function resetPassword(
   service: AccountService,
@@ -66,12 +82,9 @@ export async function resetPassword(
 ): Promise<AccountUser | null> {
   if (token === null || token === undefined) return null;
   if (typeof token !== "string") throw new ValidationError({ token: ["This must be text."] });
-  const read = service.links.readReset(token);
-  // A link that was made for another guard's page is not one here.
-  const isHere = read !== null && service.pages.isShared("password_reset", read.guard, context.auth.guardName);
-  const claim = isHere ? read : null;
-  const user = claim === null ? null : await ownerOf(service, token, claim);
-  if (claim === null || user === null) return null;
+  const found = await findReset(service, context, token);
+  if (found === null) return null;
+  const { claim, user } = found;
   await service.mails.prepare();
   // Before the transaction: a hash takes long, and a password that is refused must leave the link as it is.
   const { passwordColumn } = service.modelOf(claim.guard);
@@ -93,7 +106,21 @@ export async function resetPassword(
   return user;
 }
 
-/** The user that a token was mailed to, provided that it can still be used and that nothing has voided it since. */
+/** Whom a token was mailed to, provided that it can still be used here and that nothing has voided it since. */
+async function findReset(
+  service: AccountService,
+  context: HttpContext,
+  token: unknown,
+): Promise<{ readonly claim: AccountClaim; readonly user: AccountUser } | null> {
+  // A token that was not made here costs no query.
+  const claim = typeof token === "string" ? service.links.readReset(token) : null;
+  if (claim === null) return null;
+  // A link that was made for another guard's page is not one here.
+  if (!service.pages.isShared("password_reset", claim.guard, context.auth.guardName)) return null;
+  const user = await ownerOf(service, token as string, claim);
+  return user === null ? null : { claim, user };
+}
+
 async function ownerOf(
   service: AccountService,
   token: string,
