@@ -3,6 +3,7 @@ import type { HttpContext } from "../http/index.ts";
 import type {} from "../throttle/index.ts";
 import type {} from "../views/index.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
+import { requireVerification } from "./accounts/prevent-enumeration.ts";
 import { Auth } from "./auth.ts";
 import { AUTH_EXPORTS, authConfiguration } from "./configuration.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
@@ -61,6 +62,7 @@ export class AuthProvider extends Provider {
     const guards = container.make("auth");
     guards.prepare();
     guards.pages.check();
+    requireVerification(container.make("accounts"));
     // Templates link to the pages of the active guard: auth.route("login").
     const hasPages = container.has("views") && guards.names.length > 0;
     if (hasPages) container.make("views").shareByRequest("auth", (context) => context.auth);

@@ -196,6 +196,11 @@ export class Auth {
     return target === "" ? this.redirectToRoute(page) : this.#context.response.redirect(target);
   }
 
+  /** @internal Tells whether a user may log in with a password. */
+  admits(user: object): boolean {
+    return this.#registry.admits(user);
+  }
+
   /** @internal Under which name the visitor's memory keeps where they were heading. */
   get intendedScope(): string | null {
     return this.#guardName === this.#registry.defaultName ? null : this.#guardName;

@@ -43,6 +43,7 @@ export class GuardRegistry {
   readonly #models = new Map<string, AuthenticatableClass>();
   #guards: ReadonlyMap<string, GuardFactory> | null = null;
   #defaultName: string | null = null;
+  #admits: (user: object) => boolean = () => true;
 
   /**
    * @param configuration the guards
@@ -73,6 +74,16 @@ export class GuardRegistry {
    */
   prepare(): void {
     this.#factories();
+  }
+
+  /** Has {@link Guard.attempt} refuse other users, as if their password were wrong. Called when providers register. */
+  admitOnly(admits: (user: object) => boolean): void {
+    this.#admits = admits;
+  }
+
+  /** Tells whether a user may log in with a password. */
+  admits(user: object): boolean {
+    return this.#admits(user);
   }
 
   /** The names of all guards. */

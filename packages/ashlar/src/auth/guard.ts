@@ -117,7 +117,7 @@ export abstract class Guard<User extends object = RegisteredUser> {
    * up of that limit, and what was sent without an identifier or a password uses up nothing.
    *
    * @returns the user, or `null` if the two do not belong together, or no longer did when the login was to be
-   * stored
+   * stored; with `ACCOUNTS.preventEnumeration` also for a user whose address is not verified
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the guard cannot log anyone in
    */
   async attempt(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<User | null> {
@@ -127,7 +127,8 @@ export abstract class Guard<User extends object = RegisteredUser> {
     await throttle?.aim(this.context, PASSWORD_LIMIT, counted);
     const check = await verifyCredentials(this.model, identifier, password);
     const user = check.account as User | null;
-    if (user !== null && check.valid && (await this.#logIn(user, { ...options, passwordConfirmed: true }))) {
+    const isAdmitted = user !== null && check.valid && this.context.auth.admits(user);
+    if (isAdmitted && (await this.#logIn(user, { ...options, passwordConfirmed: true }))) {
       await throttle?.clear(this.context, PASSWORD_LIMIT, counted);
       return user;
     }

@@ -11,6 +11,7 @@ export type {
   EmailChangeCompletedData,
   EmailChangedData,
   EmailChangeUndoneData,
+  EmailTakenData,
   NewDeviceData,
   PasswordChangedData,
   ResetPasswordData,

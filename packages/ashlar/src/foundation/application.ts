@@ -3,6 +3,8 @@ import { Router, type RouteSource } from "../routing/index.ts";
 import { Signer } from "../security/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import { AddressWarnings } from "./address-warnings.ts";
+import { fetchTraced } from "./after-answer.ts";
+import { Background } from "./background.ts";
 import type { Configuration } from "./configuration.ts";
 import { Container } from "./container.ts";
 import { addContextProperty, createContextClass } from "./context-class.ts";
@@ -77,6 +79,8 @@ export class Application {
   /** The absolute path of the application's folder; the working directory where it has none. */
   readonly root: string;
   readonly logger: Logger;
+  /** @internal Jobs that are done after an answer. A shutdown waits for them. */
+  readonly background: Background;
   readonly #context = createContextClass();
   readonly #errors: ErrorHandler;
   readonly #mounts: Mounts = new Mounts(() => this.router);
@@ -96,6 +100,7 @@ export class Application {
     this.config = parts.config;
     this.settings = parts.settings;
     this.logger = parts.logger;
+    this.background = new Background(parts.logger);
     const { environment, trustedProxies, url } = parts.settings;
     this.#warnings = environment === "production" ? new AddressWarnings(trustedProxies, parts.logger) : null;
     this.#errors = new ErrorHandler(
@@ -166,11 +171,13 @@ export class Application {
     // Hosts hand in things of their own in this place.
     if (typeof given === "string" && given !== "") setPeerAddress(request, given);
     this.#warnings?.look(request);
-    if (trustedProxies.isEmpty || servedParts(request) !== undefined) return this.#dispatcher.dispatch(request);
+    const dispatcher = this.#dispatcher;
+    if (servedParts(request) !== undefined) return dispatcher.dispatch(request);
+    if (trustedProxies.isEmpty) return fetchTraced(() => dispatcher.dispatch(request));
     const peer = peerAddress(request);
     const forwarded = asForwarded(request, peer, trustedProxies);
     if (forwarded !== request && peer !== null) setPeerAddress(forwarded, peer);
-    return this.#dispatcher.dispatch(forwarded);
+    return fetchTraced(() => dispatcher.dispatch(forwarded));
   };
 
   readonly #answerer: Answerer = {
@@ -260,7 +267,8 @@ export class Application {
 
   /**
    * Ends the application: takes no new connection, waits for the requests under way (for `shutdownTimeoutSeconds` at
-   * most), then shuts down the providers, the last first. It never rejects; what goes wrong is logged.
+   * most) and for what they left to be done after the answer, then shuts down the providers, the last first. It never
+   * rejects; what goes wrong is logged.
    */
   shutdown(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -272,6 +280,9 @@ export class Application {
     await Promise.all([...this.#servers].map((server) => server.close(seconds)));
     this.#dispatcher = null;
     for (const forget of this.#signalHandlers) forget();
+    await within(seconds, this.background.settled()).catch((error: unknown) => {
+      this.logger.error({ err: error, jobs: this.background.pending }, "Jobs in the background were not finished.");
+    });
     for (const provider of this.#providers.toReversed()) {
       try {
         await within(seconds, provider.shutdown());

@@ -1,4 +1,6 @@
+export { afterAnswer } from "./after-answer.ts";
 export { Application, type ApplicationFetch, type FetchOptions, type ListenOptions } from "./application.ts";
+export type { Background } from "./background.ts";
 export { Configuration, type ConfigurationSection } from "./configuration.ts";
 export { Container, type ServiceKey, type Services } from "./container.ts";
 export { type ApplicationOptions, createApplication } from "./create-application.ts";

@@ -2,6 +2,7 @@ import type { RequestListener, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
 import type { TrustedProxies } from "../http/index.ts";
 import type { MaybePromise } from "../support/index.ts";
+import { answerGiven } from "./after-answer.ts";
 import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
 import { ProxyList } from "./forwarded-request.ts";
 import type { Logger } from "./logger.ts";
@@ -36,14 +37,21 @@ export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies
     else refuse(response, 500);
   }
 
+  function broken(trace: RequestTrace, response: ServerResponse, error: unknown): void {
+    fail(response, error);
+    answerGiven(trace, response, false);
+  }
+
   function send([response, answer, request]: FinishedAnswer): void {
+    const trace = request === null ? undefined : servedParts(request)?.trace;
+    let isStream = false;
     try {
       const prepared = prepare(answer);
       if (isOnePiece(prepared.body)) {
         response.writeHead(prepared.status, withLength(prepared, response)).end(prepared.body);
       } else if (hasContent(prepared, response)) {
+        isStream = true;
         // This turn is traced to the request that began it, and a stream's source runs for the request it answers.
-        const trace = request === null ? undefined : servedParts(request)?.trace;
         if (trace === undefined) sendPieces(response, prepared, request);
         else requestTraces.run(trace, sendPieces, response, prepared, request);
       } else {
@@ -53,6 +61,7 @@ export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies
     } catch (error) {
       fail(response, error);
     }
+    if (trace !== undefined) answerGiven(trace, response, isStream);
   }
 
   function sendPieces(response: ServerResponse, prepared: PreparedResponse, request: Request | null): void {
@@ -83,7 +92,7 @@ export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies
       refuse(response, 400);
       return;
     }
-    const trace: RequestTrace = { id: null, logger };
+    const trace: RequestTrace = { id: null, logger, isGiven: false, waiting: null };
     const parts: ServedParts = { req: message, res: response, trustProxy: trusted, trace, context: null };
     const request = new NodeRequest(parts);
     batch.begin();
@@ -92,11 +101,11 @@ export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies
       if (answer instanceof Promise) {
         answer.then(
           (result) => batch.add([response, result, request]),
-          (error) => fail(response, error),
+          (error) => broken(trace, response, error),
         );
       } else batch.add([response, answer as Response, request]);
     } catch (error) {
-      fail(response, error);
+      broken(trace, response, error);
     }
   };
 }

@@ -1,11 +1,18 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "./logger.ts";
 
+/** Whether the answer to a request has been handed over, and what waits for that. */
+export interface PendingAnswer {
+  isGiven: boolean;
+  /** Begun once the answer is out, in order; `null` as long as there is nothing. */
+  waiting: (() => void)[] | null;
+}
+
 /**
  * What can still be said of a request when an error comes to light that nothing handled. It holds on to nothing of the
  * request: whatever was begun by it, such as a connection to a database, keeps its trace for as long as it lives.
  */
-export interface RequestTrace {
+export interface RequestTrace extends PendingAnswer {
   /** Identifies the request in logs; `null` until it is asked for. Also what `request.id` gives. */
   id: string | null;
   /** The log of the application that answers it. */

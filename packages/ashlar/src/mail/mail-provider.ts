@@ -69,6 +69,7 @@ export class MailProvider extends Provider {
       retry: settings.retry,
       concurrency: settings.smtp?.poolSize ?? CONCURRENCY,
       logger,
+      background: application.background,
       events: container.has("events") ? container.make("events") : null,
     });
     return this.#mailer;

@@ -1,5 +1,5 @@
 import type { Events } from "../events/index.ts";
-import type { Logger } from "../foundation/index.ts";
+import type { Background, Logger } from "../foundation/index.ts";
 import { AshlarError, currentDate } from "../support/index.ts";
 import { type DeliveryFailure, deliveryFailure } from "./delivery-failure.ts";
 import { type MailAddress, type MailRecipient, mailAddresses } from "./mail-address.ts";
@@ -20,6 +20,8 @@ export interface MailerParts {
   /** How many queued mails are sent at once. */
   readonly concurrency: number;
   readonly logger: Logger;
+  /** The application's: a job may queue mails. */
+  readonly background: Background;
   /** `null` where the application has no events. */
   readonly events: Events | null;
 }
@@ -70,10 +72,10 @@ export class Mailer {
   }
 
   /**
-   * Sends a mail soon, after the answer that is being made. Where the server does not take it, it is tried again, with
+   * Sends a mail soon, after the answer that is being made has left. Where the server does not take it, it is tried again, with
    * growing pauses; what fails for good is logged. A shutdown waits for what is queued.
    *
-   * The mail is composed when its turn comes: what the mailable refers to is read then. The queue is in memory, so a
+   * The mail is composed when its turn comes, after the answer: what the mailable refers to is read then. The queue is in memory, so a
    * process that is killed takes it along.
    *
    * @param to recipients besides those of the mailable
@@ -85,6 +87,7 @@ export class Mailer {
 
   /** Resolves once everything that is queued has been sent, or has failed for good. For tests. */
   async settled(): Promise<void> {
+    await this.#parts.background.settled();
     await this.#queue.settled();
   }
 
@@ -220,7 +223,8 @@ export class Mailer {
   }
 
   #requireSettled(assertion: (...args: never[]) => unknown): void {
-    if (this.#queue.pending === 0) return;
-    throw failure(`${this.#queue.pending} queued mails are not sent yet: await mailer.settled() first.`, assertion);
+    const pending = this.#queue.pending + this.#parts.background.pending;
+    if (pending === 0) return;
+    throw failure(`${pending} queued mails are not sent yet: await mailer.settled() first.`, assertion);
   }
 }

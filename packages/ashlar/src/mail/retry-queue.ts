@@ -1,3 +1,5 @@
+import { afterAnswer } from "../foundation/index.ts";
+
 /** How a {@link RetryQueue} works. */
 export interface RetryQueueOptions<T> {
   /** How many tasks are run at once. */
@@ -21,6 +23,8 @@ interface Entry<T> {
 /** Runs tasks in the background, a few at a time, and those again that fail. It is kept in memory. */
 export class RetryQueue<T> {
   readonly #options: RetryQueueOptions<T>;
+  /** Those whose request has not been answered yet, in order. */
+  readonly #held = new Set<Entry<T>>();
   readonly #ready: Entry<T>[] = [];
   readonly #waiting = new Map<Entry<T>, NodeJS.Timeout>();
   readonly #running = new Set<Entry<T>>();
@@ -33,19 +37,23 @@ export class RetryQueue<T> {
 
   /** How many tasks are not done yet. */
   get pending(): number {
-    return this.#ready.length + this.#waiting.size + this.#running.size;
+    return this.#held.size + this.#ready.length + this.#waiting.size + this.#running.size;
   }
 
-  /** Adds a task. It is begun once what is under way has had its turn, so that an answer leaves before its mail. */
+  /** Adds a task. It is begun after the answer to the request that adds it, if one does. */
   add(task: T): void {
-    this.#ready.push({ task, attempts: 0 });
-    setImmediate(() => this.#advance());
+    const entry: Entry<T> = { task, attempts: 0 };
+    this.#held.add(entry);
+    afterAnswer(() => this.#release(entry));
   }
 
-  /** Resolves once no task is left. */
+  /** Resolves once no task is left. It does not wait for answers: what waits for one begins now. */
   async settled(): Promise<void> {
     if (this.pending === 0) return;
     this.#idle ??= Promise.withResolvers();
+    setImmediate(() => {
+      for (const entry of this.#held) this.#release(entry);
+    });
     await this.#idle.promise;
   }
 
@@ -76,6 +84,12 @@ export class RetryQueue<T> {
   #resume(entry: Entry<T>): void {
     clearTimeout(this.#waiting.get(entry));
     this.#waiting.delete(entry);
+    this.#ready.push(entry);
+    this.#advance();
+  }
+
+  #release(entry: Entry<T>): void {
+    if (!this.#held.delete(entry)) return;
     this.#ready.push(entry);
     this.#advance();
   }

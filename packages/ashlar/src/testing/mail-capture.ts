@@ -59,9 +59,10 @@ export class MailCapture {
     this.#mailer.clear();
   }
 
-  /** The listeners of events send mails too. */
+  /** The listeners of events send mails too, and so do jobs in the background. */
   async #settled(): Promise<void> {
-    const { container } = this.#application;
+    const { container, background } = this.#application;
+    await background.settled();
     if (container.has("events")) await container.make("events").settled();
     await this.#mailer.settled();
   }

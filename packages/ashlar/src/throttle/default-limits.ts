@@ -9,6 +9,9 @@ export const PASSWORD_LIMIT = "login";
 /** The limit of mails about logins on new devices, by the mailbox they go to. It refuses no login: a mail beyond it is dropped. */
 export const NEW_DEVICE_LIMIT = "new_device";
 
+/** The limit of mails that tell the owner of an address that someone wanted it for another account, by the mailbox. */
+export const EMAIL_TAKEN_LIMIT = "email_taken";
+
 /**
  * The limits on attempts at accounts. Each counts by account and address together, tightly, and by address alone, widely
  * enough for an office behind one address.
@@ -85,6 +88,9 @@ export const DEFAULT_LIMITS: Readonly<Record<string, LimitSettings>> = {
   ...ACCOUNT_LIMITS,
   [NEW_DEVICE_LIMIT]: {
     buckets: [{ by: ["account"], attempts: 5, windowSeconds: HOUR }],
+  },
+  [EMAIL_TAKEN_LIMIT]: {
+    buckets: [{ by: ["account"], attempts: 1, windowSeconds: HOUR }],
   },
   api: {
     buckets: [{ by: ["address"], attempts: 300, windowSeconds: MINUTE }],

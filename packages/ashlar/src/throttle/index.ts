@@ -1,6 +1,6 @@
 export type { AccountIdentity, NamedAccount, ThrottleAccounts } from "./accounts.ts";
 export type { Bucket, Limit } from "./configuration.ts";
-export { NEW_DEVICE_LIMIT, PASSWORD_LIMIT } from "./default-limits.ts";
+export { EMAIL_TAKEN_LIMIT, NEW_DEVICE_LIMIT, PASSWORD_LIMIT } from "./default-limits.ts";
 export type { LockoutEvent } from "./events.ts";
 export { accountDigest, type ThrottleKeys } from "./keys.ts";
 export { MemoryStore } from "./memory-store.ts";

@@ -133,6 +133,7 @@ export class TestAccounts extends ObservedApplication {
 
   /** The mails since the last call, once all are sent. */
   async mails(): Promise<readonly CapturedMail[]> {
+    await this.application.background.settled();
     // Some are sent by who listens to an event.
     await this.application.container.make("events").settled();
     const mailer = this.application.container.make("mail");

@@ -74,6 +74,16 @@ export interface EmailChangeUndoneData extends AccountNoticeData {
   readonly restoredEmail: string;
 }
 
+/** What the mail is made of that tells the owner of an address that someone wanted it for another account. */
+export interface EmailTakenData extends AccountNoticeData {
+  /** The owner's address, which the mail goes to. */
+  readonly email: string;
+  /** Whether it was to become the address of an account that exists; otherwise it was to be registered. */
+  readonly isChange: boolean;
+  /** The login of the user's guard; `null` if it has no such page. */
+  readonly loginUrl: string | null;
+}
+
 /** What the mail about a login on a new device is made of. */
 export interface NewDeviceData extends EndedAccessMailData {
   readonly email: string;
@@ -94,6 +104,7 @@ export interface AccountMailDataByName {
   readonly emailChanged: EmailChangedData;
   readonly emailChangeCompleted: EmailChangeCompletedData;
   readonly emailChangeUndone: EmailChangeUndoneData;
+  readonly emailTaken: EmailTakenData;
   readonly newDevice: NewDeviceData;
 }
 

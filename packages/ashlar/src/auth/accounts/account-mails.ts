@@ -43,6 +43,11 @@ export class AccountMails {
     return (this.#mailables[name] ?? null) !== null;
   }
 
+  /** Tells whether the application sends mails at all. */
+  get areSent(): boolean {
+    return this.#container.has("mail");
+  }
+
   /**
    * Makes sure that mails can be queued, before anything is changed that a mail has to tell of.
    *
@@ -50,7 +55,7 @@ export class AccountMails {
    * @throws `E_INVALID_CONFIGURATION` where the application has no mail
    */
   async prepare(): Promise<Mailer> {
-    if (!this.#container.has("mail")) {
+    if (!this.areSent) {
       const problem = "lacks MailProvider, and this operation sends a mail.";
       const remedy = 'Add it: import { MailProvider } from "ashlar/mail".';
       throw new ConfigurationError("config/providers.ts: PROVIDERS", problem, remedy);

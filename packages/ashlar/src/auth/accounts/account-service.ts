@@ -1,5 +1,5 @@
 import type { Database } from "../../database/index.ts";
-import type { Application } from "../../foundation/index.ts";
+import type { Application, Background, Container } from "../../foundation/index.ts";
 import type { HttpRequest, QueryParameters, RouteParameters } from "../../http/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError, currentDate } from "../../support/index.ts";
@@ -64,6 +64,16 @@ export class AccountService {
     return this.#remainingTokensOf(model);
   }
 
+  /** Does jobs after the answer: what they do depends on whether an address has an account. */
+  get background(): Background {
+    return this.#application.background;
+  }
+
+  /** The application's services. */
+  get container(): Container {
+    return this.#application.container;
+  }
+
   /** The application's database. */
   get database(): Database {
     return this.#application.container.make("database");
@@ -88,6 +98,11 @@ export class AccountService {
       ...(resets === null ? {} : { "password resets": resets }),
       ...(changes === null ? {} : { "changes of address": changes }),
     };
+  }
+
+  /** The names of the guards of the configuration. */
+  get guardNames(): readonly string[] {
+    return [...this.#auth.guards.keys()];
   }
 
   /** The models of the guards, as far as these name one. */

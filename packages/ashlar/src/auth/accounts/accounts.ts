@@ -38,11 +38,17 @@ export class Accounts {
   }
 
   /**
-   * Makes an account. It logs nobody in and sends no mail.
+   * Makes an account. It doesn't log anyone in, and sends no mail, except to the owner of an address that is taken: that
+   * someone tried to register with it.
+   *
+   * With `ACCOUNTS.preventEnumeration` it does the same for addresses that are free and that are taken: the account is
+   * made after the answer, and a mail with a link that verifies the address follows; or a mail to the owner of the address
+   * that is taken. Answer alike. Values for unique columns other than `email` are then yours to check beforehand.
    *
    * ```ts
    * const { name, email, password, password_confirmation } = request.all();
    * const user = await accounts.register({ name, email, password, password_confirmation });
+   * if (user !== null) await auth.loginAs(user);
    * ```
    *
    * Security: other columns are set as `fill` sets them. Name the inputs that may be set, or the model's `fillable`. The
@@ -50,17 +56,20 @@ export class Accounts {
    *
    * @param attributes `email`, `password`, `password_confirmation`, and values for other columns; a `name` is text in one
    * line
-   * @throws `E_INVALID_INPUT` with everything that is wrong, by field; `E_OVERLOADED`
+   * @returns the user; with `ACCOUNTS.preventEnumeration` always `null`
+   * @throws `E_INVALID_INPUT` with everything that is wrong, by field, and that the address is taken only if nothing else
+   * is wrong; `E_OVERLOADED`
    */
-  register(attributes: RegistrationAttributes): Promise<RegisteredUser> {
-    return registerUser(this.#service, this.#context, attributes) as Promise<RegisteredUser>;
+  register(attributes: RegistrationAttributes): Promise<RegisteredUser | null> {
+    return registerUser(this.#service, this.#context, attributes) as Promise<RegisteredUser | null>;
   }
 
   /**
    * Mails a link that sets a new password to whoever has an account with this address; links mailed before are void then.
    * On the account itself nothing changes.
    *
-   * Whether there is an account shows neither in what it does nor in how long that takes: answer alike.
+   * Whether there is an account shows neither in what it does nor in how long that takes, since the mail is made and sent
+   * after the answer: answer alike.
    *
    * @throws `E_INVALID_INPUT` where it is no address;
    * `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE` without the route `password_reset`
@@ -156,7 +165,8 @@ export class Accounts {
   /**
    * Mails a link to a new address of the user who is logged in, good for `ACCOUNTS.emailChangeExpires` minutes. The old
    * address stays the account's until the link is followed, and gets a notice now and another one then. Problems stand
-   * under `email` and `password`.
+   * under `email` and `password`. The owner of an address that is taken is mailed; with `ACCOUNTS.preventEnumeration` the
+   * caller is not told that it is.
    *
    * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_UNKNOWN_ROUTE` without the route `email.undo`; and as
    * {@link sendVerification}

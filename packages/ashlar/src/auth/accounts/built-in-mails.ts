@@ -5,6 +5,7 @@ import type {
   EmailChangeCompletedData,
   EmailChangedData,
   EmailChangeUndoneData,
+  EmailTakenData,
   PasswordChangedData,
   ResetPasswordData,
   VerifyEmailData,
@@ -112,6 +113,20 @@ class EmailChangeUndone extends PlainMail {
   }
 }
 
+class EmailTaken extends PlainMail {
+  constructor({ isChange, loginUrl, newPasswordUrl }: EmailTakenData) {
+    super(
+      "You already have an account",
+      isChange
+        ? "Someone tried to make this the email address of another account. It's the address of yours, so nothing has changed."
+        : "Someone tried to create an account with this email address. You already have one, so nothing has changed.",
+      ...(loginUrl === null ? [] : ["If this was you, log in:", loginUrl]),
+      ...(newPasswordUrl === null ? [] : ["If you forgot your password, set a new one:", newPasswordUrl]),
+      "If this wasn't you, you can ignore this email.",
+    );
+  }
+}
+
 /** The mails that are sent where the application has none of its own. */
 export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   verifyEmail: VerifyEmail,
@@ -120,6 +135,7 @@ export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   emailChanged: EmailChanged,
   emailChangeCompleted: EmailChangeCompleted,
   emailChangeUndone: EmailChangeUndone,
+  emailTaken: EmailTaken,
 });
 
 /** What a new password has ended, and what it has not. */

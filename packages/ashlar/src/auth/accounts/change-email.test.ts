@@ -185,7 +185,9 @@ describe("requestEmailChange()", () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     expect(await problems(visitor, { email, password: PASSWORD })).toEqual([422, { email: [message] }]);
-    expect(await accounts.mails()).toEqual([]);
+    // The owner of an address that is taken hears of it.
+    const told = message === "This is taken already." ? [[BOB.email, "You already have an account"]] : [];
+    expect((await accounts.mails()).map(({ to, subject }) => [to, subject])).toEqual(told);
   });
 
   test("a guest is sent to /login", async () => {

@@ -9,6 +9,7 @@ import type { AccountService } from "./account-service.ts";
 import { type AccountUser, isVerifiable } from "./account-user.ts";
 import { requirePassword, requireUser } from "./change-password.ts";
 import { endAccess } from "./end-access.ts";
+import { tellOwner } from "./prevent-enumeration.ts";
 import { isTaken, ReservedAddress, refuseReserved, TAKEN } from "./reserved-addresses.ts";
 import { outcomeFor, type VerificationOutcome } from "./verification-outcome.ts";
 
@@ -29,11 +30,28 @@ export async function requestEmailChange(
   service.url(guard, "email.undo", { token: "-" });
   await requirePassword(service, context, password, "password");
   if (newEmail === email) throw new ValidationError({ email: ["This is your address already."] });
-  if (await isTaken(service, guard, newEmail, user)) throw new ValidationError({ email: [TAKEN] });
-  const expiresInMinutes = service.configuration.emailChangeExpiresInMinutes;
-  service.mails.queue("verifyEmail", newEmail, { guard, user, email: newEmail, isChange: true, url, expiresInMinutes });
-  service.mails.tryQueue("emailChanged", email, { guard, user, email, newEmail });
-  announce(context, "auth.email_change_requested", guard, { user, previousEmail: email, email: newEmail });
+  const { preventEnumeration, emailChangeExpiresInMinutes: expiresInMinutes } = service.configuration;
+  const request = () => {
+    announce(context, "auth.email_change_requested", guard, { user, previousEmail: email, email: newEmail });
+  };
+  if (!preventEnumeration) {
+    if (await isTaken(service, guard, newEmail, user)) {
+      service.background.run("a notice to the owner of an address", () => tellOwner(service, guard, newEmail, true));
+      throw new ValidationError({ email: [TAKEN] });
+    }
+    request();
+  }
+  service.background.run("a change of address", async () => {
+    if (preventEnumeration && (await isTaken(service, guard, newEmail, user))) {
+      await tellOwner(service, guard, newEmail, true);
+    } else {
+      if (preventEnumeration) request();
+      const data = { guard, user, email: newEmail, isChange: true, url, expiresInMinutes };
+      service.mails.tryQueue("verifyEmail", newEmail, data);
+    }
+    // In any case: it goes to a mailbox of the one who asks.
+    service.mails.tryQueue("emailChanged", email, { guard, user, email, newEmail });
+  });
 }
 
 /**

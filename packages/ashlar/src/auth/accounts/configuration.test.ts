@@ -19,6 +19,7 @@ describe("ACCOUNTS", () => {
       expect(accountsConfiguration(accounts)).toEqual({
         verificationExpiresInMinutes: 1440,
         emailChangeExpiresInMinutes: 60,
+        preventEnumeration: false,
         mailables: {},
       });
     },
@@ -26,8 +27,15 @@ describe("ACCOUNTS", () => {
 
   test("is taken as it is written, and frozen", () => {
     const mailables = { verifyEmail: OwnMail, resetPassword: null, newDevice: OwnMail };
-    const configuration = accountsConfiguration({ verificationExpires: 5, emailChangeExpires: 7, mailables });
-    expect(configuration).toEqual({ verificationExpiresInMinutes: 5, emailChangeExpiresInMinutes: 7, mailables });
+    const preventEnumeration = true;
+    const lifetimes = { verificationExpires: 5, emailChangeExpires: 7 };
+    const configuration = accountsConfiguration({ ...lifetimes, preventEnumeration, mailables });
+    expect(configuration).toEqual({
+      verificationExpiresInMinutes: 5,
+      emailChangeExpiresInMinutes: 7,
+      preventEnumeration,
+      mailables,
+    });
     expect([Object.isFrozen(configuration), Object.isFrozen(configuration.mailables)]).toEqual([true, true]);
   });
 
@@ -47,6 +55,11 @@ describe("ACCOUNTS", () => {
       { verificationExpire: 1 },
       'ACCOUNTS.verificationExpire: is not a known setting. Did you mean "verificationExpires"?',
     ],
+    [
+      { prevent_enumeration: true },
+      'ACCOUNTS.prevent_enumeration: is not a known setting. Did you mean "preventEnumeration"?',
+    ],
+    [{ preventEnumeration: "yes" }, "ACCOUNTS.preventEnumeration: is neither true nor false. Leave it out for false."],
     [{ mailables: [] }, "config/auth.ts: ACCOUNTS.mailables: is not an object."],
     [
       { mailables: { verifyMail: OwnMail } },

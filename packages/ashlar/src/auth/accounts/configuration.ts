@@ -7,6 +7,12 @@ export interface AccountsSettings {
   readonly verificationExpires?: number;
   /** How long the link that completes a change of address can be used, in minutes, at least 1; 60 where left out. */
   readonly emailChangeExpires?: number;
+  /**
+   * Whether registration and changes of address answer alike for addresses that are free and that are taken; `false` if
+   * left out. What comes of it, the owner of the address is told by mail. Users can log in once their address is verified,
+   * so the model of every guard with a page `register` needs `MustVerifyEmail` (ASVS 5.0 6.3.8).
+   */
+  readonly preventEnumeration?: boolean;
   /** The application's own mails. */
   readonly mailables?: AccountMailables;
 }
@@ -15,11 +21,12 @@ export interface AccountsSettings {
 export interface AccountsConfiguration {
   readonly verificationExpiresInMinutes: number;
   readonly emailChangeExpiresInMinutes: number;
+  readonly preventEnumeration: boolean;
   readonly mailables: AccountMailables;
 }
 
 const WHERE = "config/auth.ts: ACCOUNTS";
-const KEYS: readonly string[] = ["verificationExpires", "emailChangeExpires", "mailables"];
+const KEYS: readonly string[] = ["verificationExpires", "emailChangeExpires", "preventEnumeration", "mailables"];
 const MAILS: readonly AccountMailName[] = [
   "verifyEmail",
   "resetPassword",
@@ -27,6 +34,7 @@ const MAILS: readonly AccountMailName[] = [
   "emailChanged",
   "emailChangeCompleted",
   "emailChangeUndone",
+  "emailTaken",
   "newDevice",
 ];
 const DEFAULT_VERIFICATION = 1440;
@@ -45,6 +53,7 @@ export function accountsConfiguration(accounts: unknown): AccountsConfiguration 
   return Object.freeze({
     verificationExpiresInMinutes: minutes("verificationExpires", values.verificationExpires, DEFAULT_VERIFICATION),
     emailChangeExpiresInMinutes: minutes("emailChangeExpires", values.emailChangeExpires, DEFAULT_EMAIL_CHANGE),
+    preventEnumeration: flag("preventEnumeration", values.preventEnumeration),
     mailables: mailables(values.mailables),
   });
 }
@@ -56,6 +65,12 @@ function minutes(name: string, value: unknown, byDefault: number): number {
   }
   const problem = `is not a whole number of minutes from 1 to ${MINUTES_OF_A_YEAR}.`;
   throw new ConfigurationError(`${WHERE}.${name}`, problem, `Leave it out for ${byDefault}.`);
+}
+
+function flag(name: string, value: unknown): boolean {
+  if (value === undefined || value === null) return false;
+  if (typeof value === "boolean") return value;
+  throw new ConfigurationError(`${WHERE}.${name}`, "is neither true nor false.", "Leave it out for false.");
 }
 
 function mailables(value: unknown): AccountMailables {

@@ -1,8 +1,9 @@
-import type { Application, Container } from "../../foundation/index.ts";
-import { accountDigest, NEW_DEVICE_LIMIT } from "../../throttle/index.ts";
+import type { Application } from "../../foundation/index.ts";
+import { NEW_DEVICE_LIMIT } from "../../throttle/index.ts";
 import { AccountService } from "./account-service.ts";
 import { isVerifiable } from "./account-user.ts";
 import { Accounts } from "./accounts.ts";
+import { mayMail } from "./may-mail.ts";
 import type { MustVerifyEmailStatics } from "./must-verify-email.ts";
 
 /**
@@ -19,6 +20,10 @@ export function installAccounts(application: Application): void {
   for (const model of service.models) {
     if ("accountService" in model) (model as MustVerifyEmailStatics).accountService = service;
   }
+  // Otherwise a login would tell who registers another's address whether it was free.
+  if (service.configuration.preventEnumeration) {
+    container.make("auth").admitOnly((user) => !isVerifiable(user) || user.hasVerifiedEmail());
+  }
   application.contextProperty("accounts", (context) => new Accounts(context, service));
 }
 
@@ -34,19 +39,8 @@ export function startAccounts(application: Application): void {
   container.make("events").on("auth.new_device", async ({ guard, user, device, userAgent, address, time }) => {
     const { email } = user as { readonly email: string };
     if (isVerifiable(user) && !user.hasVerifiedEmail()) return;
-    if (!(await mayMail(container, guard, email))) return;
+    if (!(await mayMail(container, NEW_DEVICE_LIMIT, guard, email))) return;
     await mails.prepare();
     mails.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
   });
-}
-
-/** Counts a mail by its mailbox, which several models may have accounts of. */
-async function mayMail(container: Container, guard: string, email: string): Promise<boolean> {
-  if (!container.has("throttle")) return true;
-  const { allowed, buckets } = await container.make("throttle").consume(NEW_DEVICE_LIMIT, { account: email });
-  if (buckets.some(({ isFirstRefusal }) => isFirstRefusal)) {
-    const dropped = { guard, limit: NEW_DEVICE_LIMIT, account: accountDigest(email) };
-    container.make("logger").warn(dropped, "Mails about logins on new devices are dropped: there were too many.");
-  }
-  return allowed;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ADA, PASSWORD, type TestAccounts, testAccounts } from "../../../test/support/account-application.ts";
+import { ADA, APP_URL, PASSWORD, type TestAccounts, testAccounts } from "../../../test/support/account-application.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
+import { MailProvider } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
 import type { RegistrationAttributes } from "./register-user.ts";
 
@@ -84,6 +85,36 @@ describe("register()", () => {
     const accounts = await testAccounts();
     expect(await problems(accounts, sent)).toEqual([422, errors]);
     expect(await accounts.rows("users")).toHaveLength(2);
+  });
+
+  test("S32 nothing is said of an address that is taken as long as anything else is wrong", async () => {
+    const accounts = await testAccounts();
+    const taken = { ...CLEO, email: ADA.email };
+    const short = { password: ["The password is too short; use at least 8 characters."] };
+    expect(await problems(accounts, { ...taken, password: "x", password_confirmation: "x" })).toEqual([422, short]);
+    expect(await problems(accounts, { ...taken, name: "" })).toEqual([422, { name: ["Enter a name."] }]);
+    expect(await accounts.mails()).toEqual([]);
+  });
+
+  test("S32 the owner of an address that is taken is told by mail, once an hour", async () => {
+    const accounts = await testAccounts();
+    for (let time = 0; time < 3; time++) {
+      expect((await accounts.visitor().post("/register", { ...CLEO, email: ADA.email })).status).toBe(303);
+    }
+    const mails = await accounts.mails();
+    expect(mails.map(({ to, subject }) => [to, subject])).toEqual([[ADA.email, "You already have an account"]]);
+    expect(mails[0]!.text).toContain(`${APP_URL}/login`);
+    expect(mails[0]!.text).toContain(`${APP_URL}/change_password`);
+    expect(mails[0]!.text).not.toContain(CLEO.name);
+  });
+
+  test("an application without mail refuses an address that is taken all the same", async () => {
+    const accounts = await testAccounts({ without: [MailProvider] });
+    expect(await problems(accounts, { ...CLEO, email: ADA.email })).toEqual([
+      422,
+      { email: ["This is taken already."] },
+    ]);
+    await accounts.application.background.settled();
   });
 
   test("everything that is wrong is told at once", async () => {

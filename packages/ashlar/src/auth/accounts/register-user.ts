@@ -4,7 +4,8 @@ import { type FieldErrors, isPlainObject, ValidationError } from "../../support/
 import { announce } from "../events.ts";
 import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
 import type { AccountService } from "./account-service.ts";
-import type { AccountUser } from "./account-user.ts";
+import { type AccountModel, type AccountUser, isVerifiable } from "./account-user.ts";
+import { requireVerifiable, tellOwner } from "./prevent-enumeration.ts";
 import { isTaken, ReservedAddress, refuseReserved, TAKEN } from "./reserved-addresses.ts";
 
 /** What a registration is made of: the address, the password, and values for other columns. */
@@ -16,6 +17,8 @@ export interface RegistrationAttributes {
   readonly [column: string]: unknown;
 }
 
+const EMAIL = "email";
+
 /** An account is as old as it is, whatever a form says. */
 const TIMES: readonly string[] = ["created_at", "updated_at"];
 
@@ -24,7 +27,7 @@ export async function registerUser(
   service: AccountService,
   context: HttpContext,
   attributes: RegistrationAttributes,
-): Promise<AccountUser> {
+): Promise<AccountUser | null> {
   const guard = context.auth.guardName;
   const model = service.modelOf(guard);
   const { email: address, password, password_confirmation: confirmation = password, ...rest } = attributes;
@@ -34,23 +37,68 @@ export async function registerUser(
   const errors = problemsOf(columns, model.casts);
   const email = checkEmail(address);
   if (email.problem !== undefined) errors.email = [email.problem];
-  else if (await isTaken(service, guard, email.value, null)) errors.email = [TAKEN];
   const user = new model().fill(columns);
   if (email.problem === undefined) user.email = email.value;
+  // Everything else first: whether an address is taken is told to no one who has not made the effort to register it.
   refuse({ ...errors, ...(await choosePassword(user, password, confirmation)) });
+  if (service.configuration.preventEnumeration) {
+    await registerInBackground(service, context, model, user);
+    return null;
+  }
+  const taken = await store(service, guard, model, user);
+  if (taken === null) {
+    announce(context, "auth.registered", guard, { user });
+    return user;
+  }
+  if (taken === EMAIL && service.mails.areSent) {
+    service.background.run("a notice to the owner of an address", () => tellOwner(service, guard, user.email, false));
+  }
+  throw new ValidationError({ [taken]: [TAKEN] });
+}
+
+/** Leaves to the background, and to mails, what shows whether the address is taken. */
+async function registerInBackground(
+  service: AccountService,
+  context: HttpContext,
+  model: AccountModel,
+  user: AccountUser,
+): Promise<void> {
+  const guard = context.auth.guardName;
+  requireVerifiable(model, guard);
+  const mailer = await service.mails.prepare();
+  service.background.run("a registration", async () => {
+    const taken = await store(service, guard, model, user);
+    if (taken === EMAIL) return tellOwner(service, guard, user.email, false);
+    if (taken !== null) throw new Error(`The ${taken} is taken, and the caller can no longer be told.`);
+    announce(context, "auth.registered", guard, { user });
+    if (isVerifiable(user)) await user.verifyEmail(mailer, context.request);
+  });
+}
+
+/**
+ * Stores a new user.
+ *
+ * @returns the column whose value is taken; `null` if the user is stored
+ */
+async function store(
+  service: AccountService,
+  guard: string,
+  model: AccountModel,
+  user: AccountUser,
+): Promise<string | null> {
+  if (await isTaken(service, guard, user.email, null)) return EMAIL;
   try {
     await service.database.connection(model.connection ?? undefined).transaction(async () => {
       await user.save();
       await refuseReserved(service, guard, user.email, null);
     });
+    return null;
   } catch (error) {
-    if (error instanceof ReservedAddress) throw new ValidationError({ email: [TAKEN] });
+    if (error instanceof ReservedAddress) return EMAIL;
     // Of two registrations at the same moment both saw that the address was free.
     if (!(error instanceof UniqueViolationError) || error.column === null) throw error;
-    throw new ValidationError({ [error.column]: [TAKEN] });
+    return error.column;
   }
-  announce(context, "auth.registered", guard, { user });
-  return user;
 }
 
 /** A column that holds text must not be given a list: what a database makes of one, no two agree on. */

@@ -8,7 +8,7 @@ import { rotateAccess } from "../rotate-access.ts";
 import { hashChosenPassword, requireEmail } from "./account-input.ts";
 import { type AccountClaim, epochDigestOf } from "./account-links.ts";
 import type { AccountService } from "./account-service.ts";
-import type { AccountUser } from "./account-user.ts";
+import { type AccountUser, isVerifiable } from "./account-user.ts";
 import { endAccess } from "./end-access.ts";
 
 /** The primary key that stands for nobody. */
@@ -29,9 +29,11 @@ export async function requestPasswordReset(
   const token = user === null ? await unusableToken(service, guard, email) : await resetTokenFor(service, guard, user);
   const url = service.url(guard, "password_reset", {}, { token });
   announce(context, "auth.password_reset_requested", guard, { user, email });
-  if (user === null) return;
   const expiresInMinutes = service.resetExpiresInMinutes;
-  service.mails.tryQueue("resetPassword", email, { guard, user, email, url, expiresInMinutes });
+  // What is done only for an account comes after the answer, the mail's making included.
+  service.background.run("a password reset", async () => {
+    if (user !== null) service.mails.tryQueue("resetPassword", email, { guard, user, email, url, expiresInMinutes });
+  });
 }
 
 /** Makes the token of a link that sets a user's password, and stores its digest in place of an older one's. */
@@ -89,10 +91,13 @@ export async function resetPassword(
   // Before the transaction: a hash takes long, and a password that is refused must leave the link as it is.
   const { passwordColumn } = service.modelOf(claim.guard);
   const hash = await hashChosenPassword(user, passwordColumn, password, confirmation);
+  // Users who cannot log in before their address is verified have this way left when the link for that has expired.
+  const isProof = service.configuration.preventEnumeration && isVerifiable(user) && !user.hasVerifiedEmail();
+  const proof = isProof ? { verified_at: currentDate() } : {};
   const isDone = await service.database.transaction(async () => {
     if (!(await service.resets.consume(token))) return false;
     // The user was read before the hash was made: what ended access in between has voided the link.
-    if (!(await rotateAccess(user, { [passwordColumn]: hash }))) return false;
+    if (!(await rotateAccess(user, { [passwordColumn]: hash, ...proof }))) return false;
     await endAccess(service, user);
     return true;
   });
@@ -100,6 +105,7 @@ export async function resetPassword(
   // A user who reads the account's mail is not guessing, and what was guessed before was at another password.
   await context.auth.throttle?.clear(context, PASSWORD_LIMIT, { guard: claim.guard, user });
   announce(context, "auth.password_reset", claim.guard, { user });
+  if (isProof) announce(context, "auth.email_verified", claim.guard, { user });
   const { guard } = claim;
   const { email } = user;
   service.mails.tryQueue("passwordChanged", email, { guard, user, email, changedAt: currentDate(), wasReset: true });

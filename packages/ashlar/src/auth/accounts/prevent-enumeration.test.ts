@@ -1,0 +1,167 @@
+import { describe, expect, test } from "vitest";
+import {
+  ADA,
+  BOB,
+  FullUser,
+  linkIn,
+  NEW_PASSWORD,
+  PASSWORD,
+  PlainUser,
+  type TestAccounts,
+  type TestAccountsOptions,
+  testAccounts,
+} from "../../../test/support/account-application.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { MailProvider } from "../../mail/index.ts";
+import { Route } from "../../routing/index.ts";
+
+const CLEO = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
+const ACCOUNTS = { preventEnumeration: true };
+const TAKEN = "You already have an account";
+
+function preventing(options: TestAccountsOptions = {}): Promise<TestAccounts> {
+  return testAccounts({ User: class User extends FullUser {}, ...options, ACCOUNTS });
+}
+
+/** Registers, and gives the mails that come of it. */
+async function register(accounts: TestAccounts, sent: object): Promise<readonly [status: number, mails: string[][]]> {
+  const { status } = await accounts.visitor().post("/register", sent);
+  return [status, (await accounts.mails()).map(({ to, subject }) => [to, subject])];
+}
+
+/** Where a visitor gets to who logs in. */
+async function logIn(accounts: TestAccounts, email: string, password: string): Promise<string | null> {
+  return (await accounts.visitor().post("/login", { email, password })).headers.get("location");
+}
+
+await onEachDatabase("registering with preventEnumeration", (engine) => {
+  test("S32 a free address gets an account and a link, and logs in once the link is followed", async () => {
+    const accounts = await preventing({ engine });
+    const visitor = accounts.visitor();
+    const answer = await visitor.post("/register", CLEO);
+    expect([answer.status, answer.headers.get("location")]).toEqual([302, "/login"]);
+    expect((await visitor.get("/login")).body).toContain("We have sent you an email.");
+    expect((await visitor.get("/me")).body).toEqual({ user: null });
+    const [mail] = await accounts.mails();
+    expect([mail?.to, mail?.subject]).toEqual([CLEO.email, "Verify your e-mail address"]);
+
+    // Otherwise a login would tell who registers another's address whether it was free.
+    expect(await logIn(accounts, CLEO.email, PASSWORD)).not.toBe("/home");
+    const link = new URL(linkIn(mail)).pathname;
+    expect((await visitor.get(link)).status).toBe(200);
+    await visitor.post(link);
+    expect(await logIn(accounts, CLEO.email, PASSWORD)).toBe("/home");
+  });
+
+  test("S32 an address that is taken gets a notice, once an hour, and its account stays as it is", async () => {
+    const accounts = await preventing({ engine });
+    const before = await accounts.rows("users");
+    const taken = { ...CLEO, email: ADA.email };
+    expect(await register(accounts, taken)).toEqual([302, [[ADA.email, TAKEN]]]);
+    expect(await register(accounts, taken)).toEqual([302, []]);
+    expect(await accounts.rows("users")).toEqual(before);
+    expect(await accounts.toldOf("auth.registered")).toEqual([]);
+  });
+
+  test("20 parallel registrations of one address: one user, one event, 20 answers alike", async () => {
+    const accounts = await preventing({ engine });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => accounts.visitor().post("/register", CLEO)));
+    expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get("location")}`))).toEqual(
+      new Set(["302 /login"]),
+    );
+    const mails = (await accounts.mails()).map(({ subject }) => subject);
+    expect(mails.toSorted()).toEqual(["Verify your e-mail address", TAKEN]);
+    expect(await accounts.rows("users")).toHaveLength(3);
+    expect(await accounts.toldOf("auth.registered")).toHaveLength(1);
+  });
+});
+
+describe("preventEnumeration", () => {
+  test("S32 what is wrong with a registration is told, and its address plays no part in that", async () => {
+    const accounts = await preventing();
+    for (const email of [ADA.email, CLEO.email]) {
+      const sent = { ...CLEO, email, password: "short", password_confirmation: "short" };
+      const { status, body } = await accounts.visitor().post("/register", sent, { accept: "application/json" });
+      const password = ["The password is too short; use at least 8 characters."];
+      expect([status, body]).toMatchObject([422, { errors: { password } }]);
+      expect(Object.keys((body as { readonly errors: object }).errors)).toEqual(["password"]);
+    }
+    expect(await accounts.mails()).toEqual([]);
+  });
+
+  test("S32 who takes JSON is answered alike as well", async () => {
+    const routes = [
+      Route.post("/json", async ({ accounts, request, response }) => {
+        const { email } = request.all();
+        const user = await accounts.register({ name: "Cleo", email, password: PASSWORD });
+        return response.status(202).json({ user });
+      }),
+    ];
+    const accounts = await preventing({ routes });
+    for (const email of [ADA.email, CLEO.email]) {
+      expect(await accounts.visitor().post("/json", { email })).toMatchObject({ status: 202, body: { user: null } });
+    }
+    expect((await accounts.mails()).map(({ to }) => to)).toEqual([ADA.email, CLEO.email]);
+  });
+
+  test("a user whose address is not verified logs in after setting a new password by mail, which verifies it", async () => {
+    const accounts = await preventing();
+    expect(await logIn(accounts, BOB.email, PASSWORD)).not.toBe("/home");
+    const token = await accounts.resetToken(BOB);
+    await accounts.visitor().post("/password_reset", {
+      token,
+      password: NEW_PASSWORD,
+      password_confirmation: NEW_PASSWORD,
+    });
+    expect((await accounts.user(BOB.id)).hasVerifiedEmail()).toBe(true);
+    expect(await logIn(accounts, BOB.email, NEW_PASSWORD)).toBe("/home");
+    expect(await accounts.toldOf("auth.email_verified")).toHaveLength(1);
+  });
+
+  test("S32 a change to an address that is taken is answered like any other, and told to both owners", async () => {
+    const accounts = await preventing();
+    await (await accounts.user()).markEmailAsVerified();
+    const visitor = await accounts.loggedIn();
+    const answers: unknown[] = [];
+    const mails: string[][] = [];
+    for (const email of [BOB.email, "new@example.com"]) {
+      const { status, headers } = await visitor.post("/account/email", { email, password: PASSWORD });
+      answers.push([status, headers.get("location")]);
+      mails.push((await accounts.mails()).map(({ to, subject }) => `${to}: ${subject}`));
+    }
+    expect(answers).toEqual([
+      [302, "/home"],
+      [302, "/home"],
+    ]);
+    const notice = `${ADA.email}: The address of your account is about to change`;
+    expect(mails).toEqual([
+      [`${BOB.email}: ${TAKEN}`, notice],
+      ["new@example.com: Verify your e-mail address", notice],
+    ]);
+    expect(await accounts.toldOf("auth.email_change_requested")).toHaveLength(1);
+  });
+
+  test("S9 without MustVerifyEmail it ends the boot", async () => {
+    await expect(preventing({ User: class Customer extends PlainUser {} })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message:
+        'config/auth.ts: ACCOUNTS.preventEnumeration: users of the guard "web" register, and their address is never verified. ' +
+        "Add the mixin: class Customer extends compose(Model, Authenticates, MustVerifyEmail).",
+    });
+  });
+
+  test("S9 without MailProvider it ends the boot", async () => {
+    await expect(preventing({ without: [MailProvider] })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message:
+        "config/auth.ts: ACCOUNTS.preventEnumeration: users are told everything by mail, and MailProvider is missing. " +
+        'Add it to PROVIDERS: import { MailProvider } from "ashlar/mail".',
+    });
+  });
+
+  test("a guard whose users do not register needs no MustVerifyEmail", async () => {
+    const leftOut = { register: false } as const;
+    const accounts = await preventing({ User: class User extends PlainUser {}, leftOut });
+    expect(await logIn(accounts, ADA.email, PASSWORD)).toBe("/home");
+  });
+});

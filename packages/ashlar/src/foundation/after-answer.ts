@@ -1,0 +1,85 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { ServerResponse } from "node:http";
+import type { MaybePromise } from "../support/index.ts";
+import { type PendingAnswer, type RequestTrace, requestTraces } from "./request-trace.ts";
+
+/** How long work waits for the end of an answer that is a stream, in milliseconds: some streams never end. */
+const STREAM_PATIENCE_MS = 1000;
+
+/** The answers of requests that came to `fetch` without a server. */
+const fetches = new AsyncLocalStorage<PendingAnswer>();
+
+/**
+ * Begins work once the answer to the request that the running code belongs to has been handed to the socket; without a
+ * server, in a turn of the event loop after the one that `fetch` has given the answer in. Outside of a request, and after
+ * its answer, it begins in the next turn.
+ *
+ * Security: how long an answer takes tells its receiver nothing about work that begins after it.
+ *
+ * @param work must not throw
+ */
+export function afterAnswer(work: () => void): void {
+  const answer = pending();
+  if (answer === null) setImmediate(work);
+  else if (answer.waiting === null) answer.waiting = [work];
+  else answer.waiting.push(work);
+}
+
+/** Runs a `fetch` without a server, so that {@link afterAnswer} knows of its answer. */
+export function fetchTraced(fetch: () => MaybePromise<Response>): MaybePromise<Response> {
+  // An application that is mounted in another one answers with it.
+  if (pending() !== null) return fetch();
+  const answer: PendingAnswer = { isGiven: false, waiting: null };
+  const given = () => {
+    answer.isGiven = true;
+    const { waiting } = answer;
+    if (waiting !== null) setImmediate(begin, waiting);
+  };
+  const response = fetches.run(answer, fetch);
+  if (response instanceof Promise) response.then(given, given);
+  else given();
+  return response;
+}
+
+/** Notes that an answer was handed to a response of `node:http`. What waits for it begins once it is out, or broken off. */
+export function answerGiven(trace: RequestTrace, response: ServerResponse, isStream: boolean): void {
+  trace.isGiven = true;
+  if (trace.waiting !== null) beginAfter(trace, trace.waiting, response, isStream);
+}
+
+function beginAfter(
+  trace: RequestTrace,
+  waiting: readonly (() => void)[],
+  response: ServerResponse,
+  isStream: boolean,
+): void {
+  trace.waiting = null;
+  // An error in it that nothing handles is still one of this request.
+  const start = () => requestTraces.run(trace, begin, waiting);
+  const { socket } = response.req;
+  if (response.destroyed || socket.destroyed) {
+    setImmediate(start);
+    return;
+  }
+  const timer = isStream ? setTimeout(() => out(), STREAM_PATIENCE_MS).unref() : null;
+  const out = () => {
+    if (timer !== null) clearTimeout(timer);
+    response.off("close", out);
+    socket.off("close", out);
+    start();
+  };
+  response.once("close", out);
+  // A response that waits behind another one on its connection is not told when that ends.
+  socket.once("close", out);
+}
+
+function begin(waiting: readonly (() => void)[]): void {
+  for (const work of waiting) work();
+}
+
+function pending(): PendingAnswer | null {
+  const fetched = fetches.getStore();
+  if (fetched !== undefined && !fetched.isGiven) return fetched;
+  const served = requestTraces.getStore();
+  return served === undefined || served.isGiven ? null : served;
+}

@@ -1,0 +1,156 @@
+import { randomInt } from "node:crypto";
+import { expect, test } from "vitest";
+import { ADA, BOB, FullUser, PASSWORD } from "../support/account-application.ts";
+import { type AnswerWork, type WatchedAccounts, watchedAccounts } from "../support/answer-work.ts";
+import { rankDifference } from "../support/ranks.ts";
+import { onEachDatabase, sqlite } from "../support/services.ts";
+import { type SocketAnswer, SocketVisitor } from "../support/socket-visitor.ts";
+
+/** Of a difference between samples of one distribution: one in ten thousand is larger. */
+const BEYOND_CHANCE = 3.9;
+const TRIES = 400;
+/** Each of them hashes a password. */
+const TRIES_WITH_HASH = 100;
+
+const PREVENTING = { ACCOUNTS: { preventEnumeration: true } };
+const MEASURES = ["statements", "operations", "processor"] as const;
+
+let count = 0;
+
+/** An address that no account has. */
+function free(): string {
+  return `visitor-${String(++count).padStart(5, "0")}@example.com`;
+}
+
+/** Answers to the same request about an address that an account has, and about one that none has. */
+interface Door {
+  readonly known: () => Promise<SocketAnswer>;
+  readonly unknown: () => Promise<SocketAnswer>;
+}
+
+/** Goes through a door in pairs, each pair in an order of its own, and compares the work before the answers. */
+async function compare(watched: WatchedAccounts, door: Door, tries: number): Promise<void> {
+  const work: Record<keyof Door, AnswerWork[]> = { known: [], unknown: [] };
+  for (let pair = -2; pair < tries / 2; pair++) {
+    const kinds: readonly (keyof Door)[] = randomInt(2) === 0 ? ["known", "unknown"] : ["unknown", "known"];
+    for (const kind of kinds) {
+      const one = await watched.work(door[kind]);
+      // The first ones make what the others use.
+      if (pair >= 0) work[kind].push(one);
+    }
+  }
+  for (const measure of MEASURES) {
+    const [known, unknown] = [work.known, work.unknown].map((each) => each.map((one) => one[measure]));
+    expect(Math.abs(rankDifference(known!, unknown!)), measure).toBeLessThan(BEYOND_CHANCE);
+  }
+  expect(new Set([...work.known, ...work.unknown].map(({ statements }) => statements)).size).toBe(1);
+}
+
+/** What is done for one request, up to its answer and after it. */
+async function orderOf(
+  { accounts, order }: WatchedAccounts,
+  send: () => Promise<unknown>,
+): Promise<[string[], string[]]> {
+  order.length = 0;
+  await send();
+  await accounts.mails();
+  const answered = order.indexOf("answered");
+  return [order.slice(0, answered), order.slice(answered + 1)];
+}
+
+function reset({ url }: WatchedAccounts): Door {
+  const post = (email: string) => new SocketVisitor(url).post("/change_password", { email });
+  return { known: () => post(ADA.email), unknown: () => post(free()) };
+}
+
+function registration({ url }: WatchedAccounts): Door {
+  const rest = { name: "Cleo", password: PASSWORD, password_confirmation: PASSWORD };
+  const post = (email: string) => new SocketVisitor(url).post("/register", { ...rest, email });
+  return { known: () => post(ADA.email), unknown: () => post(free()) };
+}
+
+async function changeOfAddress({ url }: WatchedAccounts): Promise<Door> {
+  const visitor = new SocketVisitor(url);
+  await visitor.post("/login", { email: ADA.email, password: PASSWORD });
+  const post = (email: string) => visitor.post("/account/email", { email, password: PASSWORD });
+  return { known: () => post(BOB.email), unknown: () => post(free()) };
+}
+
+function login({ url }: WatchedAccounts): Door {
+  const post = (email: string) => new SocketVisitor(url).post("/login", { email, password: "not the password" });
+  return { known: () => post(ADA.email), unknown: () => post(free()) };
+}
+
+async function preventing(): Promise<WatchedAccounts> {
+  const watched = await watchedAccounts({ ...PREVENTING, User: class User extends FullUser {} });
+  for (const { id } of [ADA, BOB]) await (await watched.accounts.user(id)).markEmailAsVerified();
+  return watched;
+}
+
+await onEachDatabase("asking for a reset link", (engine) => {
+  test("S32 over a socket, nothing is done only for an account before the answer's last byte is handed over", async () => {
+    const watched = await watchedAccounts({ engine });
+    const door = reset(watched);
+    const [before, after] = await orderOf(watched, door.known);
+    expect(await orderOf(watched, door.unknown)).toEqual([before, []]);
+    expect([before, after]).toEqual([
+      ["select", "insert"],
+      ["mail made", "mail composed"],
+    ]);
+  });
+});
+
+test(`S32 over ${TRIES} requests for a reset link, the work before the answer does not tell which address has an account`, {
+  timeout: 120_000,
+}, async () => {
+  const watched = await watchedAccounts({ engine: sqlite });
+  await compare(watched, reset(watched), TRIES);
+});
+
+test("S32 nor does that before the answer to a wrong password", { timeout: 120_000 }, async () => {
+  const watched = await watchedAccounts();
+  await compare(watched, login(watched), TRIES_WITH_HASH);
+});
+
+test("S32 with preventEnumeration, nor does that before the answer to a registration", {
+  timeout: 120_000,
+}, async () => {
+  const watched = await preventing();
+  const door = registration(watched);
+  const [before, after] = await orderOf(watched, door.known);
+  const other = await orderOf(watched, door.unknown);
+  expect([before, after.slice(-2)]).toEqual([[], ["mail made", "mail composed"]]);
+  expect([other[0], other[1].slice(-2)]).toEqual([[], ["mail made", "mail composed"]]);
+  await compare(watched, door, TRIES_WITH_HASH);
+});
+
+test("S32 with preventEnumeration, nor does that before the answer to a change of address", {
+  timeout: 120_000,
+}, async () => {
+  const watched = await preventing();
+  const door = await changeOfAddress(watched);
+  const [before] = await orderOf(watched, door.known);
+  expect((await orderOf(watched, door.unknown))[0]).toEqual(before);
+  expect(before).not.toContain("mail made");
+  await compare(watched, door, TRIES_WITH_HASH);
+});
+
+test("S32 with preventEnumeration, registrations and changes of address are answered byte for byte alike", async () => {
+  const watched = await preventing();
+  const doors = [registration(watched), await changeOfAddress(watched)];
+  for (const { known, unknown } of doors) {
+    const [one, other] = [shown(await known()), shown(await unknown())];
+    expect(one).toEqual(other);
+    expect(one.status).toBe(302);
+  }
+});
+
+/**
+ * An answer without what differs each time: the time, and how many attempts are left. The session's cookie is sealed:
+ * other bytes each time, and as many.
+ */
+function shown({ status, headers, body }: SocketAnswer): { readonly status: number; readonly rest: unknown } {
+  const { date: _, ratelimit, "set-cookie": cookies = [], ...others } = headers;
+  const named = [cookies].flat().map((cookie) => cookie.replace(/=([^;]*)/, (_all, value) => `=${value.length}`));
+  return { status, rest: [others, String(ratelimit).replace(/r=\d+/, "r="), named, body] };
+}

@@ -1,0 +1,100 @@
+import { createHook } from "node:async_hooks";
+import { channel } from "node:diagnostics_channel";
+import { onTestFinished } from "vitest";
+import { Mailable, type MailContent } from "../../src/mail/index.ts";
+import { type TestAccounts, type TestAccountsOptions, testAccounts } from "./account-application.ts";
+
+/** What an application did for one request before its answer was handed to the socket. */
+export interface AnswerWork {
+  /** Statements of the database. */
+  readonly statements: number;
+  /** Promises, timers and operations of the system that were begun. */
+  readonly operations: number;
+  /** Time on all processors, in microseconds. */
+  readonly processor: number;
+}
+
+/** An application with accounts behind a socket, which notes what it does in the order in which it does it. */
+export interface WatchedAccounts {
+  readonly accounts: TestAccounts;
+  readonly url: string;
+  /** `mail made`, `mail composed`, `answered`, and the first words of statements, in order. */
+  readonly order: string[];
+  /** Sends one request, and waits for everything that it leaves behind. */
+  readonly work: (send: () => Promise<unknown>) => Promise<AnswerWork>;
+}
+
+const STARTED = "http.server.request.start";
+/** Published when the last byte of an answer was handed to the system. */
+const ANSWERED = "http.server.response.finish";
+
+/** Makes such an application. Its mails say when they are made and composed. */
+export async function watchedAccounts(options: TestAccountsOptions = {}): Promise<WatchedAccounts> {
+  const order: string[] = [];
+  class WatchedMail extends Mailable {
+    constructor() {
+      super();
+      order.push("mail made");
+    }
+
+    override subject(): string {
+      return "A mail";
+    }
+
+    override content(): MailContent {
+      order.push("mail composed");
+      return { text: "ashlar-accounts::account-mail", data: { text: "A mail about your account." } };
+    }
+  }
+  const names = ["verifyEmail", "resetPassword", "emailChanged", "emailTaken"] as const;
+  const mailables = Object.fromEntries(names.map((name) => [name, WatchedMail]));
+  const accounts = await testAccounts({ ...options, ACCOUNTS: { ...options.ACCOUNTS, mailables } });
+  const { url, port } = await accounts.application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+
+  let operations = 0;
+  const hook = createHook({ init: () => void operations++ });
+  let before = { statements: 0, operations: 0, processor: 0 };
+  let work: AnswerWork | null = null;
+  const now = (): AnswerWork => {
+    const { user, system } = process.cpuUsage();
+    return { statements: accounts.queries.length, operations, processor: user + system };
+  };
+  const isOwn = (message: unknown) => {
+    return (
+      (message as { readonly request: { readonly socket: { readonly localPort?: number } } }).request.socket
+        .localPort === port
+    );
+  };
+  const started = (message: unknown) => {
+    if (isOwn(message)) before = now();
+  };
+  const answered = (message: unknown) => {
+    if (!isOwn(message)) return;
+    const after = now();
+    order.push("answered");
+    work = {
+      statements: after.statements - before.statements,
+      operations: after.operations - before.operations,
+      processor: after.processor - before.processor,
+    };
+  };
+  accounts.database.onQuery(({ sql }) => order.push(sql.split(" ", 1)[0]!));
+  channel(STARTED).subscribe(started);
+  channel(ANSWERED).subscribe(answered);
+  hook.enable();
+  onTestFinished(() => {
+    hook.disable();
+    channel(STARTED).unsubscribe(started);
+    channel(ANSWERED).unsubscribe(answered);
+  });
+  return {
+    accounts,
+    url,
+    order,
+    async work(send) {
+      await send();
+      await accounts.mails();
+      return work!;
+    },
+  };
+}
