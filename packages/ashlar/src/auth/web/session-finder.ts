@@ -1,8 +1,14 @@
-import { type Connection, type Database, Model, type ModelClass, type Row } from "../../database/index.ts";
+import { type Connection, type Database, Model, type Row } from "../../database/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
 import { findsByPrimaryKey } from "../authenticates.ts";
-import { SESSION_TABLE, type SessionId, type StoredSession } from "./session-table.ts";
+import {
+  SESSION_TABLE,
+  type SessionId,
+  type StoredSession,
+  standsBesideSessions,
+  type UserModelClass,
+} from "./session-table.ts";
 
 /** Finds a session by the digest of its token, and its user. Its statements are compiled when it is made. */
 export interface SessionFinder {
@@ -21,14 +27,10 @@ export function sessionFinder(database: Database, model: AuthenticatableClass): 
   return isJoinable(database, model) ? new JoinedFinder(connection, model) : new SeparateFinder(connection, model);
 }
 
-type UserModelClass = ModelClass<Model & Authenticatable> & AuthenticatableClass;
-
 function isJoinable(database: Database, model: AuthenticatableClass): model is UserModelClass {
-  if (!((model as unknown as ModelClass).prototype instanceof Model)) return false;
-  const { connection, find, fromRow } = model as UserModelClass;
+  if (!standsBesideSessions(database, model)) return false;
   // A class that finds its users in its own way, to leave out those who are banned, say, must be asked.
-  if (!findsByPrimaryKey(model) || find !== Model.find || fromRow !== Model.fromRow) return false;
-  return connection === null || connection === database.configuration.default;
+  return findsByPrimaryKey(model) && model.find === Model.find && model.fromRow === Model.fromRow;
 }
 
 const COLUMNS = [

@@ -1,7 +1,7 @@
-import type { Database, QueryBuilder, Row } from "../../database/index.ts";
+import { type Database, Model, type ModelClass, type QueryBuilder, type Row } from "../../database/index.ts";
 import { currentDate } from "../../support/index.ts";
 import { accessEpochOf } from "../access-epoch.ts";
-import type { Authenticatable, UserId } from "../authenticatable.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
 
 /** The table of sessions: one row for each device that somebody is logged in on. */
 export const SESSION_TABLE = "sessions";
@@ -22,6 +22,16 @@ export interface StoredSession {
   /** When it ends as things stand: a use puts that off, as far as the guard lets it. */
   readonly expiresAt: number;
   readonly createdAt: number;
+}
+
+/** A class of users who are rows. */
+export type UserModelClass = ModelClass<Model & Authenticatable> & AuthenticatableClass;
+
+/** Whether a class keeps its users in a table beside that of the sessions, so that one statement can reach both. */
+export function standsBesideSessions(database: Database, model: AuthenticatableClass): model is UserModelClass {
+  const { prototype, connection } = model as UserModelClass;
+  if (!((prototype as unknown) instanceof Model)) return false;
+  return connection === null || connection === database.configuration.default;
 }
 
 /** Deletes the sessions of a guard that have one of the digests. */

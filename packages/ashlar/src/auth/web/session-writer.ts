@@ -1,7 +1,13 @@
-import { type ColumnValue, type Connection, type Database, Model, type ModelClass, sql } from "../../database/index.ts";
+import { type ColumnValue, type Connection, type Database, sql } from "../../database/index.ts";
 import { type AccessConditions, accessEpochOf, holdsAccess } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
-import { SESSION_TABLE, type SessionId, type StoredSession } from "./session-table.ts";
+import {
+  SESSION_TABLE,
+  type SessionId,
+  type StoredSession,
+  standsBesideSessions,
+  type UserModelClass,
+} from "./session-table.ts";
 
 /** What is stored of a new session, beyond whose it is. */
 export interface NewSession {
@@ -38,17 +44,13 @@ export interface SessionWriter {
 /** Makes the writer for a guard. The statements that a login takes are compiled here, not at each login. */
 export function sessionWriter(database: Database, model: AuthenticatableClass): SessionWriter {
   const connection = database.connection();
-  return standsBeside(database, model)
+  return isConditional(database, model)
     ? new ConditionalWriter(connection, model)
     : new ComparingWriter(connection, model);
 }
 
-type UserModelClass = ModelClass<Model & Authenticatable> & AuthenticatableClass;
-
-function standsBeside(database: Database, model: AuthenticatableClass): model is UserModelClass {
-  const { prototype, connection } = model as UserModelClass;
-  if (!((prototype as unknown) instanceof Model) || !holdsAccess(prototype)) return false;
-  return connection === null || connection === database.configuration.default;
+function isConditional(database: Database, model: AuthenticatableClass): model is UserModelClass {
+  return standsBesideSessions(database, model) && holdsAccess(model.prototype);
 }
 
 const INSERTED = [
