@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import fc from "fast-check";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { EventProvider } from "../events/index.ts";
 import { type Application, createApplication, createLogger } from "../foundation/index.ts";
 import { AshlarError } from "../support/index.ts";
@@ -468,6 +468,22 @@ describe("a server that does not take it", () => {
     expect(second.received.map(({ source }) => parts(source)[0]![1]).toSorted()).toEqual(
       Array.from({ length: 5 }, (_, number) => `number ${number}`),
     );
+  });
+
+  test("the pauses between attempts double, up to a minute", async () => {
+    const server = await serve();
+    await server.close();
+    const { application, lines } = await make({ port: server.port }, { retry: { attempts: 5, delaySeconds: 20 } });
+    const { setTimeout: later } = globalThis;
+    const skipped = vi.spyOn(globalThis, "setTimeout").mockImplementation(((task: () => void, ms?: number) =>
+      // What is shorter is a limit of the connection's.
+      later(task, ms !== undefined && ms >= 20_000 ? 0 : ms)) as typeof setTimeout);
+    const mailer = application.container.make("mail");
+    mailer.queue(new Note(), "jane@shop.example");
+    await mailer.settled();
+    skipped.mockRestore();
+    const told = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "warn");
+    expect(told.map(({ retryInSeconds }) => retryInSeconds)).toEqual([20, 40, 60, 60]);
   });
 
   test("a server that says 'later' gets the same mail again, with the same Message-ID", async () => {

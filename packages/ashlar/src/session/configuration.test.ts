@@ -45,6 +45,14 @@ describe("what is left out", () => {
 });
 
 describe("what is given", () => {
+  test("S21 a lifetime can be a single minute, and a whole year", () => {
+    const { lifetimeMinutes, absoluteMinutes } = sessionConfiguration(
+      { lifetimeMinutes: 1, absoluteMinutes: 525_600 },
+      null,
+    );
+    expect([lifetimeMinutes, absoluteMinutes]).toEqual([1, 525_600]);
+  });
+
   test("it is kept, and frozen", () => {
     const session = {
       driver: "database",
@@ -75,6 +83,7 @@ describe("what is refused", () => {
       { sameSite: "none" },
       'config/session.ts: SESSION.sameSite: is "none", which browsers take over https alone. Set APP_URL to an https address, or leave it out.',
     ],
+    [{ driver: () => "cookie" }, 'config/session.ts: SESSION.driver: is function. It can be "cookie", "database".'],
     [{ cookie: "a b" }, 'config/session.ts: SESSION.cookie: cannot be the name of a cookie. Write cookie: "session".'],
     [
       { cookie: "a=b;c" },

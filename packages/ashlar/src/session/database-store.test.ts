@@ -242,5 +242,6 @@ describe("requests", () => {
     const browser = new Browser(application);
     expect((await browser.send("/put/a/1")).status).toBe(500);
     expect((await browser.send("/")).status).toBe(200);
+    await expect(application.container.make("session").prune()).rejects.toMatchObject({ code: "E_DATABASE" });
   });
 });

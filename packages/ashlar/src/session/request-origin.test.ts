@@ -55,6 +55,8 @@ describe("S27 Origin decides where Sec-Fetch-Site is missing", () => {
     ["http://10.0.0.7:3001", "elsewhere"],
     ["http://10.0.0.7", "elsewhere"],
     ["https://shop.example", "elsewhere"],
+    ["ftp://10.0.0.7:3000", "elsewhere"],
+    ["ws://10.0.0.7:3000", "elsewhere"],
     ["null", "elsewhere"],
   ])("without APP_URL the host that was asked counts: %j is %s", (origin, expected) => {
     expect(verdict({ origin }, null)).toBe(expected);

@@ -41,11 +41,25 @@ describe("inputs to fill a form in with", () => {
 
   test("what is the framework's own, what could lead to a prototype and what JSON cannot hold is left out", () => {
     const input: Record<string, unknown> = JSON.parse(
-      '{"__token":"x","a":{"__proto__":{"isAdmin":true},"constructor":1}}',
+      '{"__note":"x","a":{"__proto__":{"isAdmin":true},"constructor":1}}',
     );
     Object.assign(input, { file: new Blob([]), big: 1n, number: Number.NaN, list: [new Date(0), "b"], empty: null });
     expect(refillableInput(input)).toEqual({ a: {}, list: [null, "b"], empty: null });
     expect({}).not.toHaveProperty("isAdmin");
+  });
+
+  test("16 levels are kept, of lists as of objects, and no more; names end as they like", () => {
+    const nested = (levels: number, around: (value: unknown) => unknown): unknown =>
+      levels === 0 ? "the innermost" : around(nested(levels - 1, around));
+    const inAnObject = (value: unknown) => ({ value });
+    const inAList = (value: unknown) => [value];
+    // The inputs themselves are the first level.
+    expect(refillableInput({ a__: nested(15, inAnObject) })).toEqual({ a__: nested(15, inAnObject) });
+    expect(refillableInput({ a: nested(15, inAList) })).toEqual({ a: nested(15, inAList) });
+    expect(JSON.stringify(refillableInput({ a: nested(16, inAnObject) }))).not.toContain("innermost");
+    expect(JSON.stringify(refillableInput({ a: nested(16, inAList) }))).not.toContain("innermost");
+    expect(Object.keys(refillableInput({ file: new Blob([]), inner: { file: new Blob([]) } }))).toEqual(["inner"]);
+    expect(refillableInput({ inner: { file: new Blob([]) } }).inner).toStrictEqual({});
   });
 
   test("what is nested without end is cut off", () => {
@@ -60,6 +74,8 @@ describe("room", () => {
     const input = { text: "x".repeat(1000), name: "Ada", email: "ada@example.com" };
     expect(fittingInput(input, 100)).toEqual({ name: "Ada", email: "ada@example.com" });
     expect(fittingInput(input, 20)).toEqual({ name: "Ada" });
+    expect(fittingInput(input, Buffer.byteLength('{"name":"Ada"}'))).toEqual({ name: "Ada" });
+    expect(fittingInput(input, Buffer.byteLength('{"name":"Ada"}') - 1)).toEqual({});
     expect(fittingInput(input, 0)).toEqual({});
     expect(fittingInput(input, -5)).toEqual({});
     expect(fittingInput(input, 10_000)).toEqual(input);
@@ -76,7 +92,8 @@ describe("room", () => {
 });
 
 describe("paths", () => {
-  const input = { name: "Ada", "a.b": "whole", items: [{ name: "nut" }], empty: null };
+  const items = Object.assign([{ name: "nut" }], { x0: "a member", "0x": "another" });
+  const input = { name: "Ada", "a.b": "whole", items, empty: null };
 
   test.each<[string, unknown]>([
     ["name", "Ada"],
@@ -86,6 +103,9 @@ describe("paths", () => {
     ["items.1.name", undefined],
     ["items.length", undefined],
     ["items.-1", undefined],
+    ["items.1", undefined],
+    ["items.x0", undefined],
+    ["items.0x", undefined],
     ["name.length", undefined],
     ["empty.a", undefined],
     ["", undefined],

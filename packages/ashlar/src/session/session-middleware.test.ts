@@ -321,6 +321,10 @@ describe.each(["cookie", "database"])("with the driver %s", (driver) => {
     expect(messages).toEqual([expect.stringMatching(/^The session holds \d+ bytes, and there is room for \d+\. /)]);
     expect(messages[0]).toContain(remedy);
     expect((await read(browser)).all).toMatchObject({ a: "1" });
+    const [held, room] = messages[0]!.match(/\d+/g)!.map(Number);
+    const largest = tooMuch! - (held! - room!);
+    expect((await browser.send(`/big/${largest}`)).status).toBe(200);
+    expect((await browser.send(`/big/${largest + 1}`)).status).toBe(500);
   });
 
   test("what was flashed is used up by an error page that shows it", async () => {

@@ -86,7 +86,9 @@ describe("where there is no session", () => {
     });
     await expect(booting).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
-      message: expect.stringContaining("Add SessionProvider to PROVIDERS in config/providers.ts."),
+      message: expect.stringContaining(
+        "app/kernel.ts: has middleware that needs sessions, and the application has none. Add SessionProvider to PROVIDERS in config/providers.ts.",
+      ),
     });
   });
 

@@ -49,8 +49,19 @@ describe("values", () => {
     [{ items: [1, new Cart()] }, `The session's value "cart.items.1" is an instance of Cart. ${ALLOWED}`],
     [{ total: Number.POSITIVE_INFINITY }, `The session's value "cart.total" is Infinity. ${ALLOWED}`],
     [[undefined], `The session's value "cart.0" is of type undefined. ${ALLOWED}`],
+    [Object.create({}), `The session's value "cart" is an instance of Object. ${ALLOWED}`],
+    [Object.create(Object.create(null)), `The session's value "cart" is an instance of a class. ${ALLOWED}`],
   ])("%o is refused, and the message says where it is", (value, message) => {
     expect(refusal(() => toSessionValue("cart", value))).toBe(message);
+  });
+
+  test("32 levels are kept, of lists as of objects, and no more", () => {
+    const nested = (levels: number, around: (value: unknown) => unknown): unknown =>
+      levels === 0 ? "the innermost" : around(nested(levels - 1, around));
+    for (const around of [(value: unknown) => [value], (value: unknown) => ({ value })]) {
+      expect(toSessionValue("cart", nested(33, around))).toEqual(nested(33, around));
+      expect(refusal(() => toSessionValue("cart", nested(34, around)))).toContain("is nested deeper than 32 levels.");
+    }
   });
 
   test("a circle is refused", () => {

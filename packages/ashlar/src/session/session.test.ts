@@ -129,6 +129,23 @@ describe("flash", () => {
     expect(next(all).encode()).toBe(null);
   });
 
+  test("keep leaves alone what is flashed again, what was never flashed, and the framework's own", () => {
+    const session = next(
+      new Session(null)
+        .flash("a", 1)
+        .flashErrors({ b: ["c"] })
+        .put("d", 2),
+    );
+    const kept = next(session.flash("a", 3).keep("a", "d", "__errors", "gone"));
+    expect([kept.get("a"), kept.flashed("d"), kept.get("d"), kept.has("gone"), kept.errors()]).toEqual([
+      3,
+      null,
+      2,
+      false,
+      {},
+    ]);
+  });
+
   test("a flashed value is no put one", () => {
     const session = new Session(null).put("a", 1);
     expect([session.flashed("a"), session.flashed("a", "-")]).toEqual([null, "-"]);
@@ -136,6 +153,12 @@ describe("flash", () => {
 });
 
 describe("forms", () => {
+  test("a message about what is flashed says which it was", () => {
+    const tooDeep = (message: string) => expect.objectContaining({ message: expect.stringContaining(message) });
+    const errors = { name: [1n] } as unknown as Record<string, string[]>;
+    expect(() => new Session(null).flashErrors(errors)).toThrow(tooDeep(`The session's value "errors.name.0" is of`));
+  });
+
   test("old input is there for the next request, by name and by path", () => {
     const session = next(new Session(null).flashInput({ name: "Ada", items: [{ name: "nut" }], agree: false }));
     expect(["name", "items.0.name", "agree"].map((name) => session.old(name))).toEqual(["Ada", "nut", false]);
@@ -199,6 +222,8 @@ describe("the id", () => {
     expect(session.encode()).toBe(null);
     expect(session.all()).toEqual({});
     expect(session.id).not.toBe(before);
+    time += 1000;
+    expect(session.invalidate().identity.createdAt).toBe(time);
   });
 
   test("every change is told, reading is not", () => {
@@ -237,6 +262,14 @@ describe("the id", () => {
 });
 
 describe("where the visitor was heading", () => {
+  test("each guard has its own", () => {
+    const session = new Session(null).intend("/orders").intend("/admin/orders", "admin").intend("/desk", "staff");
+    expect(session.intended("/", "admin")).toBe("/admin/orders");
+    expect(session.intended("/")).toBe("/orders");
+    expect(session.intended("/", "staff")).toBe("/desk");
+    expect([session.intended("/home", "admin"), session.intended("/home")]).toEqual(["/home", "/home"]);
+  });
+
   test("it is given once, and survives a new id", () => {
     const session = next(new Session(null).intend("/orders/7?page=2").regenerate());
     expect([session.intended("/home"), session.intended("/home"), session.intended()]).toEqual([

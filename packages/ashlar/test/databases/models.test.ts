@@ -201,6 +201,16 @@ await onEachDatabase("models", (engine) => {
       expect([user.isStored(), await User.find(user.id)]).toEqual([false, null]);
     });
 
+    test("delete takes no other row away", async () => {
+      const users = [];
+      for (const name of ["a", "b", "c"]) users.push(await User.create({ email: `${name}@example.com` }));
+      await users[1]!.delete();
+      expect((await User.rows().orderBy("id").get()).map(({ email }) => email)).toEqual([
+        "a@example.com",
+        "c@example.com",
+      ]);
+    });
+
     test("refresh reads what somebody else wrote, and drops what was not saved", async () => {
       const user = await User.create({ email: "a@example.com" });
       await User.where("id", user.id).update({ logins: 7 });

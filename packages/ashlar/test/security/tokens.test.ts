@@ -285,6 +285,8 @@ describe("S15 the input", () => {
     expect(await api.post("/api/open", { token })).toMatchObject(OPEN);
     expect(await api.post("/api/open?token=other", { token })).toMatchObject(OPEN);
     expect(await api.get("/api/open?token=other", { token })).toMatchObject(OPEN);
+    // A body without a token sends nobody back to the query.
+    expect(await api.post(`/api/open?token=${token}`, { other: 1 })).toMatchObject(NO_TOKEN);
   });
 
   test("the body wins over the query", async () => {

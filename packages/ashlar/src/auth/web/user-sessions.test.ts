@@ -92,6 +92,16 @@ await onEachDatabase("the sessions of a user", (engine) => {
     expect(await whoIs([ada, bob])).toEqual([ADA, BOB]);
   });
 
+  test("S69 of another guard's user are not this user's, though key and access epoch are equal", async () => {
+    const web = await testWeb({ engine });
+    const [here, other] = [await web.loggedIn(), await web.loggedIn()];
+    const { id } = (await sessionsOf(other)).find(({ isCurrent }) => isCurrent)!;
+    await web.database.kysely.updateTable("sessions").set({ guard: "staff" }).where("id", "=", Number(id)).execute();
+    expect(await sessionsOf(here)).toMatchObject([{ isCurrent: true }]);
+    expect((await here.post("/sessions/end", { id })).body).toEqual({ ended: false });
+    expect(await web.rows()).toHaveLength(2);
+  });
+
   test("S22 all others can be ended, and all", async () => {
     const web = await testWeb({ engine });
     const [a, b, c, bob] = [await web.loggedIn(), await web.loggedIn(), await web.loggedIn(), await web.loggedIn(BOB)];
