@@ -18,7 +18,7 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts"],
+    include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"],
     // Many tests wait for processes of their own, so that every processor is given work.
     maxWorkers: "100%",
     testTimeout: 30_000,

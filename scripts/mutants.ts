@@ -1,0 +1,243 @@
+// Changes the sources in thousands of small ways, and says which changes no test notices: `npm run mutants`.
+//
+//   --only PATH        of packages/ashlar/src, a folder or a file; may be given several times
+//   --since REF        only lines that differ from this commit
+//   --tests PATH       of packages/ashlar, a folder or a file whose tests are run; all unless given
+//   --seconds N        per mutant, after which it counts as surviving the tests that were run
+//   --keep-reach       trust what earlier runs learned about which tests reach what, although files have changed
+//   --again            decide survivors again, although neither they nor their tests have changed
+//   --list survivors   what earlier runs found, without running anything
+
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join, relative } from "node:path";
+import { parseArgs } from "node:util";
+import { hashOf, MutantBuild, type NumberedMutant, sources } from "./mutants/build.ts";
+import { Lane } from "./mutants/lane.ts";
+import { type Candidate, Reach } from "./mutants/reach.ts";
+import { namedBy, type Result, Results, readEquivalents } from "./mutants/results.ts";
+import type { Job } from "./mutants/test-runner.ts";
+
+const FOLDERS = ["session", "auth", "api", "security", "throttle", "database"];
+/** What these do runs in processes of their own, which load the sources as they are. */
+const ELSEWHERE = ["packages/create-ashlar/**", ...["browser", "ci", "cli", "documentation"].map(ofTests)];
+const JOBS_AT_ONCE = 150;
+const SHORTEST_LIMIT_MS = 20_000;
+const LIMIT_FACTOR = 6;
+
+function ofTests(folder: string): string {
+  return `packages/ashlar/test/${folder}/**`;
+}
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: "string", multiple: true, default: FOLDERS },
+    since: { type: "string" },
+    tests: { type: "string", multiple: true },
+    seconds: { type: "string", default: "Infinity" },
+    "keep-reach": { type: "boolean", default: false },
+    again: { type: "boolean", default: false },
+    list: { type: "string" },
+  },
+});
+
+const root = join(import.meta.dirname, "..");
+const folder = join(root, "node_modules/.cache/ashlar-mutants");
+mkdirSync(folder, { recursive: true });
+const build = new MutantBuild(FOLDERS);
+const results = new Results(join(folder, "results.json"));
+const reach = new Reach(join(folder, "reach.json"), build);
+
+function say(line: string): void {
+  console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
+}
+
+/** The lines of each source that differ from a commit. */
+function changedLines(since: string): Map<string, Set<number>> {
+  const diff = execFileSync("git", ["diff", "-U0", "--no-color", since, "--", sources], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  const changed = new Map<string, Set<number>>();
+  let lines = new Set<number>();
+  for (const line of diff.split("\n")) {
+    const file = /^\+\+\+ b\/(.+)$/.exec(line)?.[1];
+    if (file) {
+      lines = new Set();
+      changed.set(relative(sources, join(root, file)), lines);
+    }
+    const [, first, count = "1"] = /^@@ \S+ \+(\d+)(?:,(\d+))? @@/.exec(line) ?? [];
+    for (let offset = 0; first && offset < Number(count); offset++) lines.add(Number(first) + offset);
+  }
+  return changed;
+}
+
+function chosen(): NumberedMutant[] {
+  const within = build.mutants.filter(({ file }) => isUnder(file, options.only));
+  if (options.since === undefined) return within;
+  const changed = changedLines(options.since);
+  return within.filter(({ file, line }) => changed.get(file)?.has(line));
+}
+
+function shown({ file, line, scope, from, to }: NumberedMutant): string {
+  const short = (text: string): string => (text.length > 160 ? `${text.slice(0, 157)}...` : text).replaceAll("\n", "⏎");
+  return `${file}:${line} ${scope}\n    ${short(from)}\n    → ${short(to) || "(left out)"}`;
+}
+
+const byFile = (a: NumberedMutant, b: NumberedMutant): number => a.number - b.number;
+const equivalents = readEquivalents();
+const equivalent = new Set(equivalents.flatMap((entry) => namedBy(entry, build)));
+
+function survivors(mutants: readonly NumberedMutant[]): NumberedMutant[] {
+  return mutants.filter((mutant) => {
+    const result = results.get(mutant);
+    return result && result.state !== "killed" && result.source === build.hash(mutant.file) && !equivalent.has(mutant);
+  });
+}
+
+function summary(mutants: readonly NumberedMutant[]): void {
+  for (const [name, group] of Object.entries(Object.groupBy(mutants, ({ file }) => file.split("/")[0]!))) {
+    const count = (state: string): number => group!.filter((mutant) => results.get(mutant)?.state === state).length;
+    const undecided = group!.filter((mutant) => !results.get(mutant)).length;
+    say(
+      `${name}: ${group!.length} mutants, ${count("killed")} killed, ` +
+        `${group!.filter((mutant) => equivalent.has(mutant)).length} listed as equivalent, ` +
+        `${survivors(group!).length} surviving (${count("unreached")} of all reached by no test), ${undecided} undecided`,
+    );
+  }
+}
+
+/** Whether an earlier run has decided this, and nothing has changed since. */
+function isDecided(mutant: NumberedMutant, candidates: readonly Candidate[]): boolean {
+  const result = results.get(mutant);
+  if (!result || result.source !== build.hash(mutant.file)) return false;
+  if (result.state === "killed") return true;
+  return !options.again && result.tests === testsHash(candidates);
+}
+
+function testsHash(candidates: readonly Candidate[]): string {
+  return hashOf(candidates.map(({ file }) => reach.hash(file)).join(" "));
+}
+
+/** The first tests to try are those beside the file; then the cheapest. */
+function ordered(mutant: NumberedMutant, candidates: readonly Candidate[]): Candidate[] {
+  const beside = `/${mutant.file.replace(/\.ts$/, ".test.ts")}`;
+  const weight = ({ file, ms }: Candidate): number => (file.endsWith(beside) ? ms / 10 : ms);
+  const budget = Number(options.seconds) * 1000;
+  let spent = 0;
+  return candidates
+    .toSorted((a, b) => weight(a) - weight(b))
+    .filter((candidate, index) => {
+      spent += candidate.ms;
+      return index === 0 || spent <= budget;
+    });
+}
+
+interface Open {
+  readonly mutant: NumberedMutant;
+  readonly all: readonly Candidate[];
+  readonly left: Candidate[];
+}
+
+function isUnder(path: string, paths: readonly string[]): boolean {
+  return paths.some((each) => path === each || path.startsWith(`${each.replace(/\/$/, "")}/`));
+}
+
+/** Whether the tests of a file are to be run. */
+function isAsked(file: string): boolean {
+  return options.tests === undefined || isUnder(relative(join(sources, ".."), file), options.tests);
+}
+
+function limitFor(ms: number): number {
+  return Math.max(SHORTEST_LIMIT_MS, ms * LIMIT_FACTOR);
+}
+
+function jobFor({ mutant, left: [candidate] }: Open): Job {
+  const { file, tests, ms } = candidate!;
+  return { name: String(mutant.number), file, mutant: mutant.number, limitMs: limitFor(ms), ...(tests && { tests }) };
+}
+
+function decide({ mutant, all }: Open, state: Result["state"], by?: string): void {
+  const source = build.hash(mutant.file)!;
+  results.set(mutant, { state, source, tests: testsHash(all), ...(by !== undefined && { by }) });
+}
+
+/** Runs one batch, and says which mutants are still to be tried elsewhere, or again by themselves. */
+async function attempt(lane: Lane, batch: readonly Open[]): Promise<{ open: Open[]; unsure: Open[] }> {
+  const jobs = batch.map(jobFor);
+  const files = new Set(jobs.map(({ file }) => file));
+  // Last of all, each file must still pass in this process with nothing changed.
+  const controls = [...files].map((file): Job => {
+    const own = jobs.filter((job) => job.file === file);
+    const tests = own.every((job) => job.tests) ? [...new Set(own.flatMap((job) => job.tests!))] : undefined;
+    const limitMs = Math.max(...own.map((job) => job.limitMs)) * 2;
+    return { name: `last ${file}`, file, mutant: -1, limitMs, ...(tests && { tests }) };
+  });
+  const outcomes = new Map((await lane.run([...jobs, ...controls])).map((outcome) => [outcome.job, outcome]));
+  const open: Open[] = [];
+  const unsure: Open[] = [];
+  for (const item of batch) {
+    const [candidate] = item.left;
+    const outcome = outcomes.get(String(item.mutant.number))!;
+    const control = outcomes.get(`control ${outcome.job}`);
+    const last = outcomes.get(`last ${candidate!.file}`);
+    const where = relative(root, candidate!.file);
+    if (outcome.state === "unstarted") open.push(item);
+    else if (outcome.state === "hung" || outcome.state === "died") decide(item, "killed", `${where}: ${outcome.state}`);
+    else if (outcome.state === "failed") {
+      const doubtful = control?.state === "failed" || last?.state === "failed";
+      if (doubtful && batch.length > 1) unsure.push(item);
+      else decide(item, "killed", `${where}: ${outcome.failure?.slice(0, 200)}`);
+    } else {
+      item.left.shift();
+      if (item.left.length > 0) open.push(item);
+      else decide(item, "survived");
+    }
+  }
+  results.save();
+  return { open, unsure };
+}
+
+async function run(mutants: readonly NumberedMutant[]): Promise<void> {
+  const lane = await Lane.open(build, folder, ELSEWHERE);
+  try {
+    await reach.learn(lane, lane.files().filter(isAsked), options["keep-reach"], say);
+    for (const file of reach.failing) say(`fails without any mutant, and is left out: ${relative(root, file)}`);
+    const candidates = reach.candidates(isAsked);
+    let open: Open[] = [];
+    for (const mutant of mutants) {
+      const all = candidates.get(mutant.number) ?? [];
+      if (isDecided(mutant, all)) continue;
+      const item = { mutant, all, left: ordered(mutant, all) };
+      if (all.length === 0) decide(item, "unreached");
+      else open.push(item);
+    }
+    while (open.length > 0) {
+      say(`${open.length} of ${mutants.length} mutants are open, ${survivors(mutants).length} survived so far`);
+      // One batch holds few files, so that a process runs what it has loaded.
+      open.sort((a, b) => a.left[0]!.ms - b.left[0]!.ms || a.mutant.number - b.mutant.number);
+      const first = open.slice(0, JOBS_AT_ONCE);
+      const { open: again, unsure } = await attempt(lane, first);
+      for (const item of unsure) again.push(...(await attempt(lane, [item])).open);
+      open = [...open.slice(JOBS_AT_ONCE), ...again];
+    }
+  } finally {
+    results.save();
+    await lane.close();
+  }
+}
+
+const mutants = chosen();
+if (options.list === undefined) await run(mutants);
+const left = survivors(mutants).sort(byFile);
+for (const mutant of left) console.log(`${results.get(mutant)!.state} ${shown(mutant)}`);
+summary(mutants);
+
+const stale = equivalents.filter((entry) => {
+  const named = namedBy(entry, build);
+  return named.length === 0 || named.some((mutant) => results.get(mutant)?.state === "killed");
+});
+for (const entry of stale) {
+  console.error(`equivalents.json: ${entry.file} ${entry.in}: ${entry.from} → ${entry.to} is killed, or is gone.`);
+}
+process.exitCode = left.length + stale.length > 0 ? 1 : 0;

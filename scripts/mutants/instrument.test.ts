@@ -1,0 +1,136 @@
+import { stripTypeScriptTypes } from "node:module";
+import { isDeepStrictEqual } from "node:util";
+import { expect, test } from "vitest";
+import { instrument } from "./instrument.ts";
+
+const SOURCE = `
+import { text } from "./text.ts";
+
+/** The younger of two. */
+export class Ages {
+  static readonly limits = ["low", "high"] as const;
+
+  younger(a: number, b: number | undefined): number | null {
+    if (a < 18 && b !== undefined) throw new RangeError("Nobody is as young as that.");
+    return b === undefined ? null : Math.min(a, b);
+  }
+
+  async store(table: Table, id: string | null): Promise<void> {
+    await table
+      .where("id", "=", id?.trim()) // the one
+      .update({ seen: true, id });
+  }
+
+  close(file: File): void {
+    try {
+      file.close();
+    } catch {
+      this.report();
+      return;
+    } finally {
+      this.open = false;
+      this.files--;
+    }
+  }
+}
+`;
+
+const { mutants, code } = instrument("ages.ts", SOURCE, 100);
+const listed = mutants.map(({ scope, from, to }) => `${scope}: ${from} → ${to}`);
+
+test("conditions, comparisons, literals and returned values change", () => {
+  expect(listed.filter((line) => line.startsWith("Ages.younger"))).toEqual([
+    "Ages.younger: a < 18 && b !== undefined → true",
+    "Ages.younger: a < 18 && b !== undefined → false",
+    "Ages.younger: a < 18 && b !== undefined → a < 18",
+    "Ages.younger: a < 18 && b !== undefined → b !== undefined",
+    "Ages.younger: a < 18 → (a) <= (18)",
+    "Ages.younger: a < 18 → !(a < 18)",
+    "Ages.younger: 18 → 19",
+    "Ages.younger: b !== undefined → (b) === (undefined)",
+    'Ages.younger: throw new RangeError("Nobody is as young as that."); → ',
+    "Ages.younger: b === undefined ? null : Math.min(a, b) → null",
+    "Ages.younger: b === undefined → true",
+    "Ages.younger: b === undefined → false",
+    "Ages.younger: Math.min(a, b) → Math.max(a, b)",
+  ]);
+});
+
+test("awaits, conditions of queries, links of chains, properties and elements are left out", () => {
+  const statement = 'await table .where("id", "=", id?.trim()) .update({ seen: true, id })';
+  expect(listed.filter((line) => line.startsWith("Ages.store"))).toEqual([
+    `Ages.store: ${statement}; → `,
+    `Ages.store: ${statement} → ${statement.slice("await ".length)}`,
+    'Ages.store: table .where("id", "=", id?.trim()) → table',
+    'Ages.store: "id" → ""',
+    'Ages.store: "=" → ""',
+    "Ages.store: id?.trim() → id.trim()",
+    "Ages.store: seen: true → ",
+    "Ages.store: true → false",
+    "Ages.store: id → ",
+  ]);
+  expect(listed.slice(0, 4)).toEqual([
+    'Ages.limits: "low" → ',
+    'Ages.limits: "low" → ""',
+    'Ages.limits: "high" → ',
+    'Ages.limits: "high" → ""',
+  ]);
+});
+
+test("a `finally` is emptied, and what was caught is thrown on", () => {
+  expect(listed.filter((line) => line.startsWith("Ages.close"))).toEqual([
+    "Ages.close: { this.open = false; this.files--; } → {}",
+    "Ages.close: catch { this.report(); return; } → rethrow",
+    "Ages.close: file.close(); → ",
+    "Ages.close: this.report(); → ",
+    "Ages.close: return; → ",
+    "Ages.close: this.open = false; → ",
+    "Ages.close: false → true",
+    "Ages.close: this.files--; → ",
+  ]);
+});
+
+test("types, imports, names and the words of an error stay", () => {
+  expect(listed.filter((line) => /text\.ts|RangeError → |Nobody[^;]*→ "/.test(line))).toEqual([]);
+});
+
+test("every mutant stands beside its original, and no line moves", () => {
+  expect(code.split("\n")).toHaveLength(SOURCE.split("\n").length);
+  const compiled = stripTypeScriptTypes(code.replace(/^import .*$/m, "").replace("export class", "class"));
+  let active = -1;
+  const made = new Function("__mutant", `${compiled}; return Ages;`)((number: number) => number === active);
+  const run = (number: number): unknown[] => {
+    active = number;
+    const ages = new made();
+    const called: unknown[] = [];
+    for (const [a, b] of [
+      [20, 30],
+      [18, 20],
+      [20, undefined],
+      [10, 5],
+      [3, undefined],
+    ]) {
+      try {
+        called.push(ages.younger(a, b));
+      } catch (error) {
+        called.push((error as Error).message);
+      }
+    }
+    ages.files = 1;
+    ages.close({ close: () => called.push("closed") });
+    return [...called, ages.open, ages.files, made.limits.length];
+  };
+  const original = [20, 18, null, "Nobody is as young as that.", null, "closed", false, 0, 2];
+  expect(run(-1)).toEqual(original);
+  const same = mutants.filter((_, index) => {
+    return isDeepStrictEqual(run(100 + index), original);
+  });
+  // Neither was `store` called, nor does anything look at the words in the list or make `close` fail.
+  expect(
+    same.map(({ scope, from, to }) => `${scope}: ${from} → ${to}`).filter((line) => !/store|limits/.test(line)),
+  ).toEqual([
+    "Ages.close: catch { this.report(); return; } → rethrow",
+    "Ages.close: this.report(); → ",
+    "Ages.close: return; → ",
+  ]);
+});

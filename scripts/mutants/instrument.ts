@@ -1,0 +1,193 @@
+// Puts every mutant of a file beside its original, so that one build holds all of them:
+// `a < b` becomes `(__mutant(17)?((a) <= (b)):a < b)`. Lines stay where they are.
+
+import { parseSync } from "oxc-parser";
+import { isRemovable, type Node, replacementsOf, type Surroundings } from "./mutators.ts";
+
+export interface Mutant {
+  /** The name of what it stands in: "Model.delete". */
+  readonly scope: string;
+  /** The source text that changes, on one line. */
+  readonly from: string;
+  /** What it becomes; empty where the text is left out. */
+  readonly to: string;
+  readonly line: number;
+}
+
+export interface Instrumented {
+  readonly mutants: readonly Mutant[];
+  /** The source with all mutants; the first of them has the number that was given. */
+  readonly code: string;
+}
+
+interface Insertion {
+  readonly start: number;
+  readonly end: number;
+  readonly before: string;
+  readonly after: string;
+}
+
+const wrappers: ReadonlySet<string> = new Set([
+  "TSAsExpression",
+  "TSSatisfiesExpression",
+  "TSNonNullExpression",
+  "TSTypeAssertion",
+]);
+
+const skippedTypes: ReadonlySet<string> = new Set(["ImportDeclaration", "ExportAllDeclaration", "ImportExpression"]);
+
+const skippedKeys: ReadonlySet<string> = new Set([
+  "type",
+  "typeAnnotation",
+  "typeArguments",
+  "typeParameters",
+  "returnType",
+  "superTypeArguments",
+  "superClass",
+  "implements",
+  "source",
+  "label",
+  "id",
+]);
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && typeof (value as Node).type === "string";
+}
+
+function nameOf(node: Node, parent: Node | undefined): string | undefined {
+  const named = (value: unknown): string | undefined => {
+    if (!isNode(value)) return undefined;
+    if (value.type === "Identifier") return value.name as string;
+    if (value.type === "PrivateIdentifier") return `#${value.name}`;
+    return value.type === "Literal" ? String(value.value) : undefined;
+  };
+  switch (node.type) {
+    case "FunctionDeclaration":
+    case "ClassDeclaration":
+    case "VariableDeclarator":
+      return named(node.id);
+    case "MethodDefinition":
+    case "PropertyDefinition":
+      return named(node.key);
+    case "Property":
+      return parent?.type === "ObjectExpression" && /Function/.test((node.value as Node).type)
+        ? named(node.key)
+        : undefined;
+  }
+  return undefined;
+}
+
+/** Finds the mutants of a TypeScript file and puts them in. `first` is the number of its first mutant. */
+export function instrument(path: string, source: string, first: number): Instrumented {
+  const { program, comments, errors } = parseSync(path, source, { preserveParens: false });
+  if (errors.length > 0) throw new SyntaxError(`${path}: ${errors[0]!.message}`);
+  const mutants: Mutant[] = [];
+  const insertions: Insertion[] = [];
+  const scopes: string[] = [];
+  const lineStarts = [0, ...[...source.matchAll(/\n/g)].map(({ index }) => index + 1)];
+
+  /** Text on one line and without comments, so that what is put in moves no line. */
+  function between(start: number, end: number): string {
+    let text = "";
+    let from = start;
+    for (const comment of comments) {
+      if (comment.start < start || comment.end > end) continue;
+      text += source.slice(from, comment.start);
+      from = comment.end;
+    }
+    text += source.slice(from, end);
+    return text.includes("`") ? text : text.replaceAll(/\s*\n\s*/g, " ");
+  }
+  const text = (node: Node): string => between(node.start, node.end);
+
+  function add(node: Node, from: string, to: string): number {
+    const line = lineStarts.findLastIndex((start) => start <= node.start) + 1;
+    mutants.push({ scope: scopes.join("."), from, to, line });
+    return first + mutants.length - 1;
+  }
+
+  function inExpression(node: Node, around: Surroundings): void {
+    const before = replacementsOf(node, around)
+      .map((to) => `__mutant(${add(node, text(node), to)})?(${to}):`)
+      .join("");
+    if (before) insertions.push({ start: node.start, end: node.end, before: `(${before}`, after: ")" });
+  }
+
+  /** A property or an element that may be missing: `...(__mutant(17)?{}:{a: 1})`. */
+  function droppable(part: Node, open: string, close: string): void {
+    const number = add(part, text(part), "");
+    const before = `...(__mutant(${number})?${open}${close}:${open}`;
+    insertions.push({ start: part.start, end: part.end, before, after: `${close})` });
+  }
+
+  function inTry(node: Node): void {
+    const finalizer = node.finalizer as Node | null;
+    if (finalizer && (finalizer.body as Node[]).length > 1) {
+      const number = add(finalizer, text(finalizer), "{}");
+      const { start, end } = finalizer;
+      insertions.push({ start, end, before: `{if(!__mutant(${number}))`, after: "}" });
+    }
+    const handler = node.handler as (Node & { body: Node & { body: Node[] } }) | null;
+    const parameter = handler?.param as Node | null | undefined;
+    const rethrows = handler?.body.body[0]?.type === "ThrowStatement";
+    if (!handler || rethrows || (parameter && parameter.type !== "Identifier")) return;
+    const number = add(handler, text(handler), "rethrow");
+    const { start } = handler.body;
+    const name = (parameter?.name as string | undefined) ?? "__caught";
+    if (!parameter) insertions.push({ start, end: start, before: `(${name})`, after: "" });
+    insertions.push({ start: start + 1, end: start + 1, before: `if(__mutant(${number}))throw ${name};`, after: "" });
+  }
+
+  function visit(node: Node, parent: Node | undefined, role: string, inMessage: boolean, inChain: boolean): void {
+    if (node.type.startsWith("TS") && !wrappers.has(node.type)) return;
+    if (skippedTypes.has(node.type) || node.declare === true) return;
+    const name = nameOf(node, parent);
+    if (name !== undefined) scopes.push(name);
+    if (isRemovable(node)) {
+      const number = add(node, text(node), "");
+      insertions.push({ start: node.start, end: node.end, before: `{if(!__mutant(${number})){`, after: "}}" });
+    } else if (node.type === "TryStatement") {
+      inTry(node);
+    } else if (parent && !inChain) {
+      inExpression(node, { parent, role, text, between, inMessage });
+    }
+    const says =
+      node.type === "ThrowStatement" || (node.type === "NewExpression" && /Error$/.test(text(node.callee as Node)));
+    for (const [key, value] of Object.entries(node)) {
+      if (skippedKeys.has(key) || (key === "key" && node.computed !== true)) continue;
+      // Inside `a?.b.c()` no link can be replaced by itself: what follows it would no longer be skipped.
+      const spine = key === "object" || key === "callee" || key === "expression";
+      const chained = spine && (node.type === "ChainExpression" || inChain);
+      for (const child of Array.isArray(value) ? value : [value]) {
+        if (!isNode(child)) continue;
+        const dropped =
+          key === "properties" && node.type === "ObjectExpression" && child.kind !== "get" && child.kind !== "set";
+        if (dropped) droppable(child, "{", "}");
+        if (key === "elements" && node.type === "ArrayExpression") droppable(child, "[", "]");
+        visit(child, node, key, inMessage || says, chained);
+      }
+    }
+    if (name !== undefined) scopes.pop();
+  }
+
+  visit(program as unknown as Node, undefined, "", false, false);
+  return { mutants, code: inserted(source, insertions) };
+}
+
+/** The source with everything put in: what encloses more is opened first and closed last. */
+function inserted(source: string, insertions: readonly Insertion[]): string {
+  const numbered = insertions.map((insertion, order) => ({ ...insertion, order }));
+  const opening = numbered.toSorted((a, b) => a.start - b.start || b.end - a.end || a.order - b.order);
+  const closing = numbered.toSorted((a, b) => a.end - b.end || b.start - a.start || b.order - a.order);
+  const pieces = [
+    ...closing.map(({ end, after }) => ({ at: end, text: after })),
+    ...opening.map(({ start, before }) => ({ at: start, text: before })),
+  ].toSorted((a, b) => a.at - b.at);
+  let code = "";
+  let from = 0;
+  for (const { at, text } of pieces) {
+    code += source.slice(from, at) + text;
+    from = at;
+  }
+  return code + source.slice(from);
+}

@@ -1,0 +1,134 @@
+// Runs jobs in a process of Vitest's own, one after the other, and ends it when it hangs.
+
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createVitest, type TestSpecification, type Vitest } from "vitest/node";
+import type { MutantBuild } from "./build.ts";
+import type { Job, Learned, Progress } from "./test-runner.ts";
+
+export interface Outcome {
+  readonly job: string;
+  /** `unstarted` where the process ended before it came to the job. */
+  readonly state: "passed" | "failed" | "hung" | "died" | "unstarted";
+  readonly failure?: string;
+  readonly learned?: Learned;
+}
+
+const POLL_MS = 250;
+const root = join(import.meta.dirname, "../..");
+
+export class Lane {
+  readonly #vitest: Vitest;
+  readonly #jobsFile: string;
+  readonly #specifications: ReadonlyMap<string, TestSpecification>;
+
+  private constructor(vitest: Vitest, jobsFile: string, specifications: readonly TestSpecification[]) {
+    this.#vitest = vitest;
+    this.#jobsFile = jobsFile;
+    this.#specifications = new Map(specifications.map((specification) => [specification.moduleId, specification]));
+  }
+
+  /** Starts Vitest with the mutants of a build put in. `folder` holds the lane's files. */
+  static async open(build: MutantBuild, folder: string, exclude: readonly string[]): Promise<Lane> {
+    const jobsFile = join(folder, `jobs-${process.pid}.json`);
+    process.env.ASHLAR_MUTANTS = jobsFile;
+    const vitest = await createVitest(
+      "test",
+      {
+        config: join(root, "vitest.config.ts"),
+        root,
+        watch: false,
+        reporters: [{}],
+        isolate: false,
+        pool: "forks",
+        maxWorkers: 1,
+        fileParallelism: false,
+        testTimeout: 8_000,
+        hookTimeout: 15_000,
+        exclude: ["**/node_modules/**", ...exclude],
+        runner: join(import.meta.dirname, "test-runner.ts"),
+      },
+      { plugins: [build.plugin()] },
+    );
+    await vitest.standalone();
+    return new Lane(vitest, jobsFile, await vitest.globTestSpecifications());
+  }
+
+  /** Every test file. */
+  files(): string[] {
+    return [...this.#specifications.keys()].sort();
+  }
+
+  async close(): Promise<void> {
+    await this.#vitest.close();
+    rmSync(this.#jobsFile, { force: true });
+    rmSync(this.#progressFile, { force: true });
+  }
+
+  get #progressFile(): string {
+    return `${this.#jobsFile}.progress`;
+  }
+
+  #progress(): Progress[] {
+    const lines = readFileSync(this.#progressFile, "utf8").split("\n").slice(0, -1);
+    return lines.map((line) => JSON.parse(line) as Progress);
+  }
+
+  /** Runs jobs of any files, those of one file together. Controls that the runner puts in have outcomes of their own. */
+  async run(jobs: readonly Job[]): Promise<Outcome[]> {
+    const byFile = Object.values(Object.groupBy(jobs, ({ file }) => file)).map((group) => group!);
+    writeFileSync(this.#jobsFile, JSON.stringify(byFile.flat()));
+    writeFileSync(this.#progressFile, "");
+    // Each job may ask for a control after it; a place that no job takes is left at once.
+    const places = byFile.flatMap((group) => {
+      const each = group.some(({ mutant }) => mutant >= 0) ? 2 : 1;
+      return Array<TestSpecification>(group.length * each).fill(this.#specifications.get(group[0]!.file)!);
+    });
+    const watch = this.#endHanging();
+    try {
+      await this.#vitest.runTestSpecifications(places);
+    } catch {
+      // A process that was ended is an error to Vitest.
+    } finally {
+      clearInterval(watch.timer);
+    }
+    process.exitCode = 0;
+    return this.#outcomes(jobs, watch.hung());
+  }
+
+  #endHanging(): { timer: NodeJS.Timeout; hung(): boolean } {
+    let lines = 0;
+    let since = performance.now();
+    let hung = false;
+    const timer = setInterval(() => {
+      const progress = this.#progress();
+      if (progress.length > lines) {
+        lines = progress.length;
+        since = performance.now();
+      }
+      const last = progress.at(-1);
+      const [first] = progress;
+      if (last?.kind !== "start" || first?.kind !== "process" || performance.now() - since < last.limitMs) return;
+      hung = true;
+      process.kill(first.pid, "SIGKILL");
+      clearInterval(timer);
+    }, POLL_MS);
+    return { timer, hung: () => hung };
+  }
+
+  #outcomes(jobs: readonly Job[], hung: boolean): Outcome[] {
+    const ended = new Map<string, Outcome>();
+    const started = new Set<string>();
+    for (const progress of this.#progress()) {
+      if (progress.kind === "start") started.add(progress.name);
+      if (progress.kind !== "end") continue;
+      const { name, failure, learned } = progress;
+      const state = failure ? "failed" : "passed";
+      ended.set(name, { job: name, state, ...(failure && { failure }), ...(learned && { learned }) });
+    }
+    const names = new Set([...jobs.map(({ name }) => name), ...started]);
+    return [...names].map(
+      (name) => ended.get(name) ?? { job: name, state: started.has(name) ? (hung ? "hung" : "died") : "unstarted" },
+    );
+  }
+}

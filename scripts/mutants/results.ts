@@ -1,0 +1,59 @@
+// What came of each mutant, kept from run to run, and the mutants that no test can notice.
+
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { MutantBuild, NumberedMutant } from "./build.ts";
+
+export interface Result {
+  readonly state: "killed" | "survived" | "unreached";
+  /** Digest of the source. */
+  readonly source: string;
+  /** Digest of the tests that decided: of the one that noticed, or of all that reach the mutant. */
+  readonly tests: string;
+  /** The test that noticed and how. */
+  readonly by?: string;
+}
+
+/** A mutant that behaves like the original, or that tests of this kind cannot reach. */
+export interface Equivalent {
+  readonly file: string;
+  readonly in: string;
+  readonly from: string;
+  readonly to: string;
+  readonly why: string;
+}
+
+export class Results {
+  readonly #path: string;
+  readonly #results: Map<string, Result>;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#results = new Map(existsSync(path) ? Object.entries(JSON.parse(readFileSync(path, "utf8"))) : []);
+  }
+
+  get(mutant: NumberedMutant): Result | undefined {
+    return this.#results.get(mutant.key);
+  }
+
+  set(mutant: NumberedMutant, result: Result): void {
+    this.#results.set(mutant.key, result);
+  }
+
+  save(): void {
+    writeFileSync(this.#path, JSON.stringify(Object.fromEntries(this.#results), null, 1));
+  }
+}
+
+export const equivalentsFile: string = join(import.meta.dirname, "equivalents.json");
+
+export function readEquivalents(): Equivalent[] {
+  return JSON.parse(readFileSync(equivalentsFile, "utf8")) as Equivalent[];
+}
+
+/** The mutants that an entry names; several where the same text stands several times in one function. */
+export function namedBy(entry: Equivalent, build: MutantBuild): NumberedMutant[] {
+  return build.mutants.filter(
+    ({ file, scope, from, to }) => file === entry.file && scope === entry.in && from === entry.from && to === entry.to,
+  );
+}
