@@ -1,8 +1,8 @@
 export { nodeVersionProblem } from "../support/index.ts";
-export { type ApiInstallation, installApi } from "./api-install.ts";
-export { type AuthPlan, diffOfPlan, type PlannedFile, planAuth, writeAuth } from "./auth-install.ts";
 export { type NewFile, writeNewFile } from "./files.ts";
 export { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
+export { diffOfPlan, type Installation, type PlannedFile, planInstallation, writeInstallation } from "./install.ts";
+export type { Feature } from "./install-steps.ts";
 export {
   type ControllerKind,
   makeController,

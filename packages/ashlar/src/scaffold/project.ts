@@ -5,7 +5,17 @@ import { type NewFile, requireEmptyFolder, writeAllOrNone } from "./files.ts";
 import { fillSecrets } from "./fill-secrets.ts";
 import { migrationPaths } from "./make.ts";
 import { spell } from "./names.ts";
-import { fileOf, looks, pages, stubValues, wiring } from "./stub-files.ts";
+import {
+  type ApplicationTraits,
+  apiFiles,
+  descriptions,
+  fileOf,
+  limits,
+  looks,
+  pages,
+  stubValues,
+  wiring,
+} from "./stub-files.ts";
 
 /** What a new application is to have. */
 export interface ProjectOptions {
@@ -36,7 +46,7 @@ export interface Project {
 
 /** The newest major version of Node.js that is known to run it. */
 const NEWEST_NODE = "26";
-const ALWAYS = ["app.ts", "config/app.ts", "config/database.ts", "tests/application.test.ts", "tsconfig.json"] as const;
+const ALWAYS = ["app.ts", "config/app.ts", "config/database.ts", "tsconfig.json"] as const;
 
 /**
  * Makes a new application: its files, and a `.env` with secrets of its own.
@@ -55,23 +65,23 @@ export async function createProject(options: ProjectOptions): Promise<Project> {
 async function projectFiles(root: string, options: ProjectOptions): Promise<NewFile[]> {
   const { api, database } = options;
   const name = packageName(root);
-  const traits = { title: spell(name).title, api, pages: options.pages };
-  const values = { ...stubValues(traits), name, database, postgres: database === "postgres" };
+  const traits: ApplicationTraits = { name, title: spell(name).title, api, pages: options.pages, database };
+  const values = stubValues(traits);
   const stub = (path: string, from: string): Promise<NewFile> => fileOf(path, from, values);
   return [
     { path: "package.json", text: await packageManifest(name, options) },
     { path: ".nvmrc", text: `${nodeMajor()}\n` },
     await stub(".gitattributes", "application/gitattributes"),
     await stub(".gitignore", "application/gitignore"),
-    await stub(".env.example", "application/env"),
     await stub(".oxlintrc.json", "application/oxlintrc.json"),
-    await stub("README.md", "application/README.md"),
     ...(await Promise.all(ALWAYS.map((path) => stub(path, `application/${path}`)))),
+    ...(await descriptions(traits)),
     ...(await wiring(traits)),
+    ...(await limits(traits)),
     ...(await looks(traits)),
     ...(await migrations(root, options.pages, stub)),
     ...(options.pages ? await pages(traits) : []),
-    ...(api ? [await stub("config/api.ts", "api/config.ts"), await stub("routes/api.ts", "api/routes.ts")] : []),
+    ...(api ? await apiFiles(traits) : []),
   ];
 }
 

@@ -5,33 +5,44 @@ import { readStub, STUBS, type StubValues } from "./stub.ts";
 
 /** What an application has, as far as its files show it. */
 export interface ApplicationTraits {
+  /** Its package's name. */
+  readonly name: string;
   /** What it is called where people read it. */
   readonly title: string;
   /** Whether it has the API. */
   readonly api: boolean;
   /** Whether it has the pages of accounts. */
   readonly pages: boolean;
+  /** The connection its configuration began with. */
+  readonly database: "sqlite" | "postgres";
 }
 
 /** What the stubs of an application are filled with. */
-export function stubValues({ title, api, pages }: ApplicationTraits): StubValues {
+export function stubValues({ name, title, api, pages, database }: ApplicationTraits): StubValues {
   const mixins = ["Model", "Authenticates"];
   if (api) mixins.push("AuthenticatesTokens");
   if (pages) mixins.push("MustVerifyEmail");
-  return { title, api, pages, mixins: mixins.join(", ") };
+  return { name, title, api, pages, database, postgres: database === "postgres", mixins: mixins.join(", ") };
 }
 
 /**
- * The files of an application that say what it has: the same ones with the pages as without, with other lines in them.
- * `config/auth.ts` is there where something logs in.
+ * The files of an application that say what it has: the same ones with the pages or the API as without, with other lines
+ * in them. `config/auth.ts` is there if anything logs in.
  */
 export async function wiring(traits: ApplicationTraits): Promise<NewFile[]> {
-  const values = stubValues(traits);
-  const files = ["app/kernel.ts", "app/models/user.ts", "config/providers.ts", "routes/web.ts", "views/welcome.edge"];
+  const files = ["app/kernel.ts", "app/models/user.ts", "config/providers.ts", "routes/web.ts"];
   const guards = traits.pages ? "pages/config/auth.ts" : traits.api ? "application/config/auth.ts" : null;
   return [
-    ...(await Promise.all(files.map((path) => fileOf(path, `application/${path}`, values)))),
-    ...(guards === null ? [] : [await fileOf("config/auth.ts", guards, values)]),
+    ...(await fromStubs(traits, files)),
+    ...(guards === null ? [] : [await fileOf("config/auth.ts", guards, stubValues(traits))]),
+  ];
+}
+
+/** The files that tell people what an application has: nothing in it needs them. */
+export async function descriptions(traits: ApplicationTraits): Promise<NewFile[]> {
+  return [
+    await fileOf(".env.example", "application/env", stubValues(traits)),
+    ...(await fromStubs(traits, ["README.md", "views/welcome.edge", "tests/application.test.ts"])),
   ];
 }
 
@@ -44,13 +55,30 @@ export async function pages(traits: ApplicationTraits): Promise<NewFile[]> {
   return Promise.all(own.map((path) => fileOf(path.replaceAll("\\", "/"), `pages/${path}`, values)));
 }
 
-/** What an application has with or without the pages: what it is shown with, and its limits. */
-export async function looks(traits: ApplicationTraits): Promise<NewFile[]> {
-  const files = ["config/throttle.ts", "public/style.css", "public/favicon.svg"];
-  return Promise.all(files.map((path) => fileOf(path, `application/${path}`, stubValues(traits))));
+/** The files of the API besides the {@link wiring}. */
+export async function apiFiles(traits: ApplicationTraits): Promise<NewFile[]> {
+  const values = stubValues(traits);
+  return [
+    await fileOf("config/api.ts", "api/config.ts", values),
+    await fileOf("routes/api.ts", "api/routes.ts", values),
+  ];
+}
+
+/** The configuration of the limits, which an application has with or without anything else. */
+export function limits(traits: ApplicationTraits): Promise<NewFile[]> {
+  return fromStubs(traits, ["config/throttle.ts"]);
+}
+
+/** What the pages of an application are shown with; it has it without them, too. */
+export function looks(traits: ApplicationTraits): Promise<NewFile[]> {
+  return fromStubs(traits, ["public/style.css", "public/favicon.svg"]);
 }
 
 /** A file out of a stub. */
 export async function fileOf(path: string, stub: string, values: StubValues): Promise<NewFile> {
   return { path, text: await readStub(stub, values) };
+}
+
+function fromStubs(traits: ApplicationTraits, paths: readonly string[]): Promise<NewFile[]> {
+  return Promise.all(paths.map((path) => fileOf(path, `application/${path}`, stubValues(traits))));
 }

@@ -185,22 +185,49 @@ describe("api:install", () => {
     expect(await snapshot(root)).toEqual(before);
   });
 
-  test("it prints the lines that remain, file by file, and none that is there", async () => {
-    const root = await generatedApplication({ api: false });
-    const { output } = await ashlar(root, "api:install");
-    for (const line of [
+  test("on files that the author has changed it prints the lines that remain, and none that is there", async () => {
+    const root = await generatedApplication({ api: false, pages: false });
+    const changed = [
       "config/providers.ts",
-      'import { ApiProvider } from "ashlar/api";',
       "app/kernel.ts",
-      'this.container.bind("routes.api.location", "routes/api");',
-      "api: [JWTAuthenticationMiddleware],",
       "app/models/user.ts",
-      "// add the mixin to the class: compose(Model, Authenticates, AuthenticatesTokens)",
       "routes/web.ts",
-      "...Api.routes(),",
-    ]) {
-      expect(output).toContain(line);
+      ".env.example",
+      ".env",
+    ];
+    for (const path of changed) {
+      await writeFile(join(root, path), `${await readFile(join(root, path), "utf8")}\n`);
     }
+    const { output } = await ashlar(root, "api:install");
+    expect(output.slice(output.indexOf("What remains"))).toBe(`What remains is yours to add:
+
+config/providers.ts
+  import { ApiProvider } from "ashlar/api";
+  // in PROVIDERS, after AuthProvider:
+  ApiProvider,
+
+app/kernel.ts
+  // in registerRoutes():
+  this.container.bind("routes.api.location", "routes/api");
+  this.container.bind("routes.api.prefix", "/api");
+
+app/kernel.ts
+  import { JWTAuthenticationMiddleware } from "ashlar/api";
+  // in routeMiddleware:
+  api: [JWTAuthenticationMiddleware],
+
+app/models/user.ts
+  import { AuthenticatesTokens } from "ashlar/api";
+  // add the mixin to the class: compose(Model, Authenticates, AuthenticatesTokens)
+
+routes/web.ts
+  import { Api } from "ashlar/api";
+  // in ROUTES:
+  ...Api.routes(),
+
+.env.example
+  # 64 random bytes, base64url, that API tokens are signed with: npx ashlar key:generate
+  JWT_SECRET=`);
     const complete = await ashlar(await generatedApplication({ api: true }), "api:install");
     expect(complete.output).toBe("Everything is there; nothing was changed.");
   });

@@ -311,10 +311,6 @@ describe("the API setup steps, done by hand on an application made without the A
        }`,
     );
     expect(await ashlar(root, "migrate")).toMatchObject({ code: 0, output: expect.stringContaining("add_api_token") });
-    // 6. api:install
-    const installed = await ashlar(root, "api:install");
-    expect(installed.output).toContain("Made config/api.ts");
-    expect(installed.output).not.toContain("database/migrations");
     // 7. Api.routes() among the web routes
     await edit(
       root,
@@ -328,6 +324,10 @@ describe("the API setup steps, done by hand on an application made without the A
         'export const ROUTES: RouteEntry[] = [\n  ...Api.routes({ authRoute: "/api/auth", reauthRoute: "/api/reauth" }),',
       ],
     );
+    // 6. api:install
+    const installed = await ashlar(root, "api:install");
+    expect(installed.output).toContain("Made config/api.ts");
+    expect(installed.output).not.toContain("database/migrations");
 
     expect((await ashlar(root, "api:install")).output).toBe("Everything is there; nothing was changed.");
     await checkTypes(root);

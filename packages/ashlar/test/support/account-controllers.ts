@@ -8,7 +8,7 @@ import { pages } from "../../src/scaffold/stub-files.ts";
 const folder: string = await mkdtemp(join(import.meta.dirname, "../..", ".generated-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-for (const { path, text } of await pages({ title: "Shop", api: true, pages: true })) {
+for (const { path, text } of await pages({ name: "shop", title: "Shop", api: true, pages: true, database: "sqlite" })) {
   if (!/^(?:app|views)\//.test(path)) continue;
   await mkdir(dirname(join(folder, path)), { recursive: true });
   await writeFile(join(folder, path), text);

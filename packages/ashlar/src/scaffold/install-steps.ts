@@ -1,0 +1,194 @@
+import type { Step } from "./remaining-steps.ts";
+
+/** What is added to an application that was made without it. */
+export type Feature = "pages" | "api";
+
+const provider = (name: string, from: string, place: string): Step => ({
+  file: "config/providers.ts",
+  done: new RegExp(`\\b${name}\\b`),
+  lines: [`import { ${name} } from "${from}";`, `// in PROVIDERS, ${place}:`, `${name},`],
+});
+
+const middleware = (key: string, name: string, from: string): Step => ({
+  file: "app/kernel.ts",
+  done: new RegExp(`(?<![\\w.])["']?${key.replace(".", "\\.")}["']?\\s*:`),
+  lines: [
+    `import { ${name} } from "${from}";`,
+    "// in routeMiddleware:",
+    `${/\W/.test(key) ? `"${key}"` : key}: [${name}],`,
+  ],
+});
+
+/** Variables that a file lists, each on a line of its own. */
+const variables = (file: string, name: string, lines: readonly string[]): Step => ({
+  file,
+  done: new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=`, "m"),
+  lines,
+});
+
+const MAIL_VARIABLES = [
+  "# Mail goes out by SMTP in production; in development it lands at /dev/mailbox.",
+  "MAIL_FROM=",
+  "SMTP_HOST=",
+  "SMTP_PORT=587",
+  "SMTP_USER=",
+  "SMTP_PASSWORD=",
+];
+
+const PAGES: readonly Step[] = [
+  provider("EventProvider", "ashlar/events", "after DatabaseProvider"),
+  provider("ViewProvider", "ashlar/views", "after EventProvider"),
+  provider("SessionProvider", "ashlar/session", "after ViewProvider"),
+  provider("ThrottleProvider", "ashlar/throttle", "after SessionProvider"),
+  provider("MailProvider", "ashlar/mail", "after ThrottleProvider"),
+  {
+    file: "app/kernel.ts",
+    done: /\bweb\s*:\s*\[[^\]]*\bVerifyCsrfToken\b/,
+    lines: [
+      'import { SecurityHeadersMiddleware } from "ashlar";',
+      'import { LoadUserMiddleware } from "ashlar/auth";',
+      'import { SessionMiddleware, VerifyCsrfToken } from "ashlar/session";',
+      "// in routeMiddleware, in this order:",
+      "web: [SecurityHeadersMiddleware, SessionMiddleware, LoadUserMiddleware, VerifyCsrfToken],",
+    ],
+  },
+  middleware("auth", "AuthenticationMiddleware", "ashlar/auth"),
+  middleware("auth.page", "AuthPageMiddleware", "ashlar/auth"),
+  middleware("password.confirm", "ConfirmPasswordMiddleware", "ashlar/auth"),
+  middleware("verified", "VerifiesEmailMiddleware", "ashlar/auth"),
+  middleware("throttle", "ThrottleMiddleware", "ashlar/throttle"),
+  {
+    file: "app/models/user.ts",
+    done: /\bMustVerifyEmail\b/,
+    lines: [
+      'import { MustVerifyEmail } from "ashlar/auth";',
+      "// add the mixin to the class: compose(Model, Authenticates, MustVerifyEmail)",
+    ],
+  },
+  {
+    file: "config/auth.ts",
+    done: /\bweb\s*:/,
+    lines: ["// in GUARDS:", 'default: "web",', "web: { model: User },"],
+  },
+  {
+    file: "config/auth.ts",
+    done: /\bACCOUNTS\b/,
+    lines: [
+      'import { EmailChangeCompletedMail } from "../app/mailables/email-change-completed-mail.ts";',
+      'import { EmailChangeUndoneMail } from "../app/mailables/email-change-undone-mail.ts";',
+      'import { EmailChangedMail } from "../app/mailables/email-changed-mail.ts";',
+      'import { EmailTakenMail } from "../app/mailables/email-taken-mail.ts";',
+      'import { NewDeviceMail } from "../app/mailables/new-device-mail.ts";',
+      'import { PasswordChangedMail } from "../app/mailables/password-changed-mail.ts";',
+      'import { ResetPasswordMail } from "../app/mailables/reset-password-mail.ts";',
+      'import { VerifyEmailMail } from "../app/mailables/verify-email-mail.ts";',
+      "export const ACCOUNTS = {",
+      "  mailables: {",
+      "    verifyEmail: VerifyEmailMail,",
+      "    resetPassword: ResetPasswordMail,",
+      "    passwordChanged: PasswordChangedMail,",
+      "    emailChanged: EmailChangedMail,",
+      "    emailChangeCompleted: EmailChangeCompletedMail,",
+      "    emailChangeUndone: EmailChangeUndoneMail,",
+      "    emailTaken: EmailTakenMail,",
+      "    newDevice: NewDeviceMail,",
+      "  },",
+      "};",
+    ],
+  },
+  {
+    file: "routes/web.ts",
+    done: /\bAuth\.routes\(/,
+    lines: [
+      'import { Auth } from "ashlar/auth";',
+      'import { AuthControllers } from "../app/controllers/auth/index.ts";',
+      "// in ROUTES:",
+      "...Auth.routes(AuthControllers),",
+    ],
+  },
+  variables(".env.example", "MAIL_FROM", MAIL_VARIABLES),
+  variables(".env", "MAIL_FROM", MAIL_VARIABLES),
+];
+
+const API: readonly Step[] = [
+  {
+    file: "config/providers.ts",
+    done: /\bApiProvider\b/,
+    lines: ['import { ApiProvider } from "ashlar/api";', "// in PROVIDERS, after AuthProvider:", "ApiProvider,"],
+  },
+  {
+    file: "config/providers.ts",
+    done: /\bThrottleProvider\b/,
+    lines: [
+      'import { ThrottleProvider } from "ashlar/throttle";',
+      "// in PROVIDERS, before AuthProvider: without limits, passwords can be guessed at /api/auth without end",
+      "ThrottleProvider,",
+    ],
+  },
+  {
+    file: "app/kernel.ts",
+    done: /["']routes\.api\.location["']/,
+    lines: [
+      "// in registerRoutes():",
+      'this.container.bind("routes.api.location", "routes/api");',
+      'this.container.bind("routes.api.prefix", "/api");',
+    ],
+  },
+  {
+    file: "app/kernel.ts",
+    done: /\bJWTAuthenticationMiddleware\b/,
+    lines: [
+      'import { JWTAuthenticationMiddleware } from "ashlar/api";',
+      "// in routeMiddleware:",
+      "api: [JWTAuthenticationMiddleware],",
+    ],
+  },
+  {
+    file: "app/models/user.ts",
+    done: /\bAuthenticatesTokens\b/,
+    lines: [
+      'import { AuthenticatesTokens } from "ashlar/api";',
+      "// add the mixin to the class: compose(Model, Authenticates, AuthenticatesTokens)",
+    ],
+  },
+  {
+    file: "routes/web.ts",
+    done: /\bApi\.routes\(/,
+    lines: ['import { Api } from "ashlar/api";', "// in ROUTES:", "...Api.routes(),"],
+  },
+  middleware("guard", "GuardMiddleware", "ashlar/auth"),
+  // `.env` itself gets the secret.
+  variables(".env.example", "JWT_SECRET", [
+    "# 64 random bytes, base64url, that API tokens are signed with: npx ashlar key:generate",
+    "JWT_SECRET=",
+  ]),
+];
+
+/** What uses a file that was missing and is made, by the file. */
+export const USES: Readonly<Record<string, Step>> = {
+  "app/kernel.ts": {
+    file: "app.ts",
+    done: /["']\.\/app\/kernel(?:\.[jt]s)?["']/,
+    lines: ['import { Kernel } from "./app/kernel.ts";', "// in createApplication({ … }):", "kernel: Kernel,"],
+  },
+  "routes/web.ts": {
+    file: "app/kernel.ts",
+    done: /["']routes\.location["']\s*,\s*["']routes\/web["']/,
+    lines: ["// in registerRoutes():", 'this.container.bind("routes.location", "routes/web");'],
+  },
+};
+
+/** What is to be done by hand in files that are no longer as they were made. */
+export const STEPS: Readonly<Record<Feature, readonly Step[]>> = { pages: PAGES, api: API };
+
+/** The migrations of a feature, in the order they run in, and what each brings. */
+export const MIGRATIONS: Readonly<Record<Feature, readonly (readonly [name: string, stub: string, brings: string])[]>> =
+  {
+    pages: [
+      ["add_verified_at_to_users", "auth/migrations/add_verified_at_to_users.ts", "verified_at"],
+      ["create_sessions", "auth/migrations/create_sessions.ts", "sessions"],
+      ["create_password_resets", "auth/migrations/create_password_resets.ts", "password_resets"],
+      ["create_email_changes", "auth/migrations/create_email_changes.ts", "email_changes"],
+    ],
+    api: [["add_api_token_to_users", "api/migration.ts", "api_token"]],
+  };

@@ -1,0 +1,209 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { AshlarError, readEnvFile } from "../support/index.ts";
+import { replaceEnvFile } from "./env-file.ts";
+import { type NewFile, withLineEndsOf, writeNewFile } from "./files.ts";
+import { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
+import { environmentWith } from "./install-environment.ts";
+import { type Feature, MIGRATIONS, STEPS, USES } from "./install-steps.ts";
+import { migrationPaths, migrationsMention } from "./make.ts";
+import { spell } from "./names.ts";
+import { codeOf, type RemainingStep, readIfThere, remainingSteps } from "./remaining-steps.ts";
+import { readStub } from "./stub.ts";
+import { type ApplicationTraits, apiFiles, descriptions, limits, looks, pages, wiring } from "./stub-files.ts";
+import { unifiedDiff } from "./unified-diff.ts";
+
+/** A file to write, and what is in its place. */
+export interface PlannedFile extends NewFile {
+  /** What the file holds now; `null` if there is none. */
+  readonly before: string | null;
+  /** Whether someone has written it, or changed it since it was made: it is replaced only if forced. */
+  readonly isInTheWay: boolean;
+}
+
+/** What adding a feature to an application comes to. */
+export interface Installation {
+  /** The files to write; those that are there as they would be written are left out. */
+  readonly files: readonly PlannedFile[];
+  /** What `.env` is to hold besides its secrets; `null` if it stays as it is. It is never printed. */
+  readonly environment: string | null;
+  /** What cannot be written without touching the author's own lines. */
+  readonly remaining: readonly RemainingStep[];
+}
+
+/** The files of an application by path, as they are made with certain traits. */
+type Made = ReadonlyMap<string, string>;
+
+/** The column that tables made before it was known lack. */
+const EPOCH = "access_epoch";
+/** What nothing would work without: it is made if it is missing. */
+const NEEDED = ["app/kernel.ts", "app/models/user.ts", "config/providers.ts", "routes/web.ts", "config/auth.ts"];
+const TESTS = "tests/application.test.ts";
+const TRUTHS = [false, true];
+const DATABASES = ["sqlite", "postgres"] as const;
+
+/**
+ * Finds out what adding a feature to an application comes to. Nothing is written.
+ *
+ * A file that is still as it was made, with or without the other feature, is replaced by what a new application has; one
+ * that the author has changed is not: what it lacks is among the steps that remain.
+ *
+ * @param root the application's folder
+ * @throws `E_COMMAND` if there is no application in it; `E_INVALID_CONFIGURATION` if `.env` cannot be read
+ */
+export async function planInstallation(root: string, feature: Feature): Promise<Installation> {
+  // One that cannot be read ends it before anything is written.
+  const environment = readEnvFile(join(root, ".env"));
+  const isApplication = (await readIfThere(root, "app.ts")) !== null;
+  const has = await traitsOf(root, feature === "pages" && !isApplication);
+  const wanted = { ...has, [feature]: true };
+  const former = await everyMade(has);
+  const target = former.find(({ traits }) => isDeepStrictEqual(traits, wanted))!.files;
+  const after = ({ database }: ApplicationTraits): Made =>
+    former.find(({ traits }) => isDeepStrictEqual(traits, { ...wanted, database }))!.files;
+  const own = new Set((await filesOf(feature, wanted)).map(({ path }) => path));
+
+  const files: PlannedFile[] = [];
+  for (const [path, text] of target) {
+    const before = await readIfThere(root, path);
+    if (before === null) {
+      const isMade = own.has(path) || (isApplication && NEEDED.includes(path));
+      if (isMade) files.push({ path, text, before, isInTheWay: false });
+      continue;
+    }
+    const match = former.find(({ files: texts }) => isAsMade(before, texts.get(path)));
+    const replacement = withLineEndsOf(before, match === undefined ? text : (after(match.traits).get(path) ?? text));
+    // The API's own files are the author's from the first line on: nothing is ever in its way.
+    const isInTheWay = match === undefined && own.has(path) && feature === "pages";
+    if ((match !== undefined || isInTheWay) && replacement !== before) {
+      files.push({ path, text: replacement, before, isInTheWay });
+    }
+  }
+  for (const file of await migrations(root, feature)) files.push({ ...file, before: null, isInTheWay: false });
+
+  const written = new Set(files.filter(({ isInTheWay }) => !isInTheWay).map(({ path }) => path));
+  const changed = environmentWith(
+    environment,
+    former.map(({ traits, files: texts }) => [texts, after(traits)] as const),
+  );
+  const uses = files.flatMap(({ path, before }) => (before === null ? (USES[path] ?? []) : []));
+  const steps = [...STEPS[feature], ...uses].filter(
+    ({ file }) => !written.has(file) && (file !== ".env" || changed === null),
+  );
+  const remaining = await remainingSteps(root, steps);
+  // Tests of what is yet to be added by hand would fail.
+  const planned = remaining.length === 0 ? files : files.filter(({ path }) => path !== TESTS);
+  return { files: planned, environment: changed, remaining };
+}
+
+/**
+ * Writes what was planned, and the secrets that `.env` lacks.
+ *
+ * @param force whether files that are in the way are replaced
+ * @throws `E_COMMAND` if files are in the way; nothing is written then
+ */
+export async function writeInstallation(
+  root: string,
+  { files, environment }: Installation,
+  force: boolean,
+): Promise<FilledSecrets> {
+  const blocking = files.filter(({ isInTheWay }) => isInTheWay);
+  if (blocking.length > 0 && !force) {
+    throw new AshlarError(
+      "E_COMMAND",
+      `In the way, and different from what would be written:\n${blocking.map(({ path }) => `  ${path}`).join("\n")}\n` +
+        "Nothing was written. --dry-run shows the differences; --force writes over these files.",
+    );
+  }
+  for (const file of files) {
+    if (!(await writeNewFile(root, file))) await writeFile(join(root, file.path), file.text);
+  }
+  if (environment !== null) await replaceEnvFile(join(root, ".env"), environment);
+  return await fillSecrets(root);
+}
+
+/** The plan as a difference, as `diff -u` prints it. */
+export function diffOfPlan({ files }: Installation): string[] {
+  return files.flatMap(({ path, before, text }) => unifiedDiff(path, before, text));
+}
+
+function isAsMade(before: string, text: string | undefined): boolean {
+  return text !== undefined && before === withLineEndsOf(before, text);
+}
+
+/** The files that a feature brings, besides what wires it up. */
+async function filesOf(feature: Feature, traits: ApplicationTraits): Promise<NewFile[]> {
+  if (feature === "pages") return [...(await pages(traits)), ...(await limits(traits)), ...(await looks(traits))];
+  return [...(await apiFiles(traits)), ...(await limits(traits))];
+}
+
+/** The files of every application that may have been made here. */
+function everyMade(has: ApplicationTraits): Promise<{ readonly traits: ApplicationTraits; readonly files: Made }[]> {
+  const choices = TRUTHS.flatMap((api) => TRUTHS.map((hasPages) => ({ ...has, api, pages: hasPages })));
+  return Promise.all(
+    choices.flatMap((traits) =>
+      DATABASES.map(async (database) => {
+        const chosen: ApplicationTraits = { ...traits, database };
+        return { traits: chosen, files: await made(chosen) };
+      }),
+    ),
+  );
+}
+
+async function made(traits: ApplicationTraits): Promise<Made> {
+  const files = [
+    ...(await wiring(traits)),
+    ...(traits.pages ? await filesOf("pages", traits) : []),
+    ...(traits.api ? await filesOf("api", traits) : []),
+    ...(await descriptions(traits)),
+  ];
+  return new Map(files.map(({ path, text }) => [path, text]));
+}
+
+async function migrations(root: string, feature: Feature): Promise<NewFile[]> {
+  const missing: (readonly [name: string, stub: string])[] = [];
+  for (const [name, stub, brings] of MIGRATIONS[feature]) {
+    if (!(await migrationsMention(root, brings))) missing.push([name, stub]);
+  }
+  if (!(await migrationsMention(root, EPOCH))) {
+    // A table of sessions that is made now has the column.
+    const makesSessions = missing.some(([name]) => name === "create_sessions");
+    const tables = feature === "pages" && !makesSessions ? ["users", "sessions"] : ["users"];
+    for (const table of tables)
+      missing.push([`add_${EPOCH}_to_${table}`, `auth/migrations/add_${EPOCH}_to_${table}.ts`]);
+  }
+  const paths = await migrationPaths(
+    root,
+    missing.map(([name]) => name),
+  );
+  return Promise.all(missing.map(async ([, stub], index) => ({ path: paths[index]!, text: await readStub(stub, {}) })));
+}
+
+async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTraits> {
+  const manifest = await readIfThere(root, "package.json");
+  if (manifest === null || isRefused) {
+    throw new AshlarError(
+      "E_COMMAND",
+      `There is no application in ${root}. Run the command in the application's folder.`,
+    );
+  }
+  const { name = "application", dependencies = {} } = JSON.parse(manifest) as {
+    name?: string;
+    dependencies?: Readonly<Record<string, string>>;
+  };
+  const providers = await codeOf(root, "config/providers.ts");
+  return {
+    name,
+    title: titleOf(name),
+    api: /\bApiProvider\b/.test(providers),
+    pages: /\bMailProvider\b/.test(providers),
+    database: Object.hasOwn(dependencies, "pg") ? "postgres" : "sqlite",
+  };
+}
+
+/** What an application of this name was called when it was made. A name that it cannot have had is a title, too. */
+function titleOf(name: string): string {
+  const bare = name.replace(/^@[^/]*\//, "").replaceAll(/[^A-Za-z0-9]+/g, "-");
+  return /^[A-Za-z]/.test(bare) ? spell(bare).title : name;
+}

@@ -1,0 +1,144 @@
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { parseEnv } from "node:util";
+import { describe, expect, test } from "vitest";
+import { ashlar } from "../support/command-line.ts";
+import { edit, generatedApplication, passesItsOwnChecks } from "../support/generated-application.ts";
+
+type Files = Readonly<Record<string, string>>;
+
+/** Every file of an application by path, without the times in the names of migrations; of secrets, only that they are. */
+async function filesOf(root: string): Promise<Files> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return Object.fromEntries(
+    await Promise.all(
+      files.map(async ({ parentPath, name }) => {
+        const path = relative(root, join(parentPath, name)).replace(/\d{4}_\d\d_\d\d_\d{6}_/, "");
+        const text = await readFile(join(parentPath, name), "utf8");
+        return [path, text.replaceAll(/^(APP_KEY|JWT_SECRET)=[\w-]{86}$/gm, "$1=<secret>")] as const;
+      }),
+    ),
+  );
+}
+
+/** What only a new application can have: columns in the table of users, which a migration adds to a table that is there. */
+const ADDED = {
+  "database/migrations/add_verified_at_to_users.ts": /"verified_at"/,
+  "database/migrations/add_api_token_to_users.ts": /"api_token"/,
+};
+
+function withoutUsersTable(files: Files): Files {
+  const migrations = ["database/migrations/create_users.ts", ...Object.keys(ADDED)];
+  return Object.fromEntries(Object.entries(files).filter(([path]) => !migrations.includes(path)));
+}
+
+const DATABASES = ["sqlite", "postgres"] as const;
+const ORDERS = [
+  ["auth", "api:install"],
+  ["api:install", "auth"],
+] as const;
+
+describe("an application made without anything", () => {
+  test.for(DATABASES.flatMap((database) => ORDERS.map((order) => ({ database, order }))))(
+    "comes to what one made with everything is: $database, $order",
+    async ({ database, order }) => {
+      const added = await generatedApplication({ pages: false, api: false, database });
+      for (const command of order) {
+        const { code, output } = await ashlar(added, command);
+        expect([code, output]).toEqual([0, expect.stringMatching(/Run it: npx ashlar migrate$/)]);
+      }
+      const files = await filesOf(added);
+      for (const [path, column] of Object.entries(ADDED)) expect(files[path]).toMatch(column);
+      const wanted = await filesOf(await generatedApplication({ database }));
+      expect(withoutUsersTable(files)).toEqual(withoutUsersTable(wanted));
+    },
+  );
+
+  test.for([
+    { has: { pages: false, api: true }, command: "auth" },
+    { has: { pages: true, api: false }, command: "api:install" },
+  ])("so does one made with half of it: $has, $command", async ({ has, command }) => {
+    const added = await generatedApplication(has);
+    await ashlar(added, command);
+    const files = await filesOf(added);
+    expect(withoutUsersTable(files)).toEqual(withoutUsersTable(await filesOf(await generatedApplication())));
+    expect(await ashlar(added, command)).toMatchObject({ output: "Everything is there; nothing was changed." });
+    expect(await filesOf(added)).toEqual(files);
+  });
+
+  test("passes the checks it then has", { timeout: 120_000 }, async () => {
+    const root = await generatedApplication({ pages: false, api: false });
+    await ashlar(root, "auth");
+    await ashlar(root, "api:install");
+    await passesItsOwnChecks(root, { pages: true, api: true });
+  });
+});
+
+test("S12 .env keeps its secrets, and the difference shows none of it", async () => {
+  const root = await generatedApplication({ pages: false, api: true });
+  const read = async () => parseEnv(await readFile(join(root, ".env"), "utf8"));
+  const before = await read();
+  const { output } = await ashlar(root, "auth", "--dry-run");
+  expect(output).toMatch(/^Variables would be added to \.env\.$/m);
+  for (const secret of [before.APP_KEY!, before.JWT_SECRET!]) expect(output).not.toContain(secret);
+  expect(await read()).toEqual(before);
+  await ashlar(root, "auth");
+  expect(await read()).toEqual({
+    ...before,
+    MAIL_FROM: "",
+    SMTP_HOST: "",
+    SMTP_PORT: "587",
+    SMTP_USER: "",
+    SMTP_PASSWORD: "",
+  });
+});
+
+test("variables of a .env that its author has filled in are printed, and it stays as it is", async () => {
+  const root = await generatedApplication({ pages: false, api: false });
+  await edit(root, ".env", ["APP_URL=", "APP_URL=https://shop.example"]);
+  const before = await readFile(join(root, ".env"), "utf8");
+  const { output } = await ashlar(root, "auth");
+  expect(output).toContain(`What remains is yours to add:
+
+.env
+  # Mail goes out by SMTP in production; in development it lands at /dev/mailbox.
+  MAIL_FROM=
+  SMTP_HOST=
+`);
+  expect(output).not.toContain(".env.example\n  #");
+  expect(await readFile(join(root, ".env"), "utf8")).toBe(before);
+});
+
+test.for(["auth", "api:install"])("%s makes a file that is missing, and says what is to use it", async (command) => {
+  const root = await generatedApplication({ pages: false, api: false });
+  await rm(join(root, "app/kernel.ts"));
+  await rm(join(root, "app/models/user.ts"));
+  await edit(root, "app.ts", ['import { Kernel } from "./app/kernel.ts";\n', ""], [", kernel: Kernel", ""]);
+  const { output } = await ashlar(root, command);
+  expect(output).toContain("Made app/kernel.ts\nMade app/models/user.ts\n");
+  expect(output.slice(output.indexOf("What remains"))).toBe(`What remains is yours to add:
+
+app.ts
+  import { Kernel } from "./app/kernel.ts";
+  // in createApplication({ … }):
+  kernel: Kernel,`);
+});
+
+test("tests of what is yet to be added by hand are not written", async () => {
+  const root = await generatedApplication({ pages: false, api: false });
+  await edit(root, "app/kernel.ts", ["\n", "\n// Mine.\n"]);
+  const tests = await readFile(join(root, "tests/application.test.ts"), "utf8");
+  await ashlar(root, "api:install");
+  expect(await readFile(join(root, "tests/application.test.ts"), "utf8")).toBe(tests);
+});
+
+test("api:install --dry-run writes nothing", async () => {
+  const root = await generatedApplication({ api: false });
+  await writeFile(join(root, "README.md"), "mine\n");
+  const before = await filesOf(root);
+  const { output } = await ashlar(root, "api:install", "--dry-run");
+  expect(output).toContain("+++ b/routes/api.ts");
+  expect(output).not.toContain("README.md");
+  expect(await filesOf(root)).toEqual(before);
+});
