@@ -29,6 +29,7 @@ class Cancelled extends Error {}
 export async function main(args: readonly string[]): Promise<number> {
   const program = new Command("create-ashlar")
     .description("Makes a new Ashlar application.")
+    .version(ownVersion(), "-V, --version", "print the version")
     .argument("[folder]", "where it is made")
     .option("--no-pages", "without the pages of accounts: login, registration, passwords, mails")
     .option("--no-api", "without the API: token endpoints, routes/api.ts, the api stack")
@@ -47,6 +48,11 @@ export async function main(args: readonly string[]): Promise<number> {
     else console.error(error instanceof Error ? error.message : String(error));
     return 1;
   }
+}
+
+function ownVersion(): string {
+  const manifest = createRequire(import.meta.url)("../package.json") as { readonly version: string };
+  return manifest.version;
 }
 
 async function create(folder: string | undefined, flags: Flags): Promise<void> {
@@ -94,7 +100,7 @@ function listed(place: string, steps: readonly string[]): string {
 }
 
 async function askFolder(): Promise<string> {
-  const answer = await text({ message: "Where?", placeholder: "shop", defaultValue: "shop" });
+  const answer = await text({ message: "Project directory", placeholder: "shop", defaultValue: "shop" });
   if (isCancel(answer)) throw new Cancelled();
   return answer;
 }

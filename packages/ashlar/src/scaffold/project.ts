@@ -71,6 +71,7 @@ async function projectFiles(root: string, options: ProjectOptions): Promise<NewF
   return [
     { path: "package.json", text: await packageManifest(name, options) },
     { path: ".nvmrc", text: `${nodeMajor()}\n` },
+    ...(options.bringsNode ? [await stub("pnpm-workspace.yaml", "application/pnpm-workspace.yaml")] : []),
     await stub(".gitattributes", "application/gitattributes"),
     await stub(".gitignore", "application/gitignore"),
     await stub(".oxlintrc.json", "application/oxlintrc.json"),
@@ -150,8 +151,9 @@ async function packageManifest(name: string, { database, bringsNode }: ProjectOp
       "oxlint-tsgolint": "^7.0.2004",
       typescript: "^7.0.0",
     },
-    // The `node` package brings the runtime that the scripts run on; its install script puts it into place.
-    ...(bringsNode ? { allowScripts: { node: true } } : {}),
+    // The `node` package brings the runtime that the scripts run on; its install script puts it into place. npm asks for
+    // the first, Bun for the second, pnpm for a file of its own.
+    ...(bringsNode ? { allowScripts: { node: true }, trustedDependencies: ["node"] } : {}),
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }

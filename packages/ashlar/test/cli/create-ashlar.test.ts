@@ -23,6 +23,12 @@ test.for([
   expect(existsSync(join(parent, "shop/routes/api.ts"))).toBe(api);
 });
 
+test("--version tells its version", async () => {
+  const { version } = JSON.parse(await readFile(join(SCRIPT, "../../package.json"), "utf8")) as { version: string };
+  const { code, output } = await execute(await temporaryFolder(), process.execPath, [SCRIPT, "--version"]);
+  expect([code, output]).toEqual([0, `${version}\n`]);
+});
+
 test("a flag that there is not ends it, and nothing is made", async () => {
   const parent = await temporaryFolder();
   const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", "--no-page"]);
@@ -46,7 +52,8 @@ test("on a Node.js that can run it, the application asks for one by engines and 
   const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
   expect(manifest.engines).toEqual({ node: ">=24.7" });
   expect(Object.keys(manifest.devDependencies)).toEqual(["@types/node", "oxlint", "oxlint-tsgolint", "typescript"]);
-  expect(manifest.allowScripts).toBeUndefined();
+  expect([manifest.allowScripts, manifest.trustedDependencies]).toEqual([undefined, undefined]);
+  expect(existsSync(join(parent, "shop/pnpm-workspace.yaml"))).toBe(false);
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("24\n");
 });
 
@@ -55,7 +62,8 @@ test("on one that is too old, the application brings its own, and the generator 
   expect(await generated(parent, "24.6.0")).toContain("Node.js 24.6.0 is too old to run it");
   const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
   expect(manifest.devDependencies.node).toBe("^26.0.0");
-  expect(manifest.allowScripts).toEqual({ node: true });
+  expect([manifest.allowScripts, manifest.trustedDependencies]).toEqual([{ node: true }, ["node"]]);
+  expect(await readFile(join(parent, "shop/pnpm-workspace.yaml"), "utf8")).toMatch(/^allowBuilds:\n {2}node: true\n$/m);
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("26\n");
 });
 
