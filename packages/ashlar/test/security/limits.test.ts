@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
-import { edit, generatedApplication, serve } from "../support/generated-application.ts";
+import { edit, generatedApplication, serveHere } from "../support/generated-application.ts";
 import { addAdmins } from "../support/second-guard.ts";
 import { onEachDatabase, type TestEngine } from "../support/services.ts";
 import { type SocketAnswer, SocketVisitor, type SocketVisitorOptions } from "../support/socket-visitor.ts";
@@ -16,7 +16,7 @@ interface ServedOptions {
   readonly prepare?: (root: string) => Promise<void>;
 }
 
-/** A generated application, served in a process of its own, and those who visit it. */
+/** A generated application, served, and those who visit it. */
 class Served {
   readonly #url: string;
 
@@ -49,7 +49,7 @@ async function served(engine: TestEngine, { environment = {}, prepare }: ServedO
   }
   await writeFile(join(root, ".env"), `\n${lines(variables)}\n`, { flag: "a" });
   expect(await ashlar(root, "migrate")).toMatchObject({ code: 0, errors: "" });
-  return new Served((await serve(root)).url);
+  return new Served(await serveHere(root));
 }
 
 const lines = (variables: Record<string, string>) =>

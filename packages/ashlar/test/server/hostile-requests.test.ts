@@ -85,7 +85,7 @@ const FILES = { "public/large.bin": "a".repeat(1024 * 1024), "public/small.css":
 const start = (): Promise<ScriptProcess> => runScript(SCRIPT, { flags: ["--expose-gc"], files: FILES });
 
 /** Sends bytes on a connection of their own, ends it after a moment or at once, and gives what came back. */
-async function send(port: number, bytes: string, how: "wait" | "end" | "reset"): Promise<string> {
+async function send(port: number, bytes: string, how: "wait" | "end" | "reset", patienceMs = 500): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let received = "";
   socket.on("data", (data) => (received += data.toString("latin1")));
@@ -96,7 +96,7 @@ async function send(port: number, bytes: string, how: "wait" | "end" | "reset"):
     await new Promise((resolve) => setTimeout(resolve, 20));
     socket.resetAndDestroy();
   } else if (how === "end") socket.end();
-  const late = setTimeout(() => socket.destroy(), 500);
+  const late = setTimeout(() => socket.destroy(), patienceMs);
   await closed;
   clearTimeout(late);
   return received;
@@ -233,7 +233,7 @@ describe("no request ends the process", () => {
   test("S50 an answer that is broken is a 500, or breaks off", async () => {
     const { port } = await start();
     const answerTo = async (path: string) => {
-      const answer = await send(port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, "wait");
+      const answer = await send(port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, "wait", 20_000);
       return `${path} ${answer.slice(9, 12)}`;
     };
     const broken = [
@@ -256,7 +256,7 @@ describe("no request ends the process", () => {
     for (const path of broken) expect(await answerTo(`/${path}`)).toBe(`/${path} 500`);
     // What had begun is cut off: without its last chunk, no client takes it for the whole.
     for (const path of ["later", "later-platform", "readable-later"]) {
-      const answer = await send(port, `GET /${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, "wait");
+      const answer = await send(port, `GET /${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, "wait", 20_000);
       expect(answer).not.toMatch(/^HTTP\/1\.1 500|\r\n0\r\n\r\n$/);
     }
   });

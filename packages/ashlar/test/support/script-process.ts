@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
-import { folderWith } from "./temporary-folder.ts";
+import { makeFolder } from "./temporary-folder.ts";
 
 /** A script that serves, in a process of its own. */
 export interface ScriptProcess {
@@ -33,13 +33,31 @@ export const FRAMEWORK: string = pathToFileURL(join(import.meta.dirname, "../../
  * @throws where the script ends before it serves, with what it printed
  */
 export async function runScript(script: string, options: ScriptOptions = {}): Promise<ScriptProcess> {
-  const folder = folderWith({ ...options.files, "script.ts": script });
+  const { kill, ...running } = begin(script, options);
+  onTestFinished(kill);
+  return { ...running, port: await running.port };
+}
+
+/** Runs a script as {@link runScript} does, for several tests: it serves until it is told to end. */
+export async function startScript(
+  script: string,
+  options: ScriptOptions = {},
+): Promise<ScriptProcess & { readonly kill: () => void }> {
+  const running = begin(script, options);
+  return { ...running, port: await running.port };
+}
+
+function begin(script: string, options: ScriptOptions) {
+  const { folder, remove } = makeFolder({ ...options.files, "script.ts": script });
   const child = spawn(process.execPath, [...(options.flags ?? []), join(folder, "script.ts")], {
     cwd: folder,
     env: { ...process.env, APP_ENV: "test", ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  const kill = (): void => {
+    child.kill("SIGKILL");
+    remove();
+  };
   let output = "";
   const { promise: port, resolve, reject } = Promise.withResolvers<number>();
   const read = (data: Buffer): void => {
@@ -53,5 +71,5 @@ export async function runScript(script: string, options: ScriptOptions = {}): Pr
     child.on("close", (code, signal) => done([code, signal]));
   });
   void ended.then((how) => reject(new Error(`The script ended by itself (${how.join()}):\n${output}`)));
-  return { child, port: await port, output: () => output, ended };
+  return { child, port, output: () => output, ended, kill };
 }

@@ -14,11 +14,20 @@ export async function temporaryFolder(): Promise<string> {
  * @param files their contents by path, relative to the folder
  */
 export function folderWith(files: Readonly<Record<string, string>>): string {
+  const { folder, remove } = makeFolder(files);
+  onTestFinished(remove);
+  return folder;
+}
+
+/** Makes a folder as {@link folderWith} does, for several tests: it stays until it is removed. */
+export function makeFolder(files: Readonly<Record<string, string>>): {
+  readonly folder: string;
+  readonly remove: () => void;
+} {
   const folder = mkdtempSync(join(tmpdir(), "ashlar-test-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
   }
-  return folder;
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
