@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { SlowestFirst } from "./packages/ashlar/test/support/slowest-first.ts";
 
 const source = fileURLToPath(new URL("./packages/ashlar/src", import.meta.url));
 
@@ -7,6 +8,10 @@ const countsReporter = fileURLToPath(new URL("./.ci/counts-reporter.mjs", import
 
 // Where a machine that runs the tests wants their counts, it names a file for .ci/counts-reporter.mjs.
 const report = process.env.ASHLAR_TEST_REPORT;
+
+/** Tests of parts of the framework that keep nothing in their modules. Their files can share a process, and what it loaded. */
+const UNITS =
+  "packages/ashlar/src/{cli,database,events,foundation,http,mail,routing,scaffold,security,session,support,testing,throttle,views}/**/*.test.ts";
 
 export default defineConfig({
   resolve: {
@@ -18,7 +23,26 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "units",
+          include: [UNITS],
+          isolate: false,
+          setupFiles: ["packages/ashlar/test/support/shared-worker.ts"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "product",
+          include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"],
+          exclude: [UNITS, "**/node_modules/**"],
+        },
+      },
+    ],
+    sequence: { sequencer: SlowestFirst },
     // Many tests wait for processes of their own, so that every processor is given work.
     maxWorkers: "100%",
     testTimeout: 30_000,

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createProject, type ProjectOptions } from "../../src/scaffold/index.ts";
 import { execute } from "./generated-application.ts";
@@ -38,6 +39,40 @@ export async function installedApplication(options: Partial<ProjectOptions> = {}
   const own = join(PACKAGE, "node_modules");
   if (existsSync(own)) await symlink(own, join(modules, "ashlar/node_modules"), "junction");
   return root;
+}
+
+/**
+ * Checks an application's types several times, each time with other files besides its own, in programs that share what
+ * they have parsed: most of the work is the same for all.
+ *
+ * @param compiler one of those that are written in JavaScript
+ * @param cases the files besides the application's own, by the name of the case
+ * @returns what was found, by the name of the case; nothing where all is well
+ */
+export function compileEach(
+  root: string,
+  compiler: "TypeScript 5.9" | "TypeScript 6",
+  cases: Readonly<Record<string, readonly string[]>>,
+): Record<string, string> {
+  const ts = createRequire(import.meta.url)(join(MODULES, COMPILERS[compiler])) as typeof import("typescript-5");
+  const read = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
+  const { options, fileNames, errors } = ts.parseJsonConfigFileContent(read.config, ts.sys, root);
+  const host = ts.createCompilerHost(options);
+  const parsed = new Map<string, ReturnType<typeof host.getSourceFile>>();
+  const { getSourceFile } = host;
+  host.getSourceFile = (name, ...rest) => {
+    if (!parsed.has(name)) parsed.set(name, getSourceFile(name, ...rest));
+    return parsed.get(name);
+  };
+  const every = new Set(Object.values(cases).flatMap((files) => files.map((file) => join(root, file))));
+  const own = fileNames.filter((name) => !every.has(name));
+  const found: Record<string, string> = {};
+  for (const [name, files] of Object.entries(cases)) {
+    const program = ts.createProgram([...own, ...files.map((file) => join(root, file))], options, host);
+    const problems = [...errors, ...ts.getPreEmitDiagnostics(program)];
+    if (problems.length > 0) found[name] = ts.formatDiagnostics(problems, host);
+  }
+  return found;
 }
 
 /** Checks the types of a folder with one of the {@link COMPILERS}, and gives what that says; nothing where all is well. */
