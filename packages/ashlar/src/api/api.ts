@@ -20,8 +20,16 @@ export const Api: { readonly routes: (options?: ApiRouteOptions) => readonly Rou
    */
   routes({ authRoute = "/api/auth", reauthRoute = "/api/reauth" }: ApiRouteOptions = {}): readonly RouteDefinition[] {
     return [
-      Route.post(authRoute, [TokenController, "issue"]).name("api.auth").withoutMiddleware("web").answersJson(),
-      Route.post(reauthRoute, [TokenController, "renew"]).name("api.reauth").withoutMiddleware("web").answersJson(),
+      Route.post(authRoute, [TokenController, "issue"])
+        .name("api.auth")
+        .withoutMiddleware("web")
+        .answersJson()
+        .bodyLimit("64kb"),
+      Route.post(reauthRoute, [TokenController, "renew"])
+        .name("api.reauth")
+        .withoutMiddleware("web")
+        .answersJson()
+        .bodyLimit("64kb"),
     ];
   },
 });

@@ -19,6 +19,16 @@ export class JWTAuthenticationMiddleware implements Middleware {
 
   /** @throws `E_UNAUTHENTICATED` without a token, `E_INVALID_TOKEN` with one that is refused, `E_CONFLICTING_TOKENS` */
   handle(context: HttpContext, next: Next): unknown {
+    const waiting = context.apiToken.ready();
+    return waiting instanceof Promise ? waiting.then(() => this.#check(context, next)) : this.#check(context, next);
+  }
+
+  /** It waits for the body if nothing but the body can hold the token. */
+  beforeBody(): boolean {
+    return true;
+  }
+
+  #check(context: HttpContext, next: Next): unknown {
     const { apiToken } = context;
     if (apiToken.claims === null) throw apiToken.refusal();
     const guard = context.auth.guard(JWT_GUARD);

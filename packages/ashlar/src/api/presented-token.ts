@@ -1,5 +1,5 @@
 import { type HttpContext, hasBody, requestSearch } from "../http/index.ts";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, type MaybePromise } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
 import type { RefusedToken, TokenClaims, TokenService, TokenVerification } from "./token-service.ts";
 
@@ -22,6 +22,12 @@ export class PresentedToken {
   constructor(context: HttpContext, service: TokenService) {
     this.#context = context;
     this.#service = service;
+  }
+
+  /** Waits for the body if the token can be nowhere else. To be called before anything else by what comes before the body. */
+  ready(): MaybePromise<void> {
+    const { request } = this.#context;
+    if (request.awaitsBody && request.bearerToken() === null) return request.loadBody();
   }
 
   /**
@@ -55,6 +61,7 @@ export class PresentedToken {
    * @throws `E_CONFLICTING_TOKENS`
    */
   async user(): Promise<TokenBearer | null> {
+    await this.ready();
     const { claims, value } = this;
     if (claims === null || value === null) return null;
     if (!this.#service.configuration.authenticates) return this.#service.findUser(claims);
@@ -72,18 +79,27 @@ export class PresentedToken {
   #find(): string | null {
     const { request } = this.#context;
     const header = request.bearerToken();
+    if (header === null) return this.#input();
+    request.whenBodyIsRead(() => this.#refuseOtherThan(header));
+    if (request.awaitsBody && this.#mayBeInQuery) this.#refuseOtherThan(header);
+    return header;
+  }
+
+  #refuseOtherThan(header: string): void {
     const input = this.#input();
-    if (header === null || input === null || header === input) return header ?? input;
     // Whoever checks one of the two and uses the other can be led to act for somebody else.
-    throw new AshlarError("E_CONFLICTING_TOKENS");
+    if (input !== null && input !== header) throw new AshlarError("E_CONFLICTING_TOKENS");
+  }
+
+  get #mayBeInQuery(): boolean {
+    return this.#service.configuration.tokenInQuery && requestSearch(this.#context.request.raw) !== "";
   }
 
   /** The input; what is no text, or blank, is no token. Where none can be, nothing is parsed to find that out. */
   #input(): string | null {
     const { request } = this.#context;
     const { tokenInQuery } = this.#service.configuration;
-    const mayBeInQuery = tokenInQuery && requestSearch(request.raw) !== "";
-    if (!mayBeInQuery && !hasBody(request.raw)) return null;
+    if (!this.#mayBeInQuery && !hasBody(request.raw)) return null;
     const value = tokenInQuery ? request.input(INPUT) : request.bodyInput(INPUT);
     return typeof value === "string" && value !== "" ? value : null;
   }

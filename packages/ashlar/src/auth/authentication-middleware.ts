@@ -32,4 +32,9 @@ export class AuthenticationMiddleware implements Middleware {
     }
     if (name !== undefined) this.#guards.checkName(name);
   }
+
+  /** A guard that finds its user by the body waits for it. */
+  beforeBody(): boolean {
+    return true;
+  }
 }

@@ -41,4 +41,9 @@ export class ConfirmPasswordMiddleware implements Middleware {
     const problem = "it takes a whole number of minutes above 0.";
     throw new ConfigurationError("password.confirm", problem, "Write password.confirm:30.");
   }
+
+  /** A guard that finds its user by the body waits for it. */
+  beforeBody(): boolean {
+    return true;
+  }
 }

@@ -29,4 +29,9 @@ export class GuardMiddleware implements Middleware {
     }
     this.#guards.checkName(name);
   }
+
+  /** A guard that finds its user by the body waits for it. */
+  beforeBody(): boolean {
+    return true;
+  }
 }

@@ -12,4 +12,9 @@ export class LoadUserMiddleware implements Middleware {
     await context.auth.user();
     return next();
   }
+
+  /** A guard that finds its user by the body waits for it. */
+  beforeBody(): boolean {
+    return true;
+  }
 }

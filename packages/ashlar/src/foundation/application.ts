@@ -18,7 +18,7 @@ import { LoggablePaths } from "./loggable-path.ts";
 import type { Logger } from "./logger.ts";
 import { type FetchFunction, Mounts } from "./mounts.ts";
 import type { Answerer } from "./node-handler.ts";
-import { MiddlewareInstances } from "./pipeline.ts";
+import { isEarly, MiddlewareInstances } from "./pipeline.ts";
 import { endWithProcess } from "./process-end.ts";
 import type { Provider, ProviderClass } from "./provider.ts";
 import { RequestLog } from "./request-log.ts";
@@ -323,7 +323,10 @@ export class Application {
         proxies: settings.trustedProxies,
         strictTransportSecurity: settings.hstsMaxAgeSeconds === 0 ? null : `max-age=${settings.hstsMaxAgeSeconds}`,
       }),
-      middleware: kernel.httpMiddleware.map((entry) => ({ middleware: instances.of(entry), args: [] })),
+      middleware: kernel.httpMiddleware.map((entry) => {
+        const middleware = instances.of(entry);
+        return { middleware, args: [], isEarly: isEarly(middleware, []) };
+      }),
       errors: this.#errors,
       mounts: this.#mounts,
       files,

@@ -8,7 +8,7 @@ import {
   requestPath,
   toResponse,
 } from "../http/index.ts";
-import type { CompiledMatch, Router } from "../routing/index.ts";
+import type { CompiledMatch, CompiledRoute, Router } from "../routing/index.ts";
 import type { ErrorHandler } from "./error-handler.ts";
 import { forward, type Mounts } from "./mounts.ts";
 import { compose, type PipelineStep, type Run } from "./pipeline.ts";
@@ -37,7 +37,8 @@ export interface DispatcherParts {
   readonly apiPrefix: string | null;
 }
 
-const OVERRIDING: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
+const OVERRIDING: readonly string[] = ["PUT", "PATCH", "DELETE"];
+const NONE: CompiledRoute[] = [];
 
 /**
  * Answers requests: finds the route, makes the context, runs the pipeline, turns its result into a `Response`.
@@ -54,6 +55,8 @@ export class Dispatcher {
   readonly #log: RequestLog | null;
   readonly #matchesHosts: boolean;
   readonly #overrides: boolean;
+  /** Whether middleware around every request may ask for inputs, so that the body has to be read before all else. */
+  readonly #readsFirst: boolean;
   /** Runs what was decided for one request in place of a route. */
   readonly #otherwise: Run;
   readonly #decided = new WeakMap<HttpContext, Run>();
@@ -68,8 +71,12 @@ export class Dispatcher {
     this.#log = parts.log;
     const { routes } = parts.router;
     this.#matchesHosts = routes.some((route) => route.domain !== null);
-    this.#overrides = routes.some((route) => route.methods.some((method) => OVERRIDING.has(method)));
-    for (const route of routes) route.run = this.#around(route.run);
+    this.#overrides = routes.some((route) => route.methods.some((method) => OVERRIDING.includes(method)));
+    this.#readsFirst = parts.middleware.some(({ isEarly = false }) => !isEarly);
+    for (const route of routes) {
+      route.run = this.#around(route.run);
+      route.runWithBody = this.#around(route.runWithBody);
+    }
     this.#otherwise = this.#around((context) => this.#decided.get(context)!(context));
   }
 
@@ -93,8 +100,11 @@ export class Dispatcher {
     }
     if (match === null) return this.#unmatched(raw, path, startedAt);
     const context = this.#contextOf(raw, match);
-    if (hasBody(raw)) return this.#withBody(context, path, match.route.run, startedAt);
-    return this.#run(context, match.route.run, startedAt);
+    if (!hasBody(raw)) return this.#run(context, match.route.run, startedAt);
+    const others = this.#overriding(raw, path);
+    if (others.length > 0) return this.#withBody(context, path, match.route, [match.route, ...others], startedAt);
+    if (this.#readsFirst) return this.#withBody(context, path, match.route, [match.route], startedAt);
+    return this.#run(context, match.route.runWithBody, startedAt);
   }
 
   /**
@@ -174,11 +184,21 @@ export class Dispatcher {
     return this.#run(context, this.#otherwise, startedAt);
   }
 
-  /** Reads the body before any middleware asks for an input; a form may then turn out to mean another method. */
-  async #withBody(context: HttpContext, path: string, run: Run | null, startedAt: number): Promise<Response> {
-    let matched = run;
+  /**
+   * Reads the body before any middleware is run; a form may then turn out to mean another method.
+   *
+   * @param routes those that it may be meant for
+   */
+  async #withBody(
+    context: HttpContext,
+    path: string,
+    route: CompiledRoute | null,
+    routes: readonly CompiledRoute[],
+    startedAt: number,
+  ): Promise<Response> {
+    let matched = route?.run ?? null;
     try {
-      await context.request.loadBody();
+      await context.request.loadBody(routes);
       const overridden = this.#overridden(context, path);
       if (overridden !== null) {
         context.request.useMatch(overridden);
@@ -195,18 +215,20 @@ export class Dispatcher {
   #overridden({ request }: HttpContext, path: string): CompiledMatch | null {
     if (!this.#overrides || request.raw.method !== "POST") return null;
     const method = request.getRequestMethod();
-    return OVERRIDING.has(method) ? this.#match(request.raw, method, path) : null;
+    return OVERRIDING.includes(method) ? this.#match(request.raw, method, path) : null;
   }
 
-  /** Whether a POST that no route answers may still be meant for one of the path's other methods. */
-  #mayOverride(raw: Request, path: string): boolean {
-    if (!this.#overrides || raw.method !== "POST" || !hasBody(raw)) return false;
-    return this.#router.allowedMethods(path, this.#hostOf(raw)).some((method) => OVERRIDING.has(method));
+  /** The routes of the path's other methods that the body of a POST may turn out to be meant for. */
+  #overriding(raw: Request, path: string): CompiledRoute[] {
+    if (!this.#overrides || raw.method !== "POST" || !hasBody(raw)) return NONE;
+    const found = OVERRIDING.map((method) => this.#match(raw, method, path)?.route);
+    return found.filter((route) => route !== undefined);
   }
 
   #unmatched(raw: Request, path: string, startedAt: number): Response | Promise<Response> {
     const context = this.#contextOf(raw, null);
-    if (this.#mayOverride(raw, path)) return this.#withBody(context, path, null, startedAt);
+    const others = this.#overriding(raw, path);
+    if (others.length > 0) return this.#withBody(context, path, null, others, startedAt);
     return this.#decide(context, () => this.#withoutRoute(raw, path), startedAt);
   }
 

@@ -1,4 +1,4 @@
-import { peerAddress, requestPath, requestSearch, setPeerAddress } from "../http/index.ts";
+import { inviteBody, peerAddress, requestPath, requestSearch, setPeerAddress } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import { UnmatchedError } from "./unmatched.ts";
@@ -69,6 +69,7 @@ const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELE
  */
 export function forward(raw: Request, { prefix, fetch }: Mount): MaybePromise<Response> {
   if (raw.method === "TRACE") throw new UnmatchedError(METHODS, false);
+  inviteBody(raw);
   const url = new URL(raw.url);
   url.pathname = requestPath(raw).slice(prefix.length) || "/";
   url.search = requestSearch(raw);

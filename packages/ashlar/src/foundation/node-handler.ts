@@ -1,10 +1,11 @@
-import type { RequestListener, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
 import type { TrustedProxies } from "../http/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import { answerGiven } from "./after-answer.ts";
 import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
 import { ProxyList } from "./forwarded-request.ts";
+import { isLingering, lingerIfUnread } from "./lingering-close.ts";
 import type { Logger } from "./logger.ts";
 import type { FetchFunction } from "./mounts.ts";
 import { discard, type PreparedResponse, prepare } from "./prepared-response.ts";
@@ -22,12 +23,19 @@ export interface Answerer {
 }
 
 /**
+ * Answers a request of `node:http`.
+ *
+ * @param waits whether the client waits to be told that its body is wanted, as it does in the event `checkContinue`
+ */
+export type NodeListener = (message: IncomingMessage, response: ServerResponse, waits?: boolean) => void;
+
+/**
  * Makes a listener for `node:http` of what answers, with the requests and responses of srvx.
  *
  * An answer that is one piece is written with its headers in one call, which is what most of them are and what costs
  * least. The answers of quick handlers are written together; see {@link AnswerBatch}.
  */
-export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies, logger: Logger): RequestListener {
+export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies, logger: Logger): NodeListener {
   const trusted = proxies.isEmpty ? false : new ProxyList(proxies);
   const hasValidHost = hostCheck(trusted !== false);
 
@@ -46,6 +54,8 @@ export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies
     const trace = request === null ? undefined : servedParts(request)?.trace;
     let isStream = false;
     try {
+      const { req: message } = response;
+      if (!message.complete) lingerIfUnread(message, response, request !== null && awaitsContinue(request));
       const prepared = prepare(answer);
       if (isOnePiece(prepared.body)) {
         response.writeHead(prepared.status, withLength(prepared, response)).end(prepared.body);
@@ -87,13 +97,23 @@ export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies
 
   const batch = new AnswerBatch(send);
 
-  return (message, response) => {
+  return (message, response, waits = false) => {
+    // What comes behind a request whose answer closed the connection.
+    if (isLingering(message.socket)) return;
     if (!isRequestTarget(message) || !hasValidHost(message)) {
+      lingerIfUnread(message, response, waits);
       refuse(response, 400);
       return;
     }
     const trace: RequestTrace = { id: null, logger, isGiven: false, waiting: null };
-    const parts: ServedParts = { req: message, res: response, trustProxy: trusted, trace, context: null };
+    const parts: ServedParts = {
+      req: message,
+      res: response,
+      trustProxy: trusted,
+      trace,
+      awaitsContinue: waits,
+      context: null,
+    };
     const request = new NodeRequest(parts);
     batch.begin();
     try {
@@ -108,6 +128,10 @@ export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies
       broken(trace, response, error);
     }
   };
+}
+
+function awaitsContinue(request: Request): boolean {
+  return servedParts(request)?.awaitsContinue ?? false;
 }
 
 function refuse(response: ServerResponse, status: number): void {

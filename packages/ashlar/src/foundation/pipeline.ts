@@ -10,6 +10,8 @@ export interface PipelineStep {
   readonly middleware: Middleware;
   /** As the route has them; `@name` stands for that parameter of the route. */
   readonly args: readonly string[];
+  /** Whether it may run before the body is read; it may not if this is left out. */
+  readonly isEarly?: boolean;
 }
 
 /**
@@ -18,6 +20,38 @@ export interface PipelineStep {
  */
 export function compose(steps: readonly PipelineStep[], handler: Run): Run {
   return steps.length === 0 ? handler : steps.reduceRight<Run>((next, step) => wrap(step, next), closing(handler));
+}
+
+/**
+ * The same for requests with a body that has still to be read: it is, as late as can be, before the first middleware that
+ * may ask for an input, or before the handler. What the middleware before that refuses is refused without it.
+ */
+export function composeWithBody(steps: readonly PipelineStep[], handler: Run): Run {
+  const firstLate = steps.findIndex(({ isEarly }) => !isEarly);
+  const early = firstLate === -1 ? steps : steps.slice(0, firstLate);
+  const rest = compose(steps.slice(early.length), early.length === 0 ? handler : closing(handler));
+  return early.reduceRight<Run>((next, step) => wrap(step, next), reading(rest));
+}
+
+function reading(run: Run): Run {
+  return (context) => {
+    const loading = context.request.loadBody();
+    return loading instanceof Promise ? loading.then(() => run(context)) : run(context);
+  };
+}
+
+/**
+ * Whether one use of a middleware may run before the body is read.
+ *
+ * Security: a subclass that replaces `handle` may ask for inputs there, whatever its parent says of itself.
+ */
+export function isEarly(middleware: Middleware, args: readonly string[]): boolean {
+  if (middleware.beforeBody === undefined || args.some(isParameter)) return false;
+  for (let owner: object | null = middleware; owner !== null; owner = Object.getPrototypeOf(owner)) {
+    if (Object.hasOwn(owner, "beforeBody")) return middleware.beforeBody(...args);
+    if (Object.hasOwn(owner, "handle")) return false;
+  }
+  return false;
 }
 
 /**

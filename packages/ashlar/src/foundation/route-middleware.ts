@@ -1,7 +1,7 @@
 import type { CompiledRoute } from "../routing/index.ts";
 import { AshlarError, suggestion } from "../support/index.ts";
 import type { MiddlewareEntry, RouteMiddleware } from "./kernel.ts";
-import { isParameter, type MiddlewareInstances, type PipelineStep } from "./pipeline.ts";
+import { isEarly, isParameter, type MiddlewareInstances, type PipelineStep } from "./pipeline.ts";
 
 const PARAMETER = /[@?]([A-Za-z_][A-Za-z0-9_]*)/g;
 
@@ -46,7 +46,7 @@ export class NamedMiddleware {
       const middleware = this.#instances.of(entry);
       // What a parameter will be is not known before the request.
       if (!args.some(isParameter)) middleware.checkArguments?.(...args);
-      return { middleware, args };
+      return { middleware, args, isEarly: isEarly(middleware, args) };
     });
   }
 

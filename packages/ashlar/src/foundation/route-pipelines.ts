@@ -3,7 +3,7 @@ import { AshlarError, type ErrorCode } from "../support/index.ts";
 import type { Container } from "./container.ts";
 import { Handlers } from "./handler.ts";
 import type { RouteMiddleware } from "./kernel.ts";
-import { compose, type MiddlewareInstances } from "./pipeline.ts";
+import { compose, composeWithBody, type MiddlewareInstances } from "./pipeline.ts";
 import { NamedMiddleware } from "./route-middleware.ts";
 
 /**
@@ -22,7 +22,10 @@ export function buildRoutes(
   const problems: { readonly code: ErrorCode; readonly text: string; readonly cause: AshlarError }[] = [];
   for (const route of routes) {
     try {
-      route.run = compose(named.stepsOf(route), handlers.of(route));
+      const steps = named.stepsOf(route);
+      const handler = handlers.of(route);
+      route.run = compose(steps, handler);
+      route.runWithBody = composeWithBody(steps, handler);
     } catch (error) {
       if (!(error instanceof AshlarError)) throw error;
       const { code, message } = error;

@@ -9,6 +9,8 @@ export interface ServedParts {
   readonly trustProxy: string[] | false;
   /** What is known of the request by errors that nothing handles. */
   readonly trace: RequestTrace;
+  /** Whether the client waits to be told that its body is wanted, which `inviteBody` does. */
+  awaitsContinue: boolean;
   /** The context the request was answered in; `null` until there is one. */
   context: HttpContext | null;
 }

@@ -47,7 +47,10 @@ export async function startServer(
     insecureHTTPParser: false,
     joinDuplicateHeaders: true,
   };
-  const node = createServer(options, nodeHandler(answerer, proxies, logger));
+  const listener = nodeHandler(answerer, proxies, logger);
+  const node = createServer(options, listener);
+  // A body is invited when it is about to be read: what is refused before that has not been sent.
+  node.on("checkContinue", (message, response) => listener(message, response, true));
   if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
   const sockets = new Set<Socket>();
   node.on("connection", (socket) => {

@@ -49,7 +49,7 @@ describe("defaults", () => {
       },
       limits: {
         maxBodyBytes: 1_048_576,
-        maxMultipartBytes: 10_485_760,
+        maxMultipartBytes: 1_048_576,
         maxFields: 1000,
         maxFiles: 20,
         maxDepth: 64,

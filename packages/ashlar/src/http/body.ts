@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerRequest } from "srvx";
 import { AshlarError } from "../support/index.ts";
 import { mediaType } from "./body-text.ts";
@@ -8,9 +8,9 @@ import type { UploadedFile } from "./uploaded-file.ts";
 
 /** How much of a body is taken. */
 export interface BodyLimits {
-  /** The largest body that is not multipart, and all text fields of one that is, in bytes. */
+  /** The largest body that is not multipart, and all text fields of one that is, in bytes, unless the route says otherwise. */
   readonly maxBodyBytes: number;
-  /** The largest multipart body, in bytes. */
+  /** The largest multipart body, its files included, in bytes, unless the route says otherwise. */
   readonly maxMultipartBytes: number;
   /** How many fields a form, or a query, may have. */
   readonly maxFields: number;
@@ -22,10 +22,10 @@ export interface BodyLimits {
   readonly maxJsonValues: number;
 }
 
-/** The limits in force unless the application sets others: 1 MiB, 10 MiB multipart, 1000 fields, 20 files, depth 64, 10,000 values. */
+/** The limits unless the application sets others: 1 MiB, multipart too, 1000 fields, 20 files, depth 64, 10,000 values. */
 export const DEFAULT_BODY_LIMITS: BodyLimits = Object.freeze({
   maxBodyBytes: 1024 * 1024,
-  maxMultipartBytes: 10 * 1024 * 1024,
+  maxMultipartBytes: 1024 * 1024,
   maxFields: 1000,
   maxFiles: 20,
   maxDepth: 64,
@@ -45,6 +45,9 @@ export type RequestBody =
 /** The body of a request that has none. */
 export const NO_BODY: RequestBody = Object.freeze({ kind: "none" });
 
+/** Those of a request that no route says anything of. */
+const NO_LIMITS: readonly null[] = Object.freeze([null]);
+
 type BodyKind = Exclude<RequestBody["kind"], "none">;
 
 /**
@@ -61,25 +64,55 @@ export function hasBody(raw: Request): boolean {
   return message.method !== "GET" && message.method !== "HEAD";
 }
 
+/** What the framework's own server keeps with a request of its own. */
+interface ServedBody {
+  readonly req: IncomingMessage;
+  readonly res?: ServerResponse;
+  /** Whether the client waits to be told that its body is wanted (`Expect: 100-continue`, RFC 9110 §10.1.1). */
+  awaitsContinue?: boolean;
+}
+
+/** Tells a client that waits for it that its body is wanted. Called by whoever is about to read the body. */
+export function inviteBody(raw: Request): void {
+  const served = servedBody(raw);
+  if (served?.awaitsContinue !== true) return;
+  served.awaitsContinue = false;
+  served.res?.writeContinue();
+}
+
+function servedBody(raw: Request): ServedBody | undefined {
+  return (raw as ServerRequest).runtime?.node as ServedBody | undefined;
+}
+
 /**
  * Reads the body of a request, within limits of bytes. Afterwards `raw` has none to give.
  *
+ * @param routeLimits what the routes say that the request may be meant for, in bytes; the largest counts, and of a route
+ * that says nothing (`null`) the application's own limit
  * @throws `E_PAYLOAD_TOO_LARGE` before a byte is read where `Content-Length` says so, else as soon as the limit is
  * passed; `E_INVALID_BODY` where the client went away or a multipart body is malformed; `E_UNSUPPORTED_MEDIA_TYPE` where
  * the body is compressed
  */
-export async function readBody(raw: Request, limits: BodyLimits): Promise<RequestBody> {
+export async function readBody(
+  raw: Request,
+  limits: BodyLimits,
+  routeLimits: readonly (number | null)[] = NO_LIMITS,
+): Promise<RequestBody> {
   if (!hasBody(raw)) return NO_BODY;
   const type = raw.headers.get("content-type") ?? "";
   const kind = bodyKind(type);
-  const maxBytes = kind === "multipart" ? limits.maxMultipartBytes : limits.maxBodyBytes;
+  const usual = kind === "multipart" ? limits.maxMultipartBytes : limits.maxBodyBytes;
+  const maxBytes = Math.max(...routeLimits.map((limit) => limit ?? usual));
   if (Number(raw.headers.get("content-length")) > maxBytes) throw tooLarge(maxBytes);
   if (kind !== "unsupported") refuseEncoded(raw);
+  inviteBody(raw);
   const message = nodeMessage(raw);
   const bytes = await (message === undefined ? readStream(raw, maxBytes) : readMessage(message, maxBytes));
   if (bytes.length === 0) return NO_BODY;
   if (kind !== "multipart") return { kind, bytes, type };
-  return { kind, ...(await parseMultipart(bytes, type, limits)) };
+  // A route that takes more, or less, means its text fields too.
+  const isUsual = routeLimits.every((limit) => limit === null);
+  return { kind, ...(await parseMultipart(bytes, type, isUsual ? limits : { ...limits, maxBodyBytes: maxBytes })) };
 }
 
 function bodyKind(contentType: string): BodyKind {
@@ -103,7 +136,7 @@ function refuseEncoded(raw: Request): void {
  * only one to a body that came with GET.
  */
 function nodeMessage(raw: Request): IncomingMessage | undefined {
-  return (raw as ServerRequest).runtime?.node?.req as IncomingMessage | undefined;
+  return servedBody(raw)?.req;
 }
 
 // The rest of the body is not waited for: the connection ends with the answer (RFC 9110 §15.5.14).

@@ -1,5 +1,5 @@
 export { closeBodyWithAnswer, closeWithAnswer } from "./answer-end.ts";
-export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody } from "./body.ts";
+export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody, inviteBody } from "./body.ts";
 export { type ByteSource, byteStream, type StreamSource } from "./byte-stream.ts";
 export { type AddressRange, type AddressResolver, canonicalAddress, isPublicAddress } from "./client-address.ts";
 export { HttpContext, type VisitorMemory } from "./context.ts";

@@ -49,6 +49,13 @@ export class Inputs {
     this.#limits = limits;
   }
 
+  /** The same inputs with those of a body that has been read meanwhile. */
+  withBody(body: RequestBody): Inputs {
+    const inputs = new Inputs(this.#search, body, this.#limits);
+    inputs.#merged = this.#merged;
+    return inputs;
+  }
+
   /** The inputs of the query alone, as a new dictionary. */
   get query(): Dictionary {
     return copy(this.#parsedQuery()) as Dictionary;

@@ -66,4 +66,9 @@ export class IpMiddleware implements Middleware {
     context.request.useAddressResolver(this.#resolver);
     return next();
   }
+
+  /** It asks for no input. */
+  beforeBody(): boolean {
+    return true;
+  }
 }

@@ -25,6 +25,16 @@ export interface Middleware {
    * @throws any error of the framework; it ends the boot, with the route's place added to it
    */
   checkArguments?(...args: string[]): void;
+
+  /**
+   * Tells whether one use may run before the body of a request is read, so that what it refuses costs no more than the
+   * headers: it asks for no input of the body, or awaits `request.loadBody()` before it does, or asks in
+   * `request.whenBodyIsRead(…)`. Called at boot, once for each use. Without it the body is read first. A subclass with a
+   * `handle` of its own has to say so again.
+   *
+   * Security: `VerifyCsrfToken` compares tokens when the body is read. What runs before that must change nothing.
+   */
+  beforeBody?(...args: string[]): boolean;
 }
 
 /** The class of a middleware. `Services` is the application's container, which the instance is made with. */

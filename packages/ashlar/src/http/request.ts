@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Dictionary, RegisteredUser } from "../support/index.ts";
+import type { Dictionary, MaybePromise, RegisteredUser } from "../support/index.ts";
 import { parseBearerToken } from "./bearer-token.ts";
 import { hasBody, NO_BODY, type RequestBody, readBody } from "./body.ts";
 import type { AddressResolver } from "./client-address.ts";
@@ -34,6 +34,9 @@ export class HttpRequest extends RequestInputs {
   readonly #context: HttpContext;
   #match: RouteMatch | null;
   #body: RequestBody = NO_BODY;
+  #loading: Promise<void> | null = null;
+  #isLoaded = false;
+  #bodyChecks: (() => void)[] = [];
   #inputs: Inputs | null = null;
   #method: string | null = null;
   #headers: Map<string, string> | null = null;
@@ -73,16 +76,42 @@ export class HttpRequest extends RequestInputs {
   }
 
   /**
-   * Reads the body, once. Called by the application before the middleware run; without it there are no inputs but those
-   * of the query.
+   * Reads the body, once, and calls what waits for it. Until then there are no inputs but those of the query. The
+   * application does it before the handler, and before any middleware that does not say that it can do without (see
+   * `Middleware.beforeBody`).
    *
-   * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`
+   * @param routes the routes that the request may be meant for; the one that matched if they are left out
+   * @returns nothing if there is nothing to wait for
+   * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`, and what {@link whenBodyIsRead} was given
+   * throws
    */
-  async loadBody(): Promise<void> {
-    if (this.#body !== NO_BODY || !hasBody(this.raw)) return;
-    this.#body = await readBody(this.raw, this.#context.services.limits);
-    this.#inputs = null;
+  loadBody(routes: readonly (RouteInfo | null)[] = [this.route()]): MaybePromise<void> {
+    if (this.#isLoaded || (this.#loading === null && !hasBody(this.raw))) return;
+    this.#loading ??= this.#load(routes.map((route) => route?.bodyLimitBytes ?? null));
+    return this.#loading;
+  }
+
+  async #load(limits: readonly (number | null)[]): Promise<void> {
+    this.#body = await readBody(this.raw, this.#context.services.limits, limits);
+    this.#inputs = this.#inputs?.withBody(this.#body) ?? null;
     this.#method = null;
+    // One that throws leaves the body unread for everybody else: whoever waits for it gets the same error.
+    for (const check of this.#bodyChecks) check();
+    this.#isLoaded = true;
+  }
+
+  /**
+   * Has something looked at in the body before anybody else sees it: at once if it has been read, or if there is none. A
+   * middleware that comes before the body judges by what it throws, and the handler is not called.
+   */
+  whenBodyIsRead(check: () => void): void {
+    if (this.#isLoaded || !hasBody(this.raw)) check();
+    else this.#bodyChecks.push(check);
+  }
+
+  /** Whether the body has still to be read. */
+  get awaitsBody(): boolean {
+    return !this.#isLoaded && hasBody(this.raw);
   }
 
   /** Puts the request on another route. Called by the application where the body overrides the method. */

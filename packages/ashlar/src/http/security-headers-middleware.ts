@@ -51,4 +51,9 @@ export class SecurityHeadersMiddleware implements Middleware {
     if (strictTransportSecurity !== null) response.header("strict-transport-security", strictTransportSecurity);
     return next();
   }
+
+  /** It asks for no input. */
+  beforeBody(): boolean {
+    return true;
+  }
 }

@@ -40,6 +40,8 @@ export interface RouteInfo {
   readonly middleware: readonly string[];
   /** Whether the route answers JSON whatever the caller accepts, errors included. */
   readonly answersJson: boolean;
+  /** The largest body that the route takes, in bytes; `null` or left out where the application's limits count. */
+  readonly bodyLimitBytes?: number | null;
 }
 
 /** A route, and what its pattern captured from the URL (decoded; `null` for an optional parameter that is absent). */

@@ -1,4 +1,5 @@
 import { AshlarError } from "../support/index.ts";
+import { bodyLimitBytes } from "./body-limit.ts";
 import { type BoundRoute, notYetBuilt } from "./compiled-route.ts";
 import type { CompilerSet } from "./compilers.ts";
 import { HTTP_METHODS, type HttpMethod, problemOfAction } from "./controller-action.ts";
@@ -66,6 +67,7 @@ function compileRoute(
   const methods = attempt(() => checkMethods(attributes.methods));
   const parsed = attempt(() => parsePattern(path, compilers));
   const host = attempt(() => (attributes.domain === null ? null : parseDomain(attributes.domain)));
+  const limit = attempt(() => (attributes.bodyLimit === null ? null : bodyLimitBytes(attributes.bodyLimit)));
   problems.push(...problemsOf({ attributes }, parsed, host));
   for (const problem of problems) {
     report(attributes.location.toString(), `${labelOf(attributes.methods, path)}: ${problem}`);
@@ -80,6 +82,7 @@ function compileRoute(
     middleware,
     // A caller of the API gets JSON for every error, of whatever runs outside of its stack as well.
     answersJson: attributes.answersJson ?? (source.answersJson || usesMiddleware(middleware, API_STACK)),
+    bodyLimitBytes: limit,
     handler: attributes.action,
     // Asked for only by messages and lists, and the text is costly to make.
     get location() {
@@ -87,6 +90,7 @@ function compileRoute(
     },
     domain: attributes.domain,
     run: notYetBuilt,
+    runWithBody: notYetBuilt,
     parsed,
     host,
     origin: attributes.origin,

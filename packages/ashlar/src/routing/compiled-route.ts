@@ -15,6 +15,8 @@ export interface CompiledRoute extends RouteInfo {
   readonly domain: string | null;
   /** Answers a request, its middleware included; set by the application at boot. */
   run: (context: HttpContext) => unknown;
+  /** The same for a request whose body has still to be read: before the first middleware that needs it. */
+  runWithBody: (context: HttpContext) => unknown;
 }
 
 /** A route of a router, and what its pattern captured. */

@@ -1,4 +1,5 @@
 export type { SourceLocation } from "../support/index.ts";
+export type { BodyLimit } from "./body-limit.ts";
 export type { CompiledMatch, CompiledRoute } from "./compiled-route.ts";
 export type {
   ActionName,

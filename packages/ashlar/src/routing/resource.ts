@@ -71,6 +71,7 @@ export function resourceRoutes(
     withoutMiddleware: [],
     domain: null,
     answersJson: null,
+    bodyLimit: null,
     location,
     origin: null,
     problem: null,

@@ -1,4 +1,5 @@
 import { isPlainObject, suggestion } from "../support/index.ts";
+import type { BodyLimit } from "./body-limit.ts";
 import { RouteDefinition } from "./route-definition.ts";
 
 /** What a routes file lists: routes, groups and resources, and lists of them. */
@@ -72,6 +73,13 @@ export class RouteCollection implements Iterable<RouteDefinition> {
   /** Makes every route answer JSON whatever the caller accepts, errors included. */
   answersJson(): RouteCollection {
     return new RouteCollection(this.routes.map((route) => route.answersJson()));
+  }
+
+  /** Says how large a body every route takes that does not say so itself; see {@link RouteDefinition.bodyLimit}. */
+  bodyLimit(limit: BodyLimit): RouteCollection {
+    return new RouteCollection(
+      this.routes.map((route) => (route.attributes.bodyLimit === null ? route.bodyLimit(limit) : route)),
+    );
   }
 
   /** @internal Applies what a group says to every route. */

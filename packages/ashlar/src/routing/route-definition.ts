@@ -1,4 +1,5 @@
 import type { SourceLocation } from "../support/index.ts";
+import type { BodyLimit } from "./body-limit.ts";
 import type { RouteAction } from "./controller-action.ts";
 
 /** The resource that a route was made for. */
@@ -22,6 +23,8 @@ export interface RouteAttributes {
   readonly domain: string | null;
   /** `null` where the routes file it stands in decides. */
   readonly answersJson: boolean | null;
+  /** As written; `null` where the application's limits count. */
+  readonly bodyLimit: BodyLimit | null;
   readonly location: SourceLocation;
   /** `null` if it was written by itself. */
   readonly origin: ResourceOrigin | null;
@@ -82,6 +85,22 @@ export class RouteDefinition {
   /** Makes the route answer JSON whatever the caller accepts, errors included. */
   answersJson(): RouteDefinition {
     return this.with({ answersJson: true });
+  }
+
+  /**
+   * Says how large a body the route takes, files included, in place of the application's limits (`APP.limits`, 1 MiB). A
+   * body is read into memory as a whole, after the route's `auth`, and after limits that count by address or user:
+   *
+   * ```ts
+   * Route.post("/photos", [PhotosController, "store"]).middleware("auth", "throttle:uploads,user").bodyLimit("10mb")
+   * ```
+   *
+   * A larger body is answered 413 (`E_PAYLOAD_TOO_LARGE`). How many files a form may have says `APP.limits.maxFiles`.
+   *
+   * @param limit bytes, or text with a unit: `"512kb"`, `"10mb"`
+   */
+  bodyLimit(limit: BodyLimit): RouteDefinition {
+    return this.with({ bodyLimit: limit });
   }
 
   /** @internal A definition like this one, with some attributes changed. */

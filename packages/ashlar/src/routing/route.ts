@@ -97,6 +97,7 @@ function define(
     withoutMiddleware: [],
     domain: null,
     answersJson: null,
+    bodyLimit: null,
     location: new SourceLocation(below),
     origin: null,
     problem,

@@ -29,8 +29,16 @@ export class SignedMiddleware implements Middleware {
     // The router is asked for here because it is bound after the middleware is made.
     const { request } = context;
     const isValid = this.#services.make("router").hasValidSignature(request.raw.url);
-    if (!isValid || overridesQuery(request)) throw new AshlarError("E_INVALID_SIGNATURE");
+    if (!isValid) throw new AshlarError("E_INVALID_SIGNATURE");
+    request.whenBodyIsRead(() => {
+      if (overridesQuery(request)) throw new AshlarError("E_INVALID_SIGNATURE");
+    });
     return next();
+  }
+
+  /** The URL is judged at once; the body, when it is read. */
+  beforeBody(): boolean {
+    return true;
   }
 }
 

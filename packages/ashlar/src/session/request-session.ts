@@ -44,6 +44,11 @@ export class RequestSession implements VisitorMemory {
     return this.#session;
   }
 
+  /** Tells whether the browser brought a session that is kept. It opens the session, and gives it no reason to be kept. */
+  get isKnown(): boolean {
+    return this.session !== null && this.#found !== null;
+  }
+
   regenerate(): void {
     this.session.regenerate();
   }

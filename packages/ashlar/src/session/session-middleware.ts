@@ -74,6 +74,11 @@ export class SessionMiddleware implements Middleware {
     if (!(closing instanceof Promise)) throw error;
     return closing.catch((second: unknown) => this.#manager.report(second)).then(() => Promise.reject(error));
   }
+
+  /** It asks for no input. */
+  beforeBody(): boolean {
+    return true;
+  }
 }
 
 function after(work: MaybePromise<void>, result: unknown): unknown {

@@ -50,10 +50,11 @@ export class VerifyCsrfToken implements Middleware {
     if (comesFromElsewhere(request, services.appUrl)) {
       throw refusal("The request came from another site.", "Open the page on this site and send it from there.");
     }
-    if (!held.matchesToken(presentedToken(request))) {
-      const advice = "Go back, reload the page, and send it again. If that does not help, allow cookies for this site.";
-      throw refusal("The page has expired.", advice);
-    }
+    // No page has a token for a session that there is not.
+    if (request.awaitsBody && !held.isKnown) throw expired();
+    request.whenBodyIsRead(() => {
+      if (!held.matchesToken(presentedToken(request))) throw expired();
+    });
     return next();
   }
 
@@ -74,10 +75,20 @@ export class VerifyCsrfToken implements Middleware {
     const problem = `${JSON.stringify(name)} is neither the name nor the pattern of a route.`;
     throw new ConfigurationError(`${this.constructor.name}.except`, problem, suggestion(name, new Set(known)));
   }
+
+  /** The token is looked for when the body is read; what needs none is judged at once. */
+  beforeBody(): boolean {
+    return true;
+  }
 }
 
 function presentedToken(request: HttpRequest): unknown {
   return request.input(CSRF_INPUT) ?? request.header(HEADER);
+}
+
+function expired(): AshlarError {
+  const advice = "Go back, reload the page, and send it again. If that does not help, allow cookies for this site.";
+  return refusal("The page has expired.", advice);
 }
 
 function refusal(reason: string, advice: string): AshlarError {

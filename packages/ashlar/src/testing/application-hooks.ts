@@ -23,10 +23,14 @@ interface ContextParts {
 export function prepareApplication(application: Application): void {
   if (prepared.has(application)) return;
   for (const route of application.router.routes) {
-    const { run } = route;
+    const { run, runWithBody } = route;
     route.run = (context) => {
       hooks.get(context.request.raw)?.(context);
       return run(context);
+    };
+    route.runWithBody = (context) => {
+      hooks.get(context.request.raw)?.(context);
+      return runWithBody(context);
     };
   }
   prepared.set(application, contextParts(application));

@@ -36,4 +36,9 @@ export class ThrottleMiddleware implements Middleware {
     }
     this.#throttle.limit(name);
   }
+
+  /** What counts by an input has to wait for it. */
+  beforeBody(name: string, whose?: string): boolean {
+    return whose === USER || this.#throttle.limit(name).account === null;
+  }
 }

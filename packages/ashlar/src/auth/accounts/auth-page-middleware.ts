@@ -20,4 +20,9 @@ export class AuthPageMiddleware implements Middleware {
     if (kind === TOKEN && rest.length === 0) return;
     throw new AshlarError("E_INVALID_ROUTE", "This middleware takes nothing, or token: auth.page:token.");
   }
+
+  /** It asks for no input. */
+  beforeBody(): boolean {
+    return true;
+  }
 }

@@ -175,7 +175,12 @@ function routesOf<G extends AuthRouteGroup>(
   controllers: Partial<AuthControllers>,
 ): readonly RouteDefinition[] {
   const controller = controllers[group];
-  if (typeof controller === "function") return GROUPS[group](controller as AuthControllers[G]);
+  if (typeof controller === "function") {
+    const routes = GROUPS[group](controller as AuthControllers[G]);
+    // The form of registration is the application's own, and may bring a picture. The others are short, and have to be
+    // read before they are counted, since what they are counted by is in them.
+    return group === "register" ? routes : routes.map((route) => route.bodyLimit("64kb"));
+  }
   const remedy = `Add ${group}: ${group.charAt(0).toUpperCase()}${group.slice(1)}Controller, or leave the routes out: { ${group}: false }.`;
   throw new ConfigurationError("Auth.routes", `there is no controller "${group}".`, remedy);
 }

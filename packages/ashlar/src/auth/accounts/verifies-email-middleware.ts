@@ -23,4 +23,9 @@ export class VerifiesEmailMiddleware implements Middleware {
     if (request.wantsJson()) throw new AshlarError("E_FORBIDDEN", "Verify your e-mail address first.");
     return auth.redirectToRoute("email.verify.notice");
   }
+
+  /** A guard that finds its user by the body waits for it. */
+  beforeBody(): boolean {
+    return true;
+  }
 }

@@ -1,0 +1,24 @@
+import { AshlarError } from "../support/index.ts";
+
+/** The largest body that a route takes: in bytes, or with a unit, such as `"10mb"`. A kilobyte has 1024 bytes. */
+export type BodyLimit = number | `${number}kb` | `${number}mb` | `${number}gb`;
+
+const UNITS: Readonly<Record<string, number>> = { kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
+/** No body can be larger: it is held in memory as one. */
+const MOST = 2 * 1024 ** 3;
+
+/**
+ * A limit in bytes.
+ *
+ * @throws `E_INVALID_ROUTE` for anything else than a limit of 1 byte to 2 GiB
+ */
+export function bodyLimitBytes(limit: unknown): number {
+  const [, digits, unit] = typeof limit === "string" ? (/^(\d+(?:\.\d+)?)(kb|mb|gb)$/.exec(limit) ?? []) : [];
+  const bytes = digits === undefined ? limit : Math.floor(Number(digits) * UNITS[unit!]!);
+  if (Number.isSafeInteger(bytes) && (bytes as number) >= 1 && (bytes as number) <= MOST) return bytes as number;
+  const given = typeof limit === "string" ? `"${limit}"` : String(limit);
+  throw new AshlarError(
+    "E_INVALID_ROUTE",
+    `bodyLimit(${given}): write "512kb", "10mb", or a number of bytes, up to 2gb.`,
+  );
+}
