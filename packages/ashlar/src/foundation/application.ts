@@ -44,7 +44,7 @@ export interface ListenOptions {
   /** The address; that of the configuration if left out: `HOST`, else loopback in development, else all of them. */
   readonly hostname?: string;
   /**
-   * Whether the application ends with its process, which is the default: SIGTERM and SIGINT shut it down and exit with 0;
+   * Whether the application ends with its process, which is the default: SIGTERM, SIGINT and SIGHUP shut it down and exit with 0;
    * an error that nothing handled (a promise that was not awaited, an exception in a timer) is logged as `fatal` with the
    * id of its request, shuts the application down, and exits with 1. With `false`, both are up to you.
    */

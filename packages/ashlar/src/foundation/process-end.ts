@@ -11,7 +11,8 @@ export interface Ending {
   shutdown(): Promise<void>;
 }
 
-const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+/** SIGHUP comes when the terminal is closed, or the connection to the machine is. */
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 /** How many errors are logged that follow the first one. What fails in a loop would fill the disk before the end. */
 const MAX_FURTHER_ERRORS = 10;
 
@@ -24,7 +25,7 @@ let furtherErrors = 0;
 /**
  * Ends an application, and all others like it, when the process has to end:
  *
- * - When it is told to (SIGTERM, SIGINT), it exits with 0. A second signal has its usual effect: it ends the process
+ * - When it is told to (SIGTERM, SIGINT, SIGHUP), it exits with 0. A second signal has its usual effect: it ends the process
  *   at once.
  * - After an error that nothing handled, such as that of a promise that was not awaited, it exits with 1. What the error
  *   left half done is not known, so the process does not go on; other requests under way are finished all the same.

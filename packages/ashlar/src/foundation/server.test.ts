@@ -378,7 +378,7 @@ console.log("port " + server.port);
     return { child, port: await port, output: () => output, ended };
   }
 
-  test.each(["SIGTERM", "SIGINT"] as const)(
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     "S50 %s finishes the request under way, shuts the providers down, and exits with 0",
     async (signal) => {
       const { child, port, output, ended } = await start();

@@ -31,7 +31,11 @@ function isIndex(key: string): boolean {
  *
  * @param text the form, without a leading `?`
  * @param maxFields how many fields it may have
- * @throws the given code where the form is malformed (percent-encoding, UTF-8), has too many fields or nests too deep
+ * A percent sign in a query that begins no escape stands for itself, and bytes that are not UTF-8 become U+FFFD, as the
+ * URL standard has it: people type queries, and add what they found elsewhere. In a body, both are refused.
+ *
+ * @throws the given code where a body is malformed (percent-encoding, UTF-8), or anything has too many fields or nests too
+ * deep
  */
 export function parseForm(text: string, maxFields: number, code: FormErrorCode): Dictionary {
   const fields: [string, string][] = [];
@@ -55,8 +59,19 @@ function decode(text: string, code: FormErrorCode): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
+    if (code === "E_BAD_REQUEST") return decodeLeniently(spaced);
     throw new AshlarError(code, "The percent-encoding is malformed or is not UTF-8.");
   }
+}
+
+/** URL Standard §1.3, "percent-decode", and "UTF-8 decode without BOM". */
+function decodeLeniently(text: string): string {
+  const bytes = text
+    .replaceAll(/\P{ASCII}+/gu, (others) => encodeURIComponent(others.toWellFormed()))
+    .replaceAll(/%([\da-f]{2})/gi, (_, digits: string) => {
+      return String.fromCharCode(Number.parseInt(digits, 16));
+    });
+  return Buffer.from(bytes, "latin1").toString("utf8");
 }
 
 /**

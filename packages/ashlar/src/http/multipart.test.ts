@@ -88,6 +88,18 @@ describe("parseMultipart", () => {
     expect((await summary(await parse(body))).files).toEqual([["some", "a.txt", "text/plain", ""]]);
   });
 
+  test("a part that has its file's name in filename* alone is a file", async () => {
+    const head = (value: string): [string, string] => [
+      `Content-Disposition: form-data; name="f"; filename*=${value}`,
+      "text",
+    ];
+    const { fields, files } = await parse(form(head("UTF-8''na%C3%AFve%20file.txt")), TYPE);
+    expect([fields, files.map(([name, file]) => [name, file.name])]).toEqual([[], [["f", "naïve file.txt"]]]);
+    for (const value of ["UTF-8''%zz", "UTF-8''%FF", "latin-1''a", "plain", '""']) {
+      await expect(parse(form(head(value)), TYPE)).rejects.toMatchObject({ code: "E_INVALID_BODY" });
+    }
+  });
+
   test("a file's name is sanitised, also where filename* tries to go around", async () => {
     const body = form([
       `Content-Disposition: form-data; name="f"; filename="../../etc/pass\twd"; filename*=UTF-8''..%2Fevil`,

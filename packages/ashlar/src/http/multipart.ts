@@ -112,7 +112,20 @@ function disposition(part: Part): { readonly name: string; readonly fileName: st
   if (parameters === null || name === undefined)
     throw malformed("A part has no valid Content-Disposition with a name.");
   const fileName = parameters.get("filename");
-  return { name: unescapeName(name), fileName: fileName === undefined ? undefined : unescapeName(fileName) };
+  if (fileName !== undefined) return { name: unescapeName(name), fileName: unescapeName(fileName) };
+  const extended = parameters.get("filename*");
+  return { name: unescapeName(name), fileName: extended === undefined ? undefined : extendedValue(extended) };
+}
+
+/** RFC 8187 §3.2: `UTF-8''a%20name`. RFC 7578 §4.2 tells clients not to send it; some do, and mean a file. */
+function extendedValue(value: string): string {
+  const [, text] = /^utf-8'[\w-]*'([\w!#$&+.^`|~%-]*)$/i.exec(value) ?? [];
+  try {
+    if (text !== undefined) return decodeURIComponent(text);
+  } catch {
+    // Reported below.
+  }
+  throw malformed("The file name of a part is malformed.");
 }
 
 /** Browsers write quotes and line breaks in names as percent-encoded, and nothing else (the form-data encoding of HTML). */

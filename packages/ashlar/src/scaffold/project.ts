@@ -105,10 +105,21 @@ async function migrations(
   );
 }
 
-/** A package name out of the folder's: lower case, words joined by hyphens, `application` where nothing is left. */
-function packageName(root: string): string {
+/** Letters that are not taken apart into a plain letter and its mark (Unicode NFKD), as they are written without them. */
+const PLAIN_LETTERS: Readonly<Record<string, string>> = {
+  ...{ ß: "ss", æ: "ae", œ: "oe", ø: "o", ð: "d", đ: "d", ł: "l", þ: "th", ħ: "h", ı: "i", ŋ: "ng" },
+};
+
+/**
+ * A package name out of the folder's: lower case, letters without their marks (`Müller Größe` is `muller-grosse`), words
+ * joined by hyphens, `application` if nothing is left.
+ */
+export function packageName(root: string): string {
   const name = basename(root)
     .toLowerCase()
+    .replaceAll(/\P{ASCII}/gu, (letter) => PLAIN_LETTERS[letter] ?? letter)
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^[-0-9]+|-+$/g, "");
   return name === "" ? "application" : name;
