@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 import { SlowestFirst } from "./packages/ashlar/test/support/slowest-first.ts";
 
 const source = fileURLToPath(new URL("./packages/ashlar/src", import.meta.url));
@@ -13,6 +13,24 @@ const report = process.env.ASHLAR_TEST_REPORT;
 const UNITS =
   "packages/ashlar/src/{cli,database,events,foundation,http,mail,routing,scaffold,security,session,support,testing,throttle,views}/**/*.test.ts";
 
+const TESTS = ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"];
+
+const PROJECTS: TestProjectConfiguration[] = [
+  {
+    extends: true,
+    test: {
+      name: "units",
+      include: [UNITS],
+      isolate: false,
+      setupFiles: ["packages/ashlar/test/support/shared-worker.ts"],
+    },
+  },
+  {
+    extends: true,
+    test: { name: "product", include: TESTS, exclude: [UNITS, "**/node_modules/**"] },
+  },
+];
+
 export default defineConfig({
   resolve: {
     // Tests of generated applications import the framework by name; here that is its source.
@@ -23,26 +41,10 @@ export default defineConfig({
     ],
   },
   test: {
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: "units",
-          include: [UNITS],
-          isolate: false,
-          setupFiles: ["packages/ashlar/test/support/shared-worker.ts"],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: "product",
-          include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"],
-          exclude: [UNITS, "**/node_modules/**"],
-        },
-      },
-    ],
-    sequence: { sequencer: SlowestFirst },
+    // The tool that changes the sources runs every file in processes of its own.
+    ...(process.env.ASHLAR_MUTANTS === undefined
+      ? { projects: PROJECTS, sequence: { sequencer: SlowestFirst } }
+      : { include: TESTS }),
     // Many tests wait for processes of their own, so that every processor is given work.
     maxWorkers: "100%",
     testTimeout: 30_000,

@@ -73,10 +73,10 @@ const SAVES: Readonly<Record<string, (root: string, value: string) => Promise<vo
 };
 
 describe.each([...RUNTIMES, OLDEST_RUNTIME])("serve --watch on Node $version", ({ path }) => {
-  test("serves what was saved, three times each way", { timeout: 120_000 }, async () => {
+  test("serves what was saved, twice each way", { timeout: 120_000 }, async () => {
     const { root, again } = await dev(path);
     for (const [way, save] of Object.entries(SAVES)) {
-      for (const round of [1, 2, 3]) {
+      for (const round of [1, 2]) {
         const value = `${way} ${round}`;
         await save(root, value);
         expect(await again("app/word.ts", "word")).toBe(value);
