@@ -4,6 +4,7 @@ import { performance } from "node:perf_hooks";
 import { npmInvocation } from "../packages/create-ashlar/src/npm.ts";
 
 const steps: readonly (readonly [what: string, script: string])[] = [
+  ["lock file, for every platform", "check:lock"],
   ["build", "build"],
   ["types", "types"],
   ["lint and format", "lint"],

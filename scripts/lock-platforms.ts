@@ -1,0 +1,132 @@
+// npm leaves the packages of other platforms out of package-lock.json when it installs over a node_modules that lacks
+// them, and everyone else's `npm ci` then ends with "Missing … from lock file". This finds what is missing, and with
+// --restore (`npm run lock`) puts it back: out of the last commit if that has it, otherwise out of what `npm view` tells.
+//
+// 31 entries, all of development tools, have no integrity: the registry that they were written from did not have these
+// builds. npm installs them without comparing them to anything. `npm run lock -- --integrity` asks for them again, and
+// writes down what it is told.
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { npmInvocation } from "../packages/create-ashlar/src/npm.ts";
+
+interface Entry {
+  readonly version?: string;
+  readonly resolved?: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly dev?: boolean;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly [member: string]: unknown;
+}
+type Entries = Record<string, Entry>;
+
+const FILE = join(import.meta.dirname, "..", "package-lock.json");
+/** The packages that may be without integrity, by the beginnings of their names. */
+const WITHOUT_INTEGRITY = ["@biomejs/cli-", "@oxc-parser/binding-", "@swc/core-"];
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+}
+
+/** Where Node would look for a package that another one needs, the nearest folder first. */
+function placesOf(name: string, parent: string): string[] {
+  const places: string[] = [];
+  for (let folder = parent; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
+    places.push(`${folder === "" ? "" : `${folder}/`}node_modules/${name}`);
+    if (folder === "" || !folder.includes("/node_modules/")) break;
+  }
+  return [...new Set([...places, `node_modules/${name}`])];
+}
+
+/** The optional packages that have no entry, each with the package that asks for it. */
+function missingOf(entries: Entries): { name: string; range: string; parent: string }[] {
+  return Object.entries(entries).flatMap(([parent, { optionalDependencies = {} }]) =>
+    Object.entries(optionalDependencies)
+      .filter(([name]) => !placesOf(name, parent).some((place) => Object.hasOwn(entries, place)))
+      .map(([name, range]) => ({ name, range, parent })),
+  );
+}
+
+/** What is installed from a registry, and could be anything. */
+function unprovenOf(entries: Entries): string[] {
+  return Object.entries(entries).flatMap(([path, { integrity, link }]) =>
+    path.includes("node_modules/") && link !== true && integrity === undefined ? [path] : [],
+  );
+}
+
+/** What the registry tells of one version; `null` if it does not have it. */
+function published(name: string, version: string): Entry | null {
+  const fields = ["version", "dist.integrity", "cpu", "os", "libc", "license", "engines"];
+  const { command, args } = npmInvocation(["view", `${name}@${version}`, ...fields, "--json"]);
+  const { status, stdout } = spawnSync(command, args, { encoding: "utf8" });
+  if (status !== 0 || stdout.trim() === "") return null;
+  const { "dist.integrity": integrity, cpu, os, libc, license, engines, ...told } = JSON.parse(stdout) as Entry;
+  const list = (value: unknown) => (value === undefined ? undefined : [value].flat());
+  return {
+    version: told.version ?? version,
+    integrity: integrity as string,
+    cpu: list(cpu),
+    dev: true,
+    libc: list(libc),
+    license,
+    optional: true,
+    os: list(os),
+    engines,
+  };
+}
+
+function committed(): Entries {
+  const { status, stdout } = spawnSync("git", ["show", "HEAD:package-lock.json"], {
+    encoding: "utf8",
+    maxBuffer: 2 ** 26,
+  });
+  return status === 0 ? (JSON.parse(stdout) as { packages: Entries }).packages : {};
+}
+
+function restore(lock: { packages: Entries }, asksForIntegrity: boolean): void {
+  const before = committed();
+  for (const { name, range, parent } of missingOf(lock.packages)) {
+    const place = `node_modules/${name}`;
+    const known = before[place]?.version === range ? before[place] : undefined;
+    const found = known ?? published(name, range);
+    if (found === null) continue;
+    const { dev, ...entry } = found;
+    lock.packages[place] = known ?? (lock.packages[parent]?.dev === true ? { ...entry, dev: true } : entry);
+    console.log(`Restored ${name}@${found.version} (${known === undefined ? "registry" : "last commit"}).`);
+  }
+  for (const path of asksForIntegrity ? unprovenOf(lock.packages) : []) {
+    const { version = "" } = lock.packages[path]!;
+    const integrity = published(nameOf(path), version)?.integrity;
+    if (integrity === undefined) continue;
+    lock.packages[path] = { ...lock.packages[path], integrity };
+    console.log(`Added the integrity of ${nameOf(path)}@${version}.`);
+  }
+  lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => a.localeCompare(b, "en")));
+  writeFileSync(FILE, `${JSON.stringify(lock, null, 2)}\n`);
+}
+
+/** What is wrong with the lock file, a line each. */
+export function problemsOf(entries: Entries): string[] {
+  return [
+    ...missingOf(entries).map(({ name, parent }) => `${name}, which ${parent} asks for, has no entry.`),
+    ...unprovenOf(entries)
+      .filter((path) => !WITHOUT_INTEGRITY.some((prefix) => nameOf(path).startsWith(prefix)))
+      .map((path) => `${path} has no integrity.`),
+    // Every machine takes packages from the registry that it is set to.
+    ...Object.entries(entries)
+      .filter(([path, { resolved }]) => path.includes("node_modules/") && /^https?:/.test(resolved ?? ""))
+      .map(([path]) => `${path} names where it was downloaded: set omit-lockfile-registry-resolved.`),
+  ];
+}
+
+if (import.meta.main) {
+  const lock = JSON.parse(readFileSync(FILE, "utf8")) as { packages: Entries };
+  if (process.argv.includes("--restore")) restore(lock, process.argv.includes("--integrity"));
+  const problems = problemsOf(lock.packages);
+  for (const problem of problems) console.error(problem);
+  if (problems.length > 0) {
+    console.error("Run: npm run lock");
+    process.exitCode = 1;
+  }
+}
