@@ -1,5 +1,5 @@
 // Ashlar's page: session, user, CSRF protection, a template, and the security headers, as a new application has them.
-import { createApplication, HttpKernel, Route, SecurityHeadersMiddleware } from "ashlar";
+import { createApplication, HttpKernel, IpMiddleware, Route, SecurityHeadersMiddleware } from "ashlar";
 import { Authenticates, AuthenticationMiddleware, AuthProvider, LoadUserMiddleware } from "ashlar/auth";
 import { compose, DatabaseProvider, Model } from "ashlar/database";
 import { EventProvider } from "ashlar/events";
@@ -15,6 +15,7 @@ class User extends compose(Model, Authenticates) {
 }
 
 class Kernel extends HttpKernel {
+  override httpMiddleware = [IpMiddleware];
   override routeMiddleware = {
     web: [SecurityHeadersMiddleware, SessionMiddleware, LoadUserMiddleware, VerifyCsrfToken],
     api: [],
@@ -36,6 +37,11 @@ const application = await createApplication({
   routes: [
     Route.get("/json", () => ({ hello: "world" })).withoutMiddleware("web"),
     Route.view("/home", "home").middleware("auth"),
+    Route.view("/enter", "enter"),
+    Route.post("/enter", async ({ auth, request, response }) => {
+      await auth.attempt(request.string("email"), request.string("password"));
+      return response.redirect("/home");
+    }),
     Route.post("/login", async ({ auth, request }) => {
       const user = await auth.attempt(request.string("email"), request.string("password"));
       return { ok: user !== null };

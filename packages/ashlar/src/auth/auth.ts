@@ -1,6 +1,6 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from "../http/index.ts";
-import type { GuardUser, RegisteredUser } from "../support/index.ts";
+import type { GuardUser, MaybePromise, RegisteredUser } from "../support/index.ts";
 import type { Throttle } from "../throttle/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
 import type { UserId } from "./authenticatable.ts";
@@ -70,6 +70,11 @@ export class Auth {
   /** The user of this request by the guard in force, or `null`; fetched when first asked for, and once. */
   user(): Promise<RegisteredUser | null> {
     return this.#inForce.user();
+  }
+
+  /** @internal The same, without a promise if the guard needs none. */
+  load(): MaybePromise<RegisteredUser | null> {
+    return this.#inForce.load();
   }
 
   /** Tells whether the request has a user by the guard in force. */

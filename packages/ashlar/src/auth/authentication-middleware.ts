@@ -19,9 +19,11 @@ export class AuthenticationMiddleware implements Middleware {
   }
 
   /** @throws `E_UNAUTHENTICATED` where there is no user and the caller takes JSON */
-  async handle(context: HttpContext, next: Next, name: string = context.auth.guardName): Promise<unknown> {
+  handle(context: HttpContext, next: Next, name: string = context.auth.guardName): unknown {
     const guard = context.auth.guard(name);
-    return (await guard.check()) ? next() : refuseGuest(context, guard);
+    const admit = (user: object | null): unknown => (user === null ? refuseGuest(context, guard) : next());
+    const user = guard.load();
+    return user instanceof Promise ? user.then(admit) : admit(user);
   }
 
   /** @throws `E_UNKNOWN_GUARD` unless there is no argument, or one that is the name of a guard */

@@ -8,9 +8,9 @@ export class LoadUserMiddleware implements Middleware {
     requireGuards(container);
   }
 
-  async handle(context: HttpContext, next: Next): Promise<unknown> {
-    await context.auth.user();
-    return next();
+  handle(context: HttpContext, next: Next): unknown {
+    const loading = context.auth.load();
+    return loading instanceof Promise ? loading.then(() => next()) : next();
   }
 
   /** A guard that finds its user by the body waits for it. */

@@ -1,5 +1,6 @@
 import { peerAddress, type TrustedProxies } from "../http/index.ts";
 import type { Logger } from "./logger.ts";
+import { servedParts } from "./served-request.ts";
 
 const FORWARDING = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "forwarded"] as const;
 const SETTING = "Set APP.trustedProxies in config/app.ts, or TRUSTED_PROXIES in the environment";
@@ -36,7 +37,9 @@ export class AddressWarnings {
   }
 
   #lookAtHeaders(raw: Request, peer: string): void {
-    const header = FORWARDING.find((name) => raw.headers.has(name));
+    // Of a request of the server, its own headers are the quickest to ask.
+    const sent = servedParts(raw)?.req.headers;
+    const header = FORWARDING.find((name) => (sent === undefined ? raw.headers.has(name) : name in sent));
     if (header === undefined || this.#proxies.trusts(peer)) return;
     this.#hasSeenStranger = true;
     this.#logger.warn(

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { AshlarError } from "../support/index.ts";
-import { type CookieOptions, parseCookies, serializeCookie } from "./cookies.ts";
+import { type CookieOptions, cookieValue, parseCookies, serializeCookie } from "./cookies.ts";
 
 /** The code of the error that writing a cookie ends with. */
 function refusal(name: string, value: string, options: CookieOptions = {}): string {
@@ -21,6 +21,46 @@ describe("the cookies of a request", () => {
       empty: "",
       n: "é",
     });
+  });
+
+  test("one cookie asked for by itself is what it is among all of them", () => {
+    const piece = fc.constantFrom(
+      "a",
+      "b",
+      "token",
+      "__Host-a",
+      "=",
+      ";",
+      "; ",
+      " ",
+      "\t",
+      "%41",
+      "%",
+      "__proto__",
+      "é",
+      ",",
+    );
+    const header = fc.array(piece, { maxLength: 24 }).map((pieces) => pieces.join(""));
+    const name = fc.constantFrom(
+      "a",
+      "b",
+      "token",
+      "tok",
+      "__Host-a",
+      "__proto__",
+      "toString",
+      "",
+      "a=b",
+      "a b",
+      ";",
+      "é",
+    );
+    const check = fc.property(header, name, (text, one) => {
+      expect(cookieValue(text, one)).toBe(parseCookies(text)[one] ?? null);
+    });
+    fc.assert(check, { numRuns: 5000 });
+    const long = `a=${"x".repeat(5000)}; a=short`;
+    expect(cookieValue(long, "a")).toBe(parseCookies(long).a);
   });
 
   test("no header is no cookies", () => {

@@ -7,6 +7,9 @@ const MAX_COOKIE_BYTES = 4096;
 /** RFC 6265 §4.1.1: a name is a token. */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
+const EQUALS = "=".charCodeAt(0);
+const SEMICOLON = ";".charCodeAt(0);
+
 /** What ends a cookie, a header or a line, and every other control character. */
 const FORBIDDEN = /[\p{Cc};]/u;
 
@@ -54,6 +57,49 @@ export function parseCookies(header: string | null): Dictionary<string> {
     if (value !== undefined && name !== "" && !isPrototypeName(name)) cookies[name] = value;
   }
   return cookies;
+}
+
+/**
+ * The value of one cookie, as {@link parseCookies} would give it: most requests are asked for one of several.
+ *
+ * @param header the header's value
+ * @returns the value, decoded; `null` if the cookie is absent
+ */
+export function cookieValue(header: string, name: string): string | null {
+  // Such a name could match what is not the name of a cookie in the header.
+  if (!NAME.test(name)) return parseCookies(header)[name] ?? null;
+  if (isPrototypeName(name)) return null;
+  for (let start = header.indexOf(name); start !== -1; start = header.indexOf(name, start + 1)) {
+    const equals = afterBlanks(header, start + name.length);
+    if (header.charCodeAt(equals) !== EQUALS || !beginsPair(header, start)) continue;
+    const semicolon = header.indexOf(";", equals);
+    const value = decodeValue(withoutBlanks(header, equals + 1, semicolon === -1 ? header.length : semicolon));
+    if (value !== undefined) return value;
+  }
+  return null;
+}
+
+function beginsPair(header: string, start: number): boolean {
+  let before = start - 1;
+  while (before >= 0 && isBlank(header.charCodeAt(before))) before--;
+  return before < 0 || header.charCodeAt(before) === SEMICOLON;
+}
+
+function afterBlanks(text: string, start: number): number {
+  let index = start;
+  while (isBlank(text.charCodeAt(index))) index++;
+  return index;
+}
+
+function withoutBlanks(text: string, start: number, end: number): string {
+  const first = afterBlanks(text, start);
+  let last = end;
+  while (last > first && isBlank(text.charCodeAt(last - 1))) last--;
+  return text.slice(first, last);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
 }
 
 function refuse(name: string, problem: string, cause?: unknown): never {

@@ -4,7 +4,7 @@ import { parseBearerToken } from "./bearer-token.ts";
 import { hasBody, NO_BODY, type RequestBody, readBody } from "./body.ts";
 import type { AddressResolver } from "./client-address.ts";
 import type { HttpContext } from "./context.ts";
-import { parseCookies } from "./cookies.ts";
+import { cookieValue, parseCookies } from "./cookies.ts";
 import { checkHeader, headerKey } from "./header-fields.ts";
 import { parseHost } from "./host.ts";
 import { Inputs } from "./inputs.ts";
@@ -215,10 +215,14 @@ export class HttpRequest extends RequestInputs {
   /** Sets a cookie of this request, for those who read it later; the answer's cookies are set on the response. */
   cookie(name: string, value: string): this;
   cookie(name: string, value?: string): this | string | null {
-    this.#cookies ??= parseCookies(this.header("cookie"));
-    if (value === undefined) return this.#cookies[name] ?? null;
-    this.#cookies[name] = value;
-    return this;
+    if (value !== undefined) {
+      this.#cookies ??= parseCookies(this.header("cookie"));
+      this.#cookies[name] = value;
+      return this;
+    }
+    if (this.#cookies !== null) return this.#cookies[name] ?? null;
+    const header = this.header("cookie");
+    return header === null ? null : cookieValue(header, name);
   }
 
   /** The token of `Authorization: Bearer …` (RFC 6750 §2.1); `null` for anything else. */

@@ -5,7 +5,7 @@ import type { MaybePromise } from "../support/index.ts";
 import { backToForm } from "./back-to-form.ts";
 import { heldSession, RequestSession } from "./request-session.ts";
 import { type SessionManager, sessionManagerOf } from "./session-manager.ts";
-import { prepareViews, viewHelpers } from "./view-helpers.ts";
+import { prepareViews } from "./view-helpers.ts";
 
 /**
  * Gives the request its session, and keeps what changed in it, also where the handler throws. It stands first in the
@@ -40,7 +40,6 @@ export class SessionMiddleware implements Middleware {
   }
 
   #run(context: HttpContext, held: RequestSession, next: Next): unknown {
-    if (this.#hasViews) context.view.share(viewHelpers(context));
     let result: unknown;
     try {
       result = next();

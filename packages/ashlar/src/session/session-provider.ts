@@ -10,7 +10,7 @@ import { requireSession } from "./request-session.ts";
 import type { Session } from "./session.ts";
 import { SessionManager } from "./session-manager.ts";
 import type { SessionStore } from "./session-store.ts";
-import { NEUTRAL_HELPERS } from "./view-helpers.ts";
+import { NEUTRAL_HELPERS, VIEW_HELPERS } from "./view-helpers.ts";
 
 declare module "../foundation/container.ts" {
   interface FrameworkServices {
@@ -54,7 +54,9 @@ export class SessionProvider extends Provider {
     this.application.contextProperty("session", (context) => requireSession(context).session);
     this.application.contextProperty("csrfField", (context) => new CsrfField(context));
     if (!container.has("views")) return;
-    for (const [name, value] of Object.entries(NEUTRAL_HELPERS)) container.make("views").share(name, value);
+    const views = container.make("views");
+    for (const [name, value] of Object.entries(NEUTRAL_HELPERS)) views.share(name, value);
+    for (const [name, make] of Object.entries(VIEW_HELPERS)) views.shareByRequest(name, make);
   }
 
   override async prune(): Promise<Readonly<Record<string, number>>> {

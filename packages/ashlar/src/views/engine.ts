@@ -12,8 +12,21 @@ class TemplateFailure extends Error {
   }
 }
 
-/** Edge's template, but what was thrown inside it stays reachable as the cause of the failure. */
-class TracedTemplate extends Template {
+/** Edge's template, but it copies no shared values, and what was thrown inside it stays reachable as the failure's cause. */
+class SharingTemplate extends Template {
+  /** What every template and component of this rendering knows: the prototype of their states. */
+  readonly values: object;
+
+  constructor(compiler: Compiler, values: object, processor: Processor) {
+    // Edge would copy everything shared into a new object, twice for each rendering.
+    super(compiler, {}, {}, processor);
+    this.values = values;
+  }
+
+  override getComponentState(...props: Parameters<Template["getComponentState"]>): ComponentState {
+    return Object.setPrototypeOf(super.getComponentState(...props), this.values);
+  }
+
   override reThrow(error: unknown, file: string, line: number): never {
     // A partial's failure passes through those that include it: the innermost place is the right one.
     if (error instanceof TemplateFailure || error instanceof EdgeError) throw error;
@@ -25,11 +38,21 @@ class TracedTemplate extends Template {
 /** The template engine, as the views need it. */
 export interface Engine {
   mount(name: string, directory: string): void;
-  /** Renders a template; `shared` reaches its components too, `data` the template and its partials. */
-  render(template: string, data: object, shared: object): Promise<string>;
+  /** What every template knows: helpers of the engine itself. */
+  readonly globals: Readonly<Record<string, unknown>>;
+  /**
+   * Renders a template.
+   *
+   * @param data values for the template and its partials
+   * @param values what its components know as well; read through it, never copied
+   */
+  render(template: string, data: object, values: object): Promise<string>;
 }
 
 type Compiler = Edge["asyncCompiler"];
+type Processor = Edge["processor"];
+type ComponentState = ReturnType<Template["getComponentState"]>;
+type Compiled = ReturnType<Compiler["compile"]>;
 
 /**
  * Has a compiler remember what it compiled by the name it was asked for. Edge's own cache works the path out for each
@@ -39,7 +62,7 @@ type Compiler = Edge["asyncCompiler"];
  */
 function remember(compiler: Compiler): () => void {
   const compile = compiler.compile.bind(compiler);
-  const compiled = new Map<string, ReturnType<Compiler["compile"]>>();
+  const compiled = new Map<string, Compiled>();
   compiler.compile = (name, variables = []) => {
     // A partial is compiled for the variables that are in scope where it is included.
     const key = variables.length === 0 ? name : [name, ...variables].join("\0");
@@ -53,6 +76,20 @@ function remember(compiler: Compiler): () => void {
   return () => compiled.clear();
 }
 
+/** Has each template that a compiler compiles see the shared values of its rendering behind the state it is given. */
+function share(compiler: Compiler): void {
+  const compile = compiler.compile.bind(compiler);
+  compiler.compile = (name, variables) => {
+    const compiled = compile(name, variables);
+    const sharing = (template: SharingTemplate, state: object, ...others: readonly unknown[]) => {
+      // A partial is given the state of the template that includes it.
+      if (Object.getPrototypeOf(state) === Object.prototype) Object.setPrototypeOf(state, template.values);
+      return (compiled as (...args: readonly unknown[]) => unknown)(template, state, ...others);
+    };
+    return sharing as Compiled;
+  };
+}
+
 /**
  * Makes the template engine.
  *
@@ -60,17 +97,19 @@ function remember(compiler: Compiler): () => void {
  */
 export function createEngine(cache: boolean): Engine {
   const edge = Edge.create({ cache });
+  share(edge.asyncCompiler);
   const forget = cache ? remember(edge.asyncCompiler) : () => {};
   return {
     mount: (name, directory) => {
       edge.mount(name, directory);
       forget();
     },
-    render: async (template, data, shared) => {
+    globals: edge.globals,
+    render: async (template, data, values) => {
       // Looks for components, which are tags of their own. The renderer itself is not used: it merges deeply what is
       // shared, and so hands templates copies of the objects they were given.
       edge.createRenderer();
-      return new TracedTemplate(edge.asyncCompiler, edge.globals, shared, edge.processor).render(template, data);
+      return new SharingTemplate(edge.asyncCompiler, values, edge.processor).render(template, data);
     },
   };
 }

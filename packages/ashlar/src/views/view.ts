@@ -1,4 +1,4 @@
-import type { HttpContext, QueryParameters, RouteParameters } from "../http/index.ts";
+import type { HttpContext } from "../http/index.ts";
 import type { Views } from "./views.ts";
 
 /**
@@ -9,29 +9,24 @@ import type { Views } from "./views.ts";
  */
 export class View {
   readonly #views: Views;
-  readonly #context: HttpContext;
-  readonly #shared: Record<string, unknown>;
+  /** What the templates of this request know. */
+  readonly #values: Record<string, unknown>;
 
   /**
    * @param views what renders
    * @param context the request's
    */
   constructor(views: Views, context: HttpContext) {
-    const { urls } = context.services;
     this.#views = views;
-    this.#context = context;
-    this.#shared = {
-      ...views.valuesFor(context),
-      route: (name: string, parameters?: RouteParameters, query?: QueryParameters) => urls.to(name, parameters, query),
-    };
+    this.#values = views.valuesFor(context);
   }
 
   /** Makes a value, or several by their names, known to all templates rendered for this request and their components. */
   share(values: Readonly<Record<string, unknown>>): this;
   share(name: string, value: unknown): this;
   share(values: string | Readonly<Record<string, unknown>>, value?: unknown): this {
-    if (typeof values === "string") this.#shared[values] = value;
-    else Object.assign(this.#shared, values);
+    if (typeof values === "string") this.#values[values] = value;
+    else Object.assign(this.#values, values);
     return this;
   }
 
@@ -43,8 +38,6 @@ export class View {
    * @throws `E_VIEW` where there is no such template, or where it fails
    */
   render(template: string, data: object = {}): Promise<string> {
-    // Read now: a handler may have logged somebody in or out since the request began.
-    const user = this.#context.currentUser;
-    return this.#views.render(template, data, { user, ...this.#shared });
+    return this.#views.render(template, data, this.#values);
   }
 }

@@ -21,6 +21,42 @@ const TEMPLATE = /^(?:([\w-]+)::)?([\w-][\w.-]*(?:\/[\w-][\w.-]*)*)$/;
 
 type EngineModule = typeof import("./engine.ts");
 
+const CONTEXT = Symbol("context");
+
+/** What templates know of one request. */
+interface RequestValues extends Record<string, unknown> {
+  readonly [CONTEXT]: HttpContext;
+}
+
+type RequestValuesClass = new (context: HttpContext) => RequestValues;
+
+/** A class of its own for each application, since what its templates know stands on the prototype. */
+function requestValues(shared: object): RequestValuesClass {
+  class Values {
+    readonly [CONTEXT]: HttpContext;
+
+    constructor(context: HttpContext) {
+      this[CONTEXT] = context;
+    }
+
+    /** Of when it is asked for: a handler may have logged somebody in or out since the request began. */
+    get user(): unknown {
+      return this[CONTEXT].currentUser;
+    }
+
+    set user(user: unknown) {
+      own(this, "user", user);
+    }
+  }
+  Object.setPrototypeOf(Values.prototype, shared);
+  Reflect.deleteProperty(Values.prototype, "constructor");
+  return Values as unknown as RequestValuesClass;
+}
+
+function own(values: object, name: string, value: unknown): void {
+  Object.defineProperty(values, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
 /**
  * Renders templates (Edge): `users/show` is the application's `views/users/show.edge`, `mail::welcome` is `welcome.edge` in
  * the directory that is mounted as `mail`.
@@ -31,8 +67,9 @@ type EngineModule = typeof import("./engine.ts");
 export class Views {
   readonly #cache: boolean;
   readonly #mounts = new Map<string, string>();
-  readonly #shared: Record<string, unknown> = {};
-  readonly #byRequest = new Map<string, (context: HttpContext) => unknown>();
+  readonly #shared: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  /** What templates know of the request they are rendered for, behind which stands what is shared by all. */
+  readonly #requestValues = requestValues(this.#shared);
   /** The names that were rendered; as many as there are templates. */
   readonly #rendered = new Set<string>();
   #loading: Promise<EngineModule> | null = null;
@@ -41,6 +78,7 @@ export class Views {
   constructor(options: ViewsOptions) {
     this.#cache = options.cache;
     this.#mounts.set(OWN, options.directory);
+    this.shareByRequest("route", ({ services }) => services.urls.to.bind(services.urls));
   }
 
   /**
@@ -63,14 +101,29 @@ export class Views {
     this.#shared[name] = value;
   }
 
-  /** Makes a value of each request known to all templates that are rendered for it, and to their components. */
+  /**
+   * Makes a value of each request known to all templates that are rendered for it, and to their components.
+   *
+   * @param make called when a template first asks for the value, once for each request
+   */
   shareByRequest(name: string, make: (context: HttpContext) => unknown): void {
-    this.#byRequest.set(name, make);
+    Object.defineProperty(this.#requestValues.prototype, name, {
+      configurable: true,
+      get(this: RequestValues): unknown {
+        const value = make(this[CONTEXT]);
+        own(this, name, value);
+        return value;
+      },
+      // A template may assign to it.
+      set(this: RequestValues, value: unknown) {
+        own(this, name, value);
+      },
+    });
   }
 
-  /** @internal What {@link shareByRequest} makes for a request, by name. */
+  /** @internal What templates know of a request. What is assigned to it is known to those rendered from then on. */
   valuesFor(context: HttpContext): Record<string, unknown> {
-    return Object.fromEntries([...this.#byRequest].map(([name, make]) => [name, make(context)]));
+    return new this.#requestValues(context);
   }
 
   /**
@@ -78,7 +131,8 @@ export class Views {
    *
    * @param template its name, without extension
    * @param data values for the template and its partials, by name; they go before shared ones
-   * @param local values for this rendering that reach components too; they go before those of {@link share}
+   * @param local values for this rendering that reach components too, or what {@link valuesFor} gave; they go before those
+   * of {@link share}
    * @throws `E_VIEW` where there is no such template, or where it fails: with its name, file and line
    */
   async render(template: string, data: object = {}, local: object = {}): Promise<string> {
@@ -87,7 +141,7 @@ export class Views {
     this.#loading ??= this.#load();
     const { trace } = await this.#loading;
     try {
-      const html = await this.#engine!.render(template, data, { ...this.#shared, ...local });
+      const html = await this.#engine!.render(template, data, this.#isRequest(local) ? local : this.#behind(local));
       this.#rendered.add(template);
       return html;
     } catch (error) {
@@ -99,10 +153,19 @@ export class Views {
     }
   }
 
+  #isRequest(local: object): boolean {
+    return CONTEXT in local;
+  }
+
+  #behind(local: object): object {
+    return Object.assign(Object.create(this.#shared) as object, local);
+  }
+
   /** An application that renders nothing does not wait for the engine when it starts. */
   async #load(): Promise<EngineModule> {
     const module = await import("./engine.ts");
     this.#engine = module.createEngine(this.#cache);
+    Object.setPrototypeOf(this.#shared, Object.assign(Object.create(null) as object, this.#engine.globals));
     for (const [name, directory] of this.#mounts) this.#engine.mount(name, directory);
     return module;
   }

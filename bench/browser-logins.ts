@@ -1,0 +1,49 @@
+// Logins as a browser makes them, for what it sends with every request from then on.
+import { PASSWORD } from "./fixtures.ts";
+
+/** What a browser keeps: values by name, in the order in which the names first came, which is the order they are sent in. */
+class CookieJar {
+  readonly #values = new Map<string, string>();
+
+  /** Takes over what a response sets. */
+  store(response: Response): void {
+    for (const line of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
+      this.#values.set(name!, value!);
+    }
+  }
+
+  get header(): string {
+    return [...this.#values].map(([name, value]) => `${name}=${value}`).join("; ");
+  }
+}
+
+/**
+ * Logs users of the benchmark in through the form of the pages' server.
+ *
+ * @param port where the server is
+ * @param count how many users
+ * @returns the `Cookie` header that each user's browser sends from then on
+ */
+export async function logInAsBrowsers(port: number, count: number): Promise<string[]> {
+  const headers: string[] = [];
+  for (let user = 0; user < count; user++) headers.push(await logIn(port, `user${user}@example.com`));
+  return headers;
+}
+
+async function logIn(port: number, email: string): Promise<string> {
+  const jar = new CookieJar();
+  const url = `http://127.0.0.1:${port}/enter`;
+  const form = await fetch(url);
+  jar.store(form);
+  const token = /name="__token" value="([^"]+)"/.exec(await form.text())?.[1];
+  if (token === undefined) throw new Error(`The form on port ${port} has no token`);
+  const body = new URLSearchParams({ __token: token, email, password: PASSWORD });
+  const sent = await fetch(url, { method: "POST", body, headers: { cookie: jar.header }, redirect: "manual" });
+  jar.store(sent);
+  const { header } = jar;
+  if (sent.status !== 302 || header.split("; ").length !== 3) {
+    throw new Error(`A login on port ${port} gave ${sent.status} and these cookies: ${header}`);
+  }
+  return header;
+}
