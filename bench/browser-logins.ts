@@ -1,5 +1,6 @@
 // Logins as a browser makes them, for what it sends with every request from then on.
 import { PASSWORD } from "./fixtures.ts";
+import { type Contestant, startServer } from "./processes.ts";
 
 /** What a browser keeps: values by name, in the order in which the names first came, which is the order they are sent in. */
 class CookieJar {
@@ -19,16 +20,20 @@ class CookieJar {
 }
 
 /**
- * Logs users of the benchmark in through the form of the pages' server.
+ * Logs users of the benchmark in through the form of a server of pages, which is started for it.
  *
- * @param port where the server is
  * @param count how many users
  * @returns the `Cookie` header that each user's browser sends from then on
  */
-export async function logInAsBrowsers(port: number, count: number): Promise<string[]> {
-  const headers: string[] = [];
-  for (let user = 0; user < count; user++) headers.push(await logIn(port, `user${user}@example.com`));
-  return headers;
+export async function logInAsBrowsers(contestant: Contestant, count: number): Promise<string[]> {
+  const server = await startServer(contestant);
+  try {
+    const headers: string[] = [];
+    for (let user = 0; user < count; user++) headers.push(await logIn(contestant.port, `user${user}@example.com`));
+    return headers;
+  } finally {
+    server.kill("SIGKILL");
+  }
 }
 
 async function logIn(port: number, email: string): Promise<string> {

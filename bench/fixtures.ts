@@ -11,14 +11,12 @@ export const DATABASE: string = join(FOLDER, "users.sqlite");
 export const SECRET: string = "benchmark-only-".padEnd(64, "0123456789abcdef");
 export const USERS: number = 100_000;
 export const TOKENS: number = 10_000;
-export const SESSIONS: number = 1_000;
+export const LOGINS: number = 1_000;
 
 /** What the servers are loaded with. */
 export interface Fixtures {
   /** API tokens of the first users. */
   readonly tokens: readonly string[];
-  /** Cookie values of live sessions of the first users. */
-  readonly sessions: readonly string[];
 }
 
 /** The password of every user, and its hash as the framework makes it. */
@@ -47,12 +45,11 @@ function makeToken(subject: number): string {
 /** The access epoch of every user. */
 const ACCESS_EPOCH = randomBytes(16).toString("base64url");
 
-/** Makes a table of 100,000 users, of whom the first 10,000 hold API tokens and the first 1,000 have a live session. */
+/** Makes a table of 100,000 users, of whom the first 10,000 hold API tokens. */
 export async function makeFixtures(): Promise<Fixtures> {
   await mkdir(FOLDER, { recursive: true });
   await writeFile(DATABASE, "");
   const tokens = Array.from({ length: TOKENS }, (_, index) => makeToken(index + 1));
-  const sessions = Array.from({ length: SESSIONS }, () => randomBytes(32).toString("base64url"));
   const database = new DatabaseSync(DATABASE);
   database.exec(`PRAGMA journal_mode = WAL;
     CREATE TABLE users (
@@ -75,15 +72,7 @@ export async function makeFixtures(): Promise<Fixtures> {
     const digest = token === undefined ? null : sha256(token);
     insert.run(`User ${index}`, `user${index}@example.com`, PASSWORD_HASH, ACCESS_EPOCH, digest, time, time);
   }
-  const insertSession = database.prepare(
-    `INSERT INTO sessions (user_id, guard, token_hash, access_epoch, authenticated_at, last_used_at, expires_at,
-       created_at)
-     VALUES (?, 'web', ?, ?, ?, ?, ?, ?)`,
-  );
-  const end = new Date(Date.now() + 6 * 3_600_000).toISOString();
-  for (const [index, session] of sessions.entries())
-    insertSession.run(index + 1, sha256(session), ACCESS_EPOCH, time, time, end, time);
   database.exec("COMMIT");
   database.close();
-  return { tokens, sessions };
+  return { tokens };
 }

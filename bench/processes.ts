@@ -17,7 +17,9 @@ export interface Contestant {
 export interface Load {
   readonly requests: number;
   readonly seconds: number;
-  /** The median of the latency, in milliseconds. */
+  /** The mean of the latency, in milliseconds. */
+  readonly mean: number;
+  /** Its median, in milliseconds. */
   readonly p50: number;
   /** Its 99th percentile, in milliseconds. */
   readonly p99: number;
@@ -89,15 +91,15 @@ export async function load(url: string, script: string, seconds: number, options
   await new Promise((resolve) => child.on("close", resolve));
   if (/Non-2xx|Socket errors/.test(output)) throw new Error(`Some requests to ${url} failed:\n${output}`);
   const [, requests, time] = /(\d+) requests in ([\d.]+)s/.exec(output) ?? [];
-  const [p50, p99] = [percentile(output, 50), percentile(output, 99)];
-  if (requests === undefined || p50 === null || p99 === null)
+  const [mean, p50, p99] = [duration(output, "Latency"), duration(output, "50%"), duration(output, "99%")];
+  if (requests === undefined || mean === null || p50 === null || p99 === null)
     throw new Error(`The load generator said nothing useful:\n${output}`);
-  return { requests: Number(requests), seconds: Number(time), p50, p99 };
+  return { requests: Number(requests), seconds: Number(time), mean, p50, p99 };
 }
 
-/** A percentile of the latency in what wrk said, in milliseconds. */
-function percentile(output: string, percent: number): number | null {
-  const [, value, unit] = new RegExp(`${percent}%\\s+([\\d.]+)(us|ms|s)`).exec(output) ?? [];
+/** What stands behind a word in the report of wrk, in milliseconds. */
+function duration(output: string, word: string): number | null {
+  const [, value, unit] = new RegExp(`${word}\\s+([\\d.]+)(us|ms|s)`).exec(output) ?? [];
   if (value === undefined) return null;
   return Number(value) * (unit === "us" ? 0.001 : unit === "s" ? 1000 : 1);
 }

@@ -11,8 +11,8 @@ const WARM_UP_SECONDS = 3;
 export interface Scenario {
   readonly title: string;
   readonly path: string;
-  /** The header that proves who asks, and its values, sent in turn; `null` where nobody has to. */
-  readonly credential: { readonly header: "Authorization" | "Cookie"; readonly values: readonly string[] } | null;
+  /** What proves who asks; `null` if nothing has to. */
+  readonly credential: Credential | null;
   /** What a server answers to a credential that is broken. */
   readonly refusal: number;
   /** The first is what the others are compared to. */
@@ -21,9 +21,21 @@ export interface Scenario {
   readonly goal: number;
 }
 
+/** A header that proves who asks. */
+export interface Credential {
+  readonly header: "Authorization" | "Cookie";
+  /** Its values, sent in turn. */
+  readonly values: readonly string[];
+  /** The same value with a proof that is not valid. */
+  readonly broken: (value: string) => string;
+}
+
 interface Measurement {
   readonly requestsPerSecond: number;
   readonly cpuMicroseconds: number;
+  /** How long answers took, in milliseconds. */
+  readonly mean: number;
+  readonly p99: number;
 }
 
 /** Checks that a server answers what the others answer: a quick wrong answer would win. */
@@ -38,7 +50,7 @@ async function requireSameAnswer({ contestants, path, credential, refusal }: Sce
     const response = await ask(value);
     bodies.add(`${response.status} ${(await response.text()).trim()}`);
     if (value === undefined) continue;
-    const { status } = await ask(`${value.slice(0, -2)}xx`);
+    const { status } = await ask(credential!.broken(value));
     if (status !== refusal) throw new Error(`Port ${port} answers ${status} to a broken credential on ${path}`);
   }
   if (bodies.size !== 1) throw new Error(`The servers answer ${path} differently:\n${[...bodies].join("\n")}`);
@@ -76,8 +88,8 @@ async function measure(
   seconds: number,
 ): Promise<Measurement> {
   const before = cpuTime(pid);
-  const { requests, seconds: took } = await load(`http://127.0.0.1:${port}${path}`, script, seconds);
-  return { requestsPerSecond: requests / took, cpuMicroseconds: (cpuTime(pid) - before) / requests };
+  const { requests, seconds: took, mean, p99 } = await load(`http://127.0.0.1:${port}${path}`, script, seconds);
+  return { requestsPerSecond: requests / took, cpuMicroseconds: (cpuTime(pid) - before) / requests, mean, p99 };
 }
 
 /**
@@ -127,14 +139,16 @@ function report(
       Math.round(median(measurements.map((one) => one.requestsPerSecond))).toLocaleString("en"),
       cpuRatio.toFixed(2),
       median(measurements.map((one) => one.cpuMicroseconds)).toFixed(1),
+      median(measurements.map((one) => one.mean)).toFixed(2),
+      median(measurements.map((one) => one.p99)).toFixed(2),
     ];
     return `| ${name} | ${cells.join(" | ")} |`;
   });
   const lines = [
     `## ${title}`,
     "",
-    "| server | ratio | lowest – highest | requests/s | ratio by CPU time | CPU µs/request |",
-    "|---|--:|--:|--:|--:|--:|",
+    "| server | ratio | lowest – highest | requests/s | ratio by CPU time | CPU µs/request | mean, ms | p99, ms |",
+    "|---|--:|--:|--:|--:|--:|--:|--:|",
     ...rows,
     "",
     `Goal for Ashlar: a ratio of at least ${goal}${reached ? "." : "; not reached in this run."}`,

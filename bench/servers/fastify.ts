@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import cookie from "@fastify/cookie";
 import jwt from "@fastify/jwt";
+import { verify as verifyPassword } from "@node-rs/argon2";
 import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { DATABASE, SECRET } from "../fixtures.ts";
 import { FIND_SESSION, PAGE_HEADERS, page, type SessionRow } from "./page.ts";
@@ -11,6 +12,7 @@ import { spin } from "./spin.ts";
 const database = new DatabaseSync(DATABASE);
 const findByDigest = database.prepare("SELECT * FROM users WHERE id = ? AND api_token = ?");
 
+const findPassword = database.prepare("SELECT password FROM users WHERE email = ?");
 const findSession = database.prepare(FIND_SESSION);
 
 const fastify = Fastify();
@@ -47,6 +49,12 @@ fastify.get<{ Params: { id: string } }>("/accounts/:id", { onRequest: authentica
   return reply
     .header("X-Content-Type-Options", "nosniff")
     .send({ id: request.params.id, name: row.name, email: row.email });
+});
+
+fastify.post<{ Body: { email: string; password: string } }>("/login", async (request) => {
+  const { email, password } = request.body;
+  const row = findPassword.get(email) as { password: string } | undefined;
+  return { ok: row !== undefined && (await verifyPassword(row.password, password)) };
 });
 
 fastify.get("/home", (request, reply) => {
