@@ -154,9 +154,9 @@ describe("verifying", () => {
   test("what is too large to be a token is refused without computing anything over it", () => {
     const large = `${"A".repeat(64 * 1024 * 1024)}.${"A".repeat(43)}`;
     const time = cpuTimeOf(() => {
-      for (let i = 0; i < 1000; i++) expect(signer.verify(large)).toBeNull();
+      for (let i = 0; i < 100; i++) expect(signer.verify(large)).toBeNull();
     });
-    // A thousand HMACs over as much take half a minute.
+    // A hundred HMACs over as much take several seconds.
     expect(time).toBeLessThan(1000);
   });
 });

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
-import { generatedApplication } from "../support/generated-application.ts";
+import { generateApplication } from "../support/generated-application.ts";
 import { PageVisitor } from "../support/page-visitor.ts";
 import { exchange } from "../support/raw-socket.ts";
 
@@ -77,9 +77,16 @@ const WITHOUT_ADDRESS: ReadonlySet<string> = new Set([
   "@hono/node-server, loaded after the application",
 ]);
 
-/** Serves a generated application by a host, in a process of its own. */
-async function hosted(host: keyof typeof HOSTS): Promise<{ url: string; port: number; child: ChildProcess }> {
-  const root = await generatedApplication();
+/** A generated application that a host serves, in a process of its own. */
+interface Hosted {
+  readonly url: string;
+  readonly port: number;
+  readonly child: ChildProcess;
+  readonly end: () => Promise<void>;
+}
+
+async function hosted(host: keyof typeof HOSTS): Promise<Hosted> {
+  const { root, remove } = await generateApplication();
   await ashlar(root, "migrate");
   await writeFile(join(root, "served.ts"), APPLICATION);
   await writeFile(join(root, "host.ts"), HOSTS[host]);
@@ -89,7 +96,10 @@ async function hosted(host: keyof typeof HOSTS): Promise<{ url: string; port: nu
     env: { ...process.env, APP_ENV: "development", APP_URL: "http://localhost:3000" },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  const end = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await remove();
+  };
   let output = "";
   const port = await new Promise<number>((resolve, reject) => {
     const read = (data: Buffer): void => {
@@ -101,7 +111,7 @@ async function hosted(host: keyof typeof HOSTS): Promise<{ url: string; port: nu
     child.stderr.on("data", read);
     child.on("close", (code) => reject(new Error(`The host ended (${code}):\n${output}`)));
   });
-  return { url: `http://127.0.0.1:${port}/`, port, child };
+  return { url: `http://127.0.0.1:${port}/`, port, child, end };
 }
 
 /** The path of the link in the newest mail. */
@@ -113,8 +123,14 @@ async function mailedPath(url: string, pattern: RegExp): Promise<string> {
 }
 
 describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application under %s", (host) => {
+  let served: Hosted;
+  beforeAll(async () => {
+    served = await hosted(host);
+  });
+  afterAll(() => served.end());
+
   test("leads through the life of an account", { timeout: 60_000 }, async () => {
-    const { url, child } = await hosted(host);
+    const { url, child } = served;
     const ada = await new PageVisitor(url).register();
     expect((await ada.open("/email/verify/notice")).html).toContain("ada@example.com");
 
@@ -149,7 +165,7 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
   });
 
   test("serves files, streams, large bodies, HEAD and errors", { timeout: 60_000 }, async () => {
-    const { url, port, child } = await hosted(host);
+    const { url, port, child } = served;
     const get = async (path: string, init: RequestInit = {}) => {
       const response = await fetch(new URL(path, url), init);
       const text = await response.text();
