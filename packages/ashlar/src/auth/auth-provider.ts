@@ -2,12 +2,17 @@ import { type Application, Provider } from "../foundation/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type {} from "../throttle/index.ts";
 import type {} from "../views/index.ts";
+import { deleteUser } from "./accounts/delete-user.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { requireVerification } from "./accounts/prevent-enumeration.ts";
+import { pruneAccounts } from "./accounts/prune-accounts.ts";
 import { Auth } from "./auth.ts";
 import { AUTH_EXPORTS, authConfiguration } from "./configuration.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
+import { DailyPrune } from "./daily-prune.ts";
 import { GuardRegistry } from "./guard-registry.ts";
+import { TaskClaim } from "./task-claim.ts";
+import { deleteUsersBy } from "./user-records.ts";
 import { WebSessions } from "./web/web-sessions.ts";
 
 declare module "../foundation/container.ts" {
@@ -45,6 +50,7 @@ export function installAuth(application: Application): void {
  */
 export class AuthProvider extends Provider {
   readonly #sessions: WebSessions = new WebSessions(this.application);
+  #dailyPrune: DailyPrune | null = null;
 
   override register(): void {
     installAuth(this.application);
@@ -55,6 +61,10 @@ export class AuthProvider extends Provider {
   override boot(): void {
     startAccounts(this.application);
     this.#countByAccounts();
+    const { container } = this.application;
+    if (!container.has("database")) return;
+    const accounts = container.make("accounts");
+    deleteUsersBy(container.make("database"), (user, deleteRow) => deleteUser(accounts, user, deleteRow));
   }
 
   override ready(): void {
@@ -68,13 +78,27 @@ export class AuthProvider extends Provider {
     if (hasPages) container.make("views").shareByRequest("auth", (context) => context.auth);
   }
 
-  override async prune(): Promise<Readonly<Record<string, number>>> {
+  /** Has a server prune once a day; tests, which decide themselves what there is, aside. */
+  override listening(): void {
+    const { application } = this;
+    const { container, environment, logger } = application;
+    const accounts = container.make("accounts");
+    if (environment === "test" || !accounts.configuration.retention.prune || !accounts.hasSessions) return;
+    this.#dailyPrune ??= new DailyPrune({
+      claim: new TaskClaim(container.make("database"), "prune"),
+      prune: (signal) => application.prune(signal),
+      logger,
+    });
+    this.#dailyPrune.start();
+  }
+
+  override async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
     const { container } = this.application;
-    if (!container.has("database")) return {};
-    return { ...(await this.#sessions.prune()), ...(await container.make("accounts").prune()) };
+    return container.has("database") ? pruneAccounts(container.make("accounts"), signal) : {};
   }
 
   override async shutdown(): Promise<void> {
+    await this.#dailyPrune?.stop();
     await this.#sessions.shutdown();
   }
 

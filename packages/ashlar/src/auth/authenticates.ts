@@ -3,6 +3,7 @@ import { checkPassword, hashPassword, verifyPassword } from "../security/index.t
 import { AshlarError, type Constructor, ValidationError } from "../support/index.ts";
 import { type AccessConditions, type AccessHolder, accessFingerprint, makeAccessEpoch } from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
+import { deletionOf } from "./user-records.ts";
 import { keyOf, writeColumns } from "./write-column.ts";
 
 /** The lookups of users that the mixin itself brings, as opposed to those of a class that has its own way. */
@@ -72,6 +73,12 @@ export interface AuthenticatesStatics {
  *
  * Saving a new password or a new address ends all access to the account, the login at hand included;
  * `accounts.changePassword` keeps that one.
+ *
+ * `delete()` takes along what the framework keeps of the user, in one transaction with the row: logins with their IP
+ * addresses, links that set a password, addresses that the user had before. API tokens that are checked in the database
+ * end with the row. Rows of your own tables are yours to delete, by foreign keys or before. A query such as
+ * `User.where(…).delete()` deletes the rows of the users alone; the rest stays until `ashlar prune`, or the server's
+ * daily pruning, finds it.
  *
  * Security: a query of your own, such as `User.where(…).update({ password })`, sets the column alone. Call `endAccess()`
  * of the user after it.
@@ -167,6 +174,12 @@ export function Authenticates<B extends ModelConstructor>(
         Object.assign(this, { [accessEpochColumn]: makeAccessEpoch() });
       }
       return super.save();
+    }
+
+    override async delete(): Promise<boolean> {
+      const deleteUser = this.isStored() ? deletionOf(this.#class) : null;
+      const deleteRow = () => super.delete();
+      return deleteUser === null ? deleteRow() : deleteUser(this, deleteRow);
     }
 
     /** What the row holds in a column as it was read; `undefined` where that was not read. */

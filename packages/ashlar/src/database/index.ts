@@ -1,4 +1,5 @@
 export { type Kysely, sql, type Transaction } from "kysely";
+export { type BatchCondition, type BatchTable, deleteInBatches, visitInBatches } from "./batches.ts";
 export type { Cast, Casts } from "./casts.ts";
 export { json, primaryKey, reference, timestamp, timestamps } from "./columns.ts";
 export { compose, type Mixin } from "./compose.ts";
@@ -23,8 +24,9 @@ export type { ReportLongTransaction } from "./long-transactions.ts";
 export type { Migration } from "./migration-files.ts";
 export { type MigrationStatus, Migrations, type RollbackOptions } from "./migrations.ts";
 export { Model } from "./model.ts";
+export { databaseOf } from "./model-plan.ts";
 export { type ComparisonOperator, ModelQuery, type Page } from "./model-query.ts";
 export type { Attributes, Column, ModelClass, ModelConstructor, ModelKey } from "./model-types.ts";
 export { DatabaseProvider } from "./provider.ts";
-export { tableHasColumn } from "./table-columns.ts";
+export { hasTable, tableHasColumn } from "./table-columns.ts";
 export type { QueryBuilder, Tables } from "./tables.ts";

@@ -92,17 +92,24 @@ function makePlan(modelClass: ModelClass): ModelPlan {
   };
 }
 
-function databaseOf(modelClass: ModelClass): Database {
+/**
+ * The database that a model's class works on.
+ *
+ * @throws `E_DATABASE` if none was given to it
+ * @internal
+ */
+export function databaseOf(modelClass: object): Database {
   for (const one of lineage(modelClass)) {
     const database = databases.get(one);
     if (database !== undefined) return database;
   }
   const remedy = "List DatabaseProvider in PROVIDERS, or call Model.useDatabase(database).";
-  throw new AshlarError("E_DATABASE", `The model ${modelClass.name} has no database. ${remedy}`);
+  const { name } = modelClass as ModelClass;
+  throw new AshlarError("E_DATABASE", `The model ${name} has no database. ${remedy}`);
 }
 
 /** The class, what it extends, and so on. */
-function lineage(modelClass: ModelClass): ModelClass[] {
+function lineage(modelClass: object): ModelClass[] {
   const classes: ModelClass[] = [];
   for (
     let one: unknown = modelClass;

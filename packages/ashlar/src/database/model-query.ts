@@ -189,7 +189,8 @@ export class ModelQuery<M extends Model> {
   }
 
   /**
-   * Deletes the rows.
+   * Deletes the rows by one statement. The `delete` of the models is not called: what one of them takes along, such as
+   * the logins of a user, stays until `ashlar prune`, or the server's daily pruning, finds that it belongs to no row.
    *
    * @returns how many there were
    * @throws `E_INVALID_QUERY` where the query has an order, a limit or an offset; `E_FOREIGN_KEY_VIOLATION`

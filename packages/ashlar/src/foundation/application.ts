@@ -246,6 +246,7 @@ export class Application {
     const settings = { ...server, port, hostname };
     const running = await startServer(this.#answerer, settings, trustedProxies, this.logger, isLocal);
     this.#servers.add(running);
+    for (const provider of this.#providers) await provider.listening();
     if (options.handleSignals ?? true) {
       const { shutdownTimeoutSeconds: timeoutSeconds } = server;
       const forget = endWithProcess({ logger: this.logger, timeoutSeconds, shutdown: () => this.shutdown() });
@@ -255,13 +256,17 @@ export class Application {
   }
 
   /**
-   * Has every provider delete what has expired.
+   * Has every provider delete what has expired: what `ashlar prune` does, and the server once a day.
    *
+   * @param signal stops it halfway
    * @returns how many rows there were, by what they are
    */
-  async prune(): Promise<Record<string, number>> {
+  async prune(signal?: AbortSignal): Promise<Record<string, number>> {
     const pruned: Record<string, number> = {};
-    for (const provider of this.#providers) Object.assign(pruned, await provider.prune());
+    for (const provider of this.#providers) {
+      if (signal?.aborted === true) break;
+      Object.assign(pruned, await provider.prune(signal));
+    }
     return pruned;
   }
 

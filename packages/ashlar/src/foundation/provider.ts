@@ -24,11 +24,18 @@ export abstract class Provider {
   ready(): MaybePromise<void> {}
 
   /**
-   * Deletes what has expired and nobody can use any more. Called by `ashlar prune`.
+   * Begins what only a server does, such as a daily task. Called when the application listens; not for commands, nor if
+   * another host calls `fetch`.
+   */
+  listening(): MaybePromise<void> {}
+
+  /**
+   * Deletes what has expired and nobody can use any more. Called by `ashlar prune`, and once a day by the server.
    *
+   * @param _signal is aborted when the application shuts down: what takes long then stops halfway
    * @returns how many rows there were, by what they are: `{ sessions: 3 }`
    */
-  prune(): MaybePromise<Readonly<Record<string, number>>> {
+  prune(_signal?: AbortSignal): MaybePromise<Readonly<Record<string, number>>> {
     return {};
   }
 

@@ -189,6 +189,7 @@ export const MIGRATIONS: Readonly<Record<Feature, readonly (readonly [name: stri
       ["create_sessions", "auth/migrations/create_sessions.ts", "sessions"],
       ["create_password_resets", "auth/migrations/create_password_resets.ts", "password_resets"],
       ["create_email_changes", "auth/migrations/create_email_changes.ts", "email_changes"],
+      ["create_maintenance", "auth/migrations/create_maintenance.ts", "maintenance"],
     ],
     api: [["add_api_token_to_users", "api/migration.ts", "api_token"]],
   };

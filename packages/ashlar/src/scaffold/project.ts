@@ -94,7 +94,7 @@ async function migrations(
 ): Promise<NewFile[]> {
   const names = [
     "create_users",
-    ...(hasPages ? ["create_sessions", "create_password_resets", "create_email_changes"] : []),
+    ...(hasPages ? ["create_sessions", "create_password_resets", "create_email_changes", "create_maintenance"] : []),
   ];
   const paths = await migrationPaths(root, names);
   return Promise.all(

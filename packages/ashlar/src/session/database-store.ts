@@ -69,15 +69,11 @@ export class DatabaseSessionStore implements SessionStore {
   }
 
   async prune(usedBefore: number, createdBefore: number): Promise<number> {
-    const query = this.#database.kysely
-      .deleteFrom(SESSION_DATA_TABLE)
-      .where((where) =>
-        where.or([
-          where("last_used_at", "<=", new Date(usedBefore)),
-          where("created_at", "<=", new Date(createdBefore)),
-        ]),
-      );
-    const { numDeletedRows } = await query.executeTakeFirst();
-    return Number(numDeletedRows);
+    // The database is loaded where there is one; sessions in cookies need none.
+    const { deleteInBatches } = await import("../database/index.ts");
+    const { kysely } = this.#database;
+    return deleteInBatches({ kysely, table: SESSION_DATA_TABLE, key: "id" }, (is) =>
+      is.or([is("last_used_at", "<=", new Date(usedBefore)), is("created_at", "<=", new Date(createdBefore))]),
+    );
   }
 }

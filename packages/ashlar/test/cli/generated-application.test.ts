@@ -247,6 +247,10 @@ test("prune deletes what has expired, and says how much that was", { timeout: 60
     const { kysely } = application.container.make("database");
     const past = new Date(Date.now() - 1000);
     const future = new Date(Date.now() + 60_000);
+    for (const name of ["old", "new", "everlasting"]) {
+      const times = { created_at: past, updated_at: past };
+      await kysely.insertInto("users").values({ name, email: name + "@example.com", password: "-", ...times }).execute();
+    }
     const row = (name, expires_at) => ({ guard: "web", email: name + "@example.com", token: name, created_at: past, expires_at });
     const rows = [row("old", past), row("new", future), row("everlasting", null)];
     await kysely.insertInto("password_resets").values(rows).execute();

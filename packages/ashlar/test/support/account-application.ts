@@ -290,6 +290,7 @@ async function createTables({ database }: TestDatabase): Promise<void> {
     "create_sessions",
     "create_password_resets",
     "create_email_changes",
+    "create_maintenance",
     "add_verified_at_to_users",
   ]) {
     const { up } = await migrationOfStub(`auth/migrations/${stub}.ts.stub`);

@@ -1,11 +1,11 @@
-import type { Database } from "../../database/index.ts";
+import type { Connection, Database } from "../../database/index.ts";
 import type { Application, Background, Container } from "../../foundation/index.ts";
 import type { HttpRequest, QueryParameters, RouteParameters } from "../../http/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError, currentDate } from "../../support/index.ts";
 import { AUTH_EXPORTS, type AuthConfiguration, authConfiguration } from "../configuration.ts";
 import type { GuardPages } from "../guard-pages.ts";
-import { isUserOf, keepsSameRows } from "../users-of.ts";
+import { isModel, isUserOf, keepsSameRows } from "../users-of.ts";
 import { AccountLinks, epochDigestOf } from "./account-links.ts";
 import { AccountMails } from "./account-mails.ts";
 import { type AccountModel, type AccountUser, asAccountModel } from "./account-user.ts";
@@ -23,6 +23,13 @@ declare module "../../foundation/container.ts" {
 }
 
 const WEB = "web";
+
+/** The table of a guard's users. */
+export interface UserTable {
+  readonly connection: Connection;
+  readonly table: string;
+  readonly primaryKey: string;
+}
 
 /** What the accounts of an application have in common: the container's `accounts`. One request's are `context.accounts`. */
 export class AccountService {
@@ -91,15 +98,6 @@ export class AccountService {
     return this.#emailChanges;
   }
 
-  /** Deletes the password resets, and the changes of address, that have expired, where there are tables of them. */
-  async prune(): Promise<Readonly<Record<string, number>>> {
-    const [resets, changes] = [await this.resets.prune(), await this.emailChanges.prune()];
-    return {
-      ...(resets === null ? {} : { "password resets": resets }),
-      ...(changes === null ? {} : { "changes of address": changes }),
-    };
-  }
-
   /** The names of the guards of the configuration. */
   get guardNames(): readonly string[] {
     return [...this.#auth.guards.keys()];
@@ -141,6 +139,25 @@ export class AccountService {
     return [...this.#auth.guards].flatMap(([name, { model: other }]) =>
       other !== null && keepsSameRows(model, other, connection) ? [name] : [],
     );
+  }
+
+  /** Where the users of a guard are; `null` if there is no such guard, or its users are not rows of a model. */
+  usersOf(guard: string): UserTable | null {
+    const model: object | null = this.#auth.guards.get(guard)?.model ?? null;
+    if (model === null || !isModel(model)) return null;
+    const connection = this.database.connection(model.connection ?? undefined);
+    return { connection, table: model.table, primaryKey: model.primaryKey };
+  }
+
+  /** As {@link usersOf}, for one statement that is also about a table of auth: `null` on another connection as well. */
+  usersBesideAuth(guard: string): UserTable | null {
+    const users = this.usersOf(guard);
+    return users?.connection === this.database.connection() ? users : null;
+  }
+
+  /** Tells whether the application has a table of sessions. */
+  get hasSessions(): boolean {
+    return [...this.#auth.guards.keys()].some((name) => this.keepsSessions(name));
   }
 
   /** Tells whether a guard's logins are rows of the table of sessions. */

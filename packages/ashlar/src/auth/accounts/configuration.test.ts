@@ -12,6 +12,8 @@ class OwnMail extends Mailable {
   }
 }
 
+const RETENTION = { addressDays: 30, loginDays: 0, linkDays: 0, prune: true };
+
 describe("ACCOUNTS", () => {
   test.each([undefined, null, {}])(
     "%j: links are good for a day, those to a new address for an hour, and no mail is the application's own",
@@ -20,6 +22,7 @@ describe("ACCOUNTS", () => {
         verificationExpiresInMinutes: 1440,
         emailChangeExpiresInMinutes: 60,
         preventEnumeration: false,
+        retention: RETENTION,
         mailables: {},
       });
     },
@@ -28,15 +31,18 @@ describe("ACCOUNTS", () => {
   test("is taken as it is written, and frozen", () => {
     const mailables = { verifyEmail: OwnMail, resetPassword: null, newDevice: OwnMail };
     const preventEnumeration = true;
+    const retention = { addressDays: 1, loginDays: 3650, linkDays: 7, prune: false };
     const lifetimes = { verificationExpires: 5, emailChangeExpires: 7 };
-    const configuration = accountsConfiguration({ ...lifetimes, preventEnumeration, mailables });
+    const configuration = accountsConfiguration({ ...lifetimes, preventEnumeration, retention, mailables });
     expect(configuration).toEqual({
       verificationExpiresInMinutes: 5,
       emailChangeExpiresInMinutes: 7,
       preventEnumeration,
+      retention,
       mailables,
     });
-    expect([Object.isFrozen(configuration), Object.isFrozen(configuration.mailables)]).toEqual([true, true]);
+    const objects = [configuration, configuration.retention, configuration.mailables];
+    expect(objects.map(Object.isFrozen)).toEqual([true, true, true]);
   });
 
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60", true, 525_601])(
@@ -60,6 +66,15 @@ describe("ACCOUNTS", () => {
       'ACCOUNTS.prevent_enumeration: is not a known setting. Did you mean "preventEnumeration"?',
     ],
     [{ preventEnumeration: "yes" }, "ACCOUNTS.preventEnumeration: is neither true nor false. Leave it out for false."],
+    [{ retention: 30 }, "config/auth.ts: ACCOUNTS.retention: is not an object."],
+    [
+      { retention: { address_days: 30 } },
+      'ACCOUNTS.retention.address_days: is not a known setting. Did you mean "addressDays"?',
+    ],
+    [{ retention: { addressDays: 0 } }, "ACCOUNTS.retention.addressDays: is not a number from 1 to 3650."],
+    [{ retention: { loginDays: 0.5 } }, "ACCOUNTS.retention.loginDays: is not a whole number."],
+    [{ retention: { linkDays: "7" } }, "ACCOUNTS.retention.linkDays: is not a number from 0 to 3650."],
+    [{ retention: { prune: "no" } }, "ACCOUNTS.retention.prune: is neither true nor false."],
     [{ mailables: [] }, "config/auth.ts: ACCOUNTS.mailables: is not an object."],
     [
       { mailables: { verifyMail: OwnMail } },

@@ -1,5 +1,6 @@
 import { ConfigurationError, settingsOf } from "../../support/index.ts";
 import type { AccountMailables, AccountMailName } from "./account-mailables.ts";
+import { type RetentionConfiguration, type RetentionSettings, retentionConfiguration } from "./retention.ts";
 
 /** The shape of `ACCOUNTS` in `config/auth.ts`. */
 export interface AccountsSettings {
@@ -13,6 +14,8 @@ export interface AccountsSettings {
    * so the model of every guard with a page `register` needs `MustVerifyEmail` (ASVS 5.0 6.3.8).
    */
   readonly preventEnumeration?: boolean;
+  /** How long what is stored of users is kept, and whether the server prunes by itself. */
+  readonly retention?: RetentionSettings;
   /** The application's own mails. */
   readonly mailables?: AccountMailables;
 }
@@ -22,11 +25,18 @@ export interface AccountsConfiguration {
   readonly verificationExpiresInMinutes: number;
   readonly emailChangeExpiresInMinutes: number;
   readonly preventEnumeration: boolean;
+  readonly retention: RetentionConfiguration;
   readonly mailables: AccountMailables;
 }
 
 const WHERE = "config/auth.ts: ACCOUNTS";
-const KEYS: readonly string[] = ["verificationExpires", "emailChangeExpires", "preventEnumeration", "mailables"];
+const KEYS: readonly string[] = [
+  "verificationExpires",
+  "emailChangeExpires",
+  "preventEnumeration",
+  "retention",
+  "mailables",
+];
 const MAILS: readonly AccountMailName[] = [
   "verifyEmail",
   "resetPassword",
@@ -54,6 +64,7 @@ export function accountsConfiguration(accounts: unknown): AccountsConfiguration 
     verificationExpiresInMinutes: minutes("verificationExpires", values.verificationExpires, DEFAULT_VERIFICATION),
     emailChangeExpiresInMinutes: minutes("emailChangeExpires", values.emailChangeExpires, DEFAULT_EMAIL_CHANGE),
     preventEnumeration: flag("preventEnumeration", values.preventEnumeration),
+    retention: retentionConfiguration(values.retention, `${WHERE}.retention`),
     mailables: mailables(values.mailables),
   });
 }

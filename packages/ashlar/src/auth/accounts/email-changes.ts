@@ -1,4 +1,4 @@
-import type { Database } from "../../database/index.ts";
+import { type BatchTable, type Database, deleteInBatches, hasTable } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 import type { UserId } from "../authenticatable.ts";
@@ -90,15 +90,42 @@ export class EmailChanges {
   }
 
   /**
-   * Deletes the changes that cannot be undone any more.
+   * Deletes the changes of a user, and those of others that hold the user's address and cannot be undone any more; as
+   * part of the transaction that is under way, where one is.
+   *
+   * @param email the user's address as it is now; `null` if it is not known
+   * @returns the addresses that were reserved for the user
+   */
+  async delete(guards: readonly string[], userId: UserId, email: string | null): Promise<readonly string[]> {
+    if ((await this.rows()) === null) return [];
+    const [{ kysely }, now] = [this.#database, currentDate()];
+    const own = await kysely
+      .deleteFrom(TABLE)
+      .where("guard", "in", guards)
+      .where("user_id", "=", userId)
+      .returning(["email", "expires_at"])
+      .execute();
+    if (email !== null) {
+      const former = kysely.deleteFrom(TABLE).where("guard", "in", guards).where("email", "=", email);
+      await former.where("expires_at", "<=", now).execute();
+    }
+    // One that is reserved no more may be another user's by now.
+    return own.flatMap((row) => (new Date(row.expires_at as Date | string) > now ? [String(row.email)] : []));
+  }
+
+  /** The table, to be gone through; `null` where the application has no such table. */
+  async rows(): Promise<BatchTable | null> {
+    const { kysely } = this.#database;
+    return (await hasTable(this.#database, TABLE)) ? { kysely, table: TABLE, key: "id" } : null;
+  }
+
+  /**
+   * Deletes the changes that could not be undone any more from a time on.
    *
    * @returns how many there were; `null` where the application has no such table
    */
-  async prune(): Promise<number | null> {
-    const { kysely } = this.#database;
-    const tables = await kysely.introspection.getTables();
-    if (!tables.some(({ name }) => name === TABLE)) return null;
-    const query = kysely.deleteFrom(TABLE).where("expires_at", "<=", currentDate());
-    return Number((await query.executeTakeFirst()).numDeletedRows);
+  async prune(before: Date, signal?: AbortSignal): Promise<number | null> {
+    const rows = await this.rows();
+    return rows === null ? null : deleteInBatches(rows, (is) => is("expires_at", "<=", before), signal);
   }
 }

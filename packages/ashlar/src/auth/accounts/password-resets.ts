@@ -1,6 +1,15 @@
-import type { Database } from "../../database/index.ts";
+import { type BatchTable, type Database, deleteInBatches, hasTable, sql } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
+
+/** What was found out about an address, and must still be so when its reset is stored. */
+export interface AddressFinding {
+  /** Where the users are; `null` if one statement cannot be about them and the resets. */
+  readonly users: { readonly table: string } | null;
+  readonly email: string;
+  /** Whether one of them has the address. */
+  readonly isKnown: boolean;
+}
 
 /**
  * The table of password resets: at most one row for each address and guard, which holds the digest of the latest link's token, never
@@ -24,17 +33,31 @@ export class PasswordResets {
   /**
    * Stores the reset of an address in place of any older one of the same guard: by one statement, so that the last of
    * several counts.
+   *
+   * @param finding nothing is stored where it no longer holds, as for a user who has been deleted since
    */
-  async replace(guard: string, email: string, token: string): Promise<void> {
+  async replace(guard: string, email: string, token: string, finding: AddressFinding): Promise<void> {
     const created_at = currentDate();
     const minutes = this.#expiresInMinutes;
     const expires_at = minutes === null ? null : new Date(created_at.getTime() + minutes * 60_000);
-    const values = { token: digest(token), created_at, expires_at };
-    await this.#database.kysely
-      .insertInto(this.#table)
-      .values({ guard, email, ...values })
-      .onConflict((conflict) => conflict.columns(["guard", "email"]).doUpdateSet(values))
+    const changes = { token: digest(token), created_at, expires_at };
+    const row = { guard, email, ...changes };
+    const insert = this.#database.kysely.insertInto(this.#table).columns(Object.keys(row));
+    const values = Object.entries(row).map(([name, value]) => sql`${value}`.as(name));
+    await insert
+      .expression(this.#database.kysely.selectNoFrom(values).where(this.#stillHolds(finding)))
+      .onConflict((conflict) => conflict.columns(["guard", "email"]).doUpdateSet(changes))
       .execute();
+  }
+
+  /** The same text for known and unknown addresses: the time it takes must not tell them apart. */
+  #stillHolds({ users, email, isKnown }: AddressFinding) {
+    if (users === null) return sql<boolean>`1 = 1`;
+    const { kysely, dialect } = this.#database;
+    const owner = kysely.selectFrom(users.table).select("email").where("email", "=", email);
+    // PostgreSQL must be told to wait for a deletion that is under way, or it would go by the row as it was.
+    const locked = dialect === "postgres" ? owner.forKeyShare() : owner;
+    return sql<boolean>`exists (select 1 from ${locked.as("owner")}) = ${isKnown}`;
   }
 
   /** The address that a token was sent to, provided that it can still be used. */
@@ -62,16 +85,26 @@ export class PasswordResets {
     return numDeletedRows === 1n;
   }
 
+  /** Deletes the resets of addresses; as part of the transaction that is under way, where one is. */
+  async delete(guards: readonly string[], emails: readonly string[]): Promise<void> {
+    if (emails.length === 0 || (await this.rows()) === null) return;
+    const query = this.#database.kysely.deleteFrom(this.#table).where("guard", "in", guards);
+    await query.where("email", "in", emails).execute();
+  }
+
+  /** The table, to be gone through; `null` where the application has no such table. */
+  async rows(): Promise<BatchTable | null> {
+    const { kysely } = this.#database;
+    return (await hasTable(this.#database, this.#table)) ? { kysely, table: this.#table, key: "token" } : null;
+  }
+
   /**
-   * Deletes the resets that have expired.
+   * Deletes the resets that expired before a time.
    *
    * @returns how many there were; `null` where the application has no such table
    */
-  async prune(): Promise<number | null> {
-    const { kysely } = this.#database;
-    const tables = await kysely.introspection.getTables();
-    if (!tables.some(({ name }) => name === this.#table)) return null;
-    const query = kysely.deleteFrom(this.#table).where("expires_at", "<=", currentDate());
-    return Number((await query.executeTakeFirst()).numDeletedRows);
+  async prune(before: Date, signal?: AbortSignal): Promise<number | null> {
+    const rows = await this.rows();
+    return rows === null ? null : deleteInBatches(rows, (is) => is("expires_at", "<=", before), signal);
   }
 }

@@ -39,14 +39,16 @@ export async function requestPasswordReset(
 /** Makes the token of a link that sets a user's password, and stores its digest in place of an older one's. */
 export async function resetTokenFor(service: AccountService, guard: string, user: AccountUser): Promise<string> {
   const token = service.links.reset({ guard, id: String(user.authId()), epoch: epochDigestOf(user) });
-  await service.resets.replace(guard, user.email, token);
+  const { email } = user;
+  await service.resets.replace(guard, email, token, { users: service.usersBesideAuth(guard), email, isKnown: true });
   return token;
 }
 
 /** Does for an address without an account what {@link resetTokenFor} does for one with an account. */
 async function unusableToken(service: AccountService, guard: string, email: string): Promise<string> {
   const token = service.links.reset({ guard, id: NOBODY, epoch: digest(makeAccessEpoch()) });
-  await service.resets.replace(guard, placeholder(email), token);
+  const proof = { users: service.usersBesideAuth(guard), email, isKnown: false };
+  await service.resets.replace(guard, placeholder(email), token, proof);
   return token;
 }
 

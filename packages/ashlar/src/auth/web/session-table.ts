@@ -1,4 +1,11 @@
-import { type Database, Model, type ModelClass, type QueryBuilder, type Row } from "../../database/index.ts";
+import {
+  type Database,
+  deleteInBatches,
+  Model,
+  type ModelClass,
+  type QueryBuilder,
+  type Row,
+} from "../../database/index.ts";
 import { currentDate } from "../../support/index.ts";
 import { accessEpochOf } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
@@ -103,12 +110,17 @@ export async function takeSessionOn(
 }
 
 /**
- * Deletes the sessions that have ended; those of visitors who never came back stay until then.
+ * Deletes the sessions that have ended, a few at a time; those of visitors who never came back stay until then.
  *
  * @param now the time to measure by; the current one where left out
+ * @param signal stops it after the batch at hand
  * @returns how many there were
  */
-export async function pruneSessions(database: Database, now: Date = currentDate()): Promise<number> {
-  const query = database.kysely.deleteFrom(SESSION_TABLE).where("expires_at", "<=", now);
-  return Number((await query.executeTakeFirst()).numDeletedRows);
+export async function pruneSessions(
+  database: Database,
+  now: Date = currentDate(),
+  signal?: AbortSignal,
+): Promise<number> {
+  const sessions = { kysely: database.kysely, table: SESSION_TABLE, key: "id" };
+  return deleteInBatches(sessions, (is) => is("expires_at", "<=", now), signal);
 }

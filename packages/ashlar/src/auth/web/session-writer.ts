@@ -136,12 +136,20 @@ class ConditionalWriter implements SessionWriter {
       statement = this.#connection.kysely
         .insertInto(SESSION_TABLE)
         .columns(INSERTED)
-        .expression(this.#userWith("", conditions).clearSelect().select(values))
+        .expression(this.#lockedUserWith(conditions).clearSelect().select(values))
         .returning("id")
         .compile().sql;
       this.#inserts.set(key, statement);
     }
     return statement;
+  }
+
+  /**
+   * PostgreSQL must be told to wait for a deletion of the user that is under way, or it would insert by the row as it was.
+   */
+  #lockedUserWith(conditions: AccessConditions) {
+    const query = this.#userWith("", conditions);
+    return this.#connection.dialect === "postgres" ? query.forKeyShare() : query;
   }
 
   /** A query for the user's row, as the proof needs it. */

@@ -7,7 +7,6 @@ import { accountName, identifierOf } from "../counted-accounts.ts";
 import type { GuardFactory, GuardSettings } from "../guard-registry.ts";
 import { KnownDevices } from "./known-devices.ts";
 import { sessionFinder } from "./session-finder.ts";
-import { pruneSessions } from "./session-table.ts";
 import { SessionUses } from "./session-uses.ts";
 import { sessionWriter } from "./session-writer.ts";
 import { WebGuard } from "./web-guard.ts";
@@ -51,11 +50,6 @@ export class WebSessions {
   /** What stands for the device that a request comes from, if an account was logged in to on it; see {@link KnownDevices}. */
   deviceOf(context: HttpContext, account: string): string | null {
     return this.#shared?.devices.deviceOf(context, account) ?? null;
-  }
-
-  /** Deletes the sessions that have ended, where there is a guard that keeps any. */
-  async prune(): Promise<Readonly<Record<string, number>>> {
-    return this.#shared === null ? {} : { sessions: await pruneSessions(this.#shared.database) };
   }
 
   /** Writes what is still to be written; the database must not be closed yet. */

@@ -1,0 +1,225 @@
+import { describe, expect, test } from "vitest";
+import {
+  AdminUser,
+  APP_URL,
+  FullUser,
+  linkIn,
+  outcomeOf,
+  PASSWORD,
+  type TestAccounts,
+  type TestAccountsOptions,
+  testAccounts,
+  type Visitor,
+} from "../../../test/support/account-application.ts";
+import { insertUsers } from "../../../test/support/application-parts.ts";
+import { placesOf } from "../../../test/support/places-of.ts";
+import { onEachDatabase, onPostgres, postgres, type TestEngine } from "../../../test/support/services.ts";
+import { type Row, reference } from "../../database/index.ts";
+import { Route } from "../../routing/index.ts";
+import { createSessionDataTable } from "../../session/index.ts";
+
+/** All that is known of one user, each of it unlike anything else in the tables. */
+const GRACE = { id: 987_654, name: "Grace", email: "grace@new.example" };
+const OLD_ADDRESS = "grace@old.example";
+const IP = "203.0.113.77";
+const BROWSER = "Grace's own browser";
+const TRACES: readonly (string | number)[] = [GRACE.id, GRACE.name, GRACE.email, OLD_ADDRESS, IP];
+const KEPT = ["sessions", "password_resets", "email_changes"];
+const EVERYWHERE = [
+  "email_changes.email",
+  "email_changes.user_id",
+  "password_resets.email",
+  "sessions.ip",
+  "sessions.user_agent",
+  "sessions.user_id",
+];
+
+async function applicationWithGrace(engine: TestEngine, options: TestAccountsOptions = {}): Promise<TestAccounts> {
+  const accounts = await testAccounts({
+    engine,
+    guards: { admin: { driver: "web", model: AdminUser } },
+    config: { session: { SESSION: { driver: "database" } } },
+    ...options,
+  });
+  const { kysely } = accounts.database;
+  await createSessionDataTable(kysely);
+  await insertUsers(accounts.database, "users", [{ name: GRACE.name, email: OLD_ADDRESS }]);
+  await kysely.updateTable("users").set({ id: GRACE.id }).where("email", "=", OLD_ADDRESS).execute();
+  return accounts;
+}
+
+/** Has Grace log in, mistype the password, change her address and ask for a new password. Gives her browser. */
+async function leaveTraces(accounts: TestAccounts): Promise<Visitor> {
+  const visitor = accounts.visitor({ ip: IP, userAgent: BROWSER });
+  await visitor.post("/login", { email: OLD_ADDRESS, password: "mistyped altogether" });
+  await visitor.get("/login");
+  await visitor.post("/login", { email: OLD_ADDRESS, password: PASSWORD, remember: true });
+  await visitor.post("/change_password", { email: OLD_ADDRESS });
+  await accounts.mails();
+  await visitor.post("/account/email", { email: GRACE.email, password: PASSWORD });
+  const [toNew] = await accounts.mails();
+  expect(await outcomeOf(visitor, linkIn(toNew).slice(APP_URL.length))).toBe("verified");
+  await visitor.post("/change_password", { email: GRACE.email });
+  await accounts.mails();
+  expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: GRACE.id } } });
+  return visitor;
+}
+
+async function everything({ database }: TestAccounts): Promise<Record<string, Row[]>> {
+  const tables = ["users", ...KEPT];
+  const rows = tables.map(async (table) => [table, await database.kysely.selectFrom(table).selectAll().execute()]);
+  return Object.fromEntries(await Promise.all(rows)) as Record<string, Row[]>;
+}
+
+await onEachDatabase("deleting a user", (engine) => {
+  test("leaves the user's key, addresses and browser in no column of any table", async () => {
+    const accounts = await applicationWithGrace(engine);
+    const visitor = await leaveTraces(accounts);
+    const users = ["users.email", "users.id", "users.name"];
+    expect(await placesOf(accounts.database, [...TRACES, BROWSER])).toEqual([...EVERYWHERE, ...users].toSorted());
+    const bob = await accounts.loggedIn({ email: "bob@example.com" });
+    expect(await (await accounts.user(GRACE.id)).delete()).toBe(true);
+    expect(await placesOf(accounts.database, [...TRACES, BROWSER])).toEqual([]);
+    expect(await visitor.get("/me")).toMatchObject({ body: { user: null } });
+    expect(await bob.get("/me")).toMatchObject({ body: { user: { name: "Bob" } } });
+  });
+
+  test("by a request of the user's own leaves nothing that the rest of the request, or another, brings back", async () => {
+    const leave = Route.post("/leave", async ({ auth }) => {
+      await ((await auth.user()) as FullUser).delete();
+      await auth.logout();
+      return "bye";
+    });
+    const accounts = await applicationWithGrace(engine, { routes: [leave] });
+    const visitor = await leaveTraces(accounts);
+    const [requests, leaving] = [Array.from({ length: 10 }, () => visitor.copy().get("/me")), visitor.post("/leave")];
+    expect(await leaving).toMatchObject({ status: 200, body: "bye" });
+    await Promise.all(requests);
+    expect(await placesOf(accounts.database, [...TRACES, BROWSER])).toEqual([]);
+  });
+
+  test("leaves alone what a guard of another table keeps of the same key and address", async () => {
+    const accounts = await applicationWithGrace(engine);
+    const { kysely } = accounts.database;
+    await leaveTraces(accounts);
+    for (const table of KEPT) {
+      for (const { id: _, ...row } of await accounts.rows(table)) {
+        const [digest] = ["token", "token_hash"].filter((column) => column in row);
+        await kysely
+          .insertInto(table)
+          .values({ ...row, guard: "admin", [digest!]: `of-admin-${row.email ?? ""}` })
+          .execute();
+      }
+    }
+    const ofAdmins = async (): Promise<unknown> => {
+      const rows = await Promise.all(KEPT.map((table) => accounts.rows(table)));
+      return rows.flat().filter(({ guard }) => guard === "admin");
+    };
+    const before = await ofAdmins();
+    expect(before).toHaveLength(4);
+    await (await accounts.user(GRACE.id)).delete();
+    expect(await ofAdmins()).toEqual(before);
+    const left = await Promise.all(KEPT.map((table) => accounts.rows(table)));
+    expect(left.flat().filter(({ guard }) => guard === "web")).toEqual([]);
+  });
+
+  test("in a transaction that is rolled back leaves everything, and the model stored", async () => {
+    const accounts = await applicationWithGrace(engine);
+    const visitor = await leaveTraces(accounts);
+    const before = await everything(accounts);
+    const grace = await accounts.user(GRACE.id);
+    const no = new Error("no");
+    const attempt = accounts.database.transaction(async () => {
+      expect(await grace.delete()).toBe(true);
+      expect(await placesOf(accounts.database, TRACES)).toEqual([]);
+      throw no;
+    });
+    await expect(attempt).rejects.toBe(no);
+    expect(await everything(accounts)).toEqual(before);
+    expect(grace.isStored()).toBe(true);
+    expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: GRACE.id } } });
+  });
+
+  test("that a row of the application's refuses leaves everything", async () => {
+    const accounts = await applicationWithGrace(engine);
+    await leaveTraces(accounts);
+    const { kysely } = accounts.database;
+    await kysely.schema
+      .createTable("orders")
+      .addColumn("user_id", reference(kysely), (column) => column.references("users.id").notNull())
+      .execute();
+    await kysely.insertInto("orders").values({ user_id: GRACE.id }).execute();
+    const before = await everything(accounts);
+    await expect((await accounts.user(GRACE.id)).delete()).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
+    expect(await everything(accounts)).toEqual(before);
+  });
+
+  test("goes by the row, where the address has changed since the model was read", async () => {
+    const accounts = await applicationWithGrace(engine);
+    const stale = await accounts.user(GRACE.id);
+    await leaveTraces(accounts);
+    expect(stale.email).toBe(OLD_ADDRESS);
+    expect(await stale.delete()).toBe(true);
+    expect(await placesOf(accounts.database, [...TRACES, BROWSER])).toEqual([]);
+  });
+
+  test("keeps a link that is being made for the user from being stored", async () => {
+    class Deleting extends FullUser {
+      static meanwhile: (() => Promise<unknown>) | null = null;
+      static override async findBy(...args: [never, never]): Promise<never> {
+        const found = await (super.findBy as (...args: unknown[]) => Promise<unknown>).apply(this, args);
+        await this.meanwhile?.();
+        return found as never;
+      }
+    }
+    const accounts = await applicationWithGrace(engine, { User: Deleting });
+    const doomed = await accounts.user(GRACE.id);
+    Deleting.meanwhile = () => doomed.delete();
+    const answer = await accounts.visitor().post("/change_password", { email: OLD_ADDRESS });
+    Deleting.meanwhile = null;
+    expect(answer.status).toBe(302);
+    expect(await placesOf(accounts.database, TRACES)).toEqual([]);
+    await accounts.visitor().post("/change_password", { email: "bob@example.com" });
+    expect(await placesOf(accounts.database, ["bob@example.com"])).toEqual(["password_resets.email", "users.email"]);
+  });
+});
+
+await onPostgres("deleting a user on PostgreSQL", () => {
+  /** Waits until a statement waits for a lock. */
+  async function waiting({ database }: TestAccounts): Promise<void> {
+    for (;;) {
+      const { length } = await database.kysely
+        .selectFrom("pg_stat_activity")
+        .select("pid")
+        .where("wait_event_type", "=", "Lock")
+        .where(({ eb, fn }) => eb("datname", "=", fn("current_database")))
+        .execute();
+      if (length > 0) return;
+    }
+  }
+
+  describe.each([
+    ["a login", (visitor: Visitor) => visitor.post("/login", { email: OLD_ADDRESS, password: PASSWORD })],
+    ["a link for a new password", (visitor: Visitor) => visitor.post("/change_password", { email: OLD_ADDRESS })],
+  ])("%s", (_, attempt) => {
+    test("that comes while the deletion is not committed yet is not stored", async () => {
+      const accounts = await applicationWithGrace(postgres);
+      const grace = await accounts.user(GRACE.id);
+      const [isDeleted, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const deletion = accounts.database.transaction(async () => {
+        await grace.delete();
+        isDeleted.resolve();
+        await commit.promise;
+      });
+      await isDeleted.promise;
+      const visitor = accounts.visitor({ ip: IP, userAgent: BROWSER });
+      const underway = attempt(visitor);
+      await Promise.race([underway, waiting(accounts)]);
+      commit.resolve();
+      await Promise.all([deletion, underway]);
+      // The form is shown again with the address that was typed, which the visitor's session holds until then.
+      await visitor.get("/login");
+      expect(await placesOf(accounts.database, [...TRACES, BROWSER])).toEqual([]);
+    });
+  });
+});

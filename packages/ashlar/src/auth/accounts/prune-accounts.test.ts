@@ -1,0 +1,167 @@
+import { afterEach, expect, test } from "vitest";
+import {
+  ADA,
+  AdminUser,
+  BOB,
+  PASSWORD,
+  type TestAccounts,
+  testAccounts,
+} from "../../../test/support/account-application.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { setClock } from "../../support/index.ts";
+
+const NOON = Date.parse("2026-03-01T12:00:00.000Z");
+const [MINUTE, DAY] = [60_000, 86_400_000];
+const NOTHING = { sessions: 0, "addresses of unused sessions": 0, "password resets": 0, "changes of address": 0 };
+
+afterEach(() => setClock(null));
+
+let stored = 0;
+
+/** Stores sessions of a user, by the guard `web` and not ended unless the values say otherwise. */
+async function storeSessions(
+  { database }: TestAccounts,
+  userId: number,
+  count: number,
+  values: object = {},
+): Promise<void> {
+  const at = new Date(NOON);
+  const rows = Array.from({ length: count }, () => ({
+    user_id: userId,
+    guard: "web",
+    token_hash: `${stored++}`,
+    access_epoch: "-",
+    ip: "203.0.113.7",
+    authenticated_at: at,
+    last_used_at: at,
+    created_at: at,
+    expires_at: new Date(NOON + DAY),
+    ...values,
+  }));
+  for (let first = 0; first < count; first += 100) {
+    await database.kysely
+      .insertInto("sessions")
+      .values(rows.slice(first, first + 100))
+      .execute();
+  }
+}
+
+await onEachDatabase("pruning accounts", (engine) => {
+  test("deletes what belongs to users whom a query has deleted, and nothing of others or of other guards", async () => {
+    setClock(() => NOON);
+    const accounts = await testAccounts({ engine, guards: { admin: { driver: "web", model: AdminUser } } });
+    const { kysely } = accounts.database;
+    for (const [id, guard] of [
+      [ADA.id, "web"],
+      [BOB.id, "web"],
+      [ADA.id, "admin"],
+      [BOB.id, "admin"],
+      // Of another application on the same database.
+      [77, "other"],
+    ] as const) {
+      await storeSessions(accounts, id, 1, { guard });
+      const link = { guard, created_at: new Date(NOON), expires_at: new Date(NOON + DAY) };
+      const token = `of ${id} of ${guard}`;
+      const { email } = id === ADA.id ? ADA : BOB;
+      await kysely
+        .insertInto("password_resets")
+        .values({ ...link, email, token })
+        .execute();
+      await kysely
+        .insertInto("email_changes")
+        .values({ ...link, email: `old-${email}`, token, user_id: id })
+        .execute();
+    }
+    expect(await accounts.application.prune()).toEqual({
+      // There is one admin alone.
+      ...NOTHING,
+      sessions: 1,
+      "password resets": 1,
+      "changes of address": 1,
+    });
+    expect(await accounts.User.where("id", ADA.id).delete()).toBe(1);
+    expect(await accounts.application.prune()).toEqual({
+      ...NOTHING,
+      sessions: 1,
+      "password resets": 1,
+      "changes of address": 1,
+    });
+    const left = async (table: string): Promise<unknown> => {
+      return (await accounts.rows(table)).map(({ guard, user_id, email }) => [guard, user_id ?? email]);
+    };
+    const owners = [
+      ["web", BOB.id],
+      ["admin", ADA.id],
+      ["other", 77],
+    ];
+    expect([await left("sessions"), await left("email_changes")]).toEqual([owners, owners]);
+    expect(await left("password_resets")).toEqual([
+      ["web", BOB.email],
+      ["admin", ADA.email],
+      ["other", BOB.email],
+    ]);
+    expect(await accounts.application.prune()).toEqual(NOTHING);
+  });
+
+  test("keeps addresses, logins that have ended and links for as long as ACCOUNTS.retention says", async () => {
+    setClock(() => NOON);
+    const ACCOUNTS = { retention: { addressDays: 7, loginDays: 2, linkDays: 3 } };
+    const accounts = await testAccounts({ engine, ACCOUNTS });
+    const remembered = accounts.visitor({ userAgent: "Ada's own browser", ip: "203.0.113.7" });
+    await remembered.post("/login", { email: ADA.email, password: PASSWORD, remember: true });
+    // Ends after two hours.
+    await accounts.loggedIn(BOB);
+    // Can be used for a day.
+    await accounts.visitor().post("/change_password", { email: BOB.email });
+    const prunedAfter = async (ms: number): Promise<unknown> => {
+      setClock(() => NOON + ms);
+      const pruned = await accounts.application.prune();
+      return Object.fromEntries(Object.entries(pruned).filter(([, count]) => count > 0));
+    };
+    expect(await prunedAfter(2 * DAY + 120 * MINUTE - 1)).toEqual({});
+    expect(await prunedAfter(2 * DAY + 120 * MINUTE)).toEqual({ sessions: 1 });
+    expect(await prunedAfter(4 * DAY - 1)).toEqual({});
+    expect(await prunedAfter(4 * DAY)).toEqual({ "password resets": 1 });
+    expect(await prunedAfter(7 * DAY - 1)).toEqual({});
+    expect(await accounts.rows("sessions")).toMatchObject([{ ip: "203.0.113.7", user_agent: "Ada's own browser" }]);
+    expect(await prunedAfter(7 * DAY)).toEqual({ "addresses of unused sessions": 1 });
+    expect(await accounts.rows("sessions")).toMatchObject([{ ip: null, user_agent: null }]);
+    expect(await remembered.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
+    // The use brings the address of the use.
+    await accounts.application.shutdown();
+    const restarted = await testAccounts({ restarted: accounts, engine, ACCOUNTS });
+    expect(await restarted.rows("sessions")).toMatchObject([{ ip: "203.0.113.7" }]);
+  });
+
+  test("deletes a few rows at a time, and stops in between when it is told to", async () => {
+    setClock(() => NOON);
+    const accounts = await testAccounts({ engine });
+    await storeSessions(accounts, BOB.id, 1100, { expires_at: new Date(NOON) });
+    const statements: string[] = [];
+    const stop = new AbortController();
+    let stopsAfter = 1;
+    accounts.database.onQuery(({ sql }) => {
+      if (/^delete from .sessions/.test(sql)) statements.push(sql);
+      if (statements.length === stopsAfter) stop.abort();
+    });
+    expect(await accounts.application.prune(stop.signal)).toMatchObject({ sessions: 500 });
+    stopsAfter = Number.POSITIVE_INFINITY;
+    expect(await accounts.application.prune()).toMatchObject({ sessions: 600 });
+    expect(statements).toHaveLength(3);
+    expect(await accounts.rows("sessions")).toEqual([]);
+  });
+
+  test("finds every row without its user in a table of more than one batch", async () => {
+    setClock(() => NOON);
+    const accounts = await testAccounts({ engine });
+    for (const [userId, count] of [
+      [4711, 300],
+      [BOB.id, 700],
+      [4711, 301],
+    ] as const) {
+      await storeSessions(accounts, userId, count);
+    }
+    expect(await accounts.application.prune()).toMatchObject({ sessions: 601 });
+    expect(await accounts.rows("sessions")).toHaveLength(700);
+  });
+});

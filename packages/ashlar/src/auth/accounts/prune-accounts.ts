@@ -1,0 +1,115 @@
+import { type BatchTable, type Row, visitInBatches } from "../../database/index.ts";
+import { now } from "../../support/index.ts";
+import { pruneSessions, SESSION_TABLE } from "../web/session-table.ts";
+import type { AccountService } from "./account-service.ts";
+
+const DAY_MS = 86_400_000;
+
+/** A table of links. */
+interface LinkTable {
+  rows(): Promise<BatchTable | null>;
+  prune(before: Date, signal?: AbortSignal): Promise<number | null>;
+}
+
+/**
+ * Deletes what `ACCOUNTS.retention` no longer keeps, and what belongs to users that are gone, a few rows at a time. A
+ * user's `delete()` leaves nothing of the latter; a query that deletes users does, and a deletion in SQL.
+ *
+ * @param signal stops it after the batch at hand
+ * @returns how many rows there were, by what they are, as far as the application has tables of it
+ */
+export async function pruneAccounts(
+  service: AccountService,
+  signal?: AbortSignal,
+): Promise<Readonly<Record<string, number>>> {
+  const { addressDays, loginDays, linkDays } = service.configuration.retention;
+  const pruned: Record<string, number> = {};
+  if (service.hasSessions) {
+    const sessions = { kysely: service.database.kysely, table: SESSION_TABLE, key: "id" };
+    const ended = await pruneSessions(service.database, daysAgo(loginDays), signal);
+    pruned.sessions = ended + (await pruneOrphans(service, sessions, "user_id", signal));
+    pruned["addresses of unused sessions"] = await forgetAddresses(sessions, daysAgo(addressDays), signal);
+  }
+  const links: readonly [string, LinkTable, OwnerColumn][] = [
+    ["password resets", service.resets, "email"],
+    ["changes of address", service.emailChanges, "user_id"],
+  ];
+  for (const [what, table, owner] of links) {
+    const rows = await table.rows();
+    if (rows === null) continue;
+    const expired = await table.prune(daysAgo(linkDays), signal);
+    pruned[what] = (expired ?? 0) + (await pruneOrphans(service, rows, owner, signal));
+  }
+  return pruned;
+}
+
+function daysAgo(days: number): Date {
+  return new Date(now() - days * DAY_MS);
+}
+
+/** What a row knows its user by. */
+type OwnerColumn = "user_id" | "email";
+
+/** Deletes the rows whose user is gone. Those of a guard that is not this application's, or whose users no model has, stay. */
+async function pruneOrphans(
+  service: AccountService,
+  rows: BatchTable,
+  owner: OwnerColumn,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const { kysely, table, key } = rows;
+  let deleted = 0;
+  const visit = async (batch: readonly Row[]): Promise<void> => {
+    const orphans: unknown[] = [];
+    for (const [guard, own] of Map.groupBy(batch, (row) => String(row.guard))) {
+      const known = await knownOwners(service, guard, owner, [...new Set(own.map((row) => row[owner]))]);
+      if (known !== null) orphans.push(...own.filter((row) => !known.has(String(row[owner]))).map((row) => row[key]));
+    }
+    if (orphans.length === 0) return;
+    const query = kysely.deleteFrom(table).where(key, "in", orphans);
+    deleted += Number((await query.executeTakeFirst()).numDeletedRows);
+  };
+  await visitInBatches(rows, ["guard", owner], visit, signal);
+  return deleted;
+}
+
+/** Of some owners, those that are there; `null` where that cannot be told. */
+async function knownOwners(
+  service: AccountService,
+  guard: string,
+  owner: OwnerColumn,
+  values: readonly unknown[],
+): Promise<ReadonlySet<string> | null> {
+  const users = service.usersOf(guard);
+  if (users === null) return null;
+  const { connection, table, primaryKey } = users;
+  const column = owner === "email" ? owner : primaryKey;
+  const found = await connection.kysely.selectFrom(table).select(column).where(column, "in", values).execute();
+  return new Set(found.map((row) => String(row[column])));
+}
+
+/** Takes the IP addresses and user agents from sessions that go on, and were last used before a time. */
+async function forgetAddresses(sessions: BatchTable, before: Date, signal: AbortSignal | undefined): Promise<number> {
+  const { kysely, table, key } = sessions;
+  let forgotten = 0;
+  const visit = async (batch: readonly Row[]): Promise<void> => {
+    const old = batch.filter(({ ip, user_agent, last_used_at }) => {
+      return (ip !== null || user_agent !== null) && new Date(last_used_at as Date | string) <= before;
+    });
+    if (old.length === 0) return;
+    const { numUpdatedRows } = await kysely
+      .updateTable(table)
+      .set({ ip: null, user_agent: null })
+      .where(
+        key,
+        "in",
+        old.map((row) => row[key]),
+      )
+      // It can have been used since.
+      .where("last_used_at", "<=", before)
+      .executeTakeFirst();
+    forgotten += Number(numUpdatedRows);
+  };
+  await visitInBatches(sessions, ["ip", "user_agent", "last_used_at"], visit, signal);
+  return forgotten;
+}

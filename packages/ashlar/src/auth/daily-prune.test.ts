@@ -1,0 +1,182 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { ADA, BOB, type TestAccounts, testAccounts } from "../../test/support/account-application.ts";
+import { onEachDatabase, sqlite } from "../../test/support/services.ts";
+import { setClock } from "../support/index.ts";
+import { DailyPrune } from "./daily-prune.ts";
+import { TaskClaim } from "./task-claim.ts";
+
+const NOON = Date.parse("2026-03-01T12:00:00.000Z");
+const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
+
+const QUIET = { app: { APP: { log: { level: "silent" } } } };
+const SERVED = { APP_ENV: "development", APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg0YaQeTuIoWi" };
+
+afterEach(() => setClock(null));
+
+/** Of an application's process, what prunes once a day, and how often it has. */
+class Process {
+  readonly daily: DailyPrune;
+  prunes = 0;
+  errors: string[] = [];
+  /** What a prune does besides. */
+  also: (signal: AbortSignal) => unknown = () => {};
+
+  constructor({ application, database }: TestAccounts) {
+    this.daily = new DailyPrune({
+      claim: new TaskClaim(database, "prune"),
+      prune: async (signal) => {
+        this.prunes++;
+        await this.also(signal);
+        return application.prune(signal);
+      },
+      logger: { info: () => {}, error: ({ err }: { err: Error }) => this.errors.push(err.message) } as never,
+    });
+  }
+}
+
+await onEachDatabase("pruning once a day", (engine) => {
+  async function twoProcesses(): Promise<[Process, Process, TestAccounts]> {
+    const accounts = await testAccounts({ engine });
+    const other = await testAccounts({ engine, restarted: accounts });
+    return [new Process(accounts), new Process(other), accounts];
+  }
+
+  test("of two processes that look at the same time, again and again, one prunes a day", async () => {
+    const [one, two] = await twoProcesses();
+    const look = (): Promise<unknown> => {
+      return Promise.all(Array.from({ length: 10 }, () => [one.daily.look(), two.daily.look()]).flat());
+    };
+    const prunesAt = async (time: number): Promise<number> => {
+      setClock(() => time);
+      await look();
+      return one.prunes + two.prunes;
+    };
+    expect(await prunesAt(NOON)).toBe(1);
+    expect(await prunesAt(NOON + HOUR)).toBe(1);
+    expect(await prunesAt(NOON + DAY - 1)).toBe(1);
+    expect(await prunesAt(NOON + DAY)).toBe(2);
+    expect(await prunesAt(NOON + 3 * DAY)).toBe(3);
+    expect([...one.errors, ...two.errors]).toEqual([]);
+  });
+
+  test("a process that crashed while it pruned is followed by another after an hour", async () => {
+    const [, two, accounts] = await twoProcesses();
+    setClock(() => NOON);
+    expect(await new TaskClaim(accounts.database, "prune").take()).not.toBeNull();
+    setClock(() => NOON + HOUR - 1);
+    await two.daily.look();
+    expect(two.prunes).toBe(0);
+    setClock(() => NOON + HOUR);
+    await two.daily.look();
+    expect(two.prunes).toBe(1);
+  });
+
+  test("what fails is logged, and tried again after an hour", async () => {
+    const [one, two] = await twoProcesses();
+    setClock(() => NOON);
+    one.also = () => {
+      throw new Error("The disk is full.");
+    };
+    await one.daily.look();
+    await two.daily.look();
+    expect([one.errors, two.prunes]).toEqual([["The disk is full."], 0]);
+    setClock(() => NOON + HOUR);
+    await two.daily.look();
+    expect(two.prunes).toBe(1);
+  });
+
+  test("a process that shuts down stops after a batch, and leaves the rest to another, at once", async () => {
+    const [one, two] = await twoProcesses();
+    setClock(() => NOON);
+    let stopped: Promise<void> | null = null;
+    one.also = (signal) => {
+      stopped = one.daily.stop();
+      expect(signal.aborted).toBe(true);
+    };
+    await one.daily.look();
+    await stopped;
+    await one.daily.look();
+    await two.daily.look();
+    expect([one.prunes, two.prunes]).toEqual([1, 1]);
+    setClock(() => NOON + HOUR);
+    await two.daily.look();
+    expect(two.prunes).toBe(1);
+  });
+
+  test("without the table, each process prunes once a day", async () => {
+    const [one, two, accounts] = await twoProcesses();
+    await accounts.database.kysely.schema.dropTable("maintenance").execute();
+    for (const time of [NOON, NOON + HOUR, NOON + DAY]) {
+      setClock(() => time);
+      await Promise.all([one.daily.look(), two.daily.look()]);
+    }
+    expect([one.prunes, two.prunes]).toEqual([2, 2]);
+  });
+});
+
+describe("a server", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+  });
+
+  /** An application with an orphaned session, and the statements that are about the daily task. */
+  async function withOrphan(options: object): Promise<[TestAccounts, string[], Promise<void>]> {
+    const accounts = await testAccounts({ engine: sqlite, environment: SERVED, config: QUIET, ...options });
+    const statements: string[] = [];
+    const done = Promise.withResolvers<void>();
+    await accounts.loggedIn(BOB);
+    await accounts.loggedIn(ADA);
+    await accounts.User.where("id", ADA.id).delete();
+    accounts.database.onQuery(({ sql }) => {
+      if (sql.includes("maintenance")) statements.push(sql.split(" ")[0]!);
+      if (sql.startsWith("update") && sql.includes("maintenance")) done.resolve();
+    });
+    return [accounts, statements, done.promise];
+  }
+  const users = async (accounts: TestAccounts): Promise<unknown[]> => {
+    return (await accounts.rows("sessions")).map((row) => row.user_id);
+  };
+
+  test("prunes within a quarter of an hour after it has begun to listen", async () => {
+    const [accounts, statements, done] = await withOrphan({});
+    await accounts.application.listen({ port: 0, handleSignals: false });
+    expect(await users(accounts)).toEqual([BOB.id, ADA.id]);
+    await vi.advanceTimersByTimeAsync(15 * MINUTE);
+    await done;
+    expect(await users(accounts)).toEqual([BOB.id]);
+    expect(statements).toEqual(["insert", "update"]);
+  });
+
+  test.each([
+    ["by ACCOUNTS.retention.prune: false", { ACCOUNTS: { retention: { prune: false } } }],
+    ["in tests", { environment: { APP_ENV: "test" } }],
+  ])("does not prune where it is told not to, %s", async (_, options) => {
+    const [accounts, statements] = await withOrphan(options);
+    await accounts.application.listen({ port: 0, handleSignals: false });
+    await vi.advanceTimersByTimeAsync(2 * DAY);
+    expect([statements, await users(accounts)]).toEqual([[], [BOB.id, ADA.id]]);
+    // The command still does.
+    expect(await accounts.application.prune()).toMatchObject({ sessions: 1 });
+  });
+
+  test("does not prune where an application does not listen, as in a command", async () => {
+    const [accounts, statements] = await withOrphan({});
+    await vi.advanceTimersByTimeAsync(2 * DAY);
+    expect([statements, await users(accounts)]).toEqual([[], [BOB.id, ADA.id]]);
+  });
+
+  test("waits for a prune under way when it shuts down", async () => {
+    const [accounts, statements, done] = await withOrphan({});
+    await accounts.application.listen({ port: 0, handleSignals: false });
+    const begun = Promise.withResolvers<void>();
+    accounts.database.onQuery(({ sql }) => {
+      if (sql.startsWith("insert") && sql.includes("maintenance")) begun.resolve();
+    });
+    await vi.advanceTimersByTimeAsync(15 * MINUTE);
+    await begun.promise;
+    await accounts.application.shutdown();
+    await done;
+    expect(statements).toEqual(["insert", "update"]);
+  });
+});

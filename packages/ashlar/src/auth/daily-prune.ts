@@ -1,0 +1,73 @@
+import { randomInt } from "node:crypto";
+import type { Logger } from "../foundation/index.ts";
+import type { TaskClaim } from "./task-claim.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+const MINUTE_MS = 60_000;
+/** Not while the server starts; and not all servers that were started together at once. */
+const FIRST_LOOK_MINUTES = [1, 15] as const;
+const NEXT_LOOK_MINUTES = [45, 75] as const;
+
+/** What a {@link DailyPrune} works with. */
+export interface DailyPruneParts {
+  readonly claim: TaskClaim;
+  /** Deletes what is to be deleted, and stops between two batches when the signal says so. */
+  readonly prune: (signal: AbortSignal) => Promise<Readonly<Record<string, number>>>;
+  readonly logger: Logger;
+}
+
+/**
+ * Has a server prune once a day. About once an hour each process looks whether it is due; one of them does it. What fails
+ * is logged, and tried again after an hour.
+ */
+export class DailyPrune {
+  readonly #parts: DailyPruneParts;
+  readonly #stop = new AbortController();
+  #timer: NodeJS.Timeout | null = null;
+  #underway: Promise<void> = Promise.resolve();
+
+  constructor(parts: DailyPruneParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins to look. */
+  start(): void {
+    if (this.#timer === null) this.#lookIn(randomInt(...FIRST_LOOK_MINUTES) * MINUTE_MS);
+  }
+
+  /** Prunes, if that is due and no other process does it. It never rejects. */
+  look(): Promise<void> {
+    this.#underway = this.#underway.then(() => this.#look());
+    return this.#underway;
+  }
+
+  /** Ends it, and waits for the batch that is being deleted. What is left is due at once, for another process. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#underway;
+  }
+
+  #lookIn(delayMs: number): void {
+    // It does not keep the process alive.
+    this.#timer = setTimeout(async () => {
+      await this.look();
+      if (!this.#stop.signal.aborted) this.#lookIn(randomInt(...NEXT_LOOK_MINUTES) * MINUTE_MS);
+    }, delayMs).unref();
+  }
+
+  async #look(): Promise<void> {
+    const { claim, prune, logger } = this.#parts;
+    const { signal } = this.#stop;
+    if (signal.aborted) return;
+    try {
+      const claimed = await claim.take();
+      if (claimed === null) return;
+      const deleted = await prune(signal);
+      logger.info({ deleted }, "Deleted what had expired.");
+      await claim.finish(claimed, signal.aborted ? claimed.claimedAt : claimed.claimedAt + DAY_MS);
+    } catch (error) {
+      logger.error({ err: error }, "What has expired could not be deleted. It is tried again in about an hour.");
+    }
+  }
+}
