@@ -226,7 +226,7 @@ describe("what is wrong ends the boot and says where", () => {
     const error = await failure({ root, kernel: Kernel });
     expect([error.code, error.message]).toEqual([
       "E_INVALID_CONFIGURATION",
-      "routes/web.ts: it could not be loaded: no such thing",
+      expect.stringMatching(/^routes\/web\.ts: it could not be loaded: no such thing \(at .*routes\/web\.ts:1\)$/),
     ]);
   });
 

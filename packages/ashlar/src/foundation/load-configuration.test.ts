@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { folderWith } from "../../test/support/temporary-folder.ts";
-import { AshlarError, ConfigurationError } from "../support/index.ts";
+import { type AshlarError, ConfigurationError } from "../support/index.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 
 const ENVIRONMENT = pathToFileURL(join(import.meta.dirname, "environment.ts")).href;
@@ -71,10 +71,22 @@ describe("loadConfiguration", () => {
   test("what a file throws names the file and keeps the cause", async () => {
     const root = folderWith({ "config/app.ts": "throw new RangeError('out of range');" });
     const error = await loadConfiguration(root, {}).catch((thrown: unknown) => thrown);
-    expect(error).toEqual(
-      new AshlarError("E_INVALID_CONFIGURATION", "config/app.ts: it could not be loaded: out of range"),
-    );
+    expect(error).toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringMatching(
+        /^config\/app\.ts: it could not be loaded: out of range \(at .*config\/app\.ts:1\)$/,
+      ),
+    });
     expect((error as AshlarError).cause).toBeInstanceOf(Error);
+  });
+
+  test("the place in a file that could not be loaded is told, that of one that it imports too", async () => {
+    const script = "const a = 1;\n\nthrow new RangeError('too far');";
+    const root = folderWith({
+      "config/app.ts": 'import "../app/own.ts";\nexport const APP = {};',
+      "app/own.ts": script,
+    });
+    await expect(loadConfiguration(root, {})).rejects.toThrow(/^config\/app\.ts: .*: too far \(at .*app\/own\.ts:3\)$/);
   });
 
   test("a failed load does not stand in the way of the next", async () => {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { AshlarError, ConfigurationError } from "../support/index.ts";
+import { AshlarError, ConfigurationError, placeOf } from "../support/index.ts";
 
 /** The extensions of the modules an application is made of. */
 export const MODULE_EXTENSIONS: readonly string[] = [".ts", ".js"];
@@ -40,6 +40,8 @@ export async function importModule(
   } catch (error) {
     if (error instanceof AshlarError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new AshlarError("E_INVALID_CONFIGURATION", `${file}: it could not be loaded: ${reason}`, { cause: error });
+    const place = placeOf(error);
+    const message = `${file}: it could not be loaded: ${reason}${place === null ? "" : ` (at ${place})`}`;
+    throw new AshlarError("E_INVALID_CONFIGURATION", message, { cause: error });
   }
 }

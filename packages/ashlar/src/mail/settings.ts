@@ -102,7 +102,14 @@ function requireServer(mail: unknown, environment: EnvironmentName): void {
   ];
   if (missing.length === 0) return;
   const problem = `does not say ${missing.join(" and ")}, and mails are sent by SMTP here.`;
-  throw new ConfigurationError(WHERE, problem, EXAMPLE);
+  // Where the lines are there already, it is their variables that have no value.
+  const isWritten = missing.every((path) => {
+    const [group = "", name = ""] = path.split(".");
+    const members = member(mail, group);
+    return isPlainObject(members) && Object.hasOwn(members, name);
+  });
+  const variables = missing.map((path) => (path === "smtp.host" ? "SMTP_HOST" : "MAIL_FROM")).join(" and ");
+  throw new ConfigurationError(WHERE, problem, isWritten ? `Set ${variables} in the environment.` : EXAMPLE);
 }
 
 function member(value: unknown, name: string): unknown {

@@ -17,5 +17,5 @@ export type { GuardUser, Register, RegisteredUser } from "./register.ts";
 export { isSecretName } from "./secret-names.ts";
 export { settingsOf, unknownSetting } from "./setting-names.ts";
 export { SettingsReader } from "./settings-reader.ts";
-export { SourceLocation } from "./source-location.ts";
+export { placeOf, SourceLocation } from "./source-location.ts";
 export type { Constructor, Dictionary, MaybePromise } from "./types.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { placeIn, SourceLocation } from "./source-location.ts";
+import { placeIn, placeOf, SourceLocation } from "./source-location.ts";
 
 const FRAMEWORK = join(import.meta.dirname, "errors.ts");
 
@@ -11,6 +11,18 @@ const FRAMEWORK = join(import.meta.dirname, "errors.ts");
 function stackOf(...frames: string[]): string {
   return ["Error", ...frames.map((frame) => `    at ${frame}`)].join("\n");
 }
+
+test("the place of source that Node could not read stands before the stack", () => {
+  const unread = (place: string) =>
+    placeOf(
+      Object.assign(new SyntaxError("no"), {
+        stack: `${place}\n  { a: ,\n       ^\n\nSyntaxError: no\n    at node:x:1:1`,
+      }),
+    );
+  expect(unread("/srv/shop/routes/web.ts:3")).toBe("/srv/shop/routes/web.ts:3");
+  expect(unread("file:///srv/a%20b/routes/web.ts:12")).toBe("/srv/a b/routes/web.ts:12");
+  expect(placeOf(Object.assign(new Error("no"), { stack: "Error: no\n    at node:x:1:1" }))).toBeNull();
+});
 
 describe("the place in a stack", () => {
   const inside = (name: string) => join(process.cwd(), name);

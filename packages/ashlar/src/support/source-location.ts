@@ -41,6 +41,19 @@ export function placeIn(stack: string): string {
   return "unknown";
 }
 
+/**
+ * Where an error comes from: the place that Node puts before the stack for source that it could not read, otherwise the
+ * first frame that is the application's own; `null` if neither tells.
+ */
+export function placeOf(error: unknown): string | null {
+  const stack = error instanceof Error ? String(error.stack ?? "") : "";
+  const [, unread, line] = /^((?:file:|\/|[A-Za-z]:[\\/]).*):(\d+)\n/.exec(stack) ?? [];
+  const file = unread === undefined ? null : fileOf(unread);
+  if (file !== null) return `${shorten(file)}:${line}`;
+  const place = placeIn(stack);
+  return place === "unknown" ? null : place;
+}
+
 function parseFrame(text: string): { readonly file: string; readonly line: string } | null {
   const line = text.trim();
   if (!line.startsWith("at ")) return null;

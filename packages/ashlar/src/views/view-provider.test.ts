@@ -33,6 +33,17 @@ function create(routes: readonly RouteEntry[], environment = "test"): Promise<Ap
   });
 }
 
+test("a page whose template is missing ends the boot, with every path", async () => {
+  write("welcome", "hello");
+  const routes = [Route.view("/", "welcme"), Route.view("/a", "pages/about"), Route.view("/b", "welcome")];
+  await expect(create(routes)).rejects.toMatchObject({
+    code: "E_INVALID_ROUTE",
+    message: expect.stringMatching(
+      /^.*view-provider\.test\.ts:\d+: GET \/: There is no view "welcme": .*views\/welcme\.edge does not exist\. Did you mean "welcome"\?\n.*GET \/a: .*pages\/about\.edge does not exist\.[^\n]*$/,
+    ),
+  });
+});
+
 async function get(
   application: Application,
   path: string,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { Provider } from "../foundation/index.ts";
+import { AshlarError } from "../support/index.ts";
 import { assetUrls } from "./assets.ts";
 import { View } from "./view.ts";
 import { Views } from "./views.ts";
@@ -37,5 +38,21 @@ export class ViewProvider extends Provider {
   override boot(): void {
     const views = this.application.container.make("views");
     this.application.contextProperty("view", (context) => new View(views, context));
+  }
+
+  /** @throws `E_INVALID_ROUTE` for each `Route.view` whose template is missing, with the route's place */
+  override ready(): void {
+    const { container, router } = this.application;
+    const views = container.make("views");
+    const problems = router.routes.flatMap(({ handler, location, pattern }) => {
+      if (typeof handler === "function" || !("kind" in handler) || handler.kind !== "view") return [];
+      try {
+        views.requireTemplate(handler.template);
+        return [];
+      } catch (error) {
+        return [`${location}: GET ${pattern}: ${(error as Error).message}`];
+      }
+    });
+    if (problems.length > 0) throw new AshlarError("E_INVALID_ROUTE", problems.join("\n"));
   }
 }

@@ -183,6 +183,16 @@ export class Views {
     return join(directory, path.endsWith(EXTENSION) ? path : path + EXTENSION);
   }
 
+  /**
+   * Makes sure that there is a template.
+   *
+   * @throws `E_VIEW` with the path of the file that is missing, and the near names
+   */
+  requireTemplate(template: string): void {
+    const file = this.#fileOf(template);
+    if (!existsSync(file)) throw this.#missing(template, file);
+  }
+
   #missing(template: string, file: string): AshlarError {
     const near = suggestion(template, this.#templates());
     return new AshlarError("E_VIEW", `There is no view "${template}": ${file} does not exist. ${near}`.trimEnd());

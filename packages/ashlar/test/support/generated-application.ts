@@ -67,7 +67,7 @@ export async function serve(
   return await new Promise((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString();
-      const [line, url] = /^.+ answers at (http:\S+)$/m.exec(output) ?? [];
+      const [line, url] = /^.+ answers at (http:[^\s"]+).*$/m.exec(output) ?? [];
       if (line !== undefined && url !== undefined) resolve({ url, line, child });
     };
     child.stdout.on("data", read);

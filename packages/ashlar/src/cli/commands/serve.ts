@@ -40,7 +40,10 @@ async function serve(terminal: Terminal, { port, host, supervised }: Options): P
     ...(port !== undefined && { port }),
     ...(host !== undefined && { hostname: host }),
   });
-  terminal.print(`${application.settings.name} answers at ${server.url}`);
+  const line = `${application.settings.name} answers at ${server.url}`;
+  // What reads the log in production reads JSON, line by line.
+  if (application.environment === "production") application.logger.info({ url: server.url }, line);
+  else terminal.print(line);
 }
 
 function listenArguments({ port, host }: Options): string[] {
