@@ -22,9 +22,12 @@ export interface ByteStream {
   readonly close: () => Promise<void>;
 }
 
-/** A file that can be sent, with the length it had when it was looked at. */
-export interface FileBytes extends ByteStream {
+/** A file that can be sent, as it was when it was looked at. */
+export interface FileBytes {
   readonly length: number;
+  readonly modifiedMs: number;
+  /** Its bytes from one to another, which is not among them. */
+  readonly read: (start: number, end: number) => ByteStream;
 }
 
 /**
@@ -112,7 +115,7 @@ class Pieces implements ByteSource {
 }
 
 /**
- * A file as a stream. It is opened when the first piece is asked for.
+ * A file to be read as a stream. It is opened when the first piece is asked for.
  *
  * @param path where the file is
  * @throws `E_NOT_FOUND` where there is no such file
@@ -122,26 +125,31 @@ export async function readFileBytes(path: string): Promise<FileBytes> {
     throw new AshlarError("E_NOT_FOUND", undefined, { cause: error });
   });
   if (!found.isFile()) throw new AshlarError("E_NOT_FOUND", undefined, { cause: new Error(`${path} is not a file.`) });
-  return { ...byteStream(new FilePieces(path, found.size)), length: found.size };
+  return {
+    length: found.size,
+    modifiedMs: found.mtimeMs,
+    read: (start, end) => byteStream(new FilePieces(path, start, end)),
+  };
 }
 
-/** The first `length` bytes of a file; they break off where the file has become shorter. */
+/** The bytes of a file from one to another; they break off if the file has become shorter. */
 class FilePieces implements ByteSource {
   readonly #path: string;
-  readonly #length: number;
+  readonly #end: number;
   #handle: Promise<FileHandle> | null = null;
-  #position = 0;
+  #position: number;
 
-  constructor(path: string, length: number) {
+  constructor(path: string, start: number, end: number) {
     this.#path = path;
-    this.#length = length;
+    this.#position = start;
+    this.#end = end;
   }
 
   async read(): Promise<Uint8Array<ArrayBuffer> | null> {
-    if (this.#position === this.#length) return null;
+    if (this.#position >= this.#end) return null;
     this.#handle ??= open(this.#path);
     const handle = await this.#handle;
-    const wanted = new Uint8Array(Math.min(CHUNK_BYTES, this.#length - this.#position));
+    const wanted = new Uint8Array(Math.min(CHUNK_BYTES, this.#end - this.#position));
     const { bytesRead } = await handle.read(wanted, 0, wanted.length, this.#position);
     if (bytesRead === 0) throw new Error(`${this.#path} became shorter while it was sent.`);
     this.#position += bytesRead;

@@ -132,9 +132,12 @@ describe("downloads", () => {
     expect([own.status, Object.fromEntries(own.headers), own.body.length]).toEqual([
       200,
       {
+        "accept-ranges": "bytes",
         "content-disposition": 'attachment; filename="report.pdf"',
         "content-length": "100000",
         "content-type": "application/octet-stream",
+        etag: expect.stringMatching(/^"186a0-[\da-f]+"$/),
+        "last-modified": expect.stringMatching(/ GMT$/),
         "x-content-type-options": "nosniff",
       },
       100_000,

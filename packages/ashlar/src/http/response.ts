@@ -2,12 +2,13 @@ import { basename } from "node:path";
 import { FastResponse } from "srvx";
 import { AshlarError } from "../support/index.ts";
 import { closeWithAnswer } from "./answer-end.ts";
-import { type ByteStream, readFileBytes, type StreamSource, toByteStream } from "./byte-stream.ts";
+import { type ByteStream, type FileBytes, readFileBytes, type StreamSource, toByteStream } from "./byte-stream.ts";
 import { attachment } from "./content-disposition.ts";
 import type { HttpContext } from "./context.ts";
 import { type CookieOptions, serializeCookie } from "./cookies.ts";
 import { type CheckedHeaders, checkHeader } from "./header-fields.ts";
 import { ownPath, redirectTarget } from "./redirect-target.ts";
+import { selectedRange } from "./selected-range.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
 import { cachingHeader, type VisitorDependence } from "./visitor-caching.ts";
@@ -196,7 +197,9 @@ export class HttpResponse {
    */
   download(bytes: Uint8Array<ArrayBuffer>, name: string): this;
   /**
-   * Answers a file for the browser to save, streamed, so that its size does not matter.
+   * Answers a file for the browser to save, streamed, so that its size does not matter. A browser that has it already is
+   * told so (304), and one that lost its connection gets the rest (206): the answer carries `ETag` and `Last-Modified`, and
+   * single ranges are given (RFC 9110 §13, §14), unless a status was set before.
    *
    * Security: never make the path from input, or any file of the machine can be asked for.
    *
@@ -207,9 +210,31 @@ export class HttpResponse {
   download(path: string, name?: string): Promise<this>;
   download(source: string | Uint8Array<ArrayBuffer>, name?: string): this | Promise<this> {
     if (typeof source !== "string") return this.#attach(source, source.byteLength, name ?? "");
-    return readFileBytes(source).then((file) => {
-      return this.#attach(this.#streaming(file), file.length, name ?? basename(source));
+    return readFileBytes(source).then((file) => this.#attachFile(file, name ?? basename(source)));
+  }
+
+  #attachFile(file: FileBytes, name: string): this {
+    const { length, modifiedMs } = file;
+    if (this.#status !== null) return this.#attach(this.#streaming(file.read(0, length)), length, name);
+    const own = this.#headers.get("etag")?.[0];
+    const etag = own ?? `"${length.toString(16)}-${Math.floor(modifiedMs * 1000).toString(16)}"`;
+    const { request } = this.#context;
+    const selected = selectedRange(request.raw.method, (header) => request.header(header), {
+      etag,
+      modifiedMs,
+      length,
     });
+    this.header("etag", etag)
+      .header("last-modified", new Date(modifiedMs).toUTCString())
+      .header("accept-ranges", "bytes");
+    if (selected.status === 206) {
+      const { start, end } = selected;
+      this.status(206).header("content-range", `bytes ${start}-${end}/${length}`);
+      return this.#attach(this.#streaming(file.read(start, end + 1)), end + 1 - start, name);
+    }
+    if (selected.status === 200) return this.#attach(this.#streaming(file.read(0, length)), length, name);
+    if (selected.status === 416) this.header("content-range", `bytes */${length}`);
+    return this.status(selected.status).#content(null);
   }
 
   /**

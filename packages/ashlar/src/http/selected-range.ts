@@ -1,0 +1,69 @@
+/** What can be asked of a file, or of anything else whose bytes are known to be the same as before. */
+export interface Representation {
+  /** A strong validator, in quotes (RFC 9110 §8.8.3). */
+  readonly etag: string;
+  readonly modifiedMs: number;
+  readonly length: number;
+}
+
+/** What a request selects: all of it, one range (`end` is its last byte), or an answer without content. */
+export type Selection =
+  | { readonly status: 200 | 304 | 412 | 416 }
+  | { readonly status: 206; readonly start: number; readonly end: number };
+
+type ReadHeader = (name: string) => string | null;
+
+/**
+ * Decides by the preconditions of a request, in the order of RFC 9110 §13.2.2, and then by its `Range`. Only one range is
+ * given; a request for several gets the whole (§14.2 allows that).
+ *
+ * @param method nothing but GET and HEAD has conditions that end in 304, and nothing but GET has ranges
+ * @param header the value of a header; `null` if it is missing
+ */
+export function selectedRange(method: string, header: ReadHeader, file: Representation): Selection {
+  if (method !== "GET" && method !== "HEAD") return { status: 200 };
+  const match = header("if-match");
+  if (match !== null ? !lists(match, file.etag) : isSince(file, header("if-unmodified-since"))) return { status: 412 };
+  const noneMatch = header("if-none-match");
+  if (noneMatch !== null ? lists(noneMatch, file.etag, true) : isBy(file, header("if-modified-since"))) {
+    return { status: 304 };
+  }
+  const range = method === "GET" ? header("range") : null;
+  return range === null || !mayBeRange(file, header("if-range")) ? { status: 200 } : parse(range, file.length);
+}
+
+/** RFC 9110 §8.8.3.2: tags in a list, compared strongly unless said otherwise. */
+function lists(value: string, etag: string, weakly = false): boolean {
+  if (value.trim() === "*") return true;
+  const tags = value.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  return tags.some((tag) => tag === etag || (weakly && tag === `W/${etag}`));
+}
+
+/** HTTP dates have whole seconds. */
+function secondsOf(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
+function isBy({ modifiedMs }: Representation, date: string | null): boolean {
+  return date !== null && secondsOf(modifiedMs) <= secondsOf(Date.parse(date));
+}
+
+function isSince({ modifiedMs }: Representation, date: string | null): boolean {
+  return date !== null && secondsOf(modifiedMs) > secondsOf(Date.parse(date));
+}
+
+/** RFC 9110 §13.1.5: a range is of use only to whoever has the rest of the same bytes. */
+function mayBeRange({ etag, modifiedMs }: Representation, condition: string | null): boolean {
+  if (condition === null || condition.includes('"')) return condition === null || condition.trim() === etag;
+  return secondsOf(modifiedMs) === secondsOf(Date.parse(condition));
+}
+
+function parse(range: string, length: number): Selection {
+  const [whole, first = "", last = ""] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(range) ?? [];
+  if (whole === undefined || (first === "" && last === "")) return { status: 200 };
+  // "-5" are the last five bytes.
+  const start = first === "" ? Math.max(0, length - Number(last)) : Number(first);
+  const end = first === "" || last === "" ? length - 1 : Math.min(Number(last), length - 1);
+  if (first !== "" && last !== "" && Number(last) < Number(first)) return { status: 200 };
+  return start >= length || (first === "" && Number(last) === 0) ? { status: 416 } : { status: 206, start, end };
+}
