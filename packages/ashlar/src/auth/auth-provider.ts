@@ -1,11 +1,13 @@
 import { type Application, Provider } from "../foundation/index.ts";
 import type { HttpContext } from "../http/index.ts";
+import type {} from "../session/index.ts";
 import type {} from "../throttle/index.ts";
 import type {} from "../views/index.ts";
 import { deleteUser } from "./accounts/delete-user.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { requireVerification } from "./accounts/prevent-enumeration.ts";
 import { pruneAccounts } from "./accounts/prune-accounts.ts";
+import { answerExpiredForm } from "./answer-expired-form.ts";
 import { Auth } from "./auth.ts";
 import { AUTH_EXPORTS, authConfiguration } from "./configuration.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
@@ -73,6 +75,9 @@ export class AuthProvider extends Provider {
     guards.prepare();
     guards.pages.check();
     requireVerification(container.make("accounts"));
+    if (container.has("session") && guards.names.length > 0) {
+      container.make("session").answerExpired = (context) => answerExpiredForm(context, guards);
+    }
     // Templates link to the pages of the active guard: auth.route("login").
     const hasPages = container.has("views") && guards.names.length > 0;
     if (hasPages) container.make("views").shareByRequest("auth", (context) => context.auth);

@@ -30,7 +30,8 @@ function pageOf({ request }: HttpContext, router: Router): string {
   return router.match("GET", path, requestAuthority(request.raw)) === null ? "/" : redirectTarget(path, "/");
 }
 
-function inputsOf({ request }: HttpContext): Dictionary {
+/** What was typed. */
+export function inputsOf({ request }: HttpContext): Dictionary {
   try {
     return request.all();
   } catch {

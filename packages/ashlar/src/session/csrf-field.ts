@@ -1,8 +1,15 @@
-import type { HttpContext } from "../http/index.ts";
+import type { HttpContext, HttpRequest } from "../http/index.ts";
 import { heldSession, requireSession } from "./request-session.ts";
+
+const HEADER = "x-csrf-token";
 
 /** The input that carries the token. */
 export const CSRF_INPUT = "__token";
+
+/** The token that a request brings; anything but text is none. */
+export function presentedToken(request: HttpRequest): unknown {
+  return request.input(CSRF_INPUT) ?? request.header(HEADER);
+}
 
 /**
  * A CSRF token for a page of this request, masked anew each time. The session is kept from then on.

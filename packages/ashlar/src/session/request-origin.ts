@@ -20,6 +20,19 @@ export function comesFromElsewhere(request: HttpRequest, appUrl: string | null):
   return referer !== null && !isOwn(referer, request, appUrl);
 }
 
+/**
+ * Tells whether a request says itself that a page of this application made it, in a way that no other site's page can
+ * bring about. It is no proof against anything but browsers.
+ *
+ * @param appUrl as for {@link comesFromElsewhere}
+ */
+export function comesFromHere(request: HttpRequest, appUrl: string | null): boolean {
+  const site = request.header("sec-fetch-site");
+  if (site !== null) return site === "same-origin";
+  const origin = request.header("origin");
+  return origin !== null && isOwn(origin, request, appUrl);
+}
+
 function isOwn(address: string, request: HttpRequest, appUrl: string | null): boolean {
   const url = URL.parse(address);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return false;

@@ -1,4 +1,5 @@
 import type { Container, Logger } from "../foundation/index.ts";
+import type { HttpContext } from "../http/index.ts";
 import { ConfigurationError, type MaybePromise, now } from "../support/index.ts";
 import type { SessionConfiguration } from "./configuration.ts";
 import type { CsrfTokens } from "./csrf-tokens.ts";
@@ -20,6 +21,8 @@ export class SessionManager {
   readonly #logger: Logger;
   readonly #underway = new Set<Promise<void>>();
   #prunedAt: number = now();
+  /** @internal What answers a form whose page has expired, if what it asks for has happened already; otherwise `null`. */
+  answerExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
 
   constructor(configuration: SessionConfiguration, store: SessionStore, tokens: CsrfTokens, logger: Logger) {
     this.configuration = configuration;
@@ -82,8 +85,8 @@ export class SessionManager {
   }
 
   /** @internal Logs a failure that no answer can tell of. */
-  report(error: unknown): void {
-    this.#logger.error({ err: error }, "A session could not be kept.");
+  report(error: unknown, message = "A session could not be kept."): void {
+    this.#logger.error({ err: error }, message);
   }
 
   /** Waits for what no answer waits for. */

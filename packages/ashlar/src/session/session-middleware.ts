@@ -3,6 +3,7 @@ import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import { backToForm } from "./back-to-form.ts";
+import { formAgain } from "./form-again.ts";
 import { heldSession, RequestSession } from "./request-session.ts";
 import { type SessionManager, sessionManagerOf } from "./session-manager.ts";
 import { prepareViews } from "./view-helpers.ts";
@@ -15,7 +16,8 @@ import { prepareViews } from "./view-helpers.ts";
  * database driver it is read here, where the request brings its cookie.
  *
  * An `E_INVALID_INPUT` that a form's handler throws becomes a redirect back to the form, with the messages and what was
- * typed flashed. Callers that want JSON get the problem document.
+ * typed flashed. A form whose page has expired (419), or that was sent too often (429), is answered with the form itself,
+ * filled in. Callers that want JSON get the problem document.
  */
 export class SessionMiddleware implements Middleware {
   readonly #manager: SessionManager;
@@ -63,6 +65,23 @@ export class SessionMiddleware implements Middleware {
   #failed(context: HttpContext, held: RequestSession, error: unknown): unknown {
     const answer = backToForm(context, held, error, this.#router);
     if (answer !== null) return after(held.close(), answer);
+    const page = formAgain(context, held, error, this.#router);
+    return page === null ? this.#rethrow(held, error) : this.#again(page, held, error);
+  }
+
+  async #again(page: Promise<unknown>, held: RequestSession, error: unknown): Promise<unknown> {
+    let answer: unknown = null;
+    try {
+      answer = await page;
+    } catch (second) {
+      // The first failure is the one to tell of.
+      this.#manager.report(second, "A form could not be shown again.");
+    }
+    return answer === null ? this.#rethrow(held, error) : after(held.close(), answer);
+  }
+
+  /** Keeps what changed before the failure. */
+  #rethrow(held: RequestSession, error: unknown): unknown {
     let closing: MaybePromise<void>;
     try {
       closing = held.close();

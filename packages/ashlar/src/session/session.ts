@@ -36,6 +36,7 @@ export class Session {
   #flash: Dictionary;
   /** What this request flashes for the next one. */
   #next: Dictionary = dictionary();
+  #hasShownErrors = false;
 
   /**
    * @param beginning what there was before; `null` for a new session
@@ -176,8 +177,21 @@ export class Session {
     return this.#flashFor(ERRORS, toSessionValue("errors", Object.fromEntries(kept)));
   }
 
+  /** @internal Whether anything has asked for the messages, as a page that shows them does. */
+  get hasShownErrors(): boolean {
+    return this.#hasShownErrors;
+  }
+
+  /** @internal Takes back the old input and the messages that this request has flashed. */
+  forgetMistakes(): void {
+    this.#remove(OLD_INPUT);
+    this.#remove(ERRORS);
+    this.#onChange();
+  }
+
   /** The messages by field of a form that came back, as a new dictionary. Those of the whole form stand under `""`. */
   errors(): FieldErrors {
+    this.#hasShownErrors = true;
     const errors: FieldErrors = dictionary<string[]>();
     const flashed = valueIn(ERRORS, {}, this.#next, this.#flash) as Readonly<Record<string, readonly string[]>>;
     for (const [field, messages] of Object.entries(flashed)) errors[field] = [...messages];

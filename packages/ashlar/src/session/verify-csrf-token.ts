@@ -1,14 +1,13 @@
 import type { Container } from "../foundation/index.ts";
-import type { HttpContext, HttpRequest, Middleware, Next, RouteInfo } from "../http/index.ts";
+import type { HttpContext, Middleware, Next, RouteInfo } from "../http/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../support/index.ts";
-import { CSRF_INPUT } from "./csrf-field.ts";
+import { presentedToken } from "./csrf-field.ts";
+import { ExpiredPageError } from "./form-again.ts";
 import { comesFromElsewhere } from "./request-origin.ts";
 import { requireSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
 import { sessionManagerOf } from "./session-manager.ts";
-
-const HEADER = "x-csrf-token";
 
 /**
  * Lets a request that could change something through only where a page of the application made it: with the token that
@@ -48,12 +47,13 @@ export class VerifyCsrfToken implements Middleware {
     if (route !== null && this.#exemptRoutes().has(route)) return next();
     const held = requireSession(context);
     if (comesFromElsewhere(request, services.appUrl)) {
-      throw refusal("The request came from another site.", "Open the page on this site and send it from there.");
+      const advice = "Open the page on this site and send it from there.";
+      throw new AshlarError("E_CSRF", `The request came from another site. Nothing was changed. ${advice}`);
     }
     // No page has a token for a session that there is not.
-    if (request.awaitsBody && !held.isKnown) throw expired();
+    if (request.awaitsBody && !held.isKnown) throw new ExpiredPageError();
     request.whenBodyIsRead(() => {
-      if (!held.matchesToken(presentedToken(request))) throw expired();
+      if (!held.matchesToken(presentedToken(request))) throw new ExpiredPageError();
     });
     return next();
   }
@@ -80,17 +80,4 @@ export class VerifyCsrfToken implements Middleware {
   beforeBody(): boolean {
     return true;
   }
-}
-
-function presentedToken(request: HttpRequest): unknown {
-  return request.input(CSRF_INPUT) ?? request.header(HEADER);
-}
-
-function expired(): AshlarError {
-  const advice = "Go back, reload the page, and send it again. If that does not help, allow cookies for this site.";
-  return refusal("The page has expired.", advice);
-}
-
-function refusal(reason: string, advice: string): AshlarError {
-  return new AshlarError("E_CSRF", `${reason} Nothing was changed. ${advice}`);
 }

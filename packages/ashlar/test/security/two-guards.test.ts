@@ -200,7 +200,8 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     // Nobody is logged in any more: the forms are void with the last login.
     const last = await client.get(`${there.prefix}/account/email`);
     await send(client, `${there.prefix}/sessions`, `${there.prefix}/logout`);
-    (await client.submit(last, `[action="${there.prefix}/logout"]`)).assertStatus(419);
+    (await client.submit(last, `[action="${there.prefix}/account/email"]`)).assertStatus(419);
+    (await client.submit(last, `[action="${there.prefix}/logout"]`)).assertRedirect(`${there.prefix}/login`);
   });
 
   test.each(DOORS)("S69 the password given to $guard confirms nothing to the other guard", async (door) => {

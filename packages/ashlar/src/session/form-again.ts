@@ -1,0 +1,117 @@
+import { FastResponse } from "srvx";
+import { type HttpContext, peerAddress, requestAuthority, setPeerAddress, toResponse } from "../http/index.ts";
+import type { CompiledMatch, Router } from "../routing/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { inputsOf } from "./back-to-form.ts";
+import { presentedToken } from "./csrf-field.ts";
+import { comesFromHere } from "./request-origin.ts";
+import type { RequestSession } from "./request-session.ts";
+import { isSafeMethod } from "./safe-methods.ts";
+
+/** The most that is read of a form only to show it again. */
+const MAX_TYPED_BYTES = 64 * 1024;
+
+const EXPIRED =
+  "The page had expired, and nothing was changed. Send the form again. If that does not help, allow cookies for this site.";
+
+/** The page that a form was on has expired: its token is not the session's, or there is none. */
+export class ExpiredPageError extends AshlarError {
+  constructor() {
+    const advice = "Go back, reload the page, and send it again. If that does not help, allow cookies for this site.";
+    super("E_CSRF", `The page has expired. Nothing was changed. ${advice}`);
+  }
+}
+
+/**
+ * What answers a form that was refused, and may be sent again as it is, now or later: its page was open for too long, or
+ * there were too many attempts. It is the form itself, with what was typed and what is wrong, under the error's own
+ * status: the page that GET shows at the same path.
+ *
+ * Security: what was typed is kept only if the browser says that a page of this site sent it, or its token does. Otherwise
+ * another site could fill in the form that the visitor is about to send.
+ *
+ * @param error what was thrown
+ * @returns `null` for any other error, for a caller that wants JSON, and if there is no page that shows the messages
+ */
+export function formAgain(
+  context: HttpContext,
+  held: RequestSession,
+  error: unknown,
+  router: Router,
+): Promise<unknown> | null {
+  const { request } = context;
+  if (!mayBeSentAgain(error) || isSafeMethod(request.raw.method) || request.wantsJson()) return null;
+  const page = router.match("GET", request.getPath(), requestAuthority(request.raw));
+  return error instanceof ExpiredPageError ? overtaken(context, held, error, page) : answer(context, held, error, page);
+}
+
+/** What the form asks for may have happened already, by another tab: then nothing is done, and the visitor is led on. */
+async function overtaken(
+  context: HttpContext,
+  held: RequestSession,
+  error: AshlarError,
+  page: CompiledMatch | null,
+): Promise<unknown> {
+  return (await held.manager.answerExpired(context)) ?? answer(context, held, error, page);
+}
+
+function mayBeSentAgain(error: unknown): error is AshlarError {
+  return error instanceof ExpiredPageError || (error instanceof AshlarError && error.code === "E_TOO_MANY_REQUESTS");
+}
+
+async function answer(
+  context: HttpContext,
+  held: RequestSession,
+  error: AshlarError,
+  page: CompiledMatch | null,
+): Promise<Response | null> {
+  if (page === null) return null;
+  const { request, services } = context;
+  const message = error instanceof ExpiredPageError ? EXPIRED : error.message;
+  const isOwn = comesFromHere(request, services.appUrl) || hasToken(context, held);
+  if (isOwn) await readSmallBody(context);
+  held.flashMistakes({ "": [message] }, isOwn ? inputsOf(context) : {}, message);
+  const shown = await show(context, page);
+  // A page that shows no messages would leave the visitor wondering; the error's own page does not.
+  const isShown = shown.status === 200 && held.session.hasShownErrors;
+  // They were shown: the next page has nothing to say of them.
+  if (isShown) held.session.forgetMistakes();
+  // A request that is refused, and shown no form, begins no session.
+  else if (!held.isKnown) held.session.invalidate();
+  if (!isShown) return null;
+  const headers = new Headers(shown.headers);
+  for (const [name, value] of Object.entries(error.headers)) headers.set(name, value);
+  return new FastResponse(await shown.text(), { status: error.status, headers });
+}
+
+function hasToken({ request }: HttpContext, held: RequestSession): boolean {
+  try {
+    return held.matchesToken(presentedToken(request));
+  } catch {
+    // What cannot be parsed has none.
+    return false;
+  }
+}
+
+/** What was refused before its body was read, such as a form without a session, is read now if it is as small as forms are. */
+async function readSmallBody({ request }: HttpContext): Promise<void> {
+  if (!request.awaitsBody || !(Number(request.header("content-length") ?? Number.NaN) <= MAX_TYPED_BYTES)) return;
+  try {
+    await request.loadBody();
+  } catch {
+    // It is refused already, and only shown again if it can be.
+  }
+}
+
+/** Runs the route of a page within the session of this request. */
+async function show(context: HttpContext, match: CompiledMatch): Promise<Response> {
+  const { raw } = context.request;
+  const headers = new Headers([...raw.headers].filter(([name]) => !name.startsWith("content-")));
+  const request = new Request(raw.url, { headers });
+  const peer = peerAddress(raw);
+  if (peer !== null) setPeerAddress(request, peer);
+  const Context = context.constructor as new (...parts: ConstructorParameters<typeof HttpContext>) => HttpContext;
+  const page = new Context(request, context.services, match);
+  page.visitor = context.visitor;
+  return toResponse(page, await match.route.run(page));
+}

@@ -1,0 +1,177 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Application, KernelClass } from "../../src/foundation/index.ts";
+import { createTestApplication, createTestClient, resetDatabase, type TestClient } from "../../src/testing/index.ts";
+import type { FullUser } from "../support/account-application.ts";
+import { edit, generateApplication } from "../support/generated-application.ts";
+
+const PASSWORD = "a password of hers";
+const HERE = { headers: { "sec-fetch-site": "same-origin" } };
+
+let application: Application;
+let User: typeof FullUser;
+let remove: () => Promise<void>;
+
+beforeAll(async () => {
+  const made = await generateApplication({});
+  await edit(made.root, "routes/web.ts", [
+    "export const ROUTES: RouteEntry[] = [",
+    `export const ROUTES: RouteEntry[] = [
+  Route.get("/order", ({ view }) => view.render("order")),
+  Route.post("/order", () => "ordered"),
+  Route.post("/elsewhere", () => "done"),`,
+  ]);
+  await writeFile(
+    join(made.root, "views/order.edge"),
+    `@component("layouts/sheet", { title: "Order" })
+  <form method="post" action="/order">{{ csrf_field }}
+    @!field({ name: "article", label: "Article" })
+    @!field({ name: "password", label: "Password", type: "password" })
+  </form>
+@end
+`,
+  );
+  const { Kernel } = (await import(join(made.root, "app/kernel.ts"))) as { Kernel: KernelClass };
+  ({ User } = (await import(join(made.root, "app/models/user.ts"))) as { User: typeof FullUser });
+  application = await createTestApplication({ root: made.root, kernel: Kernel });
+  remove = async () => {
+    await application.shutdown();
+    await made.remove();
+  };
+});
+
+afterAll(() => remove());
+
+beforeEach(async () => {
+  await resetDatabase(application);
+  for (const name of ["Ada", "Bob"]) {
+    const user = new User().fill({ name, email: `${name.toLowerCase()}@example.com` });
+    await user.setPassword(PASSWORD);
+    await user.save();
+  }
+});
+
+const credentials = { email: "ada@example.com", password: PASSWORD };
+
+async function loggedIn(client: TestClient = createTestClient(application)): Promise<TestClient> {
+  await client.submit(await client.get("/login"), '[action="/login"]', credentials);
+  expect(await client.user()).toMatchObject({ name: "Ada" });
+  return client;
+}
+
+describe("two tabs", () => {
+  test("a login form that is sent when another tab has logged in leads on as after the login", async () => {
+    const client = createTestClient(application);
+    const stale = await client.get("/login");
+    await loggedIn(client);
+    (await client.submit(stale, '[action="/login"]', credentials)).assertRedirect("/home");
+  });
+
+  test("S26: it logs no other user in, and says so", async () => {
+    const client = createTestClient(application);
+    const stale = await client.get("/login");
+    await loggedIn(client);
+    const cookie = client.cookies.find("token")?.value;
+    const answer = await client.submit(stale, '[action="/login"]', { email: "bob@example.com", password: PASSWORD });
+    (await client.follow(answer)).assertSee("Hello, Ada", "You were already logged in");
+    expect(client.cookies.find("token")?.value).toBe(cookie);
+    expect(await client.user()).toMatchObject({ name: "Ada" });
+  });
+
+  test("a second logout leads to the login", async () => {
+    const client = await loggedIn();
+    const page = await client.get("/home");
+    await client.submit(page, '[action="/logout"]');
+    (await client.submit(page, '[action="/logout"]')).assertRedirect("/login");
+  });
+
+  test("S26: a logout from an expired page logs no one out", async () => {
+    const client = await loggedIn();
+    const page = await client.get("/home");
+    await client.submit(await client.get("/confirm_password"), '[action="/confirm_password"]', { password: PASSWORD });
+    (await client.submit(page, '[action="/logout"]')).assertStatus(419);
+    expect(await client.user()).toMatchObject({ name: "Ada" });
+  });
+
+  test("S26: a login form without the session's token logs no one in", async () => {
+    const client = createTestClient(application);
+    for (const headers of [{}, HERE.headers]) {
+      (await client.post("/login", credentials, { headers })).assertStatus(419);
+      await client.assertGuest();
+    }
+  });
+
+  test("S27: another site's page is told nothing of either", async () => {
+    const client = await loggedIn();
+    const headers = { "sec-fetch-site": "cross-site" };
+    (await client.post("/login", credentials, { headers })).assertStatus(419).assertDontSee("Ada");
+    (await createTestClient(application).post("/logout", {}, { headers })).assertStatus(419);
+  });
+});
+
+describe("a form whose page has expired", () => {
+  const typed = { article: "a lamp <b>", password: "typed by hand", __token: "of another session" };
+
+  test("comes back under 419 with what was typed, without passwords, and can be sent at once", async () => {
+    const client = createTestClient(application);
+    await client.get("/order");
+    const page = await client.post("/order", typed, HERE);
+    page.assertStatus(419).assertSee("The page had expired, and nothing was changed.").assertDontSee("typed by hand");
+    expect(page.form('[action="/order"]').controls.find(({ name }) => name === "article")?.value).toBe("a lamp <b>");
+    expect(page.headers.get("cache-control")).toContain("no-store");
+    expect((await client.get("/order")).text).not.toContain("had expired");
+    (await client.submit(page, '[action="/order"]', {})).assertStatus(200).assertSee("ordered");
+  });
+
+  test("comes back with what was typed when the session is gone as well, if it is as small as forms are", async () => {
+    const body = new URLSearchParams(typed).toString();
+    for (const [length, isKept] of [
+      [body.length, true],
+      [1024 * 1024, false],
+    ] as const) {
+      const headers = {
+        ...HERE.headers,
+        "content-type": "application/x-www-form-urlencoded",
+        "content-length": String(length),
+      };
+      const request = new Request(`${application.url}/order`, { method: "POST", headers, body });
+      const text = await (await application.fetch(request)).text();
+      expect([text.includes("The page had expired"), text.includes("a lamp &lt;b&gt;")]).toEqual([true, isKept]);
+    }
+  });
+
+  test("S26: is not filled in by a request of which nothing says that a page of this site sent it", async () => {
+    const client = createTestClient(application);
+    for (const headers of [{}, { "sec-fetch-site": "none" }, { referer: `${application.url}/order` }]) {
+      const page = await client.post("/order", typed, { headers });
+      page.assertStatus(419).assertDontSee("a lamp");
+      (await client.get("/order")).assertDontSee("a lamp");
+    }
+    const foreign = await client.post("/order", typed, { headers: { "sec-fetch-site": "same-site" } });
+    foreign.assertStatus(419).assertDontSee("a lamp");
+    (await client.get("/order")).assertDontSee("a lamp");
+  });
+
+  test("without a page at its path is a page that says what to do; JSON is a problem", async () => {
+    const client = createTestClient(application);
+    (await client.post("/elsewhere", typed, HERE)).assertStatus(419).assertSee("The page has expired.");
+    const headers = { accept: "application/json" };
+    const { code } = (await client.post("/order", typed, { headers })).assertStatus(419).json as { code: string };
+    expect(code).toBe("E_CSRF");
+  });
+});
+
+test("S33: a throttled form comes back under 429 with Retry-After and what was typed, without the password", async () => {
+  const client = createTestClient(application, { address: "203.0.113.9" });
+  const wrong = { email: "ada@example.com", password: "a wrong password" };
+  const form = '[action="/login"]';
+  let page = await client.get("/login");
+  for (let guess = 0; guess < 5; guess++) page = await client.follow(await client.submit(page, form, wrong));
+  page = await client.submit(page, form, wrong);
+  page.assertStatus(429).assertSee("Too many attempts. Try again in").assertDontSee(wrong.password);
+  expect(Number(page.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(page.form(form).controls.find(({ name }) => name === "email")?.value).toBe(wrong.email);
+  expect((await client.get("/login")).text).not.toContain("Too many attempts");
+  (await client.submit(page, form, wrong)).assertStatus(429);
+});
