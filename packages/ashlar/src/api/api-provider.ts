@@ -1,4 +1,5 @@
 import { installAuth } from "../auth/index.ts";
+import { claimModel } from "../database/index.ts";
 import { Provider } from "../foundation/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
 import { ConfigurationError } from "../support/index.ts";
@@ -39,7 +40,7 @@ export class ApiProvider extends Provider {
     const { container } = this.application;
     const service = container.make("api");
     const { model } = service.configuration;
-    model.tokenService = service;
+    claimModel(model, this.application);
     container.make("auth").registerDriver(
       JWT_GUARD,
       ({ name }) =>

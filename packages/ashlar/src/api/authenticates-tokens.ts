@@ -6,7 +6,7 @@ import {
   type UserId,
   writeColumns,
 } from "../auth/index.ts";
-import type { Model, ModelClass, ModelConstructor } from "../database/index.ts";
+import { applicationOf, type Model, type ModelClass, type ModelConstructor } from "../database/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
 import type { TokenService } from "./token-service.ts";
@@ -33,8 +33,6 @@ export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "tokenDig
 export interface AuthenticatesTokensStatics {
   /** The column of the digest of the active token. It is left out of JSON, hidden or not, and `fill` never sets it. */
   tokenColumn: string;
-  /** What issues and verifies the tokens; put there when the application boots. */
-  tokenService: TokenService | null;
   /**
    * The user whose active token this is, or `null`.
    *
@@ -62,7 +60,6 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
     static override get guarded(): readonly string[] {
       return [this.tokenColumn];
     }
-    static tokenService: TokenService | null = null;
 
     static async attemptByToken<M extends Model>(
       this: ModelClass<M> & AuthenticatesTokensStatics,
@@ -124,12 +121,13 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
 }
 
 function serviceOf(modelClass: AuthenticatesTokensStatics & ModelClass): TokenService {
-  const { tokenService, name } = modelClass;
-  if (tokenService !== null) {
-    // A class that extends the model inherits its service, and its keys are those of other users.
-    tokenService.requireUserClass(modelClass);
-    return tokenService;
+  const { container } = applicationOf(modelClass) ?? {};
+  if (container?.has("api")) {
+    const service = container.make("api");
+    // A class that extends the model has its application, and keys of its own may be those of other users.
+    service.requireUserClass(modelClass);
+    return service;
   }
   const remedy = "List ApiProvider in PROVIDERS, and name the class in config/api.ts: DRIVERS.jwt.model.";
-  throw new AshlarError("E_UNKNOWN_SERVICE", `The model ${name} has no API to issue tokens. ${remedy}`);
+  throw new AshlarError("E_UNKNOWN_SERVICE", `The model ${modelClass.name} has no API to issue tokens. ${remedy}`);
 }

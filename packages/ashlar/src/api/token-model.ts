@@ -1,6 +1,5 @@
 import { type Authenticatable, type AuthenticatableClass, isAuthenticatableClass, type UserId } from "../auth/index.ts";
 import { ConfigurationError } from "../support/index.ts";
-import type { TokenService } from "./token-service.ts";
 
 /** What the API asks of a user beyond what auth does. The mixin {@link AuthenticatesTokens} gives it to a model. */
 export interface TokenBearer extends Authenticatable {
@@ -16,8 +15,6 @@ export interface TokenBearer extends Authenticatable {
 
 /** What the API asks of a user's class beyond what auth does. */
 export interface TokenModel extends AuthenticatableClass {
-  /** What issues and verifies the tokens; put there when the application boots. */
-  tokenService: TokenService | null;
   /**
    * Replaces the stored digest of a user's active token in one conditional UPDATE.
    *

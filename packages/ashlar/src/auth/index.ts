@@ -46,7 +46,6 @@ export type {
 export {
   MustVerifyEmail,
   type MustVerifyEmailInstance,
-  type MustVerifyEmailStatics,
 } from "./accounts/must-verify-email.ts";
 export type { RegistrationAttributes } from "./accounts/register-user.ts";
 export type { RemainingTokens } from "./accounts/remaining-tokens.ts";

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Database } from "./database.ts";
 import { Model } from "./model.ts";
-import { boundDatabase, planOf } from "./model-plan.ts";
+import { boundDatabase } from "./model-database.ts";
+import { planOf } from "./model-plan.ts";
 
 const memory = { driver: "sqlite", path: ":memory:" };
 let first: Database;

@@ -5,6 +5,7 @@ import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
 import type { Model } from "./model.ts";
+import { currentBinding, lineage, resolveDatabase } from "./model-database.ts";
 import type { ModelClass } from "./model-types.ts";
 
 /** What is worked out once for a model's class, and used for every row. */
@@ -26,37 +27,39 @@ export interface ModelPlan {
   readonly binding: number;
 }
 
+/** The plans of classes that have one database, wherever they are used. */
 const plans = new WeakMap<object, ModelPlan>();
-const databases = new WeakMap<object, Database>();
-let binding = 0;
-
-/** Gives a class, and those that extend it, a database; `null` takes it away. */
-export function bindDatabase(modelClass: object, database: Database | null): void {
-  if (database === null) databases.delete(modelClass);
-  else databases.set(modelClass, database);
-  // Plans hold the connection of the binding they were made under.
-  binding++;
-}
-
-/** The database that a class itself was given. */
-export function boundDatabase(modelClass: object): Database | undefined {
-  return databases.get(modelClass);
-}
+/** Those of classes that several applications of the process use, each on its own database. */
+const plansApart = new WeakMap<Database, WeakMap<object, ModelPlan>>();
 
 /**
  * The plan of a model's class.
  *
- * @throws `E_DATABASE` where no database was given to it; `E_INVALID_MODEL` if `fillable` names a guarded column
+ * @throws `E_DATABASE` where it has no database; `E_INVALID_CONFIGURATION` where it has several, and nothing says which;
+ * `E_INVALID_MODEL` if `fillable` names a guarded column
  */
 export function planOf(modelClass: ModelClass): ModelPlan {
   const plan = plans.get(modelClass);
-  if (plan !== undefined && plan.binding === binding) return plan;
-  const made = makePlan(modelClass);
-  plans.set(modelClass, made);
+  return plan !== undefined && plan.binding === currentBinding() ? plan : newPlan(modelClass);
+}
+
+function newPlan(modelClass: ModelClass): ModelPlan {
+  const { database, isSettled } = resolveDatabase(modelClass);
+  if (isSettled) return keptPlan(plans, modelClass, database);
+  const own = plansApart.get(database) ?? new WeakMap<object, ModelPlan>();
+  plansApart.set(database, own);
+  return keptPlan(own, modelClass, database);
+}
+
+function keptPlan(kept: WeakMap<object, ModelPlan>, modelClass: ModelClass, database: Database): ModelPlan {
+  const plan = kept.get(modelClass);
+  if (plan !== undefined && plan.binding === currentBinding()) return plan;
+  const made = makePlan(modelClass, database);
+  kept.set(modelClass, made);
   return made;
 }
 
-function makePlan(modelClass: ModelClass): ModelPlan {
+function makePlan(modelClass: ModelClass, database: Database): ModelPlan {
   const { timestamps, fillable } = modelClass;
   const casts = new Map<string, Cast>();
   if (timestamps) casts.set("created_at", "datetime").set("updated_at", "datetime");
@@ -78,7 +81,7 @@ function makePlan(modelClass: ModelClass): ModelPlan {
     throw new AshlarError("E_INVALID_MODEL", `${problem} ${remedy}`);
   }
   return {
-    connection: databaseOf(modelClass).connection(modelClass.connection ?? undefined),
+    connection: database.connection(modelClass.connection ?? undefined),
     table: columnName(modelClass.table),
     primaryKey: columnName(modelClass.primaryKey),
     timestamps,
@@ -88,37 +91,8 @@ function makePlan(modelClass: ModelClass): ModelPlan {
     guarded,
     columns: new Set(),
     lookups: new Map(),
-    binding,
+    binding: currentBinding(),
   };
-}
-
-/**
- * The database that a model's class works on.
- *
- * @throws `E_DATABASE` if none was given to it
- * @internal
- */
-export function databaseOf(modelClass: object): Database {
-  for (const one of lineage(modelClass)) {
-    const database = databases.get(one);
-    if (database !== undefined) return database;
-  }
-  const remedy = "List DatabaseProvider in PROVIDERS, or call Model.useDatabase(database).";
-  const { name } = modelClass as ModelClass;
-  throw new AshlarError("E_DATABASE", `The model ${name} has no database. ${remedy}`);
-}
-
-/** The class, what it extends, and so on. */
-function lineage(modelClass: object): ModelClass[] {
-  const classes: ModelClass[] = [];
-  for (
-    let one: unknown = modelClass;
-    typeof one === "function" && one !== Function.prototype;
-    one = Object.getPrototypeOf(one)
-  ) {
-    classes.push(one as ModelClass);
-  }
-  return classes;
 }
 
 /**

@@ -5,7 +5,8 @@ import { type Casts, fromDatabase, jsonText, plainForm, sameValue, storedForm, t
 import { tableName } from "./column-names.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
-import { attributeName, bindDatabase, boundDatabase, lookUp, type ModelPlan, planOf } from "./model-plan.ts";
+import { bindDatabase, boundDatabase } from "./model-database.ts";
+import { attributeName, lookUp, type ModelPlan, planOf } from "./model-plan.ts";
 import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
 import { modelSnapshot } from "./model-snapshot.ts";
 import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
@@ -64,7 +65,14 @@ export class Model {
   /** The row as it is stored, or `null` for a model that is not stored yet. */
   #original: Row | null = null;
 
-  /** Gives this class, and those that extend it, the database they work on. The provider does so at boot. */
+  /**
+   * Gives this class, and those that extend it, the database they work on. Without it that is the application's: its
+   * provider sees to that.
+   *
+   * Several applications in one process each have their own, and a model works on that of the application whose request
+   * is answered, or whose configuration names the class (`GUARDS`, `DRIVERS.jwt.model`). Outside of requests, say so for
+   * the other classes: `Order.useDatabase(application.container.make("database"))`.
+   */
   static useDatabase(database: Database): void {
     bindDatabase(this, database);
   }

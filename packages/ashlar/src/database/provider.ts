@@ -1,7 +1,7 @@
 import { type Logger, Provider } from "../foundation/index.ts";
 import { Database } from "./database.ts";
 import type { ReportLongTransaction } from "./long-transactions.ts";
-import { Model } from "./model.ts";
+import { bindApplication } from "./model-database.ts";
 
 declare module "../foundation/container.ts" {
   interface FrameworkServices {
@@ -22,12 +22,12 @@ export class DatabaseProvider extends Provider {
     const database = container.make("database");
     if (environment === "development") database.onLongTransaction(warner(logger));
     await database.connect();
-    Model.useDatabase(database);
+    bindApplication(this.application, database);
   }
 
   override async shutdown(): Promise<void> {
     const database = this.application.container.make("database");
-    Model.leaveDatabase(database);
+    bindApplication(this.application, null);
     await database.close();
   }
 }

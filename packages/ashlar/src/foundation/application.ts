@@ -23,6 +23,7 @@ import { endWithProcess } from "./process-end.ts";
 import type { Provider, ProviderClass } from "./provider.ts";
 import { RequestLog } from "./request-log.ts";
 import { buildRoutes } from "./route-pipelines.ts";
+import { beginApplication, endApplication, runApart, runFor } from "./running-applications.ts";
 import { servedParts } from "./served-request.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import type { ApplicationSettings } from "./settings.ts";
@@ -165,24 +166,28 @@ export class Application {
    * proxy says. What is mounted is told the address as well, if it is an application of this framework.
    */
   readonly fetch: ApplicationFetch = (request, options) => {
-    if (this.#dispatcher === null) return refusal();
+    const dispatcher = this.#dispatcher;
+    if (dispatcher === null) return refusal();
     const { trustedProxies } = this.settings;
     const given = options?.address;
     // Hosts hand in things of their own in this place.
     if (typeof given === "string" && given !== "") setPeerAddress(request, given);
     this.#warnings?.look(request);
-    const dispatcher = this.#dispatcher;
-    if (servedParts(request) !== undefined) return dispatcher.dispatch(request);
-    if (trustedProxies.isEmpty) return fetchTraced(() => dispatcher.dispatch(request));
+    if (servedParts(request) !== undefined) return runApart(this, dispatch, dispatcher, request);
+    if (trustedProxies.isEmpty) return runApart(this, fetchTraced, () => dispatcher.dispatch(request));
     const peer = peerAddress(request);
     const forwarded = asForwarded(request, peer, trustedProxies);
     if (forwarded !== request && peer !== null) setPeerAddress(forwarded, peer);
-    return fetchTraced(() => dispatcher.dispatch(forwarded));
+    return runApart(this, fetchTraced, () => dispatcher.dispatch(forwarded));
   };
 
   readonly #answerer: Answerer = {
     fetch: this.fetch,
-    rescue: (request, error) => (this.#dispatcher === null ? refusal() : this.#dispatcher.rescue(request, error)),
+    application: this,
+    rescue: (request, error) => {
+      const dispatcher = this.#dispatcher;
+      return dispatcher === null ? refusal() : runApart(this, () => dispatcher.rescue(request, error));
+    },
   };
 
   /**
@@ -265,7 +270,7 @@ export class Application {
     const pruned: Record<string, number> = {};
     for (const provider of this.#providers) {
       if (signal?.aborted === true) break;
-      Object.assign(pruned, await provider.prune(signal));
+      Object.assign(pruned, await runFor(this, () => provider.prune(signal)));
     }
     return pruned;
   }
@@ -276,7 +281,7 @@ export class Application {
    * rejects; what goes wrong is logged.
    */
   shutdown(): Promise<void> {
-    this.#stopped ??= this.#stop();
+    this.#stopped ??= runFor(this, () => this.#stop());
     return this.#stopped;
   }
 
@@ -295,10 +300,16 @@ export class Application {
         this.logger.error({ err: error, provider: provider.constructor.name }, "A provider could not be shut down.");
       }
     }
+    endApplication(this);
   }
 
   /** @internal Boots the application: what is bound, then what is routed, then what uses both, then the pipelines. */
   async boot(plan: BootPlan): Promise<void> {
+    beginApplication(this);
+    await runFor(this, () => this.#boot(plan));
+  }
+
+  async #boot(plan: BootPlan): Promise<void> {
     const { container, settings } = this;
     const kernel = plan.kernel(container);
     kernel.registerRoutes();
@@ -339,6 +350,10 @@ export class Application {
       apiPrefix: container.has("routes.api.prefix") ? container.make("routes.api.prefix") : null,
     });
   }
+}
+
+function dispatch(dispatcher: Dispatcher, request: Request): MaybePromise<Response> {
+  return dispatcher.dispatch(request);
 }
 
 /** Waits for a promise, but no longer than this. */

@@ -14,6 +14,7 @@ export { createLogger, type Logger } from "./logger.ts";
 export type { FetchFunction } from "./mounts.ts";
 export { type Problem, problemOf } from "./problem.ts";
 export { Provider, type ProviderClass } from "./provider.ts";
+export { currentApplication, runningApplications } from "./running-applications.ts";
 export type { RunningServer } from "./server.ts";
 export type { ServerSettings } from "./server-settings.ts";
 export type { ApplicationSettings, LogSettings } from "./settings.ts";

@@ -4,6 +4,7 @@ import type { TrustedProxies } from "../http/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import { answerGiven } from "./after-answer.ts";
 import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
+import type { Application } from "./application.ts";
 import { ProxyList } from "./forwarded-request.ts";
 import { isLingering, lingerIfUnread } from "./lingering-close.ts";
 import type { Logger } from "./logger.ts";
@@ -20,6 +21,8 @@ export interface Answerer {
   readonly fetch: FetchFunction;
   /** Answers a request once more, whose answer was a stream that failed before its first byte. It never rejects. */
   readonly rescue: (request: Request, error: unknown) => MaybePromise<Response>;
+  /** The application behind it, which the code of its requests belongs to. */
+  readonly application?: Application;
 }
 
 /**
@@ -35,7 +38,8 @@ export type NodeListener = (message: IncomingMessage, response: ServerResponse, 
  * An answer that is one piece is written with its headers in one call, which is what most of them are and what costs
  * least. The answers of quick handlers are written together; see {@link AnswerBatch}.
  */
-export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies, logger: Logger): NodeListener {
+export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger: Logger): NodeListener {
+  const { fetch, rescue, application = null } = answerer;
   const trusted = proxies.isEmpty ? false : new ProxyList(proxies);
   const hasValidHost = hostCheck(trusted !== false);
 
@@ -105,7 +109,7 @@ export function nodeHandler({ fetch, rescue }: Answerer, proxies: TrustedProxies
       refuse(response, 400);
       return;
     }
-    const trace: RequestTrace = { id: null, logger, isGiven: false, waiting: null };
+    const trace: RequestTrace = { id: null, logger, application, isGiven: false, waiting: null };
     const parts: ServedParts = {
       req: message,
       res: response,

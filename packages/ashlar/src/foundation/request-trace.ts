@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Application } from "./application.ts";
 import type { Logger } from "./logger.ts";
 
 /** Whether the answer to a request has been handed over, and what waits for that. */
@@ -17,6 +18,8 @@ export interface RequestTrace extends PendingAnswer {
   id: string | null;
   /** The log of the application that answers it. */
   readonly logger: Logger;
+  /** That application; `null` where a handler stands alone. */
+  readonly application: Application | null;
 }
 
 /** The trace of the request that the running code belongs to, however many promises and timers later. */

@@ -9,12 +9,11 @@ import {
   LoadUserMiddleware,
   MustVerifyEmail,
   type MustVerifyEmailInstance,
-  type MustVerifyEmailStatics,
   VerifiesEmailMiddleware,
 } from "../../src/auth/index.ts";
 import { compose, DatabaseProvider, type Row } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
-import { type Application, createApplication, type ProviderClass } from "../../src/foundation/index.ts";
+import { type Application, createApplication, type Logger, type ProviderClass } from "../../src/foundation/index.ts";
 import { type CapturedMail, MailProvider } from "../../src/mail/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../src/session/index.ts";
@@ -44,7 +43,7 @@ export const NEW_PASSWORD = "staple battery horse correct";
 /** What an application of the test is reached under, and what every link in a mail must begin with. */
 export const APP_URL = "https://shop.example";
 
-type VerifiableModel = typeof UserWithToken & MustVerifyEmailStatics & Constructor<MustVerifyEmailInstance>;
+type VerifiableModel = typeof UserWithToken & Constructor<MustVerifyEmailInstance>;
 
 const Verifiable: VerifiableModel = compose(UserWithToken, MustVerifyEmail);
 
@@ -93,6 +92,9 @@ export interface TestAccountsOptions {
   /** The limits of `config/throttle.ts`; wide ones where left out. */
   readonly throttle?: object;
   readonly environment?: Record<string, string>;
+  readonly logger?: Logger;
+  /** `true` leaves it to the application which database its models work on. */
+  readonly bindsItself?: true;
 }
 
 /** Everything that is told about accounts. */
@@ -269,10 +271,12 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
       },
     },
     environment: { APP_ENV: "test", APP_URL, ...options.environment },
+    ...(options.logger === undefined ? {} : { logger: options.logger }),
   });
   onTestFinished(() => application.shutdown());
   const database = application.container.make("database");
-  for (const model of [User, AdminUser, ...(options.models ?? [])]) model.useDatabase(database);
+  const models = options.bindsItself ? [] : [User, AdminUser, ...(options.models ?? [])];
+  for (const model of models) model.useDatabase(database);
   return new TestAccounts(application, User as typeof FullUser);
 }
 

@@ -1,5 +1,4 @@
 import type { TokenBearer } from "../../src/api/token-model.ts";
-import type { TokenService } from "../../src/api/token-service.ts";
 import type { Authenticatable, UserId } from "../../src/auth/authenticatable.ts";
 import { Guard, type LoginOptions } from "../../src/auth/guard.ts";
 import { hashPassword } from "../../src/security/index.ts";
@@ -67,8 +66,6 @@ export class Person implements Authenticatable {
 
 /** A person who can hold an API token. */
 export class Member extends Person implements TokenBearer {
-  static tokenService: TokenService | null = null;
-
   static override async findByAuthId(id: UserId): Promise<Member | null> {
     const person = await Person.findByAuthId(id);
     return person === null ? null : new Member(person.row);

@@ -1,14 +1,14 @@
+import { claimModel } from "../../database/index.ts";
 import type { Application } from "../../foundation/index.ts";
 import { NEW_DEVICE_LIMIT } from "../../throttle/index.ts";
 import { AccountService } from "./account-service.ts";
 import { isVerifiable } from "./account-user.ts";
 import { Accounts } from "./accounts.ts";
 import { mayMail } from "./may-mail.ts";
-import type { MustVerifyEmailStatics } from "./must-verify-email.ts";
 
 /**
- * Gives each request its `accounts`, and the models of the guards what makes their verification links. Called when
- * providers register; what it binds needs nothing of the others before a request.
+ * Gives each request its `accounts`. Called when providers register; what it binds needs nothing of the others before a
+ * request.
  *
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` where `config/auth.ts` cannot work
  */
@@ -17,9 +17,6 @@ export function installAccounts(application: Application): void {
   if (container.has("accounts")) return;
   const service = new AccountService(application);
   container.bind("accounts", service);
-  for (const model of service.models) {
-    if ("accountService" in model) (model as MustVerifyEmailStatics).accountService = service;
-  }
   // Otherwise a login would tell who registers another's address whether it was free.
   if (service.configuration.preventEnumeration) {
     container.make("auth").admitOnly((user) => !isVerifiable(user) || user.hasVerifiedEmail());
@@ -28,13 +25,15 @@ export function installAccounts(application: Application): void {
 }
 
 /**
- * Mails users about logins on new devices, if the application has such a mail. It goes only to an address that is verified,
+ * Makes the models of the guards this application's, whose keys and database are then theirs. Mails users about logins on
+ * new devices, if the application has such a mail. It goes only to an address that is verified,
  * if the model can tell, and only so often to one mailbox: an account can be registered with the address of someone else,
  * and logged in to any number of times. Called when providers boot.
  */
 export function startAccounts(application: Application): void {
   const { container } = application;
-  const { mails } = container.make("accounts");
+  const { mails, models } = container.make("accounts");
+  for (const model of models) claimModel(model, application);
   if (!mails.has("newDevice") || !container.has("events")) return;
   container.make("events").on("auth.new_device", async ({ guard, user, device, userAgent, address, time }) => {
     const { email } = user as { readonly email: string };

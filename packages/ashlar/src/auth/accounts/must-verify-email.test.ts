@@ -88,7 +88,6 @@ describe("verifyEmail(mail, request)", () => {
   test("a model that no guard has is refused, with what to do", async () => {
     const accounts = await testAccounts();
     class Stranger extends FullUser {}
-    Stranger.accountService = null;
     const stranger = new Stranger().fill({ email: "x@example.com" });
     const mail = accounts.application.container.make("mail");
     await expect(stranger.verifyEmail(mail, null as never)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import type { Casts, ModelClass, ModelConstructor } from "../../database/index.ts";
+import { applicationOf, type Casts, type ModelClass, type ModelConstructor } from "../../database/index.ts";
 import type { HttpRequest } from "../../http/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { AshlarError, type Constructor, currentDate } from "../../support/index.ts";
@@ -30,12 +30,6 @@ export interface MustVerifyEmailInstance {
   verifyEmail(mail: Mailer, request: HttpRequest): Promise<void>;
 }
 
-/** What {@link MustVerifyEmail} adds to a model's class. */
-export interface MustVerifyEmailStatics {
-  /** What makes the links; put there when the application boots. */
-  accountService: AccountService | null;
-}
-
 /**
  * Makes users prove that their address is theirs: by a link that is mailed to it. The table needs a column `verified_at`.
  *
@@ -43,13 +37,10 @@ export interface MustVerifyEmailStatics {
  * class User extends compose(Model, Authenticates, MustVerifyEmail) {}
  * ```
  */
-export function MustVerifyEmail<B extends ModelConstructor>(
-  base: B,
-): B & Constructor<MustVerifyEmailInstance> & MustVerifyEmailStatics {
+export function MustVerifyEmail<B extends ModelConstructor>(base: B): B & Constructor<MustVerifyEmailInstance> {
   class Verifying extends base {
     static override casts: Casts = { verified_at: "datetime" };
     static override guarded: readonly string[] = ["verified_at"];
-    static accountService: AccountService | null = null;
     declare verified_at: Date | null;
 
     hasVerifiedEmail(): boolean {
@@ -73,13 +64,15 @@ export function MustVerifyEmail<B extends ModelConstructor>(
     }
 
     async verifyEmail(mail: Mailer, request: HttpRequest): Promise<void> {
-      const { accountService, name } = this.constructor as unknown as MustVerifyEmailStatics & ModelClass;
-      if (accountService === null) {
-        const remedy = "List AuthProvider in PROVIDERS, and name the class in config/auth.ts: GUARDS.";
-        throw new AshlarError("E_UNKNOWN_SERVICE", `The model ${name} belongs to no guard. ${remedy}`);
-      }
-      await accountService.mailVerification(asAccountUser(this), mail, request);
+      await accountsOf(this.constructor as ModelClass).mailVerification(asAccountUser(this), mail, request);
     }
   }
-  return Verifying as unknown as B & Constructor<MustVerifyEmailInstance> & MustVerifyEmailStatics;
+  return Verifying as unknown as B & Constructor<MustVerifyEmailInstance>;
+}
+
+function accountsOf(modelClass: ModelClass): AccountService {
+  const { container } = applicationOf(modelClass) ?? {};
+  if (container?.has("accounts")) return container.make("accounts");
+  const remedy = "List AuthProvider in PROVIDERS, and name the class in config/auth.ts: GUARDS.";
+  throw new AshlarError("E_UNKNOWN_SERVICE", `The model ${modelClass.name} belongs to no guard. ${remedy}`);
 }

@@ -1,0 +1,136 @@
+import { type Application, currentApplication, runningApplications } from "../foundation/index.ts";
+import { AshlarError } from "../support/index.ts";
+import type { Database } from "./database.ts";
+import type { ModelClass } from "./model-types.ts";
+
+/** The databases that classes were given by `useDatabase`. */
+const given = new WeakMap<object, Database>();
+/** The database of each application: of all models that are not another application's. */
+const databases = new WeakMap<Application, Database>();
+/** The classes that an application names in its configuration, such as its users. */
+const named = new WeakMap<Application, Set<object>>();
+let binding = 0;
+
+/** Changes whenever a model may have got another database. */
+export function currentBinding(): number {
+  return binding;
+}
+
+/** Gives a class, and those that extend it, a database; `null` takes it away. */
+export function bindDatabase(modelClass: object, database: Database | null): void {
+  if (database === null) given.delete(modelClass);
+  else given.set(modelClass, database);
+  binding++;
+}
+
+/** The database that a class itself was given. */
+export function boundDatabase(modelClass: object): Database | undefined {
+  return given.get(modelClass);
+}
+
+/** Gives the models of an application its database; `null` takes it away. */
+export function bindApplication(application: Application, database: Database | null): void {
+  if (database === null) databases.delete(application);
+  else databases.set(application, database);
+  binding++;
+}
+
+/**
+ * Notes that an application's configuration names a class: it, and those that extend it, are models of that application,
+ * also outside of its requests.
+ *
+ * @internal
+ */
+export function claimModel(modelClass: object, application: Application): void {
+  const classes = named.get(application) ?? new Set();
+  named.set(application, classes.add(modelClass));
+  binding++;
+}
+
+/**
+ * The application whose configuration names a class, or one that it extends.
+ *
+ * @returns `null` if no application does
+ * @throws `E_INVALID_CONFIGURATION` outside of a request, if several do
+ * @internal
+ */
+export function applicationOf(modelClass: ModelClass): Application | null {
+  const applications = applicationsNaming(modelClass);
+  if (applications.length < 2) return applications[0] ?? null;
+  return among(applications) ?? ambiguous(modelClass, applications);
+}
+
+/** A model's database, and whether it is the same everywhere: not only for the running code's application. */
+export interface ModelDatabase {
+  readonly database: Database;
+  readonly isSettled: boolean;
+}
+
+/**
+ * The database that a model works on: what it, or a class that it extends, was given; else that of the application that
+ * names the class, or of the one application there is, or of the one that the running code belongs to.
+ *
+ * @throws `E_DATABASE` if there is none; `E_INVALID_CONFIGURATION` if there are several, and nothing says which
+ */
+export function resolveDatabase(modelClass: ModelClass): ModelDatabase {
+  for (const one of lineage(modelClass)) {
+    const database = given.get(one);
+    if (database !== undefined) return { database, isSettled: true };
+  }
+  const owners = applicationsNaming(modelClass);
+  const candidates = (owners.length > 0 ? owners : runningApplications()).filter((one) => databases.has(one));
+  const [first, ...others] = candidates;
+  if (first === undefined) {
+    const remedy = "List DatabaseProvider in PROVIDERS, or call Model.useDatabase(database).";
+    throw new AshlarError("E_DATABASE", `The model ${modelClass.name} has no database. ${remedy}`);
+  }
+  if (others.length === 0) return { database: databases.get(first)!, isSettled: true };
+  const application = among(candidates) ?? ambiguous(modelClass, candidates);
+  return { database: databases.get(application)!, isSettled: false };
+}
+
+/**
+ * The database that a model's class works on.
+ *
+ * @throws as {@link resolveDatabase}
+ * @internal
+ */
+export function databaseOf(modelClass: object): Database {
+  return resolveDatabase(modelClass as ModelClass).database;
+}
+
+/** The class, what it extends, and so on. */
+export function lineage(modelClass: ModelClass): ModelClass[] {
+  const classes: ModelClass[] = [];
+  for (
+    let one: unknown = modelClass;
+    typeof one === "function" && one !== Function.prototype;
+    one = Object.getPrototypeOf(one)
+  ) {
+    classes.push(one as ModelClass);
+  }
+  return classes;
+}
+
+/** The running applications that name the class, or the nearest that it extends and one of them names. */
+function applicationsNaming(modelClass: ModelClass): readonly Application[] {
+  for (const one of lineage(modelClass)) {
+    const applications = runningApplications().filter((application) => named.get(application)?.has(one));
+    if (applications.length > 0) return applications;
+  }
+  return [];
+}
+
+function among(applications: readonly Application[]): Application | null {
+  const current = currentApplication();
+  return current !== null && applications.includes(current) ? current : null;
+}
+
+function ambiguous({ name }: ModelClass, applications: readonly Application[]): never {
+  const names = applications.map(({ root, settings }) => `"${settings.name}" (${root})`).join(" and ");
+  const problem = `The model ${name} was used outside of a request, and could be that of the applications ${names}.`;
+  const remedy =
+    "Use it in a request or provider of one of them, shut the others down, or give each application its own class: " +
+    `class ${name} extends Model, with ${name}.useDatabase(application.container.make("database")).`;
+  throw new AshlarError("E_INVALID_CONFIGURATION", `${problem} ${remedy}`);
+}

@@ -1,0 +1,210 @@
+import { pino } from "pino";
+import { beforeEach, describe, expect, test } from "vitest";
+import { Api, ApiProvider } from "../../src/api/index.ts";
+import { Model, primaryKey } from "../../src/database/index.ts";
+import type { Logger } from "../../src/foundation/index.ts";
+import type { Mailer } from "../../src/mail/index.ts";
+import { Route, type RouteEntry } from "../../src/routing/index.ts";
+import { generateSecret } from "../../src/security/index.ts";
+import {
+  ADA,
+  FullUser,
+  NEW_PASSWORD,
+  outcomeOf,
+  PASSWORD,
+  type TestAccounts,
+  testAccounts,
+} from "../support/account-application.ts";
+
+/** A model that no configuration names: it is of the application whose request it is used in. */
+class Order extends Model {
+  static override timestamps = false;
+  declare id: number;
+  declare title: string;
+}
+
+interface Site {
+  readonly accounts: TestAccounts;
+  readonly User: typeof FullUser;
+  /** The lines of its log. */
+  readonly lines: readonly string[];
+}
+
+const ROUTES: readonly RouteEntry[] = [
+  ...Api.routes(),
+  Route.post("/orders", async ({ request }) => (await Order.create({ title: request.string("title") })).toJSON()),
+  Route.get("/orders", () => Order.all()),
+  Route.get("/titles", ({ response }) => {
+    return response.stream(
+      (async function* () {
+        for (const { title } of await Order.all()) yield title;
+      })(),
+    );
+  }),
+  Route.get("/fails", () => {
+    throw new Error("no answer");
+  }),
+  Route.get("/own-token", async ({ auth }) => ((await auth.user()) as FullUser).generateJwt()).middleware("auth"),
+  Route.get("/mine", ({ request }) => request.user()).middleware("guard:jwt", "auth"),
+];
+
+const ONE_ATTEMPT = { buckets: [{ by: ["account"], attempts: 1, windowSeconds: 3600 }] };
+const JSON_ONLY = { accept: "application/json" };
+
+async function site(name: string, User: typeof FullUser): Promise<Site> {
+  const lines: string[] = [];
+  const mailer = { current: null as Mailer | null };
+  const verify = Route.post("/own-link", async ({ auth, request }) => {
+    await ((await auth.user()) as FullUser).verifyEmail(mailer.current!, request);
+    return "sent";
+  }).middleware("auth");
+  const accounts = await testAccounts({
+    User,
+    bindsItself: true,
+    providers: [ApiProvider],
+    routes: [...ROUTES, verify],
+    config: {
+      app: { APP: { name } },
+      api: { DRIVERS: { jwt: { secret: generateSecret(), model: User, authenticates: false } } },
+    },
+    throttle: { login: ONE_ATTEMPT },
+    environment: { APP_KEY: generateSecret() },
+    logger: pino({ level: "info" }, { write: (line: string) => void lines.push(line) }) as unknown as Logger,
+  });
+  mailer.current = accounts.application.container.make("mail");
+  const { kysely } = accounts.database;
+  await kysely.schema.createTable("orders").$call(primaryKey(kysely)).addColumn("title", "text").execute();
+  return { accounts, User, lines };
+}
+
+async function tokenOf({ accounts }: Site): Promise<string> {
+  const credentials = { username: ADA.email, password: PASSWORD };
+  const { body } = await accounts.visitor().post("/api/auth", credentials, JSON_ONLY);
+  return (body as { readonly data: string }).data;
+}
+
+/** What `GET /mine` answers to the bearer of a token. */
+async function accepts({ accounts }: Site, token: string): Promise<number> {
+  return (await accounts.visitor().get("/mine", { ...JSON_ONLY, authorization: `Bearer ${token}` })).status;
+}
+
+const ordersOf = async ({ accounts }: Site): Promise<unknown> => (await accounts.visitor().get("/orders")).body;
+
+let one: Site;
+let other: Site;
+
+describe.each([
+  ["with user classes of their own", () => [class One extends FullUser {}, class Other extends FullUser {}]],
+  ["with the same user class", () => Array(2).fill(class Shared extends FullUser {})],
+])("S64 two applications in one process, %s,", (_, classes) => {
+  beforeEach(async () => {
+    const [first, second] = classes() as [typeof FullUser, typeof FullUser];
+    one = await site("One", first);
+    other = await site("Other", second);
+  });
+
+  test("have databases of their own: what one saves is not in the other", async () => {
+    await other.accounts.visitor().post("/orders", { title: "of the other" });
+    await one.accounts.visitor().post("/orders", { title: "of the one" });
+    expect(await ordersOf(one)).toEqual([{ id: 1, title: "of the one" }]);
+    expect(await ordersOf(other)).toEqual([{ id: 1, title: "of the other" }]);
+    const registration = { name: "Eve", email: "eve@example.com", password: PASSWORD, password_confirmation: PASSWORD };
+    await one.accounts.visitor().post("/register", registration);
+    expect((await one.accounts.rows("users")).map(({ email }) => email)).toContain("eve@example.com");
+    expect(await other.accounts.rows("users")).toHaveLength(2);
+  });
+
+  test("answer over HTTP and stream from their own database", async () => {
+    await one.accounts.visitor().post("/orders", { title: "of the one" });
+    await other.accounts.visitor().post("/orders", { title: "of the other" });
+    const servers = [one, other].map(({ accounts }) => accounts.application.listen({ port: 0, handleSignals: false }));
+    const texts = (await Promise.all(servers)).map(async ({ url }) => (await fetch(new URL("/titles", url))).text());
+    expect(await Promise.all(texts)).toEqual(["of the one", "of the other"]);
+  });
+
+  test("accept their own tokens only, whoever booted last", async () => {
+    const tokens = [await tokenOf(one), await tokenOf(other)] as const;
+    expect([await accepts(one, tokens[0]), await accepts(other, tokens[1])]).toEqual([200, 200]);
+    expect([await accepts(one, tokens[1]), await accepts(other, tokens[0])]).toEqual([401, 401]);
+    const page = await (await one.accounts.loggedIn()).get("/own-token");
+    expect([await accepts(one, String(page.body)), await accepts(other, String(page.body))]).toEqual([200, 401]);
+  });
+
+  test("sign the links that a user asks for with their own key", async () => {
+    const visitor = await one.accounts.loggedIn();
+    expect((await visitor.post("/own-link")).body).toBe("sent");
+    const link = await one.accounts.link();
+    expect(await other.accounts.mails()).toEqual([]);
+    expect(await outcomeOf(await other.accounts.loggedIn(), link)).toBe("invalid");
+    expect(await outcomeOf(visitor, link)).toBe("verified");
+  });
+
+  test("have logins of their own", async () => {
+    const visitor = await one.accounts.loggedIn();
+    const stranger = other.accounts.visitor();
+    for (const [name, value] of visitor.cookies) stranger.cookies.set(name, value);
+    expect((await visitor.get("/me", JSON_ONLY)).body).toMatchObject({ user: { email: ADA.email } });
+    expect((await stranger.get("/me", JSON_ONLY)).body).toEqual({ user: null });
+  });
+
+  test("count attempts, send mails, tell events and log each for itself", async () => {
+    const wrong = { email: ADA.email, password: "not the password" };
+    const statuses = [
+      await one.accounts.visitor().post("/login", wrong),
+      await one.accounts.visitor().post("/login", wrong),
+    ];
+    expect(statuses.map(({ status }) => status)).toEqual([303, 429]);
+    await other.accounts.loggedIn();
+    await one.accounts.visitor().post("/change_password", { email: ADA.email });
+    await one.accounts.visitor().get("/fails");
+    expect([(await one.accounts.mails()).length, (await other.accounts.mails()).length]).toEqual([1, 0]);
+    expect(await other.accounts.toldOf("auth.failed")).toEqual([]);
+    expect(await one.accounts.toldOf("auth.login")).toEqual([]);
+    const failures = [one, other].map(({ lines }) => lines.filter((line) => line.includes("no answer")).length);
+    expect(failures).toEqual([1, 0]);
+  });
+
+  test("can be used outside of requests when the other one has closed", async () => {
+    await other.accounts.application.shutdown();
+    const user = await one.User.findOrFail(ADA.id);
+    expect(await accepts(one, await user.generateJwt())).toBe(200);
+    await Order.create({ title: "outside" });
+    expect(await ordersOf(one)).toEqual([{ id: 1, title: "outside" }]);
+  });
+});
+
+describe("S64 outside of requests", () => {
+  test("the users that a configuration names are those of its application", async () => {
+    one = await site("One", class One extends FullUser {});
+    other = await site("Other", class Other extends FullUser {});
+    const ada = await one.User.findOrFail(ADA.id);
+    await ada.setPassword(NEW_PASSWORD);
+    await ada.save();
+    expect((await one.accounts.visitor().post("/login", { email: ADA.email, password: NEW_PASSWORD })).status).toBe(
+      302,
+    );
+    await other.accounts.loggedIn();
+    expect(await accepts(other, await ada.generateJwt())).toBe(401);
+  });
+
+  test("a model of both is refused with the names of both, until it is given a database", async () => {
+    class Shared extends FullUser {}
+    class Parcel extends Order {
+      static override table = "orders";
+    }
+    one = await site("One", Shared);
+    other = await site("Other", Shared);
+    const { root } = one.accounts.application;
+    const refusal = {
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining(`the applications "One" (${root}) and "Other" (${root})`),
+    };
+    await expect(Shared.findOrFail(ADA.id)).rejects.toMatchObject(refusal);
+    await expect(Parcel.create({ title: "whose" })).rejects.toMatchObject(refusal);
+    await expect(new Shared().generateJwt()).rejects.toMatchObject(refusal);
+    Parcel.useDatabase(one.accounts.database);
+    await Parcel.create({ title: "of the one" });
+    expect(await ordersOf(one)).toEqual([{ id: 1, title: "of the one" }]);
+    expect(await ordersOf(other)).toEqual([]);
+  });
+});
