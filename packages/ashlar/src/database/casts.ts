@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { AshlarError } from "../support/index.ts";
+import { columnValue, mayBeInput } from "./column-names.ts";
+import { ColumnValueError } from "./column-value-error.ts";
 
 /** How a column's value looks in the application: as a `Date`, `true` or `false`, parsed JSON, a whole number. */
 export type Cast = "datetime" | "boolean" | "json" | "integer";
@@ -39,7 +41,8 @@ export function fromDatabase(cast: Cast | undefined, column: string, value: unkn
 /**
  * What is stored of a value that the application set.
  *
- * @throws `E_INVALID_QUERY` where the cast cannot store it; the message does not hold it
+ * @throws `E_INVALID_INPUT` (422) where the cast cannot store it, `E_INVALID_QUERY` for a function or symbol; the message
+ * does not hold it
  */
 export function toDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
   if (cast === undefined || value === null || value === undefined) return value;
@@ -58,7 +61,18 @@ export function toDatabase(cast: Cast | undefined, column: string, value: unknow
       if (typeof value === "bigint" || Number.isSafeInteger(value)) return value;
       break;
   }
-  throw new AshlarError("E_INVALID_QUERY", `The value for the column "${column}" does not suit the cast "${cast}".`);
+  const problem = `The value for the column "${column}" does not suit the cast "${cast}".`;
+  throw mayBeInput(value) ? new ColumnValueError(column, problem) : new AshlarError("E_INVALID_QUERY", problem);
+}
+
+/**
+ * What is stored of a value that a column is set to. Without a cast it is one value, which every database stores as it
+ * is: lists and objects belong into a column with the cast "json".
+ *
+ * @throws as {@link toDatabase}
+ */
+export function newValue(cast: Cast | undefined, column: string, value: unknown): unknown {
+  return cast === undefined ? columnValue(column, value) : toDatabase(cast, column, value);
 }
 
 /** Tells whether two values, both as {@link toDatabase} gives them, are the same. */

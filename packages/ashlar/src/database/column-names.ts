@@ -1,4 +1,5 @@
 import { AshlarError, isPrototypeName } from "../support/index.ts";
+import { ColumnValueError } from "./column-value-error.ts";
 import type { ColumnValue } from "./dialect.ts";
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
@@ -19,14 +20,16 @@ export function columnName(name: unknown): string {
 }
 
 /**
- * Checks a value that a column is to be compared with, whatever the compiler was told: a list or an object from a
- * request would mean one thing to one driver and another to the next.
+ * Checks a value that a column is to be compared with or set to, whatever the compiler was told: a list or an object
+ * from a request would mean one thing to one driver and another to the next.
  *
- * @throws `E_INVALID_QUERY`; the message does not hold the value
+ * @throws `E_INVALID_INPUT` (422), or `E_INVALID_QUERY` for what no request can hold; the message does not hold the value
  */
 export function columnValue(column: string, value: unknown): ColumnValue {
   switch (typeof value) {
     case "string":
+      if (isStorableText(value)) return value;
+      break;
     case "bigint":
     case "boolean":
       return value;
@@ -38,7 +41,30 @@ export function columnValue(column: string, value: unknown): ColumnValue {
       if (value instanceof Date && !Number.isNaN(value.getTime())) return value;
       break;
   }
-  throw new AshlarError("E_INVALID_QUERY", `The column "${column}" cannot be compared with ${kindOf(value)}.`);
+  const problem = `The column "${column}" cannot hold, or be compared with, ${kindOf(value)}.`;
+  if (!mayBeInput(value)) throw new AshlarError("E_INVALID_QUERY", problem);
+  const remedy = typeof value === "object" ? ' Objects and lists are stored by the cast "json".' : "";
+  throw new ColumnValueError(column, problem + remedy);
+}
+
+/**
+ * Checks the value of a primary key that is looked for. SQLite would take `true` for 1.
+ *
+ * @throws as {@link columnValue}
+ */
+export function keyValue(column: string, value: unknown): ColumnValue {
+  if (typeof value !== "boolean") return columnValue(column, value);
+  throw new ColumnValueError(column, `The key "${column}" cannot be a boolean.`);
+}
+
+/** Whether every database keeps a text as it is: without NUL, which PostgreSQL refuses, and well-formed. */
+export function isStorableText(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
+}
+
+/** Whether a request can hold a value of this kind, or code make one of what it holds. */
+export function mayBeInput(value: unknown): boolean {
+  return value !== undefined && typeof value !== "function" && typeof value !== "symbol";
 }
 
 /** What kind of value it is, for messages that must not hold the value itself. */
@@ -46,6 +72,7 @@ export function kindOf(value: unknown): string {
   if (value instanceof Date) return "an invalid date";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "number") return String(value);
+  if (typeof value === "string") return "text with a NUL or half a surrogate pair";
   return typeof value === "object" ? "an object" : typeof value;
 }
 

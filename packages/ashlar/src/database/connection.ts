@@ -176,7 +176,7 @@ export class Connection {
   /**
    * Connects now instead of at the first query.
    *
-   * @throws `E_DATABASE` where the database cannot be reached, `E_MISSING_PACKAGE` where its driver is not installed
+   * @throws `E_DATABASE_UNAVAILABLE` or `E_DATABASE` where the database cannot be reached, `E_MISSING_PACKAGE` where its driver is not installed
    */
   async connect(): Promise<void> {
     await this.#dialect.connect();

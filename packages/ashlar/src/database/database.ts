@@ -93,7 +93,7 @@ export class Database {
   /**
    * Connects to the default database now instead of at the first query.
    *
-   * @throws `E_DATABASE` where it cannot be reached, `E_MISSING_PACKAGE` where its driver is not installed
+   * @throws `E_DATABASE_UNAVAILABLE` or `E_DATABASE` where it cannot be reached, `E_MISSING_PACKAGE` where its driver is not installed
    */
   async connect(): Promise<void> {
     await this.#default.connect();

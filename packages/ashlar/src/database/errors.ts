@@ -76,7 +76,10 @@ export class NotNullViolationError extends ConstraintViolationError {
   }
 }
 
-/** Any other error that the database reports (`E_DATABASE`). */
+/**
+ * Any other error that the database reports (`E_DATABASE`), or that it cannot be reached, has no connection left, or broke
+ * the statement off because it took too long (`E_DATABASE_UNAVAILABLE`, 503 with `Retry-After`).
+ */
 export class DatabaseError extends AshlarError {
   /** The database's own code: `SQLITE_BUSY`'s number or a SQLSTATE such as `42P01`; `null` where there is none. */
   readonly databaseCode: string | null;
@@ -85,8 +88,13 @@ export class DatabaseError extends AshlarError {
    * @param reason what happened, without a value of a row or a statement's parameters
    * @param databaseCode the database's own code
    */
-  constructor(reason: string, databaseCode: string | null, cause?: unknown) {
-    super("E_DATABASE", reason, { cause });
+  constructor(
+    reason: string,
+    databaseCode: string | null,
+    cause?: unknown,
+    code: "E_DATABASE" | "E_DATABASE_UNAVAILABLE" = "E_DATABASE",
+  ) {
+    super(code, reason, { cause });
     this.databaseCode = databaseCode;
   }
 }

@@ -22,7 +22,7 @@ export {
 } from "./errors.ts";
 export type { ReportLongTransaction } from "./long-transactions.ts";
 export type { Migration } from "./migration-files.ts";
-export { type MigrationStatus, Migrations, type RollbackOptions } from "./migrations.ts";
+export { type MigrateOptions, type MigrationStatus, Migrations, type RollbackOptions } from "./migrations.ts";
 export { Model } from "./model.ts";
 export { applicationOf, claimModel, databaseOf } from "./model-database.ts";
 export { type ComparisonOperator, ModelQuery, type Page } from "./model-query.ts";

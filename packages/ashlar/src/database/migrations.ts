@@ -17,8 +17,17 @@ export interface MigrationStatus {
   readonly runAt: Date | null;
 }
 
+/** How migrations are run. */
+export interface MigrateOptions {
+  /**
+   * Whether to leave migrations alone that were run and have no file here, as after a change of branch. Their tables
+   * stay as they are.
+   */
+  readonly allowMissing?: boolean;
+}
+
 /** How far to roll back: the last batch where neither is given. */
-export interface RollbackOptions {
+export interface RollbackOptions extends MigrateOptions {
   /** So many migrations, the last one first. */
   readonly steps?: number;
   /** The migrations of a batch. */
@@ -69,19 +78,13 @@ export class Migrations {
    * @returns their names
    * @throws `E_MIGRATION` naming the file that failed, or those that were run and are missing
    */
-  async up(): Promise<string[]> {
+  async up({ allowMissing = false }: MigrateOptions = {}): Promise<string[]> {
     return await this.#connection.withMigrationLock(async () => {
       const files = await migrationFiles(this.#folder);
       const run = await this.#run();
       const known = new Set(files.map(({ name }) => name));
       const missing = run.filter(({ name }) => !known.has(name)).map(({ name }) => name);
-      if (missing.length > 0) {
-        const remedy = "Put the files back under these names, or roll the database back where they still are.";
-        throw new AshlarError(
-          "E_MIGRATION",
-          `Migrations were run and are missing in ${this.#folder}: ${missing.join(", ")}. ${remedy}`,
-        );
-      }
+      if (missing.length > 0 && !allowMissing) throw this.#missing(missing, "migrate");
       const done = new Set(run.map(({ name }) => name));
       const batch = Math.max(0, ...run.map((one) => one.batch)) + 1;
       const names: string[] = [];
@@ -102,19 +105,26 @@ export class Migrations {
     return await this.#connection.withMigrationLock(async () => {
       const files = new Map((await migrationFiles(this.#folder)).map((file) => [file.name, file]));
       const names: string[] = [];
-      for (const { name } of chosen((await this.#run()).reverse(), options)) {
-        const file = files.get(name);
-        if (file === undefined) {
-          throw new AshlarError(
-            "E_MIGRATION",
-            `The migration ${name} cannot be rolled back: its file is missing in ${this.#folder}.`,
-          );
-        }
-        await this.#revert(file);
+      const run = (await this.#run()).reverse();
+      const candidates = options.allowMissing ? run.filter(({ name }) => files.has(name)) : run;
+      const concerned = chosen(candidates, options).map(({ name }) => name);
+      const missing = concerned.filter((name) => !files.has(name));
+      // Before the first is taken back: half a batch is no place to stop.
+      if (missing.length > 0) throw this.#missing(missing.toReversed(), "migrate:rollback");
+      for (const name of concerned) {
+        await this.#revert(files.get(name)!);
         names.push(name);
       }
       return names;
     });
+  }
+
+  #missing(names: readonly string[], command: string): AshlarError {
+    const problem = `Migrations were run and are missing in ${this.#folder}: ${names.join(", ")}.`;
+    const remedy =
+      "If they are on another branch, roll them back there (npx ashlar migrate:rollback), or put the files back under " +
+      "these names. To leave them and their tables as they are, and go on with the others:";
+    return new AshlarError("E_MIGRATION", `${problem} ${remedy} npx ashlar ${command} --allow-missing`);
   }
 
   /** How each migration stands, the oldest first. */

@@ -1,6 +1,6 @@
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import type { Cast } from "./casts.ts";
-import { columnName, columnValue, isColumnName } from "./column-names.ts";
+import { columnName, columnValue, isColumnName, isStorableText, keyValue } from "./column-names.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
@@ -103,7 +103,12 @@ function makePlan(modelClass: ModelClass, database: Database): ModelPlan {
 export function lookUp(plan: ModelPlan, column: string, value: ColumnValue): MaybePromise<Row | undefined> {
   const statement = plan.lookups.get(column) ?? compileLookup(plan, column);
   if (value === null) return firstWithout(plan, column);
-  return plan.connection.first(statement, columnValue(column, value));
+  if (typeof value === "string") {
+    // Text that no database stores is in no row.
+    return isStorableText(value) ? plan.connection.first(statement, value) : undefined;
+  }
+  const checked = column === plan.primaryKey ? keyValue(column, value) : columnValue(column, value);
+  return plan.connection.first(statement, checked);
 }
 
 function compileLookup(plan: ModelPlan, column: string): string {
@@ -127,7 +132,12 @@ async function firstWithout(plan: ModelPlan, column: string): Promise<Row | unde
  * @throws `E_INVALID_QUERY`
  */
 export function attributeName(model: Model, name: string): string {
-  if (isColumnName(name) && !(name in Object.getPrototypeOf(model))) return name;
+  if (isAttributeName(model, name)) return name;
   const named = model.constructor.name;
   throw new AshlarError("E_INVALID_QUERY", `${JSON.stringify(name)} cannot be a column of the model ${named}.`);
+}
+
+/** Whether a name can be a column's, and is none of the model's own methods. */
+export function isAttributeName(model: Model, name: string): boolean {
+  return isColumnName(name) && !(name in Object.getPrototypeOf(model));
 }

@@ -1,11 +1,15 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from "kysely";
 import { AshlarError, currentDate } from "../support/index.ts";
-import { toDatabase } from "./casts.ts";
+import { newValue } from "./casts.ts";
 import { columnName, columnValue } from "./column-names.ts";
+import { ColumnValueError } from "./column-value-error.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
 import type { Model } from "./model.ts";
 import { type ModelPlan, planOf } from "./model-plan.ts";
 import type { Attributes, Column, ModelClass } from "./model-types.ts";
+
+/** How many values a list may have: SQLite takes 32,766 parameters in a statement. */
+const MAX_LISTED = 30_000;
 
 const OPERATORS = ["=", "!=", "<>", "<", "<=", ">", ">=", "like", "not like"] as const;
 
@@ -55,7 +59,8 @@ export class ModelQuery<M extends Model> {
    * Only rows whose column has a value, or compares with it as the operator says. `null` can be compared with `=` and
    * `!=`, and is found by the one and not by the other, as one expects.
    *
-   * @throws `E_INVALID_QUERY` where the column or the operator is none, or the value is `undefined`
+   * @throws `E_INVALID_INPUT` (422) where the value is a list, an object or another that no column holds;
+   * `E_INVALID_QUERY` where the column or the operator is none, or the value is `undefined`
    */
   where(column: Column<M>, value: ColumnValue): ModelQuery<M>;
   where(column: Column<M>, operator: ComparisonOperator, value: ColumnValue): ModelQuery<M>;
@@ -75,9 +80,18 @@ export class ModelQuery<M extends Model> {
     throw new AshlarError("E_INVALID_QUERY", `The column "${name}" cannot be compared with null by "${operator}".`);
   }
 
-  /** Only rows whose column has one of the values; none where the list is empty. */
+  /**
+   * Only rows whose column has one of the values; none where the list is empty.
+   *
+   * @param values at most 30,000, as databases allow so many parameters
+   * @throws `E_INVALID_INPUT` (422) where they are not a list, too many, or one of them is not a column's value
+   */
   whereIn(column: Column<M>, values: readonly Exclude<ColumnValue, null>[]): ModelQuery<M> {
     const name = columnName(column);
+    if (!Array.isArray(values)) throw new ColumnValueError(name, `The column "${name}" is looked up by a list.`);
+    if (values.length > MAX_LISTED) {
+      throw new ColumnValueError(name, `The column "${name}" cannot be looked up by more than ${MAX_LISTED} values.`);
+    }
     if (values.length === 0) return this.#if(() => sql<SqlBool>`1 = 0`);
     for (const value of values) columnValue(name, value);
     return this.#if((builder) => builder(name, "in", values));
@@ -98,7 +112,7 @@ export class ModelQuery<M extends Model> {
   /** Orders by a column, after those that the query is ordered by already. */
   orderBy(column: Column<M>, direction: "asc" | "desc" = "asc"): ModelQuery<M> {
     if (direction !== "asc" && direction !== "desc") {
-      throw new AshlarError("E_INVALID_QUERY", 'The direction of an order is "asc" or "desc".');
+      throw new ColumnValueError("direction", 'The direction of an order is "asc" or "desc".');
     }
     return this.#with({ order: [...this.#state.order, { column: columnName(column), direction }] });
   }
@@ -154,7 +168,7 @@ export class ModelQuery<M extends Model> {
    * One page of the rows, and how many there are.
    *
    * @param page from 1 on
-   * @throws `E_INVALID_QUERY` where one of the numbers is none
+   * @throws `E_INVALID_INPUT` (422) where one of the two is not a whole number from 1 on
    */
   async paginate(page = 1, perPage = 20): Promise<Page<M>> {
     wholeNumber("page", page, 1);
@@ -171,7 +185,7 @@ export class ModelQuery<M extends Model> {
    * to be still the old one, one gets 1 and the others get 0.
    *
    * @returns how many rows there were
-   * @throws `E_INVALID_QUERY` where there is nothing to set, or the query has an order, a limit or an offset;
+   * @throws `E_INVALID_INPUT` (422) where a value does not suit its column; `E_INVALID_QUERY` where there is nothing to set, or the query has an order, a limit or an offset;
    * `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`
    */
   async update(values: Attributes<M>): Promise<number> {
@@ -179,7 +193,7 @@ export class ModelQuery<M extends Model> {
     const plan = this.#plan;
     const changes: Row = {};
     for (const [name, value] of Object.entries(values)) {
-      if (value !== undefined) changes[name] = toDatabase(plan.casts.get(columnName(name)), name, value);
+      if (value !== undefined) changes[name] = newValue(plan.casts.get(columnName(name)), name, value);
     }
     if (Object.keys(changes).length === 0) throw new AshlarError("E_INVALID_QUERY", "There is nothing to update.");
     if (plan.timestamps) changes.updated_at ??= currentDate();
@@ -225,5 +239,5 @@ export class ModelQuery<M extends Model> {
 
 function wholeNumber(what: string, value: number, least: number): number {
   if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new AshlarError("E_INVALID_QUERY", `The ${what} is no whole number from ${least} on.`);
+  throw new ColumnValueError(what, `The ${what} is not a whole number from ${least} on.`);
 }

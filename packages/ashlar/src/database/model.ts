@@ -2,11 +2,12 @@
 import type { SelectQueryBuilder } from "kysely";
 import { AshlarError, currentDate } from "../support/index.ts";
 import { type Casts, fromDatabase, jsonText, plainForm, sameValue, storedForm, toDatabase } from "./casts.ts";
-import { tableName } from "./column-names.ts";
+import { columnValue, tableName } from "./column-names.ts";
+import { ColumnValueError } from "./column-value-error.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
 import { bindDatabase, boundDatabase } from "./model-database.ts";
-import { attributeName, lookUp, type ModelPlan, planOf } from "./model-plan.ts";
+import { attributeName, isAttributeName, lookUp, type ModelPlan, planOf } from "./model-plan.ts";
 import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
 import { modelSnapshot } from "./model-snapshot.ts";
 import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
@@ -82,7 +83,11 @@ export class Model {
     if (boundDatabase(this) === database) bindDatabase(this, null);
   }
 
-  /** The row with a primary key, or `null`. */
+  /**
+   * The row with a primary key, or `null`.
+   *
+   * @throws `E_INVALID_INPUT` (422) if the key is a list, an object or another value that no column holds
+   */
   static find<M extends Model>(this: ModelClass<M>, key: ModelKey): Promise<M | null> {
     return findModel(this, this.primaryKey, key);
   }
@@ -90,13 +95,17 @@ export class Model {
   /**
    * The row with a primary key.
    *
-   * @throws `E_ROW_NOT_FOUND` (404)
+   * @throws `E_ROW_NOT_FOUND` (404); `E_INVALID_INPUT` (422) as `find`
    */
   static async findOrFail<M extends Model>(this: ModelClass<M>, key: ModelKey): Promise<M> {
     return (await findModel(this, this.primaryKey, key)) ?? notFound();
   }
 
-  /** The first row whose column has a value, or `null`. */
+  /**
+   * The first row whose column has a value, or `null`.
+   *
+   * @throws `E_INVALID_INPUT` (422) as `find`
+   */
   static findBy<M extends Model>(this: ModelClass<M>, column: Column<M>, value: ColumnValue): Promise<M | null> {
     return findModel(this, column, value);
   }
@@ -149,7 +158,7 @@ export class Model {
   /**
    * Stores a new row with the values given, as far as `fill` sets them.
    *
-   * @throws `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`
+   * @throws as `fill` and `save`
    */
   static async create<M extends Model>(this: ModelClass<M>, values: Attributes<M>): Promise<M> {
     const model = new this();
@@ -166,13 +175,14 @@ export class Model {
    * Sets attributes from a plain object: those of `fillable`, never a guarded column, and the primary key only if it is
    * listed there. Others are left out without a word; so are those whose value is `undefined`.
    *
-   * @throws `E_INVALID_QUERY` if a name is not a column's; `E_INVALID_MODEL` if `fillable` names a guarded column
+   * @throws `E_INVALID_INPUT` (422) if a name is not a column's; `E_INVALID_MODEL` if `fillable` names a guarded column
    */
   fill(values: Attributes<this>): this {
     const modelClass = this.constructor as ModelClass;
     for (const [name, value] of Object.entries(values)) {
-      attributeName(this, name);
-      if (value !== undefined && modelClass.isFillable(name)) this.#attributes[name] = value;
+      if (value === undefined || !modelClass.isFillable(name)) continue;
+      if (!isAttributeName(this, name)) throw new ColumnValueError(null, `${JSON.stringify(name)} is not a column.`);
+      this.#attributes[name] = value;
     }
     return this;
   }
@@ -183,8 +193,9 @@ export class Model {
    * If the transaction around it is rolled back, so is what it did to the model: the key, times and defaults it brought
    * are taken back, the row counts as stored only if it was before, and the values you set are there to be saved again.
    *
-   * @throws `E_ROW_NOT_FOUND` where the row is gone; `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`,
-   * `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`
+   * @throws `E_INVALID_INPUT` (422) where a value does not suit its column: a list or an object without the cast "json",
+   * an invalid date, text that is too long; `E_ROW_NOT_FOUND` where the row is gone; `E_UNIQUE_VIOLATION`,
+   * `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`
    */
   async save(): Promise<this> {
     const plan = this.#plan;
@@ -295,7 +306,7 @@ export class Model {
       const cast = plan.casts.get(attributeName(this, name));
       const stored = toDatabase(cast, name, value);
       if (this.#original === null || !sameValue(cast, stored, storedForm(cast, name, this.#original[name])))
-        changes[name] = stored;
+        changes[name] = cast === undefined ? columnValue(name, stored) : stored;
     }
     return changes;
   }

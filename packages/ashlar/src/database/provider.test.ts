@@ -45,7 +45,7 @@ test("a mistake in the configuration, and a database that is not there, end the 
     code: "E_DATABASE",
   });
   await expect(boot({ default: "a", a: { driver: "postgres", port: 1 } })).rejects.toMatchObject({
-    code: "E_DATABASE",
+    code: "E_DATABASE_UNAVAILABLE",
   });
 });
 

@@ -1,7 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { realpath, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual, parseEnv } from "node:util";
 import { AshlarError, readEnvFile } from "../support/index.ts";
+
+/** How often, and how long apart, a file is asked for that another process works on: 10 seconds in all. */
+const LOCK_ATTEMPTS = 500;
+const LOCK_RETRY_MS = 20;
 
 /**
  * Puts a text into the place of a `.env` file in one step, readable by its owner alone: whoever reads it finds the old
@@ -17,6 +22,50 @@ export async function replaceEnvFile(path: string, text: string): Promise<void> 
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
+  }
+}
+
+/**
+ * Runs a function that reads a `.env` file and replaces it, while no other process does. Of two that did so at once, one
+ * would undo what the other wrote: a key that is in use by then.
+ *
+ * @throws `E_COMMAND` if another process keeps it for long, or has left its lock behind
+ */
+export async function withEnvFile<T>(path: string, task: () => Promise<T>): Promise<T> {
+  const lock = `${path}.lock`;
+  for (let attempt = 0; !(await tookLock(lock)); attempt++) {
+    const holder = Number(await orNothing(readFile(lock, "utf8")));
+    // Gone since, or not written to yet.
+    const isKnown = Number.isSafeInteger(holder) && holder > 0;
+    if (attempt === LOCK_ATTEMPTS || (isKnown && !isAlive(holder))) {
+      const problem = `${path} was left as it is: process ${isKnown ? holder : "unknown"} has locked it.`;
+      throw new AshlarError("E_COMMAND", `${problem} If it has ended, remove ${lock} and run the command again.`);
+    }
+    await sleep(LOCK_RETRY_MS);
+  }
+  try {
+    return await task();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+async function tookLock(lock: string): Promise<boolean> {
+  try {
+    await writeFile(lock, String(process.pid), { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
@@ -61,9 +110,18 @@ export async function setMissingVariables(
   values: Readonly<Record<string, string>>,
   template = "",
 ): Promise<string[]> {
+  // Where there is nothing to write the folder need not be writable.
+  if (missingOf(readEnvFile(path), values).length === 0) return [];
+  return await withEnvFile(path, () => fillMissing(path, values, template));
+}
+
+async function fillMissing(
+  path: string,
+  values: Readonly<Record<string, string>>,
+  template: string,
+): Promise<string[]> {
   const written = readEnvFile(path);
-  const present = written === null ? {} : variablesOf(written);
-  const names = Object.keys(values).filter((name) => (present[name] ?? "") === "");
+  const names = missingOf(written, values);
   if (names.length === 0) return [];
   const missing = Object.fromEntries(names.map((name) => [name, values[name]!]));
   const text = withVariables(written ?? template, missing);
@@ -75,6 +133,12 @@ export async function setMissingVariables(
   }
   await replaceEnvFile(path, text);
   return names;
+}
+
+/** The names that a file's text gives no value. */
+function missingOf(text: string | null, values: Readonly<Record<string, string>>): string[] {
+  const present = text === null ? {} : variablesOf(text);
+  return Object.keys(values).filter((name) => (present[name] ?? "") === "");
 }
 
 async function orNothing(reading: Promise<string>): Promise<string | null> {

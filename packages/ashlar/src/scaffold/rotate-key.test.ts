@@ -68,6 +68,26 @@ describe("rotating", () => {
     expect(await readdir(dirname(path))).toEqual([".env"]);
   });
 
+  test("S12 of keys that are put in at the same moment none is lost, nor the lock left", async () => {
+    const path = await envFile(`APP_KEY=${OLD}\n`);
+    const keys = Array.from({ length: 4 }, () => generateSecret());
+    expect(await Promise.all(keys.map((key) => rotateKey(path, key)))).toEqual([true, true, true, true]);
+    const { APP_KEY, APP_PREVIOUS_KEYS } = parseEnv(await readFile(path, "utf8"));
+    expect(`${APP_KEY},${APP_PREVIOUS_KEYS}`.split(",").sort()).toEqual([OLD, ...keys].sort());
+    expect(await readdir(dirname(path))).toEqual([".env"]);
+  });
+
+  test("a lock that a process left behind is named, and nothing is written", async () => {
+    const path = await envFile(`APP_KEY=${OLD}\n`);
+    // Larger than any process id of Linux.
+    await writeFile(`${path}.lock`, "4194305");
+    await expect(rotateKey(path, NEW)).rejects.toMatchObject({
+      code: "E_COMMAND",
+      message: `${path} was left as it is: process 4194305 has locked it. If it has ended, remove ${path}.lock and run the command again.`,
+    });
+    expect(await readFile(path, "utf8")).toBe(`APP_KEY=${OLD}\n`);
+  });
+
   test("S12 who reads the file meanwhile finds a whole one, each time", async () => {
     const path = await envFile(`A=${"x".repeat(500_000)}\nAPP_KEY=${OLD}\nB=1\n`);
     let isDone = false;

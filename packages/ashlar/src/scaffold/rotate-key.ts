@@ -1,7 +1,7 @@
 import { isDeepStrictEqual, parseEnv } from "node:util";
 import { secretProblem, splitSecrets } from "../security/index.ts";
 import { AshlarError, readEnvFile } from "../support/index.ts";
-import { replaceEnvFile, withVariables } from "./env-file.ts";
+import { replaceEnvFile, withEnvFile, withVariables } from "./env-file.ts";
 
 const MAX_PREVIOUS_KEYS = 5;
 
@@ -13,7 +13,11 @@ const MAX_PREVIOUS_KEYS = 5;
  * @returns whether it was done: `false` where there is no key to keep, and nothing was written
  * @throws `E_COMMAND` where the old key cannot be kept; nothing is written then, and no key is in the message
  */
-export async function rotateKey(path: string, key: string): Promise<boolean> {
+export function rotateKey(path: string, key: string): Promise<boolean> {
+  return withEnvFile(path, () => rotate(path, key));
+}
+
+async function rotate(path: string, key: string): Promise<boolean> {
   const text = readEnvFile(path) ?? "";
   const { APP_KEY: old = "", APP_PREVIOUS_KEYS: list = "" } = parseEnv(text);
   if (old === "") return false;

@@ -54,6 +54,7 @@ export const ERRORS = {
   E_INVALID_PASSWORD: [422, "The password is not acceptable."],
   // Database
   E_DATABASE: [500, "The database reported an error."],
+  E_DATABASE_UNAVAILABLE: [503, "The database cannot be reached, or took too long; try again in a moment."],
   E_UNIQUE_VIOLATION: [409, "A record with this value exists already."],
   E_FOREIGN_KEY_VIOLATION: [409, "A record refers to one that does not exist, or is still referred to."],
   E_NOT_NULL_VIOLATION: [500, "A required column has no value."],
@@ -76,6 +77,9 @@ export const ERRORS = {
   E_COMMAND: [500, "The command could not be carried out."],
 } as const;
 
+/** What every 503 says unless the error knows better (RFC 9110 §10.2.3), in seconds. */
+const RETRY_LATER: Readonly<Record<string, string>> = Object.freeze({ "retry-after": "5" });
+
 /** A code from the closed registry {@link ERRORS}. */
 export type ErrorCode = keyof typeof ERRORS;
 
@@ -83,7 +87,7 @@ export type ErrorCode = keyof typeof ERRORS;
 export interface AshlarErrorOptions {
   /** The error that led to this one. It is logged and never shown to a caller. */
   readonly cause?: unknown;
-  /** Headers the answer carries, such as `Allow` or `Retry-After`. */
+  /** Headers the answer carries, such as `Allow`. A 503 carries `Retry-After` if they are left out. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Members added to the problem document (RFC 9457 §3.2), such as `errors` by field. */
   readonly extensions?: Readonly<Record<string, unknown>>;
@@ -114,7 +118,7 @@ export class AshlarError extends Error {
     this.name = new.target.name;
     this.code = code;
     this.status = ERRORS[code][0];
-    this.headers = options.headers ?? {};
+    this.headers = options.headers ?? (this.status === 503 ? RETRY_LATER : {});
     this.extensions = options.extensions ?? {};
   }
 }

@@ -141,7 +141,7 @@ await onEachDatabase("errors", (engine) => {
       .values({ team_id: SECRET })
       .execute()
       .catch((caught: unknown) => caught);
-    expect(error).toMatchObject({ code: engine.name === "sqlite" ? "E_FOREIGN_KEY_VIOLATION" : "E_DATABASE" });
+    expect(error).toMatchObject({ code: engine.name === "sqlite" ? "E_FOREIGN_KEY_VIOLATION" : "E_INVALID_INPUT" });
     expect(whole(error)).not.toContain(SECRET);
   });
 

@@ -88,7 +88,7 @@ await onEachDatabase("queries", (engine) => {
       expect.objectContaining({ code: "E_INVALID_QUERY" }),
     );
     expect(() => Book.rows().orderBy("pages", "asc; --" as "asc")).toThrow(
-      expect.objectContaining({ code: "E_INVALID_QUERY" }),
+      expect.objectContaining({ code: "E_INVALID_INPUT" }),
     );
   });
 
@@ -101,8 +101,8 @@ await onEachDatabase("queries", (engine) => {
     expect(await pages(ordered.offset(3))).toEqual([160]);
     expect(await pages(ordered.limit(0))).toEqual([]);
     for (const number of [-1, 1.5, Number.NaN, "1" as never]) {
-      expect(() => ordered.limit(number)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
-      expect(() => ordered.offset(number)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
+      expect(() => ordered.limit(number)).toThrow(expect.objectContaining({ code: "E_INVALID_INPUT" }));
+      expect(() => ordered.offset(number)).toThrow(expect.objectContaining({ code: "E_INVALID_INPUT" }));
     }
   });
 
@@ -161,7 +161,7 @@ await onEachDatabase("queries", (engine) => {
       [Number.NaN, 1],
       ["1" as never, 1],
     ] as const) {
-      await expect(Book.rows().paginate(page, perPage)).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+      await expect(Book.rows().paginate(page, perPage)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
     }
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AshlarError } from "../../support/index.ts";
-import { isInvalidValue, isStatementError, translatePostgresError } from "./postgres-errors.ts";
+import { isStatementError, translatePostgresError } from "./postgres-errors.ts";
 
 const serverError = (code: string, members: object = {}): Error =>
   Object.assign(new Error("duplicate key value violates unique constraint"), { code, severity: "ERROR", ...members });
@@ -31,15 +31,20 @@ test("a value in the message of the server is not kept anywhere", () => {
   const error = translatePostgresError(
     Object.assign(serverError("22P02"), { message: 'invalid input: "hunter2"' }),
   ) as Error;
-  expect(error).toMatchObject({ code: "E_DATABASE", databaseCode: "22P02" });
-  expect(`${error.stack}${(error.cause as Error).stack}`).not.toContain("hunter2");
-  expect(isInvalidValue(error)).toBe(true);
+  expect(error).toMatchObject({ code: "E_INVALID_INPUT", status: 422 });
+  expect(`${error.stack}${JSON.stringify(error)}`).not.toContain("hunter2");
+  const division = Object.assign(serverError("22012"), { message: 'division by zero in "hunter2"' });
+  const failure = translatePostgresError(division) as Error;
+  expect(failure).toMatchObject({ code: "E_DATABASE", databaseCode: "22012" });
+  expect(`${failure.stack}${(failure.cause as Error).stack}`).not.toContain("hunter2");
 });
 
-test("a server that is not there is E_DATABASE with the system's code", () => {
+test("a server that is not there is E_DATABASE_UNAVAILABLE with the system's code", () => {
   const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" });
   expect(translatePostgresError(refused)).toMatchObject({
-    code: "E_DATABASE",
+    code: "E_DATABASE_UNAVAILABLE",
+    status: 503,
+    headers: { "retry-after": "5" },
     databaseCode: "ECONNREFUSED",
     cause: refused,
   });

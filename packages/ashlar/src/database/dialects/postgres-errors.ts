@@ -1,4 +1,5 @@
 import { AshlarError } from "../../support/index.ts";
+import { ColumnValueError } from "../column-value-error.ts";
 import {
   type ConstraintDetails,
   DatabaseError,
@@ -22,15 +23,28 @@ const NOT_NULL_VIOLATION = "23502";
 const FOREIGN_KEY_VIOLATION = "23503";
 const UNIQUE_VIOLATION = "23505";
 const DATA_EXCEPTION = "22";
+/** Those of them that are about a value as it was sent: too long, out of range, or not written as its type is. */
+const UNFIT_VALUES: ReadonlySet<string> = new Set([
+  "22001",
+  "22003",
+  "22007",
+  "22008",
+  "22021",
+  "22P02",
+  "22P03",
+  "22P05",
+]);
+
+/**
+ * What passes by itself: 08 (connection), 53 (no connections, memory or disk left), 57014 (a statement took too long),
+ * 57P (the server stops or starts), 25P03 and 25P04 (a transaction took too long).
+ * https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+const UNAVAILABLE = /^(?:08|53|57014$|57P0|25P0[34]$)/;
 
 /** Tells whether the server refused a statement, after which the connection is as good as before. */
 export function isStatementError(error: unknown): boolean {
   return isServerError(error) && error.severity === "ERROR";
-}
-
-/** Tells whether a value did not fit its column, whatever it was to be compared with there. */
-export function isInvalidValue(error: unknown): boolean {
-  return error instanceof DatabaseError && (error.databaseCode?.startsWith(DATA_EXCEPTION) ?? false);
 }
 
 /** Turns an error of `pg` into one of the framework, without any value of a row. */
@@ -54,6 +68,9 @@ export function translatePostgresError(error: unknown): unknown {
     case NOT_NULL_VIOLATION:
       return new NotNullViolationError(details);
   }
+  if (UNFIT_VALUES.has(error.code)) {
+    return new ColumnValueError(error.column ?? null, `A value does not fit its column (SQLSTATE ${error.code}).`);
+  }
   if (error.code.startsWith(DATA_EXCEPTION)) {
     // These quote the value in the message itself, so the error as it stands is nothing to keep.
     const cause = new Error(`SQLSTATE ${error.code} in ${error.routine ?? "the server"}`);
@@ -63,7 +80,8 @@ export function translatePostgresError(error: unknown): unknown {
       cause,
     );
   }
-  return new DatabaseError(`PostgreSQL: ${error.message} (SQLSTATE ${error.code}).`, error.code, error);
+  const code = UNAVAILABLE.test(error.code) ? "E_DATABASE_UNAVAILABLE" : "E_DATABASE";
+  return new DatabaseError(`PostgreSQL: ${error.message} (SQLSTATE ${error.code}).`, error.code, error, code);
 }
 
 function isServerError(error: unknown): error is ServerError {
@@ -73,7 +91,7 @@ function isServerError(error: unknown): error is ServerError {
 function unreachable(error: NodeJS.ErrnoException): DatabaseError {
   const reason =
     error instanceof AggregateError && error.message === "" ? (error.errors[0] as Error).message : error.message;
-  return new DatabaseError(`PostgreSQL: ${reason}.`, error.code ?? null, error);
+  return new DatabaseError(`PostgreSQL: ${reason}.`, error.code ?? null, error, "E_DATABASE_UNAVAILABLE");
 }
 
 /** The columns in `Key (tenant, email)=(…) already exists.`, in whatever language; none for an expression. */

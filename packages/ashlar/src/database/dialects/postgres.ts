@@ -12,6 +12,8 @@ import {
 } from "kysely";
 import type { QueryResult as PgResult, Pool, PoolClient } from "pg";
 import { AshlarError } from "../../support/index.ts";
+import { isStorableText, kindOf } from "../column-names.ts";
+import { ColumnValueError } from "../column-value-error.ts";
 import type { PostgresConnectionConfiguration } from "../configuration.ts";
 import type {
   ColumnTypes,
@@ -25,14 +27,23 @@ import type {
   TransactionOptions,
 } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
-import { isInvalidValue, isStatementError, translatePostgresError } from "./postgres-errors.ts";
+import { isStatementError, translatePostgresError } from "./postgres-errors.ts";
 import { openPool } from "./postgres-pool.ts";
 
 /** The advisory lock that whoever runs migrations holds: the bytes of "ashlar". */
 const MIGRATION_LOCK = 0x6173686c6172;
 
+/** How long to wait for another process that migrates: longer than most migrations of a large table take. */
+const MIGRATION_TIMEOUT_MS = 600_000;
+
 /** How long to wait before asking for that lock again, in milliseconds. */
 const LOCK_RETRY_MS = 50;
+
+/** What `pg` says where no connection became free, and where a new one was not open, within `acquireTimeoutMs`. */
+const POOL_TIMEOUTS: ReadonlySet<string> = new Set([
+  "timeout exceeded when trying to connect",
+  "Connection terminated due to connection timeout",
+]);
 
 const COUNTED = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
@@ -58,11 +69,18 @@ export class PostgresDialect implements Dialect {
   readonly shared: Session;
   readonly #configuration: PostgresConnectionConfiguration;
   readonly #observer: Observer;
+  readonly #migrationTimeoutMs: number;
   #pool: Promise<Pool> | null = null;
   #closed = false;
 
-  constructor(configuration: PostgresConnectionConfiguration, observer: Observer) {
+  /** @param migrationTimeoutMs how long migrations wait for those of another process */
+  constructor(
+    configuration: PostgresConnectionConfiguration,
+    observer: Observer,
+    migrationTimeoutMs: number = MIGRATION_TIMEOUT_MS,
+  ) {
     this.#configuration = configuration;
+    this.#migrationTimeoutMs = migrationTimeoutMs;
     this.#observer = observer;
     this.shared = {
       execute: (query) => this.#borrow((session) => session.execute(query)),
@@ -114,10 +132,30 @@ export class PostgresDialect implements Dialect {
   resumeForeignKeys(): void {}
 
   async lockMigrations(session: Session): Promise<void> {
+    const end = performance.now() + this.#migrationTimeoutMs;
     // Asked again and again: a statement that waits has a snapshot, and `create index concurrently` in another process
     // would wait for that, and this for the lock of that process.
     const attempt = CompiledQuery.raw(`select pg_try_advisory_lock(${MIGRATION_LOCK}) as locked`);
-    while ((await session.execute(attempt)).rows[0]?.locked !== true) await sleep(LOCK_RETRY_MS);
+    while ((await session.execute(attempt)).rows[0]?.locked !== true) {
+      if (performance.now() >= end) throw await this.#lockedMigrations(session);
+      await sleep(LOCK_RETRY_MS);
+    }
+  }
+
+  async #lockedMigrations(session: Session): Promise<AshlarError> {
+    // A lock's key of 64 bits stands there in two halves.
+    const [high, low] = [Math.floor(MIGRATION_LOCK / 2 ** 32), MIGRATION_LOCK % 2 ** 32];
+    const holders = `select l.pid, host(a.client_addr) as address from pg_locks l left join pg_stat_activity a using (pid)
+      where l.locktype = 'advisory' and l.classid = ${high} and l.objid = ${low} and l.granted
+      and l.database = (select oid from pg_database where datname = current_database())`;
+    const { rows } = await session.execute(CompiledQuery.raw(holders));
+    const named = rows.map(({ pid, address }) => `${pid}${address === null ? "" : ` from ${address}`}`).join(", ");
+    const problem = `Another process has been running migrations for more than ${this.#migrationTimeoutMs} ms.`;
+    const remedy =
+      named === ""
+        ? "Migrate again."
+        : `It is the server's process ${named}. Migrate again when it has ended; to end it: select pg_terminate_backend(${rows[0]!.pid})`;
+    return new AshlarError("E_MIGRATION", `${problem} ${remedy}`);
   }
 
   async unlockMigrations(session: Session): Promise<void> {
@@ -158,7 +196,7 @@ export class PostgresDialect implements Dialect {
       return await this.#borrow((session) => session.first(text, value));
     } catch (error) {
       // "abc" is the number of no row: elsewhere that finds nothing, so it does here.
-      if (isInvalidValue(error)) return undefined;
+      if (error instanceof ColumnValueError) return undefined;
       throw error;
     }
   }
@@ -183,7 +221,7 @@ export class PostgresDialect implements Dialect {
     try {
       return await pool.connect();
     } catch (error) {
-      if ((error as Error).message === "timeout exceeded when trying to connect") {
+      if (POOL_TIMEOUTS.has((error as Error).message)) {
         const waited = `${this.#configuration.acquireTimeoutMs} ms`;
         throw new AshlarError("E_OVERLOADED", `No connection to the database was free within ${waited}.`, {
           cause: error,
@@ -234,6 +272,9 @@ class PostgresSession implements Session {
 /** What the driver is given for a value. Lists and objects are its own business: arrays and JSON. */
 function bind(value: unknown): unknown {
   if (value === undefined) throw new AshlarError("E_INVALID_QUERY", "A value for the database is of type undefined.");
+  if (typeof value === "string" && !isStorableText(value)) {
+    throw new ColumnValueError(null, `A value for the database is ${kindOf(value)}.`);
+  }
   if (!(value instanceof Date)) return value;
   if (Number.isNaN(value.getTime()))
     throw new AshlarError("E_INVALID_QUERY", "A value for the database is an invalid date.");

@@ -2,7 +2,8 @@ import type { SQLInputValue, StatementSync } from "node:sqlite";
 import type { CompiledQuery, QueryResult } from "kysely";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import { BoundedCache } from "../bounded-cache.ts";
-import { kindOf } from "../column-names.ts";
+import { isStorableText, kindOf } from "../column-names.ts";
+import { ColumnValueError } from "../column-value-error.ts";
 import type { SqliteConnectionConfiguration } from "../configuration.ts";
 import type { ColumnValue, Observer, Row, Session } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
@@ -61,6 +62,8 @@ export class SqliteSession implements Session {
     try {
       return this.#first(text, value);
     } catch (error) {
+      // An integer that no column holds is in no row.
+      if (error instanceof ColumnValueError) return undefined;
       return this.#again(error, within, () => this.#first(text, value));
     }
   }
@@ -251,8 +254,11 @@ function narrowBigints(row: Row): void {
 function bind(value: unknown): SQLInputValue {
   switch (typeof value) {
     case "string":
+      if (isStorableText(value)) return value;
+      break;
     case "bigint":
-      return value;
+      if (BigInt.asIntN(64, value) === value) return value;
+      throw new ColumnValueError(null, "An integer for the database does not fit into 64 bits.");
     case "number":
       // A number is bound as a floating-point one, which a text column would store as "1.0".
       if (Number.isSafeInteger(value)) return BigInt(value);
@@ -265,7 +271,8 @@ function bind(value: unknown): SQLInputValue {
       if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
       break;
   }
-  // The driver itself would store null for most of these.
   const problem = `A value for the database is ${kindOf(value)}.`;
+  if (typeof value === "string") throw new ColumnValueError(null, problem);
+  // The driver itself would store null for most of these.
   throw new AshlarError("E_INVALID_QUERY", `${problem} Objects and lists are stored by the cast "json".`);
 }

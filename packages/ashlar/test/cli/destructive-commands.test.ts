@@ -1,0 +1,55 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Database } from "../../src/database/index.ts";
+import { ashlar } from "../support/command-line.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const MIGRATION = `export const up = (database) => database.schema.createTable("kept").addColumn("n", "integer").execute();
+export const down = (database) => database.schema.dropTable("kept").execute();`;
+
+/** An application with a migrated database, in production by its environment or by its configuration. */
+async function application(by: "environment" | "configuration"): Promise<string> {
+  const root = await temporaryFolder();
+  await mkdir(join(root, "config"), { recursive: true });
+  await mkdir(join(root, "database", "migrations"), { recursive: true });
+  const DATABASES = { default: "main", main: { driver: "sqlite", path: "app.sqlite" } };
+  await writeFile(join(root, "config/database.ts"), `export const DATABASES = ${JSON.stringify(DATABASES)};`);
+  const APP = by === "configuration" ? { environment: "production" } : {};
+  await writeFile(join(root, "config/app.ts"), `export const APP = ${JSON.stringify(APP)};`);
+  await writeFile(join(root, ".env"), by === "environment" ? "APP_ENV=production\n" : "");
+  await writeFile(join(root, "database/migrations/2026_01_01_000000_make_kept.ts"), MIGRATION);
+  expect((await ashlar(root, "migrate")).errors).toBe("");
+  return root;
+}
+
+async function tables(root: string): Promise<string[]> {
+  const database = new Database({ default: "main", main: { driver: "sqlite", path: "app.sqlite" } }, root);
+  try {
+    return (await database.kysely.introspection.getTables()).map(({ name }) => name);
+  } finally {
+    await database.close();
+  }
+}
+
+test.each([
+  ["migrate:rollback", "environment", ["migrations"]],
+  ["migrate:rollback", "configuration", ["migrations"]],
+  ["migrate:fresh", "environment", ["kept", "migrations"]],
+  ["migrate:fresh", "configuration", ["kept", "migrations"]],
+] as const)("%s drops nothing in production, as the %s has it, without --force", async (command, by, after) => {
+  const root = await application(by);
+  const refused = await ashlar(root, command);
+  expect(refused.code).toBe(1);
+  expect(refused.errors).toMatch(/^This drops .* in production\. Nothing was done: add --force if you mean it\.$/m);
+  expect(await tables(root)).toEqual(["kept", "migrations"]);
+  expect((await ashlar(root, command, "--force")).code).toBe(0);
+  expect(await tables(root)).toEqual(after);
+});
+
+test("migrate and migrate:rollback take --allow-missing", async () => {
+  const root = await application("configuration");
+  await writeFile(join(root, "config/app.ts"), 'export const APP = { environment: "development" };');
+  expect((await ashlar(root, "migrate", "--allow-missing")).output).toBe("Nothing to migrate.");
+  expect((await ashlar(root, "migrate:rollback", "--allow-missing")).output).toContain("2026_01_01_000000_make_kept");
+});
