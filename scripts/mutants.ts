@@ -19,6 +19,8 @@ import { namedBy, type Result, Results, readEquivalents } from "./mutants/result
 import type { Job } from "./mutants/test-runner.ts";
 
 const FOLDERS = ["session", "auth", "api", "security", "throttle", "database"];
+/** Runs in threads, which load it as it is. */
+const IN_THREADS = ["security/password/hashing-worker.ts"];
 /** What these do runs in processes of their own, which load the sources as they are. */
 const ELSEWHERE = ["packages/create-ashlar/**", ...["browser", "ci", "cli", "documentation"].map(ofTests)];
 const JOBS_AT_ONCE = 150;
@@ -44,7 +46,7 @@ const { values: options } = parseArgs({
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "node_modules/.cache/ashlar-mutants");
 mkdirSync(folder, { recursive: true });
-const build = new MutantBuild(FOLDERS);
+const build = new MutantBuild(FOLDERS, IN_THREADS);
 const results = new Results(join(folder, "results.json"));
 const reach = new Reach(join(folder, "reach.json"), build);
 

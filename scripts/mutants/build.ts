@@ -25,13 +25,13 @@ export class MutantBuild {
   readonly #code: ReadonlyMap<string, string>;
   readonly #hashes: ReadonlyMap<string, string>;
 
-  /** Reads every source of these folders of the framework. */
-  constructor(folders: readonly string[]) {
+  /** Reads every source of these folders of the framework, but for some files. */
+  constructor(folders: readonly string[], except: readonly string[]) {
     const mutants: NumberedMutant[] = [];
     const code = new Map<string, string>();
     const hashes = new Map<string, string>();
     const files = folders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: sources }).sort());
-    for (const file of files.filter((name) => !name.endsWith(".test.ts"))) {
+    for (const file of files.filter((name) => !name.endsWith(".test.ts") && !except.includes(name))) {
       const path = join(sources, file);
       const source = readFileSync(path, "utf8");
       const made = instrument(path, source, mutants.length);

@@ -1,6 +1,6 @@
 // Which tests reach which mutants, learned by one run of every test file and kept until a file involved changes.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hashOf, type MutantBuild } from "./build.ts";
 import type { Lane } from "./lane.ts";
 import type { Job, Learned } from "./test-runner.ts";
@@ -32,22 +32,28 @@ export class Reach {
   readonly #path: string;
   readonly #build: MutantBuild;
   readonly #files = new Map<string, KeptReach>();
+  readonly #learned = new Set<string>();
   /** Test files that fail without any mutant. */
   readonly failing: string[] = [];
 
   constructor(path: string, build: MutantBuild) {
     this.#path = path;
     this.#build = build;
-    if (!existsSync(path)) return;
-    const { keys, files } = JSON.parse(readFileSync(path, "utf8")) as KeptFile;
-    const numbers = new Map(build.mutants.map(({ key, number }) => [key, number]));
+    for (const [file, kept] of this.#read()) this.#files.set(file, kept);
+  }
+
+  /** What is in the file, with the numbers that the mutants have now. */
+  #read(): Map<string, KeptReach> {
+    if (!existsSync(this.#path)) return new Map();
+    const { keys, files } = JSON.parse(readFileSync(this.#path, "utf8")) as KeptFile;
+    const numbers = new Map(this.#build.mutants.map(({ key, number }) => [key, number]));
     const translated = keys.map((key) => numbers.get(key));
     const translate = (hits: readonly number[]): number[] => hits.flatMap((hit) => translated[hit] ?? []);
-    for (const [file, kept] of Object.entries(files)) {
+    const read = Object.entries(files).map(([file, kept]): [string, KeptReach] => {
       const tests = kept.tests.map((test) => ({ ...test, hits: translate(test.hits) }));
-      const { loading, around } = kept;
-      this.#files.set(file, { ...kept, tests, loading: translate(loading), around: translate(around) });
-    }
+      return [file, { ...kept, tests, loading: translate(kept.loading), around: translate(kept.around) }];
+    });
+    return new Map(read);
   }
 
   #isCurrent(file: string): boolean {
@@ -56,12 +62,14 @@ export class Reach {
     return Object.entries(kept.sources).every(([source, hash]) => this.#build.hash(source) === hash);
   }
 
+  /** Adds to the file, which other runs may write as well. */
   #save(): void {
     const kept: KeptFile = {
       keys: this.#build.mutants.map(({ key }) => key),
-      files: Object.fromEntries(this.#files),
+      files: Object.fromEntries([...this.#read(), ...[...this.#files].filter(([file]) => this.#learned.has(file))]),
     };
-    writeFileSync(this.#path, JSON.stringify(kept));
+    writeFileSync(`${this.#path}.${process.pid}`, JSON.stringify(kept));
+    renameSync(`${this.#path}.${process.pid}`, this.#path);
   }
 
   /** Runs the test files that have changed, or whose sources have; with `keep`, only those that were never run. */
@@ -93,6 +101,7 @@ export class Reach {
       const hits = [...learned.loading, ...learned.around, ...learned.tests.flatMap((test) => test.hits)];
       const reached = new Set(hits.map((hit) => this.#build.mutants[hit]!.file));
       const sources = Object.fromEntries([...reached].map((source) => [source, this.#build.hash(source)!]));
+      this.#learned.add(file);
       this.#files.set(file, { ...learned, hash: hashOf(readFileSync(file, "utf8")), sources });
     }
     return failed;

@@ -1,6 +1,6 @@
 // What came of each mutant, kept from run to run, and the mutants that no test can notice.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MutantBuild, NumberedMutant } from "./build.ts";
 
@@ -25,23 +25,31 @@ export interface Equivalent {
 
 export class Results {
   readonly #path: string;
-  readonly #results: Map<string, Result>;
+  #results: ReadonlyMap<string, Result>;
+  readonly #own = new Map<string, Result>();
 
   constructor(path: string) {
     this.#path = path;
-    this.#results = new Map(existsSync(path) ? Object.entries(JSON.parse(readFileSync(path, "utf8"))) : []);
+    this.#results = this.#read();
+  }
+
+  #read(): Map<string, Result> {
+    return new Map(existsSync(this.#path) ? Object.entries(JSON.parse(readFileSync(this.#path, "utf8"))) : []);
   }
 
   get(mutant: NumberedMutant): Result | undefined {
-    return this.#results.get(mutant.key);
+    return this.#own.get(mutant.key) ?? this.#results.get(mutant.key);
   }
 
   set(mutant: NumberedMutant, result: Result): void {
-    this.#results.set(mutant.key, result);
+    this.#own.set(mutant.key, result);
   }
 
+  /** Adds to the file, which other runs, of other folders, may write as well. */
   save(): void {
-    writeFileSync(this.#path, JSON.stringify(Object.fromEntries(this.#results), null, 1));
+    this.#results = new Map([...this.#read(), ...this.#own]);
+    writeFileSync(`${this.#path}.${process.pid}`, JSON.stringify(Object.fromEntries(this.#results), null, 1));
+    renameSync(`${this.#path}.${process.pid}`, this.#path);
   }
 }
 

@@ -108,6 +108,17 @@ describe("a source as a stream of bytes", () => {
     expect(await reader.read()).toEqual({ done: true, value: undefined });
   });
 
+  test("S62 ends a stream of the platform, unless that is being read elsewhere", async () => {
+    let cancelled = 0;
+    const source = (): ReadableStream<Uint8Array> => new ReadableStream({ cancel: () => void cancelled++ });
+    await toByteStream(source()).close();
+    expect(cancelled).toBe(1);
+    const locked = source();
+    locked.getReader();
+    await toByteStream(locked).close();
+    expect(cancelled).toBe(1);
+  });
+
   test("S62 a Readable that fails before it is read fails its reader, and nothing else", async () => {
     const source = new Readable({ read() {} });
     const { stream } = toByteStream(source);

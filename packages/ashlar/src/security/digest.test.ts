@@ -37,6 +37,7 @@ describe("randomToken", () => {
   test("S17 it holds 256 random bits unless told otherwise", () => {
     expect(randomToken()).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(Buffer.from(randomToken(16), "base64url")).toHaveLength(16);
+    expect(Buffer.from(randomToken(1024), "base64url")).toHaveLength(1024);
   });
 
   test("no two are alike", () => {
@@ -45,6 +46,7 @@ describe("randomToken", () => {
   });
 
   test.each([0, 15, 1025, -32, 16.5, Number.NaN, Number.POSITIVE_INFINITY])("%d bytes are refused", (bytes) => {
-    expect(() => randomToken(bytes)).toThrow(expect.objectContaining({ code: "E_INVALID_CONFIGURATION" }));
+    const message = "A random token holds from 16 to 1024 bytes.";
+    expect(() => randomToken(bytes)).toThrow(expect.objectContaining({ code: "E_INVALID_CONFIGURATION", message }));
   });
 });

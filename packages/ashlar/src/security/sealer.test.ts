@@ -58,6 +58,12 @@ describe("opening", () => {
     }
   });
 
+  test("what was sealed before an upgrade opens after it", () => {
+    setClock(() => START);
+    const sealed = "tORJvWGkT1mgJz38unHkCh3pN0PhPO8VdquM_Bk8B9-SKXKq3kJLOrcvX_dSA_yJnlOBJag";
+    expect(new Sealer("correct horse battery staple wow", "device").open("name", sealed, 1)).toBe("Grüße");
+  });
+
   test("S23 a value opens until it is as old as the limit", () => {
     setClock(() => START);
     const sealed = sealer.seal("name", "1");

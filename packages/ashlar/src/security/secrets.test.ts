@@ -24,6 +24,7 @@ describe("secretProblem", () => {
     ["one character again and again", "x".repeat(64), "is not random."],
     ["a word again and again", "secret-key".repeat(6), "is not random."],
     ["a word again and again, cut off in the middle", "changeme-changeme-changeme-changeme-chan", "is not random."],
+    ["a piece written twice", "0123456789abcdef".repeat(2), "is not random."],
     ["few distinct characters", "aabbbabababbabbbaaababababbbabacabababbba", "is not random."],
   ])("S12 %s is weak", (_, secret, problem) => {
     expect(secretProblem(secret)).toBe(problem);
@@ -33,6 +34,7 @@ describe("secretProblem", () => {
     ["32 random bytes in hexadecimal", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
     ["32 random bytes in base64", "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="],
     ["a passphrase of 32 bytes", "correct horse battery staple wow"],
+    ["six distinct characters", "abcdefaabbccddeeffabcfedcbafedcba"],
     ["32 bytes in fewer characters", "ключи-от-города-777"],
   ])("%s is not", (_, secret) => {
     expect(secretProblem(secret)).toBeNull();

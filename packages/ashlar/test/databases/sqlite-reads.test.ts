@@ -224,3 +224,11 @@ test("closing leaves one sound file, without a log beside it", async () => {
   file.close();
   await expect(Note.find(1)).rejects.toMatchObject({ code: "E_DATABASE" });
 });
+
+test("a statement that writes and gives a row is run by the connection that writes, though it came as a read", async () => {
+  const connection = database.connection();
+  expect(await connection.first("insert into notes (text) values (?) returning text", "by first")).toEqual({
+    text: "by first",
+  });
+  expect(await Note.where("text", "by first").count()).toBe(1);
+});

@@ -4,6 +4,7 @@ import { onEachDatabase } from "../../../test/support/services.ts";
 import { ADA, BOB, migrationOfStub, PASSWORD, TestUser, testWeb } from "../../../test/support/web-application.ts";
 import { Database, type Row } from "../../database/index.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
+import { currentDate } from "../../support/index.ts";
 import type { UserId } from "../authenticatable.ts";
 import { FoundSession, sessionFinder } from "./session-finder.ts";
 import { sessionWriter } from "./session-writer.ts";
@@ -71,6 +72,19 @@ describe("two statements are made also", () => {
     expect((await browser.get("/me")).body).toEqual({ user: ADA });
     expect(web.queries).toEqual([OF_SESSIONS, OF_USERS]);
     expect((await (await web.loggedIn(BOB)).get("/me")).body).toEqual({ user: null });
+  });
+
+  test("where the model makes users of rows in its own way", async () => {
+    class User extends TestUser {
+      static override fromRow<M>(row: Row): M {
+        return super.fromRow({ ...row, email: String(row.email).toUpperCase() }) as M;
+      }
+    }
+    const web = await testWeb({ User });
+    const browser = await web.loggedIn(ADA);
+    web.forgetQueries();
+    expect((await browser.get("/me")).body).toEqual({ user: { ...ADA, email: ADA.email.toUpperCase() } });
+    expect(web.queries).toEqual([OF_SESSIONS, OF_USERS]);
   });
 
   test("where the model is on another connection", async () => {
@@ -196,6 +210,20 @@ describe("a hand-made class as the users", () => {
     } finally {
       Person.findByAuthId = findByAuthId;
     }
+  });
+
+  test("S52 a session is given no new token once the password has changed, or the user is gone", async () => {
+    const web = await webOfPeople();
+    await web.browser().post("/people/login", { email: ADA.email, password: PASSWORD });
+    const [{ id } = { id: 0 }] = await web.rows();
+    const writer = sessionWriter(web.database, Person);
+    const proved = new Person({ ...Person.rows[0]! });
+    const renew = (to: string) => writer.renew(proved, id as number, to, currentDate());
+    expect(await renew("first")).toBe(true);
+    Person.rows[0]!.hash = `${proved.row.hash} of another password`;
+    expect(await renew("second")).toBe(false);
+    Person.rows.shift();
+    expect(await renew("third")).toBe(false);
   });
 
   test("S19 logs out even where its users cannot be loaded", async () => {

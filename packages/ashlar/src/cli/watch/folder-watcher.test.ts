@@ -69,6 +69,15 @@ describe("a folder watcher", () => {
     ]);
   });
 
+  test("tells of nothing but the application's own files in a folder that is moved there", async () => {
+    const { root, told } = watching({});
+    const files = ["a.ts", "notes.txt", ".hidden.ts", "node_modules/x/index.js", ".git/index.js", "deep/b.ts"];
+    const other = folderWith(Object.fromEntries(files.map((file) => [`app/${file}`, "1"])));
+    const move = (): void => renameSync(join(other, "app"), join(root, "app"));
+    expect(await told(move, "app/deep/b.ts")).toEqual(["app/a.ts", "app/deep/b.ts"]);
+    expect(await told(() => writeFileSync(join(root, "app/node_modules/x/index.js"), "2"))).toEqual([]);
+  });
+
   test("goes on with a folder that was replaced, and with one that was moved", async () => {
     const { root, told } = watching({ "app/a.ts": "1", "views/x.edge": "1" });
     const replace = (): void => {

@@ -54,6 +54,22 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     }
   });
 
+  test("what is wrong with it is said, with what to do", () => {
+    const remedy = `Make one of ${bytes} random bytes.`;
+    const problem = (key: unknown): string => {
+      try {
+        createSigningKey(algorithm, key as KeyMaterial);
+        return "it was accepted";
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    expect(problem("")).toBe(`The secret for ${algorithm} is empty. ${remedy}`);
+    expect(problem("short")).toBe(`The secret for ${algorithm} has 5 bytes and needs ${bytes}. ${remedy}`);
+    expect(problem(RSA.publicKey)).toBe(`${algorithm} needs a secret, and was given a public key.`);
+    expect(problem(ED25519.privateKey)).toBe(`${algorithm} needs a secret, and was given a private key.`);
+  });
+
   test("the length of a text is that of its UTF-8", () => {
     expect(refusal(algorithm, "é".repeat(bytes / 2))).toBeNull();
     expect(refusal(algorithm, "é".repeat(bytes / 2 - 1))).toBe("E_WEAK_SECRET");
