@@ -20,6 +20,8 @@ export interface Equivalent {
   readonly in: string;
   readonly from: string;
   readonly to: string;
+  /** Which one is meant, from 1, where the function has the text several times; all of them unless given. */
+  readonly nth?: number;
   readonly why: string;
 }
 
@@ -59,9 +61,10 @@ export function readEquivalents(): Equivalent[] {
   return JSON.parse(readFileSync(equivalentsFile, "utf8")) as Equivalent[];
 }
 
-/** The mutants that an entry names; several where the same text stands several times in one function. */
+/** The mutants that an entry names. */
 export function namedBy(entry: Equivalent, build: MutantBuild): NumberedMutant[] {
-  return build.mutants.filter(
+  const named = build.mutants.filter(
     ({ file, scope, from, to }) => file === entry.file && scope === entry.in && from === entry.from && to === entry.to,
   );
+  return entry.nth === undefined ? named : named.slice(entry.nth - 1, entry.nth);
 }

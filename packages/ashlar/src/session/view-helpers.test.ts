@@ -21,7 +21,7 @@ const VIEWS = {
   "components/summary": "@each((messages, field) in errors)\n<b>{{ field }}: {{ messages.length }}</b>\n@end",
   token: '<meta name="csrf" content="{{ csrf_token() }}">',
   everything:
-    "[{{ csrf_field }}][{{ csrf_token() }}][{{ old('a') }}][{{ old('a', 'b') }}][{{ Object.keys(errors).length }}][{{ flash('a') }}]",
+    "[{{ csrf_field }}][{{ csrf_token() }}][{{ old('a') }}][{{ old('a', 'b') }}][{{ Object.keys(errors).length }}][{{ flash('a') }}][{{ flash('a', 'c') }}]",
   has: "{{ 'name' in errors }} {{ 'toString' in errors }} {{ typeof errors.toString }}",
 };
 
@@ -77,6 +77,18 @@ describe.each(["cookie", "database"])("pages with the driver %s", (driver) => {
     const page = await new Browser(await create({ driver })).open("/has");
     expect([page.text, page.cookies, page.headers.get("vary")]).toEqual(["false false undefined", [], "cookie"]);
   });
+
+  test("the messages of a form that came back can be looked for by their fields", async () => {
+    const browser = new Browser(await create({ driver }));
+    await browser.open("/form");
+    await browser.post("/form", { __token: browser.token, name: "Bob" });
+    expect((await browser.open("/has")).text).toBe("true false undefined");
+  });
+
+  test("where nothing was typed or flashed there is nothing to show", async () => {
+    const page = await new Browser(await create({ driver })).open("/everything");
+    expect(page.text).toMatch(/^\[<input [^\]]*>\]\[[\w-]{86}\]\[\]\[b\]\[0\]\[null\]\[c\]$/);
+  });
 });
 
 test("S26 the first page of an application prints the input as it is, before anything was rendered", async () => {
@@ -99,7 +111,7 @@ test("on a page without a session, such as that of an unknown address, there is 
   const application = await create();
   application.errorPage(404, ({ view }) => view.render("everything"));
   const browser = new Browser(application);
-  const nothing = "[][][][b][0][null]";
+  const nothing = "[][][][b][0][null][c]";
   expect((await browser.send("/bare")).text).toBe(nothing);
   const unknown = await browser.send("/unknown");
   expect([unknown.status, unknown.text, unknown.cookies]).toEqual([404, nothing, []]);

@@ -36,6 +36,8 @@ export interface SessionApplicationOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** `DATABASES.main`; a SQLite file of its own where left out and the driver is the database. */
   readonly database?: Readonly<Record<string, unknown>>;
+  /** Where the lines of the log go; nowhere where left out. */
+  readonly logged?: string[];
 }
 
 /** An application with sessions and, by default, CSRF tokens on its stack `web`; gone when the test is finished. */
@@ -75,7 +77,14 @@ export async function sessionApplication(options: SessionApplicationOptions): Pr
       },
     },
     environment: { APP_ENV: "test", APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg0YaQeTuIoWi", ...options.environment },
-    logger: createLogger({ name: "test", environment: "test", log: { level: "silent", requests: false } } as never),
+    logger: createLogger(
+      {
+        name: "test",
+        environment: "test",
+        log: { level: options.logged ? "error" : "silent", requests: false },
+      } as never,
+      { write: (line) => void options.logged?.push(line) },
+    ),
   });
   onTestFinished(() => application.shutdown());
   if (usesDatabase) await createSessionDataTable(application.container.make("database").kysely);

@@ -58,6 +58,25 @@ await onEachDatabase("the verification link", (engine) => {
     expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
   });
 
+  test("S52 where access ends between its check and its effect the link is dead", async () => {
+    const accounts = await testAccounts({ engine });
+    const link = await resent(accounts);
+    const { User } = accounts;
+    const find = User.findByAuthId;
+    let asked = 0;
+    const parked = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
+      const user = await Reflect.apply(find, this, args);
+      // The first time it is asked for the page with the button.
+      if (++asked === 2) await (await accounts.user()).endAccess();
+      return user;
+    };
+    User.findByAuthId = parked as typeof find;
+    expect(await follow(accounts, link)).toBe(INVALID);
+    expect(asked).toBeGreaterThanOrEqual(2);
+    expect((await accounts.user()).hasVerifiedEmail()).toBe(false);
+    expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
+  });
+
   test("S38 when the account is gone the link is dead", async () => {
     const accounts = await testAccounts({ engine });
     const link = await resent(accounts);

@@ -1,0 +1,117 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Browser, sessionApplication } from "../../test/support/session-application.ts";
+import type { Application } from "../foundation/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
+import { AshlarError, now, setClock, ValidationError } from "../support/index.ts";
+import { SessionMiddleware } from "./index.ts";
+
+const TOO_MUCH = "x".repeat(70_000);
+
+const ROUTES: readonly RouteEntry[] = [
+  Route.get("/put/@key", ({ session, request }) => {
+    session.put(request.param("key")!, "1");
+    return "put";
+  }),
+  Route.get("/lose", async ({ session }) => {
+    session.put("a", 1);
+    await dropTable();
+    throw new AshlarError("E_FORBIDDEN");
+  }),
+  Route.get("/overfill", ({ session }) => {
+    session.put("a", TOO_MUCH);
+    throw new AshlarError("E_FORBIDDEN");
+  }),
+  Route.get("/form", ({ session }) => session.errors()),
+  Route.post("/form", () => {
+    throw new ValidationError({ name: ["is taken"] });
+  }),
+];
+
+let application: Application;
+let logged: string[];
+
+const create = async (driver: string): Promise<Browser> => {
+  logged = [];
+  const session = { driver };
+  application = await sessionApplication({ routes: ROUTES, session, web: [SessionMiddleware], logged });
+  return new Browser(application);
+};
+const dropTable = (): Promise<void> =>
+  application.container.make("database").kysely.schema.dropTable("session_data").execute();
+const problems = (): string[] => {
+  const lines = logged.map((line) => JSON.parse(line));
+  return lines.filter(({ msg }) => msg === "A session could not be kept.").map(({ err }) => err.code);
+};
+
+describe("a handler's own error is the answer, where the session cannot be kept either", () => {
+  test("because its store fails", async () => {
+    const browser = await create("database");
+    expect((await browser.send("/lose")).status).toBe(403);
+    expect(problems()).toEqual(["E_DATABASE"]);
+  });
+
+  test.each(["cookie", "database"])("because it holds too much (%s)", async (driver) => {
+    const browser = await create(driver);
+    expect((await browser.send("/overfill")).status).toBe(403);
+    expect(problems()).toEqual(["E_SESSION"]);
+  });
+});
+
+describe("what an error page puts into a session that was kept already", () => {
+  test("is logged where it cannot be kept, and the page is sent all the same", async () => {
+    const browser = await create("database");
+    application.errorPage(404, ({ session }) => {
+      session.put("a", TOO_MUCH);
+      return "missing";
+    });
+    application.errorPage(403, async ({ session }) => {
+      session.put("b", 1);
+      return "forbidden";
+    });
+    await browser.send("/put/x");
+    expect((await browser.send("/lose")).text).toBe("forbidden");
+    await application.container.make("session").settled();
+    expect(problems()).toEqual(["E_DATABASE", "E_DATABASE"]);
+  });
+});
+
+test("work that no answer waits for is waited for at the end, and its failure is logged", async () => {
+  await create("cookie");
+  const manager = application.container.make("session");
+  const first = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<void>();
+  manager.track(first.promise);
+  manager.track(second.promise);
+  let isSettled = false;
+  const settled = manager.settled().then(() => {
+    isSettled = true;
+  });
+  first.reject(new AshlarError("E_SESSION"));
+  await first.promise.catch(() => {});
+  for (let turn = 0; turn < 5; turn += 1) await null;
+  expect(isSettled).toBe(false);
+  second.resolve();
+  await settled;
+  expect(problems()).toEqual(["E_SESSION"]);
+});
+
+test("S21 only a store on the server has something to prune, and says how much", async () => {
+  await create("cookie");
+  expect(await application.prune()).toEqual({});
+  const browser = await create("database");
+  await browser.send("/put/a");
+  expect(await application.prune()).toEqual({ "session data": 0 });
+  const late = now() + 2 * 24 * 60 * 60_000;
+  setClock(() => late);
+  onTestFinished(() => setClock(null));
+  expect(await application.prune()).toEqual({ "session data": 1 });
+});
+
+test("what cannot be parsed cannot be shown again, and the form comes back all the same", async () => {
+  const browser = await create("cookie");
+  await browser.open("/form");
+  const headers = { "content-type": "application/json" };
+  const answer = await browser.send("/form", { method: "POST", body: "{", headers });
+  expect([answer.status, answer.headers.get("location")]).toEqual([303, "/form"]);
+  expect((await browser.send("/form")).text).toBe('{"name":["is taken"]}');
+});
