@@ -236,6 +236,17 @@ test("S61 a body that is too large is answered, and not with a broken connection
   expect(answers).toEqual(Array(20).fill(413));
 });
 
+test("S61 a client that sends all of its body before it reads gets the answer to one that is too large", async () => {
+  const { port } = await serve([Route.post("/", () => "read")]);
+  const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${16 * MEBIBYTE}\r\n\r\n`;
+  const { socket, received, closed } = rawSocket(port, head);
+  socket.pause();
+  await new Promise<void>((resolve) => socket.write("x".repeat(16 * MEBIBYTE), () => resolve()));
+  socket.resume();
+  await closed;
+  expect(received()).toMatch(/^HTTP\/1\.1 413 /);
+});
+
 test("S61 what was not read of a short body is skipped, and the connection goes on", async () => {
   const { port } = await serve([Route.get("/", () => "after")]);
   const { socket, received, closed } = rawSocket(port, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
