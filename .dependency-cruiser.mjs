@@ -65,7 +65,8 @@ export default {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "/dist/|/test/|\\.test\\.ts$" },
+    // Tests that were killed leave the applications that they generated.
+    exclude: { path: "/dist/|/test/|/\\.generated-|\\.test\\.ts$" },
     parser: "swc",
     tsPreCompilationDeps: true,
     detectProcessBuiltinModuleCalls: false,

@@ -22,7 +22,10 @@ export function modelSnapshot({ casts }: ModelPlan, attributes: Row, stored: Sto
   let latest: Row | null = null;
   return {
     extend(values) {
-      Object.assign(before, values);
+      for (const [name, value] of Object.entries(values)) {
+        // After a deletion, the key and times that a row of this transaction had are stored again: not the application's.
+        if (latest === null || differs(casts.get(name), name, value, latest[name])) before[name] = value;
+      }
       latest = stored.get() ?? latest;
     },
     restore() {

@@ -201,6 +201,36 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect([bob.isStored(), bob.getOriginal("name"), bob.name]).toEqual([true, "Bob", "Robert"]);
   });
 
+  test("S68 saved, deleted and saved again, then rolled back: no key or times, and all that the application set", async () => {
+    const ada = Object.assign(person("Ada"), { settings: { theme: "dark" } });
+    await rolledBack(async () => {
+      await ada.save();
+      await ada.delete();
+      setClock(() => NOON + 5000);
+      ada.logins = 7;
+      await ada.save();
+    });
+    expect([ada.isStored(), { ...ada }]).toEqual([false, { name: "Ada", settings: { theme: "dark" }, logins: 7 }]);
+    await ada.save();
+    expect(ada.created_at).toEqual(new Date(NOON + 5000));
+    expect((await Person.findOrFail(ada.id)).toJSON()).toEqual(ada.toJSON());
+  });
+
+  test("S68 deleted and saved again, then rolled back: the row that it was, and what was set since", async () => {
+    const ada = await Person.create({ name: "Ada" });
+    const { id } = ada;
+    setClock(() => NOON + 5000);
+    await rolledBack(async () => {
+      await ada.delete();
+      ada.name = "Countess";
+      await ada.save();
+    });
+    expect([ada.isStored(), ada.id, ada.getOriginal("name"), ada.name]).toEqual([true, id, "Ada", "Countess"]);
+    expect([ada.isDirty("name"), ada.isDirty("updated_at"), ada.updated_at]).toEqual([true, false, new Date(NOON)]);
+    await ada.save();
+    expect((await Person.findOrFail(id)).name).toBe("Countess");
+  });
+
   test("S68 what refresh read of the transaction is not kept", async () => {
     const ada = await Person.create({ name: "Ada" });
     await rolledBack(async () => {
