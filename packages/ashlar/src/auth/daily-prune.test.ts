@@ -41,7 +41,7 @@ await onEachDatabase("pruning once a day", (engine) => {
     return [new Process(accounts), new Process(other), accounts];
   }
 
-  test("of two processes that look at the same time, again and again, one prunes a day", async () => {
+  test("S71 of two processes that look at the same time, again and again, one prunes a day", async () => {
     const [one, two] = await twoProcesses();
     const look = (): Promise<unknown> => {
       return Promise.all(Array.from({ length: 10 }, () => [one.daily.look(), two.daily.look()]).flat());

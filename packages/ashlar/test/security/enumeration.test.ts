@@ -111,7 +111,7 @@ test("S32 nor does that before the answer to a wrong password", { timeout: 120_0
   await compare(watched, login(watched), TRIES_WITH_HASH);
 });
 
-test("S32 with preventEnumeration, nor does that before the answer to a registration", {
+test("S58 with preventEnumeration, nor does that before the answer to a registration", {
   timeout: 120_000,
 }, async () => {
   const watched = await preventing();
@@ -123,7 +123,7 @@ test("S32 with preventEnumeration, nor does that before the answer to a registra
   await compare(watched, door, TRIES_WITH_HASH);
 });
 
-test("S32 with preventEnumeration, nor does that before the answer to a change of address", {
+test("S58 with preventEnumeration, nor does that before the answer to a change of address", {
   timeout: 120_000,
 }, async () => {
   const watched = await preventing();
@@ -134,7 +134,7 @@ test("S32 with preventEnumeration, nor does that before the answer to a change o
   await compare(watched, door, TRIES_WITH_HASH);
 });
 
-test("S32 with preventEnumeration, registrations and changes of address are answered byte for byte alike", async () => {
+test("S58 with preventEnumeration, registrations and changes of address are answered byte for byte alike", async () => {
   const watched = await preventing();
   const doors = [registration(watched), await changeOfAddress(watched)];
   for (const { known, unknown } of doors) {

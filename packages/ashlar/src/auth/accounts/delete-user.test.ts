@@ -72,7 +72,7 @@ async function everything({ database }: TestAccounts): Promise<Record<string, Ro
 }
 
 await onEachDatabase("deleting a user", (engine) => {
-  test("leaves the user's key, addresses and browser in no column of any table", async () => {
+  test("S70 leaves the user's key, addresses and browser in no column of any table", async () => {
     const accounts = await applicationWithGrace(engine);
     const visitor = await leaveTraces(accounts);
     const users = ["users.email", "users.id", "users.name"];
@@ -98,7 +98,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await placesOf(accounts.database, [...TRACES, BROWSER])).toEqual([]);
   });
 
-  test("leaves alone what a guard of another table keeps of the same key and address", async () => {
+  test("S70 leaves alone what a guard of another table keeps of the same key and address", async () => {
     const accounts = await applicationWithGrace(engine);
     const { kysely } = accounts.database;
     await leaveTraces(accounts);
@@ -123,7 +123,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(left.flat().filter(({ guard }) => guard === "web")).toEqual([]);
   });
 
-  test("in a transaction that is rolled back leaves everything, and the model stored", async () => {
+  test("S70 in a transaction that is rolled back leaves everything, and the model stored", async () => {
     const accounts = await applicationWithGrace(engine);
     const visitor = await leaveTraces(accounts);
     const before = await everything(accounts);
@@ -163,7 +163,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await placesOf(accounts.database, [...TRACES, BROWSER])).toEqual([]);
   });
 
-  test("keeps a link that is being made for the user from being stored", async () => {
+  test("S70 keeps a link that is being made for the user from being stored", async () => {
     class Deleting extends FullUser {
       static meanwhile: (() => Promise<unknown>) | null = null;
       static override async findBy(...args: [never, never]): Promise<never> {
@@ -202,7 +202,7 @@ await onPostgres("deleting a user on PostgreSQL", () => {
     ["a login", (visitor: Visitor) => visitor.post("/login", { email: OLD_ADDRESS, password: PASSWORD })],
     ["a link for a new password", (visitor: Visitor) => visitor.post("/change_password", { email: OLD_ADDRESS })],
   ])("%s", (_, attempt) => {
-    test("that comes while the deletion is not committed yet is not stored", async () => {
+    test("S70 that comes while the deletion is not committed yet is not stored", async () => {
       const accounts = await applicationWithGrace(postgres);
       const grace = await accounts.user(GRACE.id);
       const [isDeleted, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -35,7 +35,7 @@ async function logIn(accounts: TestAccounts, email: string, password: string): P
 }
 
 await onEachDatabase("registering with preventEnumeration", (engine) => {
-  test("S32 a free address gets an account and a link, and logs in once the link is followed", async () => {
+  test("S58 a free address gets an account and a link, and logs in once the link is followed", async () => {
     const accounts = await preventing({ engine });
     const visitor = accounts.visitor();
     const answer = await visitor.post("/register", CLEO);
@@ -53,7 +53,7 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
     expect(await logIn(accounts, CLEO.email, PASSWORD)).toBe("/home");
   });
 
-  test("S32 an address that is taken gets a notice, once an hour, and its account stays as it is", async () => {
+  test("S58 an address that is taken gets a notice, once an hour, and its account stays as it is", async () => {
     const accounts = await preventing({ engine });
     const before = await accounts.rows("users");
     const taken = { ...CLEO, email: ADA.email };
@@ -77,7 +77,7 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
 });
 
 describe("preventEnumeration", () => {
-  test("S32 what is wrong with a registration is told, and its address plays no part in that", async () => {
+  test("S58 what is wrong with a registration is told, and its address plays no part in that", async () => {
     const accounts = await preventing();
     for (const email of [ADA.email, CLEO.email]) {
       const sent = { ...CLEO, email, password: "short", password_confirmation: "short" };
@@ -89,7 +89,7 @@ describe("preventEnumeration", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("S32 who takes JSON is answered alike as well", async () => {
+  test("S58 who takes JSON is answered alike as well", async () => {
     const routes = [
       Route.post("/json", async ({ accounts, request, response }) => {
         const { email } = request.all();
@@ -118,7 +118,7 @@ describe("preventEnumeration", () => {
     expect(await accounts.toldOf("auth.email_verified")).toHaveLength(1);
   });
 
-  test("S32 a change to an address that is taken is answered like any other, and told to both owners", async () => {
+  test("S58 a change to an address that is taken is answered like any other, and told to both owners", async () => {
     const accounts = await preventing();
     await (await accounts.user()).markEmailAsVerified();
     const visitor = await accounts.loggedIn();

@@ -47,7 +47,7 @@ async function storeSessions(
 }
 
 await onEachDatabase("pruning accounts", (engine) => {
-  test("deletes what belongs to users whom a query has deleted, and nothing of others or of other guards", async () => {
+  test("S70 deletes what belongs to users whom a query has deleted, and nothing of others or of other guards", async () => {
     setClock(() => NOON);
     const accounts = await testAccounts({ engine, guards: { admin: { driver: "web", model: AdminUser } } });
     const { kysely } = accounts.database;
@@ -103,7 +103,7 @@ await onEachDatabase("pruning accounts", (engine) => {
     expect(await accounts.application.prune()).toEqual(NOTHING);
   });
 
-  test("keeps addresses, logins that have ended and links for as long as ACCOUNTS.retention says", async () => {
+  test("S71 keeps addresses, logins that have ended and links for as long as ACCOUNTS.retention says", async () => {
     setClock(() => NOON);
     const ACCOUNTS = { retention: { addressDays: 7, loginDays: 2, linkDays: 3 } };
     const accounts = await testAccounts({ engine, ACCOUNTS });
