@@ -1,5 +1,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket, Server as SocketServer } from "node:net";
+import { performance } from "node:perf_hooks";
+import { setImmediate } from "node:timers/promises";
 import type { TrustedProxies } from "../http/index.ts";
 import { listen } from "./listen.ts";
 import type { Logger } from "./logger.ts";
@@ -12,12 +14,25 @@ export interface RunningServer {
   /** The address it can be reached at, such as `http://localhost:3000/`. */
   readonly url: string;
   readonly port: number;
-  /** Takes no new connection, lets the requests under way be answered, and then closes; after `timeoutSeconds` at once. */
+  /**
+   * Accepts the connections that already wait, and no others, lets the requests under way be answered, and then closes;
+   * after `timeoutSeconds` at once.
+   */
   close(timeoutSeconds?: number): Promise<void>;
 }
 
 /** How often a closing server looks for connections that have become idle. */
 const IDLE_CHECK_MS = 20;
+
+/**
+ * The system completes connections that the server has not accepted yet, and resets them when it stops listening. A closing
+ * server therefore goes on accepting until so many turns of the event loop have passed without a new connection. Each turn
+ * accepts one, and the next reads what it sent.
+ */
+const QUIET_TURNS = 3;
+/** New connections may never cease to come: a closing server stops listening after so many turns, or so many milliseconds. */
+const MAX_TURNS = 1000;
+const MAX_ACCEPT_MS = 1000;
 
 /**
  * Starts a server on `node:http`, with limits on how long a client may take for what.
@@ -66,10 +81,14 @@ export async function startServer(
   for (const one of listening) {
     one.on("error", (error) => logger.error({ err: error }, "A connection could not be accepted."));
   }
+  let closed: Promise<void> | null = null;
   return {
     url: urlOf(settings.hostname, port),
     port,
-    close: (timeoutSeconds) => close(node, listening, sockets, timeoutSeconds),
+    close(timeoutSeconds) {
+      closed ??= close(node, listening, sockets, timeoutSeconds);
+      return closed;
+    },
   };
 }
 
@@ -84,31 +103,42 @@ function urlOf(hostname: string | null, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/`;
 }
 
-function close(
+async function close(
   server: Server,
   listening: readonly SocketServer[],
-  sockets: ReadonlySet<Socket>,
+  sockets: ReadonlySet<BusySocket>,
   timeoutSeconds = 10,
 ): Promise<void> {
-  if (!server.listening) return Promise.resolve();
-  return new Promise((resolve) => {
-    // A kept-alive connection becomes idle when its answer is out, and would then be waited for in vain.
-    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
-    const late = setTimeout(() => server.closeAllConnections(), timeoutSeconds * 1000);
-    server.prependListener("request", (_request, response) => {
+  const late = setTimeout(() => server.closeAllConnections(), timeoutSeconds * 1000);
+  // The caller is told with the answer that the next request needs another connection.
+  for (const event of ["request", "checkContinue"]) {
+    server.prependListener(event, (_request, response: ServerResponse) => {
       response.shouldKeepAlive = false;
     });
-    for (const socket of sockets as ReadonlySet<BusySocket>) {
-      // One that has not said a word yet does not count as idle.
-      if (socket.bytesRead === 0) socket.destroy();
-      // The caller is told with the answer under way that the next request needs another connection.
-      else if (socket._httpMessage) socket._httpMessage.shouldKeepAlive = false;
-    }
-    const closed = listening.map((one) => new Promise((done) => one.close(done)));
-    void Promise.all(closed).then(() => {
-      clearInterval(idle);
-      clearTimeout(late);
-      resolve();
-    });
-  });
+  }
+  for (const { _httpMessage } of sockets) if (_httpMessage) _httpMessage.shouldKeepAlive = false;
+  await acceptWaiting(server, Math.min(MAX_ACCEPT_MS, timeoutSeconds * 1000));
+  // One that has not said a word would be waited for.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  // A kept-alive connection becomes idle when its answer is out, and would then be waited for in vain. This begins late,
+  // because a connection of which nothing has been read yet may count as idle too.
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  await Promise.all(listening.map((one) => new Promise((done) => one.close(done))));
+  clearInterval(idle);
+  clearTimeout(late);
+}
+
+/** Resolves when the connections that wait in the system's queue have been accepted, and what they sent has been read. */
+async function acceptWaiting(server: Server, maxMs: number): Promise<void> {
+  const endsAt = performance.now() + maxMs;
+  let quietTurns = 0;
+  const accepted = (): void => {
+    quietTurns = 0;
+  };
+  server.on("connection", accepted);
+  for (let turn = 0; turn < MAX_TURNS && quietTurns < QUIET_TURNS && performance.now() < endsAt; turn++) {
+    await setImmediate();
+    quietTurns++;
+  }
+  server.off("connection", accepted);
 }

@@ -1,0 +1,65 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { Worker } from "node:worker_threads";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createApplication, Route } from "../../src/index.ts";
+
+const CONNECTIONS = 50;
+
+/** Connects and sends requests while the thread of the server stands still, and tells what came back. */
+const CLIENT = `
+const { connect } = require("node:net");
+const { parentPort, workerData: { port, flag, connections } } = require("node:worker_threads");
+const REQUEST = "GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n";
+let sent = 0;
+const answers = Array.from({ length: connections }, () => new Promise((resolve) => {
+  let received = "";
+  const socket = connect(port, "127.0.0.1", () => socket.write(REQUEST, () => {
+    if (++sent < connections) return;
+    Atomics.store(flag, 0, 1);
+    Atomics.notify(flag, 0);
+  }));
+  socket.on("data", (data) => (received += data));
+  socket.on("error", (error) => resolve(error.code));
+  socket.on("close", () => resolve([received.split("\\r\\n")[0], /^connection: (.*)$/im.exec(received)?.[1]]));
+}));
+Promise.all(answers).then((all) => parentPort.postMessage(all));
+`;
+
+test("S50 a server that closes answers the connections that the system has completed for it", async () => {
+  const application = await createApplication({
+    environment: { APP_ENV: "test" },
+    routes: [Route.get("/", () => "hello")],
+  });
+  const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  const flag = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(CLIENT, { eval: true, workerData: { port, flag, connections: CONNECTIONS } });
+  onTestFinished(async () => void (await worker.terminate()));
+  const answers = once(worker, "message");
+  await once(worker, "online");
+  // This is the server's thread: it accepts nothing until all of them have connected and sent.
+  expect(Atomics.wait(flag, 0, 0, 30_000)).not.toBe("timed-out");
+  await application.shutdown();
+  expect(await answers).toEqual([Array(CONNECTIONS).fill(["HTTP/1.1 200 OK", "close"])]);
+});
+
+test("S50 a server that closes stops listening, however many connections go on coming", async () => {
+  const application = await createApplication({
+    environment: { APP_ENV: "test" },
+    routes: [Route.get("/", () => "hello")],
+  });
+  const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  let connected = 0;
+  let isRefused = false;
+  const connectAgain = (): void => {
+    const socket = connect(port, "127.0.0.1", () => {
+      connected++;
+      socket.destroy();
+    });
+    socket.on("error", () => (isRefused = true)).on("close", () => isRefused || connectAgain());
+  };
+  for (let index = 0; index < 10; index++) connectAgain();
+  await vi.waitUntil(() => connected > 20);
+  await application.shutdown();
+  await vi.waitUntil(() => isRefused);
+});
