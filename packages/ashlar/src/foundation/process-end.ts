@@ -86,5 +86,13 @@ function end(exitCode: 0 | 1): void {
   // Each provider has its own time to shut down. Together they may not take longer than the requests do.
   const seconds = 2 * Math.max(...ending.map(({ timeoutSeconds }) => timeoutSeconds));
   setTimeout(() => process.exit(), seconds * 1000);
-  void Promise.all(ending.map((application) => application.shutdown())).finally(() => process.exit());
+  void Promise.all(ending.map((application) => application.shutdown()))
+    .then(() => Promise.all([process.stdout, process.stderr].map(written)))
+    .finally(() => process.exit());
+}
+
+/** Resolves when a stream holds nothing back: what a slow reader has not taken yet would be lost with the process. */
+function written(stream: NodeJS.WriteStream): Promise<void> | void {
+  if (stream.destroyed || stream.writableLength === 0) return;
+  return new Promise((resolve) => stream.write("", () => resolve()));
 }

@@ -210,6 +210,16 @@ describe("an error that nothing handles", () => {
     expect(running.output().match(/provider down/g)).toHaveLength(1);
   });
 
+  test("S50 the log is written to its end, however slowly it is read", async () => {
+    const running = await runScript(
+      SERVE.replace('console.log("provider down");', 'for (let i = 0; i < 100_000; i++) console.log("provider down");'),
+    );
+    await get(running, "/forgotten/users");
+    expect(await running.ended).toEqual([1, null]);
+    expect(fatal(running)).toHaveLength(1);
+    expect(running.output().match(/provider down/g)).toHaveLength(100_000);
+  });
+
   test("S50 a signal that comes while it ends neither cuts it short nor makes it a success", async () => {
     const running = await runScript(SERVE);
     const slow = get(running, "/slow");
