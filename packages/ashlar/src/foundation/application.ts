@@ -10,6 +10,7 @@ import { Container } from "./container.ts";
 import { addContextProperty, createContextClass } from "./context-class.ts";
 import { isDeveloperHost } from "./developer-host.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import type { EnvironmentVariables } from "./environment.ts";
 import type { EnvironmentName } from "./environment-name.ts";
 import { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./error-handler.ts";
 import { asForwarded } from "./forwarded-request.ts";
@@ -57,6 +58,7 @@ export interface ApplicationParts {
   readonly root: string;
   readonly config: Configuration;
   readonly settings: ApplicationSettings;
+  readonly variables: EnvironmentVariables;
   readonly logger: Logger;
 }
 
@@ -80,6 +82,8 @@ export class Application {
   /** The absolute path of the application's folder; the working directory where it has none. */
   readonly root: string;
   readonly logger: Logger;
+  /** @internal What `env()` reads where this application's code runs. */
+  readonly variables: EnvironmentVariables;
   /** @internal Jobs that are done after an answer. A shutdown waits for them. */
   readonly background: Background;
   readonly #context = createContextClass();
@@ -100,6 +104,7 @@ export class Application {
     this.root = parts.root;
     this.config = parts.config;
     this.settings = parts.settings;
+    this.variables = parts.variables;
     this.logger = parts.logger;
     this.background = new Background(parts.logger);
     const { environment, trustedProxies, url } = parts.settings;

@@ -59,6 +59,7 @@ export async function createApplication(options: ApplicationOptions = {}): Promi
     root: root ?? process.cwd(),
     config,
     settings,
+    variables: environment,
     logger: options.logger ?? createLogger(settings),
   });
   try {

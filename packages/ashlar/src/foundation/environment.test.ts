@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import { ConfigurationError } from "../support/index.ts";
-import { env, readEnvironment, useEnvironment } from "./environment.ts";
+import { type EnvironmentVariables, env, readEnvironment, withEnvironment } from "./environment.ts";
 
 const folder = (dotEnv: string): string => folderWith({ ".env": dotEnv });
 
@@ -56,6 +56,8 @@ describe("readEnvironment", () => {
 });
 
 describe("env", () => {
+  const useEnvironment = (variables: EnvironmentVariables): void => withEnvironment(variables, () => undefined);
+
   test("gives text, and the default for what is not set or set to nothing", () => {
     useEnvironment({ NAME: "value", EMPTY: "" });
     expect(env("NAME")).toBe("value");

@@ -1,11 +1,16 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { ConfigurationError, readEnvFile } from "../support/index.ts";
+import { currentApplication, runningApplications } from "./running-applications.ts";
 
 /** Environment variables by name. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-let current: EnvironmentVariables | null = null;
+/** Those of the configuration that is being loaded, for its files alone. */
+const loading = new AsyncLocalStorage<EnvironmentVariables>();
+/** Those of the configuration loaded last: of a command that reads one without making an application. */
+let latest: EnvironmentVariables | null = null;
 
 /**
  * The environment of an application: its `.env`, over which the process's own variables win, over which `given` wins.
@@ -23,33 +28,49 @@ export function readEnvironment(root: string | null, given: EnvironmentVariables
   return Object.freeze(Object.assign(Object.create(null), written, process.env, named, given));
 }
 
-/**
- * Makes these the variables that `env()` reads. The configuration files of one application are loaded at a time, and
- * this stands right before it.
- */
-export function useEnvironment(variables: EnvironmentVariables): void {
-  current = variables;
+/** Runs a function, such as one that loads configuration files, in which `env()` reads these variables. */
+export function withEnvironment<T>(variables: EnvironmentVariables, task: () => T): T {
+  latest = variables;
+  return loading.run(variables, task);
 }
 
 /**
- * Reads an environment variable in a configuration file: from the process, else from the application's `.env`.
+ * Reads an environment variable, in a configuration file above all: from the process, else from the application's `.env`.
+ *
+ * With several applications in one process, it reads that of the application whose configuration is loaded, which
+ * boots, or whose request is answered.
  *
  * A variable that is set to nothing (`NAME=`) counts as not set. The type of the default decides what is answered: a
  * number or a boolean (`true`, `false`, `1`, `0`) is read from the text.
  *
  * @param fallback what is answered where the variable is not set
- * @throws `E_INVALID_CONFIGURATION` where the text is not of the default's type
+ * @throws `E_INVALID_CONFIGURATION` if the text is not of the default's type, and outside of all of that if the
+ * applications of the process have different values
  */
 export function env(name: string): string | undefined;
 export function env(name: string, fallback: string): string;
 export function env(name: string, fallback: number): number;
 export function env(name: string, fallback: boolean): boolean;
 export function env(name: string, fallback?: string | number | boolean): string | number | boolean | undefined {
-  const text = (current ?? process.env)[name];
+  const text = read(name);
   if (text === undefined || text === "") return fallback;
   if (typeof fallback === "number") return readNumber(name, text);
   if (typeof fallback === "boolean") return readBoolean(name, text);
   return text;
+}
+
+function read(name: string): string | undefined {
+  const variables = loading.getStore() ?? currentApplication()?.variables;
+  if (variables !== undefined) return variables[name];
+  const [first, ...others] = runningApplications();
+  if (first === undefined) return (latest ?? process.env)[name];
+  const text = first.variables[name];
+  if (others.every((other) => other.variables[name] === text)) return text;
+  throw new ConfigurationError(
+    `Environment variable ${name}`,
+    "was read outside of a request, and the applications of this process have different values of it.",
+    `Read it in a configuration file, in a provider or in a request: const value = env("${name}");`,
+  );
 }
 
 function readNumber(name: string, text: string): number {

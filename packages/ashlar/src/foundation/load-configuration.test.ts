@@ -2,7 +2,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { folderWith } from "../../test/support/temporary-folder.ts";
+import { Route } from "../routing/index.ts";
 import { type AshlarError, ConfigurationError } from "../support/index.ts";
+import { createApplication } from "./create-application.ts";
+import { env } from "./environment.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 
 const ENVIRONMENT = pathToFileURL(join(import.meta.dirname, "environment.ts")).href;
@@ -66,6 +69,21 @@ describe("loadConfiguration", () => {
         "Remove one.",
       ),
     );
+  });
+
+  test("env() reads the environment of an application that is made while another one answers", async () => {
+    const root = folderWith({
+      "config/app.ts": `import { env } from ${JSON.stringify(ENVIRONMENT)};\nawait 0;\nexport const APP = { name: env("APP_NAME") };`,
+    });
+    const names = async () => {
+      const inner = await loadConfiguration(root, { APP_NAME: "inner" });
+      return [inner.section("app").APP, env("APP_NAME")];
+    };
+    const environment = { APP_ENV: "test", APP_NAME: "outer" };
+    const outer = await createApplication({ environment, routes: [Route.get("/", names)] });
+    const answer = await outer.fetch(new Request("http://localhost/"));
+    expect(await answer.json()).toEqual([{ name: "inner" }, "outer"]);
+    await outer.shutdown();
   });
 
   test("what a file throws names the file and keeps the cause", async () => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join, parse } from "node:path";
 import { ConfigurationError } from "../support/index.ts";
 import { Configuration, type ConfigurationSection } from "./configuration.ts";
-import { type EnvironmentVariables, useEnvironment } from "./environment.ts";
+import { type EnvironmentVariables, withEnvironment } from "./environment.ts";
 import { findModule, importModule, MODULE_EXTENSIONS } from "./load-module.ts";
 
 const EXPORTED_NAME = /^[A-Z][A-Z0-9_]*$/;
@@ -23,13 +23,13 @@ export function loadConfiguration(
   environment: EnvironmentVariables,
   given: Readonly<Record<string, ConfigurationSection>> = {},
 ): Promise<Configuration> {
-  // One application at a time: the files read the environment through a function that takes no application.
-  const loaded = queue.then(async () => {
-    useEnvironment(environment);
+  const load = async () => {
     const sections = root === null ? {} : await readFolder(root);
     for (const [name, section] of Object.entries(given)) sections[name] = { ...sections[name], ...section };
     return new Configuration(sections);
-  });
+  };
+  // One application at a time: the files read the environment through a function that takes no application.
+  const loaded = queue.then(() => withEnvironment(environment, load));
   queue = loaded.catch(() => {});
   return loaded;
 }

@@ -1,8 +1,9 @@
+import { setImmediate } from "node:timers/promises";
 import { pino } from "pino";
 import { beforeEach, describe, expect, test } from "vitest";
 import { Api, ApiProvider } from "../../src/api/index.ts";
 import { Model, primaryKey } from "../../src/database/index.ts";
-import type { Logger } from "../../src/foundation/index.ts";
+import { env, type Logger } from "../../src/foundation/index.ts";
 import type { Mailer } from "../../src/mail/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
@@ -41,6 +42,10 @@ const ROUTES: readonly RouteEntry[] = [
       })(),
     );
   }),
+  Route.get("/site", async () => {
+    await setImmediate();
+    return { site: env("SITE"), shared: env("SHARED") };
+  }),
   Route.get("/fails", () => {
     throw new Error("no answer");
   }),
@@ -68,7 +73,7 @@ async function site(name: string, User: typeof FullUser): Promise<Site> {
       api: { DRIVERS: { jwt: { secret: generateSecret(), model: User, authenticates: false } } },
     },
     throttle: { login: ONE_ATTEMPT },
-    environment: { APP_KEY: generateSecret() },
+    environment: { APP_KEY: generateSecret(), SITE: name, SHARED: "both" },
     logger: pino({ level: "info" }, { write: (line: string) => void lines.push(line) }) as unknown as Logger,
   });
   mailer.current = accounts.application.container.make("mail");
@@ -130,6 +135,12 @@ describe.each([
     expect([await accepts(one, String(page.body)), await accepts(other, String(page.body))]).toEqual([200, 401]);
   });
 
+  test("read their own environment in handlers", async () => {
+    const answers = [one, other, one].map(async ({ accounts }) => (await accounts.visitor().get("/site")).body);
+    const [first, second] = ["One", "Other"].map((name) => ({ site: name, shared: "both" }));
+    expect(await Promise.all(answers)).toEqual([first, second, first]);
+  });
+
   test("sign the links that a user asks for with their own key", async () => {
     const visitor = await one.accounts.loggedIn();
     expect((await visitor.post("/own-link")).body).toBe("sent");
@@ -185,6 +196,15 @@ describe("S64 outside of requests", () => {
     );
     await other.accounts.loggedIn();
     expect(await accepts(other, await ada.generateJwt())).toBe(401);
+  });
+
+  test("a variable that both have is read if it is the same, and refused if it differs", async () => {
+    one = await site("One", class One extends FullUser {});
+    other = await site("Other", class Other extends FullUser {});
+    expect(env("SHARED")).toBe("both");
+    expect(() => env("SITE")).toThrow("the applications of this process have different values of it.");
+    await other.accounts.application.shutdown();
+    expect(env("SITE")).toBe("One");
   });
 
   test("a model of both is refused with the names of both, until it is given a database", async () => {
