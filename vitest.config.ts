@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig, type TestProjectConfiguration } from "vitest/config";
+import { defineConfig, type TestProjectConfiguration, type ViteUserConfig } from "vitest/config";
 import { SlowestFirst } from "./packages/ashlar/test/support/slowest-first.ts";
 
 const source = fileURLToPath(new URL("./packages/ashlar/src", import.meta.url));
@@ -31,7 +31,7 @@ const PROJECTS: TestProjectConfiguration[] = [
   },
 ];
 
-export default defineConfig({
+const configuration: ViteUserConfig = defineConfig({
   resolve: {
     // Tests of generated applications import the framework by name; here that is its source.
     alias: [
@@ -54,3 +54,5 @@ export default defineConfig({
     reporters: report ? ["default", [countsReporter, { file: report }]] : ["default"],
   },
 });
+
+export default configuration;

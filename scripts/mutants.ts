@@ -3,16 +3,17 @@
 //   --only PATH        of packages/ashlar/src, a folder or a file; may be given several times
 //   --since REF        only lines that differ from this commit
 //   --tests PATH       of packages/ashlar, a folder or a file whose tests are run; all unless given
-//   --seconds N        per mutant, after which it counts as surviving the tests that were run
+//   --seconds N        per mutant and run; the next run goes on with the tests that are left
 //   --keep-reach       trust what earlier runs learned about which tests reach what, although files have changed
 //   --again            decide survivors again, although neither they nor their tests have changed
 //   --list survivors   what earlier runs found, without running anything
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
+import { constants } from "node:os";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import { hashOf, MutantBuild, type NumberedMutant, sources } from "./mutants/build.ts";
+import { MutantBuild, type NumberedMutant, sources } from "./mutants/build.ts";
 import { Lane } from "./mutants/lane.ts";
 import { type Candidate, Reach } from "./mutants/reach.ts";
 import { namedBy, type Result, Results, readEquivalents } from "./mutants/results.ts";
@@ -90,17 +91,28 @@ const byFile = (a: NumberedMutant, b: NumberedMutant): number => a.number - b.nu
 const equivalents = readEquivalents();
 const equivalent = new Set(equivalents.flatMap((entry) => namedBy(entry, build)));
 
+/** Whether what is known of a mutant is about the source as it is now. */
+function isCurrent(mutant: NumberedMutant): boolean {
+  return results.get(mutant)?.source === build.hash(mutant.file);
+}
+
+function isUndecided(mutant: NumberedMutant): boolean {
+  return !isCurrent(mutant) || results.get(mutant)!.state === "undecided";
+}
+
 function survivors(mutants: readonly NumberedMutant[]): NumberedMutant[] {
   return mutants.filter((mutant) => {
     const result = results.get(mutant);
-    return result && result.state !== "killed" && result.source === build.hash(mutant.file) && !equivalent.has(mutant);
+    return (
+      (result?.state === "survived" || result?.state === "unreached") && isCurrent(mutant) && !equivalent.has(mutant)
+    );
   });
 }
 
 function summary(mutants: readonly NumberedMutant[]): void {
   for (const [name, group] of Object.entries(Object.groupBy(mutants, ({ file }) => file.split("/")[0]!))) {
     const count = (state: string): number => group!.filter((mutant) => results.get(mutant)?.state === state).length;
-    const undecided = group!.filter((mutant) => !results.get(mutant)).length;
+    const undecided = group!.filter((mutant) => isUndecided(mutant) && !equivalent.has(mutant)).length;
     say(
       `${name}: ${group!.length} mutants, ${count("killed")} killed, ` +
         `${group!.filter((mutant) => equivalent.has(mutant)).length} listed as equivalent, ` +
@@ -109,19 +121,7 @@ function summary(mutants: readonly NumberedMutant[]): void {
   }
 }
 
-/** Whether an earlier run has decided this, and nothing has changed since. */
-function isDecided(mutant: NumberedMutant, candidates: readonly Candidate[]): boolean {
-  const result = results.get(mutant);
-  if (!result || result.source !== build.hash(mutant.file)) return false;
-  if (result.state === "killed") return true;
-  return !options.again && result.tests === testsHash(candidates);
-}
-
-function testsHash(candidates: readonly Candidate[]): string {
-  return hashOf(candidates.map(({ file }) => reach.hash(file)).join(" "));
-}
-
-/** The first tests to try are those beside the file; then the cheapest. */
+/** The first tests to try are those beside the file; then the cheapest, as far as the time goes. */
 function ordered(mutant: NumberedMutant, candidates: readonly Candidate[]): Candidate[] {
   const beside = `/${mutant.file.replace(/\.ts$/, ".test.ts")}`;
   const weight = ({ file, ms }: Candidate): number => (file.endsWith(beside) ? ms / 10 : ms);
@@ -135,10 +135,12 @@ function ordered(mutant: NumberedMutant, candidates: readonly Candidate[]): Cand
     });
 }
 
+/** A mutant that is being tried, and what follows if none of the tests that are left notices it. */
 interface Open {
   readonly mutant: NumberedMutant;
-  readonly all: readonly Candidate[];
+  readonly tried: string[];
   readonly left: Candidate[];
+  readonly otherwise: "survived" | "undecided";
 }
 
 function isUnder(path: string, paths: readonly string[]): boolean {
@@ -159,9 +161,18 @@ function jobFor({ mutant, left: [candidate] }: Open): Job {
   return { name: String(mutant.number), file, mutant: mutant.number, limitMs: limitFor(ms), ...(tests && { tests }) };
 }
 
-function decide({ mutant, all }: Open, state: Result["state"], by?: string): void {
-  const source = build.hash(mutant.file)!;
-  results.set(mutant, { state, source, tests: testsHash(all), ...(by !== undefined && { by }) });
+function decide({ mutant, tried }: Open, state: Result["state"], by?: string): void {
+  results.set(mutant, { state, source: build.hash(mutant.file)!, tried, ...(by !== undefined && { by }) });
+}
+
+/** Goes on to the next test. What has failed for another reason than the mutant is not counted as tried. */
+function goOn(item: Open, isTried: boolean): Open[] {
+  const { file } = item.left.shift()!;
+  if (isTried) item.tried.push(reach.hash(file));
+  const otherwise = isTried ? item.otherwise : "undecided";
+  // Should the run end here, the next one goes on from here.
+  decide(item, item.left.length > 0 ? "undecided" : otherwise);
+  return item.left.length > 0 ? [{ ...item, otherwise }] : [];
 }
 
 /** Runs one batch, and says which mutants are still to be tried elsewhere, or again by themselves. */
@@ -184,35 +195,43 @@ async function attempt(lane: Lane, batch: readonly Open[]): Promise<{ open: Open
     const control = outcomes.get(`control ${outcome.job}`);
     const last = outcomes.get(`last ${candidate!.file}`);
     const where = relative(root, candidate!.file);
+    const noticed = outcome.state === "failed" ? outcome.failure?.slice(0, 200) : outcome.state;
+    const doubtful = control?.state === "failed" || last?.state === "failed";
     if (outcome.state === "unstarted") open.push(item);
-    else if (outcome.state === "hung" || outcome.state === "died") decide(item, "killed", `${where}: ${outcome.state}`);
-    else if (outcome.state === "failed") {
-      const doubtful = control?.state === "failed" || last?.state === "failed";
-      if (doubtful && batch.length > 1) unsure.push(item);
-      else decide(item, "killed", `${where}: ${outcome.failure?.slice(0, 200)}`);
-    } else {
-      item.left.shift();
-      if (item.left.length > 0) open.push(item);
-      else decide(item, "survived");
-    }
+    else if (outcome.state === "passed") open.push(...goOn(item, true));
+    // On a busy machine a process may come too late for another reason.
+    else if (batch.length > 1 && (doubtful || outcome.state !== "failed")) unsure.push(item);
+    else if (doubtful) open.push(...goOn(item, false));
+    else decide(item, "killed", `${where}: ${noticed}`);
   }
   results.save();
   return { open, unsure };
 }
 
 async function run(mutants: readonly NumberedMutant[]): Promise<void> {
-  const lane = await Lane.open(build, folder, ELSEWHERE);
+  const lane = await Lane.open(build, ELSEWHERE);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      results.save();
+      lane.abandon();
+      process.exit(128 + constants.signals[signal]);
+    });
+  }
   try {
     await reach.learn(lane, lane.files().filter(isAsked), options["keep-reach"], say);
     for (const file of reach.failing) say(`fails without any mutant, and is left out: ${relative(root, file)}`);
     const candidates = reach.candidates(isAsked);
     let open: Open[] = [];
     for (const mutant of mutants) {
+      const known = isCurrent(mutant) ? results.get(mutant)! : undefined;
+      if (known?.state === "killed") continue;
+      const tried = options.again ? [] : [...(known?.tried ?? [])];
       const all = candidates.get(mutant.number) ?? [];
-      if (isDecided(mutant, all)) continue;
-      const item = { mutant, all, left: ordered(mutant, all) };
-      if (all.length === 0) decide(item, "unreached");
-      else open.push(item);
+      const untried = all.filter(({ file }) => !tried.includes(reach.hash(file)));
+      const left = ordered(mutant, untried);
+      const item: Open = { mutant, tried, left, otherwise: left.length < untried.length ? "undecided" : "survived" };
+      if (left.length > 0) open.push(item);
+      else if (!known) decide(item, "unreached");
     }
     while (open.length > 0) {
       say(`${open.length} of ${mutants.length} mutants are open, ${survivors(mutants).length} survived so far`);

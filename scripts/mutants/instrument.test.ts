@@ -94,6 +94,26 @@ test("types, imports, names and the words of an error stay", () => {
   expect(listed.filter((line) => /text\.ts|RangeError → |Nobody[^;]*→ "/.test(line))).toEqual([]);
 });
 
+test("what errors and log lines say to people stays; their codes and data change", () => {
+  const source = `
+function store(name: string): void {
+  this.#logger.warn({ place: "the shop" }, \`\${name} is full.\`);
+  container.make("logger").error("It was" + (late ? "late." : "early."));
+  throw new KeyError("E_FULL", \`There is no room for \${name} \` + "here.", { headers: { "retry-after": "in time" } });
+}
+function shown(): string {
+  return "Mail to the log";
+}`;
+  const texts = instrument("store.ts", source, 0).mutants.filter(({ from, to }) => /^["`]/.test(from) && /^"/.test(to));
+  expect(texts.map(({ from }) => from)).toEqual([
+    '"the shop"',
+    '"logger"',
+    '"E_FULL"',
+    '"in time"',
+    '"Mail to the log"',
+  ]);
+});
+
 test("every mutant stands beside its original, and no line moves", () => {
   expect(code.split("\n")).toHaveLength(SOURCE.split("\n").length);
   const compiled = stripTypeScriptTypes(code.replace(/^import .*$/m, "").replace("export class", "class"));

@@ -2,7 +2,7 @@
 // `a < b` becomes `(__mutant(17)?((a) <= (b)):a < b)`. Lines stay where they are.
 
 import { parseSync } from "oxc-parser";
-import { isRemovable, type Node, replacementsOf, type Surroundings } from "./mutators.ts";
+import { isRemovable, isSaid, type Node, replacementsOf, type Surroundings } from "./mutators.ts";
 
 export interface Mutant {
   /** The name of what it stands in: "Model.delete". */
@@ -151,8 +151,8 @@ export function instrument(path: string, source: string, first: number): Instrum
     } else if (parent && !inChain) {
       inExpression(node, { parent, role, text, between, inMessage });
     }
-    const says =
-      node.type === "ThrowStatement" || (node.type === "NewExpression" && /Error$/.test(text(node.callee as Node)));
+    // Beside the words, an error or a log line may have an object of data, which is part of the behavior.
+    const said = node.type !== "ObjectExpression" && (inMessage || isSaid(node, { text }));
     for (const [key, value] of Object.entries(node)) {
       if (skippedKeys.has(key) || (key === "key" && node.computed !== true)) continue;
       // Inside `a?.b.c()` no link can be replaced by itself: what follows it would no longer be skipped.
@@ -164,7 +164,7 @@ export function instrument(path: string, source: string, first: number): Instrum
           key === "properties" && node.type === "ObjectExpression" && child.kind !== "get" && child.kind !== "set";
         if (dropped) droppable(child, "{", "}");
         if (key === "elements" && node.type === "ArrayExpression") droppable(child, "[", "]");
-        visit(child, node, key, inMessage || says, chained);
+        visit(child, node, key, said, chained);
       }
     }
     if (name !== undefined) scopes.pop();

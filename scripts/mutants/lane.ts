@@ -1,6 +1,7 @@
 // Runs jobs in a process of Vitest's own, one after the other, and ends it when it hangs.
 
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createVitest, type TestSpecification, type Vitest } from "vitest/node";
 import type { MutantBuild } from "./build.ts";
@@ -15,23 +16,49 @@ export interface Outcome {
 }
 
 const POLL_MS = 250;
+/** Begins the name of a lane's folder in the one for temporary files; the number of its process follows. */
+const FOLDER = "ashlar-mutants-";
 const root = join(import.meta.dirname, "../..");
+
+function jobsFileIn(folder: string): string {
+  return join(folder, "jobs.json");
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Removes the folders of lanes whose process was killed. */
+function sweep(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = name.startsWith(FOLDER) ? Number(name.slice(FOLDER.length).split("-")[0]) : 0;
+    if (pid > 0 && !isRunning(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
+  }
+}
 
 export class Lane {
   readonly #vitest: Vitest;
+  readonly #folder: string;
   readonly #jobsFile: string;
   readonly #specifications: ReadonlyMap<string, TestSpecification>;
 
-  private constructor(vitest: Vitest, jobsFile: string, specifications: readonly TestSpecification[]) {
+  private constructor(vitest: Vitest, folder: string, specifications: readonly TestSpecification[]) {
     this.#vitest = vitest;
-    this.#jobsFile = jobsFile;
+    this.#folder = folder;
+    this.#jobsFile = jobsFileIn(folder);
     this.#specifications = new Map(specifications.map((specification) => [specification.moduleId, specification]));
   }
 
-  /** Starts Vitest with the mutants of a build put in. `folder` holds the lane's files. */
-  static async open(build: MutantBuild, folder: string, exclude: readonly string[]): Promise<Lane> {
-    const jobsFile = join(folder, `jobs-${process.pid}.json`);
-    process.env.ASHLAR_MUTANTS = jobsFile;
+  /** Starts Vitest with the mutants of a build put in. What tests leave behind that were ended goes with the lane. */
+  static async open(build: MutantBuild, exclude: readonly string[]): Promise<Lane> {
+    sweep();
+    const folder = mkdtempSync(join(tmpdir(), `${FOLDER}${process.pid}-`));
+    process.env.ASHLAR_MUTANTS = jobsFileIn(folder);
+    process.env.TMPDIR = folder;
     const vitest = await createVitest(
       "test",
       {
@@ -51,7 +78,7 @@ export class Lane {
       { plugins: [build.plugin()] },
     );
     await vitest.standalone();
-    return new Lane(vitest, jobsFile, await vitest.globTestSpecifications());
+    return new Lane(vitest, folder, await vitest.globTestSpecifications());
   }
 
   /** Every test file. */
@@ -61,8 +88,22 @@ export class Lane {
 
   async close(): Promise<void> {
     await this.#vitest.close();
-    rmSync(this.#jobsFile, { force: true });
-    rmSync(this.#progressFile, { force: true });
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Ends at once: the process of the tests, and every file. */
+  abandon(): void {
+    this.#kill();
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10 });
+  }
+
+  #kill(): void {
+    const [first] = this.#progress();
+    try {
+      if (first?.kind === "process") process.kill(first.pid, "SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
   }
 
   get #progressFile(): string {
@@ -70,6 +111,7 @@ export class Lane {
   }
 
   #progress(): Progress[] {
+    if (!existsSync(this.#progressFile)) return [];
     const lines = readFileSync(this.#progressFile, "utf8").split("\n").slice(0, -1);
     return lines.map((line) => JSON.parse(line) as Progress);
   }
@@ -107,10 +149,9 @@ export class Lane {
         since = performance.now();
       }
       const last = progress.at(-1);
-      const [first] = progress;
-      if (last?.kind !== "start" || first?.kind !== "process" || performance.now() - since < last.limitMs) return;
+      if (last?.kind !== "start" || performance.now() - since < last.limitMs) return;
       hung = true;
-      process.kill(first.pid, "SIGKILL");
+      this.#kill();
       clearInterval(timer);
     }, POLL_MS);
     return { timer, hung: () => hung };

@@ -18,7 +18,7 @@ export interface Surroundings {
   text(node: Node): string;
   /** The text between two places of the file, on one line. */
   between(start: number, end: number): string;
-  /** Whether the node stands among the arguments of an error, whose words are not part of the behavior. */
+  /** Whether the node is part of what an error or a log line says to people. */
   readonly inMessage: boolean;
 }
 
@@ -68,6 +68,8 @@ const swappedMethods: ReadonlyMap<string, string> = new Map(
   }),
 );
 
+const logLevels: ReadonlySet<string> = new Set(["trace", "debug", "info", "warn", "error", "fatal"]);
+
 const testRoles: ReadonlySet<string> = new Set([
   "IfStatement.test",
   "ConditionalExpression.test",
@@ -86,8 +88,18 @@ function isText(node: Node): boolean {
   return node.type === "TemplateLiteral" || (node.type === "Literal" && typeof node.value === "string");
 }
 
+/** Sentences are for people and no part of the behavior; codes, names, keys, addresses and SQL are. */
+function isWording(texts: readonly string[], { inMessage }: Surroundings): boolean {
+  return inMessage && texts.some((text) => /\s|[.:!?]$/.test(text));
+}
+
 function isPlainValue(node: Node): boolean {
   return node.type === "Literal" || (node.type === "Identifier" && node.name === "undefined") || isText(node);
+}
+
+/** What a template holds beside its placeholders. */
+function piecesOf(node: Node): string[] {
+  return (node.quasis as (Node & { value: { raw: string } })[]).map(({ value }) => value.raw);
 }
 
 /** The same binary expression with another operator. */
@@ -127,9 +139,7 @@ function ofLiteral(node: Node, around: Surroundings): Replacement[] {
   if (typeof node.value === "number" || node.bigint) return ofNumber(node);
   if (node.regex) return ofPattern(node);
   if (typeof node.value !== "string") return [];
-  const { parent, inMessage } = around;
-  const compared = parent.type === "BinaryExpression";
-  if (compared || (inMessage && /\s/.test(node.value))) return [];
+  if (around.parent.type === "BinaryExpression" || isWording([node.value], around)) return [];
   return [node.value === "" ? '"mutated"' : '""'];
 }
 
@@ -195,7 +205,7 @@ export function replacementsOf(node: Node, around: Surroundings): Replacement[] 
       found.push(...ofLiteral(node, around));
       break;
     case "TemplateLiteral":
-      if (parent.type !== "TaggedTemplateExpression" && !around.inMessage) found.push('""');
+      if (parent.type !== "TaggedTemplateExpression" && !isWording(piecesOf(node), around)) found.push('""');
       break;
     case "ChainExpression":
       found.push(...ofChain(node, around));
@@ -205,6 +215,16 @@ export function replacementsOf(node: Node, around: Surroundings): Replacement[] 
       break;
   }
   return [...new Set(found)];
+}
+
+/** Whether what stands inside is said to people: what is thrown, an error that is made, a line of the log. */
+export function isSaid(node: Node, { text }: Pick<Surroundings, "text">): boolean {
+  if (node.type === "ThrowStatement") return true;
+  const callee = node.callee as Node | undefined;
+  if (node.type === "NewExpression") return /Error$/.test(text(callee!));
+  if (node.type !== "CallExpression" || callee!.type !== "MemberExpression" || callee!.computed) return false;
+  const { name } = callee!.property as Node & { name: string };
+  return logLevels.has(name) && /\blog(ger)?("\))?$/i.test(text(callee!.object as Node));
 }
 
 /** Whether a statement can be left out, as one mutant. */

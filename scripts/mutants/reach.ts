@@ -49,10 +49,12 @@ export class Reach {
     const numbers = new Map(this.#build.mutants.map(({ key, number }) => [key, number]));
     const translated = keys.map((key) => numbers.get(key));
     const translate = (hits: readonly number[]): number[] => hits.flatMap((hit) => translated[hit] ?? []);
-    const read = Object.entries(files).map(([file, kept]): [string, KeptReach] => {
-      const tests = kept.tests.map((test) => ({ ...test, hits: translate(test.hits) }));
-      return [file, { ...kept, tests, loading: translate(kept.loading), around: translate(kept.around) }];
-    });
+    const read = Object.entries(files)
+      .filter(([file]) => existsSync(file))
+      .map(([file, kept]): [string, KeptReach] => {
+        const tests = kept.tests.map((test) => ({ ...test, hits: translate(test.hits) }));
+        return [file, { ...kept, tests, loading: translate(kept.loading), around: translate(kept.around) }];
+      });
     return new Map(read);
   }
 

@@ -5,11 +5,12 @@ import { join } from "node:path";
 import type { MutantBuild, NumberedMutant } from "./build.ts";
 
 export interface Result {
-  readonly state: "killed" | "survived" | "unreached";
+  /** `undecided` where there was no time for every test that reaches it. */
+  readonly state: "killed" | "survived" | "unreached" | "undecided";
   /** Digest of the source. */
   readonly source: string;
-  /** Digest of the tests that decided: of the one that noticed, or of all that reach the mutant. */
-  readonly tests: string;
+  /** Digests of the test files that did not notice. */
+  readonly tried: readonly string[];
   /** The test that noticed and how. */
   readonly by?: string;
 }
