@@ -42,6 +42,9 @@ export interface QueryEvent {
   readonly sql: string;
 }
 
+/** Is told of a statement's error that was caught inside of its transaction. */
+export type ReportCaughtFailure = (error: AshlarError) => void;
+
 /**
  * A database the application is connected to.
  *
@@ -59,6 +62,7 @@ export class Connection {
   readonly #scopes = new AsyncLocalStorage<Scope>();
   readonly #listeners = new Set<(query: QueryEvent) => void>();
   #longTransactions: LongTransactions | null = null;
+  #reportCaughtFailure: ReportCaughtFailure | null = null;
 
   /** Connections are made by {@link Database}. */
   constructor(name: string, acquireTimeoutMs: number, makeDialect: (observer: Observer) => Dialect) {
@@ -82,13 +86,15 @@ export class Connection {
   /**
    * Runs a function in a transaction: commits what it did when it returns, and rolls that back when it throws.
    *
-   * Inside another transaction on this connection it is a nested one, which can fail alone. Keep it short: on SQLite
+   * Inside another transaction on this connection it is a nested one, which can fail alone: what a statement threw may
+   * be caught around it. Caught inside, after `E_UNIQUE_VIOLATION` for one, SQLite goes on, and PostgreSQL refuses every
+   * further statement and the commit. Keep it short: on SQLite
    * everything else that writes waits meanwhile, for `acquireTimeoutMs` at most.
    *
    * @param task every query in it, those of models included, is part of the transaction
    * @returns what the function returns
    * @throws what the function throws; `E_OVERLOADED` where no connection became free in time; `E_DATABASE` where the
-   * database cannot commit
+   * database cannot commit, or a statement failed before and PostgreSQL refuses the next
    */
   async transaction<T>(
     task: (trx: Transaction<Tables>) => MaybePromise<T>,
@@ -171,6 +177,14 @@ export class Connection {
    */
   onLongTransaction(report: ReportLongTransaction): void {
     this.#longTransactions = new LongTransactions(report);
+  }
+
+  /**
+   * Has transactions reported that commit although a statement in them failed, which SQLite lets them do and PostgreSQL
+   * does not. The report comes before the commit, with the error of the latest such statement.
+   */
+  onCaughtFailure(report: ReportCaughtFailure): void {
+    this.#reportCaughtFailure = report;
   }
 
   /**
@@ -308,6 +322,8 @@ export class Connection {
     const { session } = outer.reservation;
     const scope = this.#newScope(outer, outer.reservation);
     await this.#begin(scope, options);
+    const { failure } = session;
+    session.failure = null;
     const end = async (): Promise<void> => {
       await scope.session.end();
       scope.open = false;
@@ -315,6 +331,7 @@ export class Connection {
     try {
       const result = await this.#scopes.run(scope, () => task(boundTransaction(this.#dialect, scope.session)));
       await end();
+      if (session.failure !== null) this.#reportCaughtFailure?.(session.failure);
       if (scope.depth === 1) await this.#dialect.commit(session);
       else await session.execute(CompiledQuery.raw(`release savepoint ${savepoint(scope)}`));
       scope.log?.commit();
@@ -324,6 +341,8 @@ export class Connection {
       await this.#rollback(scope);
       scope.log?.rollBack();
       throw error;
+    } finally {
+      session.failure = failure;
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Transaction } from "kysely";
 import { AshlarError, type MaybePromise, suggestion } from "../support/index.ts";
 import { type ConnectionConfiguration, type DatabaseConfiguration, databaseConfiguration } from "./configuration.ts";
-import { Connection, type QueryEvent } from "./connection.ts";
+import { Connection, type QueryEvent, type ReportCaughtFailure } from "./connection.ts";
 import type { Dialect, DialectName, Observer, TransactionOptions } from "./dialect.ts";
 import { PostgresDialect } from "./dialects/postgres.ts";
 import { SqliteDialect } from "./dialects/sqlite.ts";
@@ -70,6 +70,18 @@ export class Database {
    * });
    * ```
    *
+   * A statement that may fail, because its row exists already for one, goes into a nested transaction, and its error is
+   * caught around that: PostgreSQL refuses whatever follows a failed statement in the same transaction. SQLite goes on;
+   * in development, the log warns of it.
+   *
+   * ```ts
+   * try {
+   *   await database.transaction(() => Tag.create({ name }));
+   * } catch (error) {
+   *   if (!(error instanceof UniqueViolationError)) throw error;
+   * }
+   * ```
+   *
    * @returns what the function returns
    * @throws what the function throws; `E_OVERLOADED` where no connection became free in time
    */
@@ -88,6 +100,13 @@ export class Database {
   /** Has transactions reported that are open for more than 200 ms on any connection; see `Connection`. */
   onLongTransaction(report: ReportLongTransaction): void {
     for (const connection of this.#connections.values()) connection.onLongTransaction(report);
+  }
+
+  /** Has transactions reported that commit on SQLite after a statement in them failed; see `Connection`. */
+  onCaughtFailure(report: ReportCaughtFailure): void {
+    for (const connection of this.#connections.values()) {
+      if (connection.dialect === "sqlite") connection.onCaughtFailure(report);
+    }
   }
 
   /**

@@ -10,7 +10,7 @@ import type {
   QueryCompiler,
   QueryResult,
 } from "kysely";
-import type { MaybePromise } from "../support/index.ts";
+import type { AshlarError, MaybePromise } from "../support/index.ts";
 
 /** The databases there is a dialect for. */
 export type DialectName = "sqlite" | "postgres";
@@ -37,9 +37,15 @@ export interface Session {
   first(sql: string, value: ColumnValue): MaybePromise<Row | undefined>;
 }
 
+/** A connection of the database, as the one who has it to himself sees it. */
+export interface OwnSession extends Session {
+  /** The error of the latest statement that the database refused; set back by what begins or ends a transaction. */
+  failure: AshlarError | null;
+}
+
 /** A session of one's own, until it is released. */
 export interface Reservation {
-  readonly session: Session;
+  readonly session: OwnSession;
   /** @param broken whether the connection is in an unknown state and must not be used again */
   release(broken: boolean): void;
 }
@@ -80,7 +86,7 @@ export interface Dialect {
   /** Sets a connection aside. */
   reserve(): MaybePromise<Reservation>;
   begin(session: Session, options: TransactionOptions): MaybePromise<void>;
-  commit(session: Session): MaybePromise<void>;
+  commit(session: OwnSession): MaybePromise<void>;
   /** @param savepoint the one to roll back to and release; `null` for the whole transaction */
   rollback(session: Session, savepoint: string | null): MaybePromise<void>;
 

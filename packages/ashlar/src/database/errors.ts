@@ -49,6 +49,9 @@ export abstract class ConstraintViolationError extends AshlarError {
  *   throw new ValidationError({ email: ["This email address is already in use."] });
  * }
  * ```
+ *
+ * Inside of a transaction that is to go on, put the statement into a nested one, `database.transaction(() => user.save())`,
+ * and catch the error around that: PostgreSQL refuses whatever follows a failed statement in the same transaction.
  */
 export class UniqueViolationError extends ConstraintViolationError {
   constructor(details: ConstraintDetails) {

@@ -195,7 +195,8 @@ export class Model {
    *
    * @throws `E_INVALID_INPUT` (422) where a value does not suit its column: a list or an object without the cast "json",
    * an invalid date, text that is too long; `E_ROW_NOT_FOUND` where the row is gone; `E_UNIQUE_VIOLATION`,
-   * `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`
+   * `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`. To catch one of these in a transaction that
+   * goes on, save in a nested transaction: `await database.transaction(() => user.save())`
    */
   async save(): Promise<this> {
     const plan = this.#plan;

@@ -1,8 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createApplication } from "../foundation/index.ts";
+import { type ApplicationOptions, createApplication, type Logger } from "../foundation/index.ts";
+import { generateSecret } from "../security/index.ts";
 import { primaryKey } from "./columns.ts";
 import { Database } from "./database.ts";
 import { Model } from "./model.ts";
@@ -19,12 +21,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-const boot = (databases: unknown) =>
+const boot = (databases: unknown, options: ApplicationOptions = {}) =>
   createApplication({
     root,
     providers: [DatabaseProvider],
     config: { database: { DATABASES: databases } },
     environment: { APP_ENV: "test" },
+    ...options,
   });
 
 test("the database is bound, models work on it, and shutdown closes it", async () => {
@@ -53,4 +56,26 @@ test("a connection that is not the default one is not opened at boot", async () 
   const memory = { driver: "sqlite", path: ":memory:" };
   const application = await boot({ default: "a", a: memory, b: { driver: "postgres", port: 1 } });
   await application.shutdown();
+});
+
+test.each([
+  ["development", 1],
+  ["test", 0],
+])("in %s, %i warnings come of a transaction on SQLite that commits after a failed statement", async (name, count) => {
+  const lines: string[] = [];
+  const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) }) as unknown as Logger;
+  const memory = { driver: "sqlite", path: ":memory:" };
+  const application = await boot(
+    { default: "a", a: memory },
+    { environment: { APP_ENV: name, APP_KEY: generateSecret() }, logger },
+  );
+  const database = application.container.make("database");
+  await database.kysely.schema.createTable("notes").$call(primaryKey(database.kysely)).execute();
+  const add = () => database.kysely.insertInto("notes").values({ id: 1 }).execute();
+  await add();
+  await database.transaction(() => add().catch(() => undefined));
+  await application.shutdown();
+  const warnings = lines.filter((line) => line.includes("A transaction goes on after a statement in it failed."));
+  expect(warnings).toHaveLength(count);
+  for (const line of warnings) expect(line).toContain("E_UNIQUE_VIOLATION");
 });

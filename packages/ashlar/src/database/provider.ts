@@ -20,7 +20,14 @@ export class DatabaseProvider extends Provider {
   override async boot(): Promise<void> {
     const { container, environment, logger } = this.application;
     const database = container.make("database");
-    if (environment === "development") database.onLongTransaction(warner(logger));
+    if (environment === "development") {
+      database.onLongTransaction(warner(logger));
+      database.onCaughtFailure((error) => {
+        const problem = "A transaction goes on after a statement in it failed. PostgreSQL would refuse that.";
+        const remedy = "Put the statement into a nested transaction, and catch the error around that.";
+        logger.warn({ err: error }, `${problem} ${remedy}`);
+      });
+    }
     await database.connect();
     bindApplication(this.application, database);
   }

@@ -173,7 +173,11 @@ await onEachDatabase("errors", (engine) => {
     });
     // PostgreSQL has given the transaction up, and says so at its end; SQLite goes on.
     if (engine.name === "postgres")
-      await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE", databaseCode: "25P02" });
+      await expect(attempt).rejects.toMatchObject({
+        code: "E_DATABASE",
+        databaseCode: "25P02",
+        message: expect.stringContaining("(E_UNIQUE_VIOLATION: "),
+      });
     else await attempt;
     const { rows } = await sql`select 1 from teams where name = 'kept'`.execute(own.database.kysely);
     expect(rows).toHaveLength(engine.name === "postgres" ? 0 : 1);

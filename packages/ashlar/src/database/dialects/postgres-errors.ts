@@ -22,6 +22,8 @@ interface ServerError extends Error {
 const NOT_NULL_VIOLATION = "23502";
 const FOREIGN_KEY_VIOLATION = "23503";
 const UNIQUE_VIOLATION = "23505";
+/** What the server says to every statement after one that failed. */
+export const IN_FAILED_TRANSACTION = "25P02";
 const DATA_EXCEPTION = "22";
 /** Those of them that are about a value as it was sent: too long, out of range, or not written as its type is. */
 const UNFIT_VALUES: ReadonlySet<string> = new Set([
@@ -42,13 +44,25 @@ const UNFIT_VALUES: ReadonlySet<string> = new Set([
  */
 const UNAVAILABLE = /^(?:08|53|57014$|57P0|25P0[34]$)/;
 
+/**
+ * The error of a statement in a transaction in which an earlier one failed: PostgreSQL refuses all that follow.
+ *
+ * @param failure the error of the earlier statement
+ */
+export function afterFailure(failure: AshlarError | null, problem: string): DatabaseError {
+  const earlier = failure === null ? "" : ` (${failure.code}: ${failure.message})`;
+  const remedy =
+    "Put a statement that may fail into a nested transaction: await database.transaction(() => user.save())";
+  return new DatabaseError(`${problem}${earlier}. ${remedy}`, IN_FAILED_TRANSACTION, failure);
+}
+
 /** Tells whether the server refused a statement, after which the connection is as good as before. */
 export function isStatementError(error: unknown): boolean {
   return isServerError(error) && error.severity === "ERROR";
 }
 
 /** Turns an error of `pg` into one of the framework, without any value of a row. */
-export function translatePostgresError(error: unknown): unknown {
+export function translatePostgresError(error: unknown): AshlarError {
   if (error instanceof AshlarError) return error;
   if (!isServerError(error)) return unreachable(error as NodeJS.ErrnoException);
   const columns = columnsIn(error.detail);

@@ -20,6 +20,7 @@ import type {
   ColumnValue,
   Dialect,
   Observer,
+  OwnSession,
   PortableAdapter,
   Reservation,
   Row,
@@ -27,7 +28,7 @@ import type {
   TransactionOptions,
 } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
-import { isStatementError, translatePostgresError } from "./postgres-errors.ts";
+import { afterFailure, IN_FAILED_TRANSACTION, isStatementError, translatePostgresError } from "./postgres-errors.ts";
 import { openPool } from "./postgres-pool.ts";
 
 /** The advisory lock that whoever runs migrations holds: the bytes of "ashlar". */
@@ -109,15 +110,11 @@ export class PostgresDialect implements Dialect {
     await session.execute(CompiledQuery.raw(words.join(" ")));
   }
 
-  async commit(session: Session): Promise<void> {
+  async commit(session: OwnSession): Promise<void> {
     const { rows } = await session.execute(CompiledQuery.raw("commit"));
     if (rows[0]?.command !== "ROLLBACK") return;
     // The server answers a commit after a failed statement by rolling back, and calls that a success.
-    const remedy = "Where a statement may fail, put it into a nested transaction.";
-    throw new DatabaseError(
-      `The transaction was rolled back, because a statement in it had failed. ${remedy}`,
-      "25P02",
-    );
+    throw afterFailure(session.failure, "The transaction was rolled back, because a statement in it had failed");
   }
 
   async rollback(session: Session, savepoint: string | null): Promise<void> {
@@ -233,7 +230,8 @@ export class PostgresDialect implements Dialect {
 }
 
 /** One connection of the pool, while it is checked out. */
-class PostgresSession implements Session {
+class PostgresSession implements OwnSession {
+  failure: AshlarError | null = null;
   /** Whether the connection failed, and must not go back into the pool. */
   broken = false;
   readonly #client: PoolClient;
@@ -264,7 +262,12 @@ class PostgresSession implements Session {
       return Array.isArray(result) ? result.at(-1)! : result;
     } catch (error) {
       if (!isStatementError(error)) this.broken = true;
-      throw translatePostgresError(error);
+      const translated = translatePostgresError(error);
+      if (translated instanceof DatabaseError && translated.databaseCode === IN_FAILED_TRANSACTION) {
+        throw afterFailure(this.failure, "An earlier statement of this transaction failed, and its error was caught");
+      }
+      this.failure = translated;
+      throw translated;
     }
   }
 }

@@ -10,7 +10,7 @@ const CONSTRAINT_UNIQUE = 2067;
 const CONSTRAINT_ROWID = 2579;
 
 /** Turns an error of `node:sqlite` into one of the framework. SQLite's messages hold names only, never a row's values. */
-export function translateSqliteError(error: unknown): unknown {
+export function translateSqliteError(error: unknown): AshlarError {
   if (error instanceof AshlarError) return error;
   const { code, errcode, message } = error as NodeJS.ErrnoException & { errcode?: number };
   if (code !== "ERR_SQLITE_ERROR") return new DatabaseError(`SQLite: ${message}.`, null, error);

@@ -5,7 +5,7 @@ import { BoundedCache } from "../bounded-cache.ts";
 import { isStorableText, kindOf } from "../column-names.ts";
 import { ColumnValueError } from "../column-value-error.ts";
 import type { SqliteConnectionConfiguration } from "../configuration.ts";
-import type { ColumnValue, Observer, Row, Session } from "../dialect.ts";
+import type { ColumnValue, Observer, OwnSession, Row } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
 import { DatabaseSync } from "./node-sqlite.ts";
 import { isBusy, retryWhileBusy } from "./sqlite-busy.ts";
@@ -27,7 +27,8 @@ interface PreparedStatement {
  * One connection to the file, whose statements run synchronously; those that find it locked by another process are
  * tried again, asynchronously, for `busyTimeoutMs`. What uses it sees to it that no other caller is in a transaction on it.
  */
-export class SqliteSession implements Session {
+export class SqliteSession implements OwnSession {
+  failure: AshlarError | null = null;
   readonly #configuration: SqliteConnectionConfiguration;
   readonly #observer: Observer;
   readonly #statements = new BoundedCache<PreparedStatement>(STATEMENTS_KEPT);
@@ -173,7 +174,7 @@ export class SqliteSession implements Session {
 
   /** What follows the failure of a statement: more attempts where the file was locked, the translated error otherwise. */
   #again<T>(error: unknown, within: boolean, attempt: () => T): Promise<T> {
-    if (!isBusy(error)) throw translateSqliteError(error);
+    if (!isBusy(error)) throw this.#translated(error);
     return this.#retry(within, attempt);
   }
 
@@ -186,11 +187,17 @@ export class SqliteSession implements Session {
         return attempt();
       }, busyTimeoutMs);
     } catch (error) {
-      if (!isBusy(error)) throw translateSqliteError(error);
+      if (!isBusy(error)) throw this.#translated(error);
       const problem = `The SQLite file ${path} was locked by another process for all of ${busyTimeoutMs} ms.`;
       const remedy = "Keep its transactions short, or set busyTimeoutMs in config/database.ts.";
       throw new AshlarError("E_OVERLOADED", `${problem} ${remedy}`, { cause: error });
     }
+  }
+
+  #translated(error: unknown): AshlarError {
+    if (error instanceof AshlarError) return error;
+    this.failure = translateSqliteError(error);
+    return this.failure;
   }
 
   #prepared(text: string): PreparedStatement {
