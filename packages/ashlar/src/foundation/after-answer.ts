@@ -56,21 +56,38 @@ function beginAfter(
   trace.waiting = null;
   // An error in it that nothing handles is still one of this request.
   const start = () => requestTraces.run(trace, begin, waiting);
-  const { socket } = response.req;
-  if (response.destroyed || socket.destroyed) {
+  if (response.destroyed || response.req.socket.destroyed) {
     setImmediate(start);
     return;
   }
   const timer = isStream ? setTimeout(() => out(), STREAM_PATIENCE_MS).unref() : null;
+  const end = whenEnded(response, () => out());
   const out = () => {
     if (timer !== null) clearTimeout(timer);
-    response.off("close", out);
-    socket.off("close", out);
+    end();
     start();
   };
-  response.once("close", out);
-  // A response that waits behind another one on its connection is not told when that ends.
-  socket.once("close", out);
+}
+
+/**
+ * Calls a function when a response is out, or broken off.
+ *
+ * @returns takes that back
+ */
+export function whenEnded(response: ServerResponse, work: () => void): () => void {
+  const { socket } = response.req;
+  const forget = () => {
+    response.off("close", ended);
+    socket.off("close", ended);
+  };
+  const ended = () => {
+    forget();
+    work();
+  };
+  response.once("close", ended);
+  // One that waits behind others on its connection, of which there are as many as the client likes, is not told of its end.
+  if (response.socket === null) socket.setMaxListeners(0).once("close", ended);
+  return forget;
 }
 
 function begin(waiting: readonly (() => void)[]): void {

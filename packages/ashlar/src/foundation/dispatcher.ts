@@ -86,20 +86,21 @@ export class Dispatcher {
     const path = requestPath(raw);
     if (path === "/*" && asksAboutServer(raw)) {
       const answer = () => allowing(withOptions(this.#router.methods()));
-      return this.#decide(this.#contextOf(raw, null), answer, startedAt);
+      return this.#decide(this.#contextOf(raw, null, startedAt), answer, startedAt);
     }
     if (!this.#mounts.isEmpty) {
       const mount = this.#mounts.find(path, raw);
-      if (mount !== null) return this.#decide(this.#contextOf(raw, null), () => forward(raw, mount), startedAt);
+      if (mount !== null)
+        return this.#decide(this.#contextOf(raw, null, startedAt), () => forward(raw, mount), startedAt);
     }
     let match: CompiledMatch | null;
     try {
       match = this.#match(raw, raw.method, path);
     } catch (error) {
-      return this.#decide(this.#contextOf(raw, null), () => Promise.reject(error), startedAt);
+      return this.#decide(this.#contextOf(raw, null, startedAt), () => Promise.reject(error), startedAt);
     }
     if (match === null) return this.#unmatched(raw, path, startedAt);
-    const context = this.#contextOf(raw, match);
+    const context = this.#contextOf(raw, match, startedAt);
     if (!hasBody(raw)) return this.#run(context, match.route.run, startedAt);
     const others = this.#overriding(raw, path);
     if (others.length > 0) return this.#withBody(context, path, match.route, [match.route, ...others], startedAt);
@@ -109,19 +110,24 @@ export class Dispatcher {
 
   /**
    * Answers a request of the server once more, whose answer was a stream that failed before its first byte, as if the
-   * handler had thrown. The request has its line in the log already. It never throws and never rejects.
+   * handler had thrown. It never throws and never rejects.
    */
   rescue(raw: Request, error: unknown): Response | Promise<Response> {
-    const context = servedParts(raw)?.context ?? this.#contextOf(raw, null);
+    const context = servedParts(raw)?.context ?? this.#contextOf(raw, null, 0);
     const answer = this.#errors.answer(error, context);
     if (!(answer instanceof Promise)) return this.#errors.toResponse(context, answer);
     return answer.then((result) => this.#errors.toResponse(context, result));
   }
 
-  #contextOf(raw: Request, match: RouteMatch | null): HttpContext {
+  #contextOf(raw: Request, match: RouteMatch | null, startedAt: number): HttpContext {
     const context = new this.#context(raw, this.#services, match);
     const served = servedParts(raw);
-    if (served !== undefined) served.context = context;
+    // A handler may hand its request on to another application, which then answers a part of it.
+    if (served !== undefined && served.context === null) {
+      served.context = context;
+      served.log = this.#log;
+      served.startedAt = startedAt;
+    }
     return context;
   }
 
@@ -171,7 +177,10 @@ export class Dispatcher {
     let answer = response;
     try {
       if (context.request.raw.method === "HEAD") answer = withoutBody(response);
-      if (this.#log !== null) this.#log.write(context, answer.status, startedAt);
+      // The server leaves the line itself: what a client gets of a stream is known when it has ended.
+      if (this.#log !== null && servedParts(context.request.raw)?.context !== context) {
+        this.#log.write(context, answer.status, startedAt);
+      }
     } catch (error) {
       // A response of the application's own class may throw when it is asked for anything.
       return this.#errors.lastResort(error);
@@ -226,7 +235,7 @@ export class Dispatcher {
   }
 
   #unmatched(raw: Request, path: string, startedAt: number): Response | Promise<Response> {
-    const context = this.#contextOf(raw, null);
+    const context = this.#contextOf(raw, null, startedAt);
     const others = this.#overriding(raw, path);
     if (others.length > 0) return this.#withBody(context, path, null, others, startedAt);
     return this.#decide(context, () => this.#withoutRoute(raw, path), startedAt);

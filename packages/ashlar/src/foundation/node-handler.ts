@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
 import type { TrustedProxies } from "../http/index.ts";
 import type { MaybePromise } from "../support/index.ts";
-import { answerGiven } from "./after-answer.ts";
+import { answerGiven, whenEnded } from "./after-answer.ts";
 import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
 import type { Application } from "./application.ts";
 import { ProxyList } from "./forwarded-request.ts";
@@ -11,9 +11,10 @@ import type { Logger } from "./logger.ts";
 import type { FetchFunction } from "./mounts.ts";
 import { discard, type PreparedResponse, prepare } from "./prepared-response.ts";
 import { hostCheck, isRequestTarget } from "./request-host.ts";
+import type { AbortReason } from "./request-log.ts";
 import { type RequestTrace, requestTraces } from "./request-trace.ts";
 import { sendStream } from "./send-stream.ts";
-import { type ServedParts, servedParts } from "./served-request.ts";
+import { beginAnswer, logAnswer, type ServedParts, servedParts } from "./served-request.ts";
 
 /** What answers the requests of a server. */
 export interface Answerer {
@@ -49,31 +50,39 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
     else refuse(response, 500);
   }
 
-  function broken(trace: RequestTrace, response: ServerResponse, error: unknown): void {
+  function broken(parts: ServedParts, response: ServerResponse, error: unknown): void {
     fail(response, error);
-    answerGiven(trace, response, false);
+    logAnswer(parts, 500, null);
+    answerGiven(parts.trace, response, false);
   }
 
   function send([response, answer, request]: FinishedAnswer): void {
-    const trace = request === null ? undefined : servedParts(request)?.trace;
+    const served = request === null ? undefined : servedParts(request);
+    const trace = served?.trace;
     let isStream = false;
     try {
       const { req: message } = response;
-      if (!message.complete) lingerIfUnread(message, response, request !== null && awaitsContinue(request));
+      if (!message.complete) lingerIfUnread(message, response, served?.awaitsContinue ?? false);
       const prepared = prepare(answer);
       if (isOnePiece(prepared.body)) {
-        response.writeHead(prepared.status, withLength(prepared, response)).end(prepared.body);
+        response.writeHead(prepared.status, withLength(prepared, response));
+        if (served !== undefined) logAnswer(served, prepared.status, isGone(response) ? "client" : null);
+        response.end(prepared.body);
       } else if (hasContent(prepared, response)) {
         isStream = true;
+        if (served !== undefined) logStream(served, response, prepared.status);
         // This turn is traced to the request that began it, and a stream's source runs for the request it answers.
         if (trace === undefined) sendPieces(response, prepared, request);
         else requestTraces.run(trace, sendPieces, response, prepared, request);
       } else {
         discard(prepared.body);
-        response.writeHead(prepared.status, prepared.headers).end();
+        response.writeHead(prepared.status, prepared.headers);
+        if (served !== undefined) logAnswer(served, prepared.status, isGone(response) ? "client" : null);
+        response.end();
       }
     } catch (error) {
       fail(response, error);
+      if (served !== undefined) logAnswer(served, 500, null);
     }
     if (trace !== undefined) answerGiven(trace, response, isStream);
   }
@@ -91,6 +100,8 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
       return;
     }
     logger.error({ err: error }, "The answer broke off.");
+    const served = request === null ? undefined : servedParts(request);
+    if (served !== undefined) logAnswer(served, response.statusCode, "error");
     response.destroy();
   }
 
@@ -117,7 +128,10 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
       trace,
       awaitsContinue: waits,
       context: null,
+      log: null,
+      startedAt: 0,
     };
+    beginAnswer(parts);
     const request = new NodeRequest(parts);
     batch.begin();
     try {
@@ -125,17 +139,28 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
       if (answer instanceof Promise) {
         answer.then(
           (result) => batch.add([response, result, request]),
-          (error) => broken(trace, response, error),
+          (error) => broken(parts, response, error),
         );
       } else batch.add([response, answer as Response, request]);
     } catch (error) {
-      broken(trace, response, error);
+      broken(parts, response, error);
     }
   };
 }
 
-function awaitsContinue(request: Request): boolean {
-  return servedParts(request)?.awaitsContinue ?? false;
+/** Leaves the line of a request whose answer is a stream: what its client gets is known when that has ended. */
+function logStream(served: ServedParts, response: ServerResponse, status: number): void {
+  if (isGone(response)) logAnswer(served, status, "client");
+  else whenEnded(response, () => logAnswer(served, response.statusCode, abortReason(response)));
+}
+
+function abortReason(response: ServerResponse): AbortReason | null {
+  if (response.writableFinished) return null;
+  return response.errored ? "error" : "client";
+}
+
+function isGone(response: ServerResponse): boolean {
+  return response.destroyed || response.req.socket.destroyed;
 }
 
 function refuse(response: ServerResponse, status: number): void {

@@ -2,6 +2,12 @@ import type { HttpContext } from "../http/index.ts";
 import type { LoggablePaths } from "./loggable-path.ts";
 import type { Logger } from "./logger.ts";
 
+/**
+ * Why a client did not get the whole answer: it went away, the answer's stream failed, or the server's shutdown took too
+ * long.
+ */
+export type AbortReason = "client" | "error" | "shutdown";
+
 /** Writes one line for each request: what was asked, what was answered, how long it took. */
 export class RequestLog {
   readonly #logger: Logger;
@@ -12,12 +18,17 @@ export class RequestLog {
     this.#paths = paths;
   }
 
-  /** @param startedAt when the request came in, by `performance.now()` */
-  write(context: HttpContext, status: number, startedAt: number): void {
+  /**
+   * @param status what was answered; `null` if nothing was
+   * @param startedAt when the request came in, by `performance.now()`
+   * @param aborted why the client did not get the whole answer, if it did not
+   */
+  write(context: HttpContext, status: number | null, startedAt: number, aborted: AbortReason | null = null): void {
     const { request } = context;
     const { method } = request.raw;
     const path = this.#paths.of(context);
     const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-    this.#logger.info({ method, path, status, durationMs, requestId: request.id }, "request");
+    const line = { method, path, status, durationMs, requestId: request.id };
+    this.#logger.info(aborted === null ? line : { ...line, aborted }, "request");
   }
 }

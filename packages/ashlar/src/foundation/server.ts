@@ -6,6 +6,7 @@ import type { TrustedProxies } from "../http/index.ts";
 import { listen } from "./listen.ts";
 import type { Logger } from "./logger.ts";
 import { type Answerer, nodeHandler } from "./node-handler.ts";
+import { logCutOff } from "./served-request.ts";
 import type { ServerSettings } from "./server-settings.ts";
 import { endStalled } from "./stalled-connections.ts";
 
@@ -109,7 +110,10 @@ async function close(
   sockets: ReadonlySet<BusySocket>,
   timeoutSeconds = 10,
 ): Promise<void> {
-  const late = setTimeout(() => server.closeAllConnections(), timeoutSeconds * 1000);
+  const late = setTimeout(() => {
+    for (const socket of sockets) logCutOff(socket);
+    server.closeAllConnections();
+  }, timeoutSeconds * 1000);
   // The caller is told with the answer that the next request needs another connection.
   for (const event of ["request", "checkContinue"]) {
     server.prependListener(event, (_request, response: ServerResponse) => {
