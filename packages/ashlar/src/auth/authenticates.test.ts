@@ -5,7 +5,7 @@ import { hashPassword } from "../security/index.ts";
 import { isAuthenticatableClass } from "./authenticatable.ts";
 import { Authenticates } from "./authenticates.ts";
 import { verifyCredentials } from "./credentials.ts";
-import { writeColumn } from "./write-column.ts";
+import { writeColumns } from "./write-column.ts";
 
 const PASSWORD = "correct horse battery staple";
 
@@ -173,11 +173,11 @@ describe("the column of the hash", () => {
   });
 });
 
-describe("writeColumn()", () => {
-  test("writes one column, and leaves what else was changed unsaved", async () => {
+describe("writeColumns()", () => {
+  test("writes columns, and leaves what else was changed unsaved", async () => {
     const user = await ada();
     user.name = "Augusta";
-    expect(await writeColumn(user, "email", "augusta@example.com")).toBe(true);
+    expect(await writeColumns(user, { email: "augusta@example.com" })).toBe(true);
     expect(await stored()).toMatchObject({ name: "Ada", email: "augusta@example.com" });
     expect([user.name, user.email, user.isDirty("name"), user.isDirty("email")]).toEqual([
       "Augusta",
@@ -189,14 +189,14 @@ describe("writeColumn()", () => {
 
   test("writes though the model believes the value to be stored already", async () => {
     const [stale, fresh] = [await ada(), (await User.find(1))!];
-    await writeColumn(fresh, "name", "Augusta");
-    expect(await writeColumn(stale, "name", "Ada")).toBe(true);
+    await writeColumns(fresh, { name: "Augusta" });
+    expect(await writeColumns(stale, { name: "Ada" })).toBe(true);
     expect(await stored()).toMatchObject({ name: "Ada" });
   });
 
   test("tells where the row is gone", async () => {
     const user = await ada();
     await (await User.find(1))!.delete();
-    expect(await writeColumn(user, "name", "Augusta")).toBe(false);
+    expect(await writeColumns(user, { name: "Augusta" })).toBe(false);
   });
 });

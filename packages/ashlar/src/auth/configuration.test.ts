@@ -41,14 +41,23 @@ test("an expiration of null means that password resets do not expire", () => {
 test.each([
   ["GUARDS is a list", [], "config/auth.ts: GUARDS: "],
   ["the default is no text", { default: 1 }, "config/auth.ts: GUARDS.default: "],
-  ["a guard is no object", { web: "User" }, "config/auth.ts: GUARDS.web: "],
+  [
+    "a guard is no object",
+    { web: "User" },
+    "config/auth.ts: GUARDS.web: it is not an object. Write web: { model: User }.",
+  ],
+  ["a setting is misspelled", { passwordResetTabel: "resets" }, 'Did you mean "passwordResetTable"?'],
   ["a driver is no text", { web: { driver: 1 } }, "config/auth.ts: GUARDS.web.driver: "],
   ["a model is no class", { web: { model: "User" } }, "config/auth.ts: GUARDS.web.model: "],
-  ["the table is blank", { passwordResetTable: "" }, "config/auth.ts: GUARDS.passwordResetTable: "],
+  [
+    "the table is blank",
+    { passwordResetTable: "" },
+    'GUARDS.passwordResetTable: it is not the name of a table. Write passwordResetTable: "password_resets".',
+  ],
   ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60"].map((expiration) => [
     `the expiration is ${JSON.stringify(expiration)} (${expiration})`,
     { passwordResetExpiration: expiration },
-    "config/auth.ts: GUARDS.passwordResetExpiration: ",
+    "GUARDS.passwordResetExpiration: it is neither a positive whole number of minutes nor null. Write passwordResetExpiration: 1440.",
   ]),
 ] as [string, unknown, string][])("%s: an error that says where", (_, GUARDS, where) => {
   expect(() => authConfiguration({ GUARDS })).toThrow(where);
@@ -56,9 +65,24 @@ test.each([
 
 test("a class without what auth asks of it is named with the mixin that mends it", () => {
   class Stone {}
-  expect(() => authConfiguration({ GUARDS: { web: { model: Stone } } })).toThrow(
-    expect.objectContaining({ code: "E_INVALID_MODEL", message: expect.stringContaining("mixin Authenticates") }),
-  );
+  class Named {
+    static readonly identifierColumn = "name";
+    readonly authId = () => 1;
+  }
+  class Sought extends Named {
+    static findByAuthId = () => null;
+  }
+  class Found extends Sought {
+    static findByIdentifier = () => null;
+  }
+  for (const model of [Stone, Named, Sought, Found]) {
+    expect(() => authConfiguration({ GUARDS: { web: { model } } })).toThrow(
+      expect.objectContaining({
+        code: "E_INVALID_MODEL",
+        message: expect.stringMatching(/GUARDS\.web\.model: it is not a class .* mixin Authenticates/),
+      }),
+    );
+  }
 });
 
 test("routes is what the names of a guard's routes begin with", () => {

@@ -92,7 +92,9 @@ describe("what ends the boot", () => {
     const guards = registry({ web: { driver: "cookie", model: Person } });
     guards.registerDriver("cookie", cookie);
     guards.registerDriver("header", header, Robot);
-    expect(() => guards.prepare()).toThrow("GUARDS.default: it is not set.");
+    expect(() => guards.prepare()).toThrow(
+      "GUARDS.default: it is not set. Name the guard that a request begins with, one of web, header.",
+    );
   });
 
   test("what a driver itself refuses", () => {

@@ -83,4 +83,4 @@ export { LoadUserMiddleware } from "./load-user-middleware.ts";
 export { isUserClassOf } from "./users-of.ts";
 export { endAllSessions, pruneSessions, type SessionId } from "./web/session-table.ts";
 export { type SessionInfo, UserSessions } from "./web/user-sessions.ts";
-export { writeColumn, writeColumns } from "./write-column.ts";
+export { writeColumns } from "./write-column.ts";

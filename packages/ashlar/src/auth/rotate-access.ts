@@ -15,8 +15,8 @@ export async function rotateAccess(user: Authenticatable, changes: ColumnChanges
 }
 
 /** Ends all access to an account, whatever it rests on; see {@link rotateAccess}. */
-export async function endAllAccess(user: Authenticatable): Promise<boolean> {
-  return holdsAccess(user) ? write(user, user.accessChanges(), {}) : true;
+export async function endAllAccess(user: Authenticatable): Promise<void> {
+  if (holdsAccess(user)) await write(user, user.accessChanges(), {});
 }
 
 async function write(user: Authenticatable, changes: ColumnChanges, conditions: AccessConditions): Promise<boolean> {

@@ -35,16 +35,6 @@ export async function writeColumns(
   return true;
 }
 
-/**
- * Writes one column of a stored model; see {@link writeColumns}.
- *
- * @param expected what must be stored for that; anything where it is left out
- * @returns whether the row was there, and so was written
- */
-export function writeColumn(model: Model, column: string, value: string | null, expected?: string): Promise<boolean> {
-  return writeColumns(model, { [column]: value }, expected === undefined ? {} : { [column]: expected });
-}
-
 /** Reads a stored model anew after one column of its row was written; what else was changed on the model stays unsaved. */
 export async function reread(model: Model, column: string): Promise<void> {
   const unsaved = Object.entries(model).filter(([name]) => name !== column && model.isDirty(name));

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { writeColumn } from "../../src/auth/write-column.ts";
+import { writeColumns } from "../../src/auth/write-column.ts";
 import { type Casts, json, Model, primaryKey, timestamp, timestamps } from "../../src/database/index.ts";
 import { setClock } from "../../src/support/index.ts";
 import { onEachDatabase, type TestDatabase } from "../support/services.ts";
@@ -241,11 +241,11 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect([ada.name, ada.logins, ada.isDirty()]).toEqual(["Ada", 0, false]);
   });
 
-  test("S68 what writeColumn wrote is put back, and what was unsaved stays unsaved", async () => {
+  test("S68 what writeColumns wrote is put back, and what was unsaved stays unsaved", async () => {
     const ada = await Person.create({ name: "Ada" });
     ada.logins = 9;
     await rolledBack(async () => {
-      expect(await writeColumn(ada, "name", "Countess", "Ada")).toBe(true);
+      expect(await writeColumns(ada, { name: "Countess" }, { name: "Ada" })).toBe(true);
       expect([ada.name, ada.logins]).toEqual(["Countess", 9]);
     });
     expect([ada.name, ada.getOriginal("name"), ada.logins, ada.isDirty("logins")]).toEqual(["Ada", "Ada", 9, true]);

@@ -17,6 +17,10 @@ function browserOf(devices: KnownDevices, origin = "http://localhost") {
       cookie = context.response.toResponse().headers.getSetCookie()[0]!.split(";")[0]!;
       return isKnown;
     },
+    /** What stands for the browser where an account is asked about. */
+    deviceOf(account: string): string | null {
+      return devices.deviceOf(makeContext({ headers: { cookie } }), account);
+    },
     get cookie() {
       return cookie;
     },
@@ -97,4 +101,31 @@ test("a browser knows its last eight users, and its cookie stays small", () => {
   expect(browser.cookie.length).toBeLessThan(400);
   expect(browser.login("web", 2)).toBe(true);
   expect(browser.login("web", 1)).toBe(false);
+});
+
+test("a device is the same one for each account that was logged in to on it, and none for any other", () => {
+  const devices = new KnownDevices(KEY, false);
+  const [browser, other] = [browserOf(devices), browserOf(devices)];
+  expect(browser.deviceOf("1@example.com")).toBeNull();
+  browser.login("web", 1);
+  const device = browser.deviceOf("1@example.com");
+  expect(Buffer.from(device!, "base64url")).toHaveLength(16);
+  expect(browser.deviceOf("2@example.com")).toBeNull();
+  browser.login("web", 2);
+  browser.login("web", 1);
+  expect(["1@example.com", "2@example.com"].map((account) => browser.deviceOf(account))).toEqual([device, device]);
+  other.login("web", 1);
+  expect(other.deviceOf("1@example.com")).not.toBe(device);
+});
+
+test("S8 the cookie holds no account, and nothing that guesses at one can be checked against without the key", () => {
+  const [browser, other] = [browserOf(new KnownDevices(KEY, false)), browserOf(new KnownDevices(`${KEY}!`, false))];
+  for (const one of [browser, other]) one.login("web", 1);
+  const users = [browser, other].map(({ cookie }) => {
+    const signed = decodeURIComponent(cookie.slice("device=".length));
+    return Buffer.from(signed.split(".")[0]!, "base64url").toString();
+  });
+  expect(users.join()).not.toContain("example.com");
+  const marks = users.map((text) => /:([\w-]{11})/.exec(text)?.[1]);
+  expect(marks[0]).not.toBe(marks[1]);
 });

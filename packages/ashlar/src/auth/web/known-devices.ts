@@ -15,12 +15,12 @@ const SIGNATURE = { expiresInSeconds: MAX_AGE_SECONDS } as const;
 interface KnownUser {
   /** Of the guard and the primary key. */
   readonly user: string;
-  /** Of the account as attempts at it are counted; empty in a cookie from before there was one. */
+  /** Of the account as attempts at it are counted. */
   readonly account: string;
 }
 
 interface Device {
-  /** Random, and for good; `null` in a cookie from before there was one. */
+  /** Random, and for good; `null` if the device is not known. */
   readonly id: string | null;
   readonly users: readonly KnownUser[];
 }
@@ -70,7 +70,6 @@ export class KnownDevices {
    */
   deviceOf(context: HttpContext, account: string): string | null {
     const { id, users } = this.#read(context);
-    if (id === null) return null;
     const mark = this.#markOf(account);
     return users.some((known) => known.account === mark) ? id : null;
   }
@@ -85,11 +84,11 @@ export class KnownDevices {
     const signed = request.cookie(this.#cookie);
     const value = signed === null ? null : this.#signer.verify(signed);
     if (value === null) return UNKNOWN;
-    const [id, list] = value.includes(";") ? value.split(";") : [null, value];
-    const users = (list ?? "").split(",").map((entry) => {
-      const [user = "", account = ""] = entry.split(":");
-      return { user: user.slice(0, MARK_LENGTH), account };
+    const [id, list] = value.split(";") as [string, string];
+    const users = list.split(",").map((entry) => {
+      const [user, account] = entry.split(":") as [string, string];
+      return { user, account };
     });
-    return { id: id ?? null, users };
+    return { id, users };
   }
 }

@@ -53,6 +53,9 @@ describe("the token that a request carries", () => {
     const request = requestWith(`token=${TOKEN}`);
     request.cookie("token", OTHER);
     expect(presentedToken(request, "token")).toBe(OTHER);
+    const bare = requestWith();
+    bare.cookie("token", OTHER);
+    expect(presentedToken(bare, "token")).toBe(OTHER);
   });
 
   test("S25 no header whatever makes it throw, or gives what cannot be a token", () => {

@@ -43,7 +43,9 @@ describe("the cookie", () => {
   test.each(["", "a b", "a=b", "a;b", "tökén", "a\r\nb", "x".repeat(65), 1, null, ["token"]])(
     "S25 cannot be called %j",
     (cookie) => {
-      expect(() => webGuardOptions("web", { cookie }, false)).toThrow("GUARDS.web.cookie: it is not the name");
+      expect(() => webGuardOptions("web", { cookie }, false)).toThrow(
+        'GUARDS.web.cookie: it is not the name of a cookie. Name it with letters, digits, "-" and "_": cookie: "token".',
+      );
     },
   );
 
@@ -85,5 +87,6 @@ describe("what ends the boot", () => {
     expect(() => webGuardOptions("web", { idleMinuts: 5 }, false)).toThrow(
       'config/auth.ts: GUARDS.web.idleMinuts: is not a known setting. Did you mean "idleMinutes"?',
     );
+    expect(() => webGuardOptions("web", { modle: null }, false)).toThrow('Did you mean "model"?');
   });
 });

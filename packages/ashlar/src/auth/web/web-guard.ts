@@ -30,6 +30,9 @@ export interface WebGuardParts {
   readonly logger: Logger;
 }
 
+/** What is kept of the session that a request's user is logged in by. */
+type CurrentSession = Pick<StoredSession, "id" | "authenticatedAt" | "expiresAt" | "createdAt">;
+
 /** A use is written down at most this often. */
 const USE_INTERVAL_MS = 5 * 60_000;
 /** Where sessions end soon when they are not used, a use may not stay unwritten for more than this part of that time. */
@@ -44,7 +47,7 @@ const MAX_USER_AGENT_LENGTH = 255;
 export class WebGuard extends Guard {
   readonly #parts: WebGuardParts;
   /** The session that this request's user is logged in by. */
-  #session: StoredSession | null = null;
+  #session: CurrentSession | null = null;
   /** Whether a login or a logout has decided on the session, whatever the request brought. */
   #isDecided = false;
 
@@ -169,9 +172,8 @@ export class WebGuard extends Guard {
     const at = currentDate();
     const user = (await this.user()) as Authenticatable;
     if (!(await this.#parts.writer.renew(user, session.id, digest(token), at))) return this.proofFailed();
-    this.#isDecided = true;
-    const { id, guard, accessEpoch, lastUsedAt, expiresAt, createdAt } = session;
-    this.#session = { id, guard, accessEpoch, authenticatedAt: at.getTime(), lastUsedAt, expiresAt, createdAt };
+    const { id, expiresAt, createdAt } = session;
+    this.#session = { id, authenticatedAt: at.getTime(), expiresAt, createdAt };
     this.#sendToken(token);
     this.context.visitor?.regenerate();
     return true;
@@ -208,7 +210,7 @@ export class WebGuard extends Guard {
   }
 
   /** Only a session that is remembered is given longer at once than the others can ever get. */
-  #isRemembered({ createdAt, expiresAt }: StoredSession): boolean {
+  #isRemembered({ createdAt, expiresAt }: CurrentSession): boolean {
     return expiresAt - createdAt > this.#parts.options.absoluteMs;
   }
 

@@ -1,0 +1,119 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Person } from "../../../test/support/people.ts";
+import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
+import { Provider } from "../../foundation/index.ts";
+import { Route } from "../../routing/index.ts";
+import { SessionMiddleware, SessionProvider } from "../../session/index.ts";
+import { now, setClock } from "../../support/index.ts";
+import type { Authenticatable } from "../authenticatable.ts";
+import { Guard } from "../guard.ts";
+
+const SECOND = 1000;
+
+afterEach(() => setClock(null));
+
+test("of a user agent 255 characters are stored", async () => {
+  const web = await testWeb();
+  await web.loggedIn(ADA, { userAgent: `${"x".repeat(255)}y` });
+  expect(await web.rows()).toMatchObject([{ user_agent: "x".repeat(255) }]);
+});
+
+describe("the use of a session", () => {
+  test.each([
+    [120, 299.999, 0],
+    [120, 300, 1],
+    [10, 29.999, 0],
+    [10, 30, 1],
+  ])("that ends after %d minutes is written %d seconds after the last one: %d times", async (idle, seconds, times) => {
+    const start = now();
+    setClock(() => start);
+    const web = await testWeb({ guard: { idleMinutes: idle } });
+    const browser = await web.loggedIn();
+    setClock(() => start + seconds * SECOND);
+    await browser.get("/me");
+    web.forgetQueries();
+    await web.application.shutdown();
+    expect(web.queries.filter((sql) => sql.startsWith("update"))).toHaveLength(times);
+  });
+});
+
+test("a guest has proved no password, and has no sessions to keep", async () => {
+  const web = await testWeb({
+    routes: [
+      Route.get("/proved", async ({ auth }) => ({ at: await auth.guard("web").passwordConfirmedAt() })),
+      Route.post("/keep", async ({ auth }) => ({ ended: await auth.sessions().keepCurrent() })),
+    ],
+  });
+  await web.loggedIn();
+  const guest = web.browser();
+  expect((await guest.get("/proved")).body).toEqual({ at: null });
+  expect((await guest.post("/keep")).body).toEqual({ ended: 0 });
+  expect(await web.rows()).toHaveLength(1);
+});
+
+test("where a visitor was heading is the page itself, without sessions", async () => {
+  const web = await testWeb({ routes: [Route.get("/on", ({ auth }) => auth.redirectToIntended("home"))] });
+  const page = await web.browser().get("/on");
+  expect([page.status, page.headers.get("location")]).toEqual([302, "/home"]);
+});
+
+test("S22 users of a class that is not a model end their other logins, and all", async () => {
+  await Person.populate(PASSWORD);
+  const web = await testWeb({
+    guards: { people: { driver: "web", model: Person } },
+    routes: [
+      Route.post("/people/login", async ({ auth }) => ({ user: await auth.guard("people").attemptById(1) })),
+      Route.get("/people/me", ({ request }) => ({ user: request.user() })).middleware("guard:people"),
+      Route.post("/people/end-others", async ({ auth }) => ({ ended: await auth.sessions().endOthers() })).middleware(
+        "guard:people",
+      ),
+      Route.post("/people/end-all", async ({ auth }) => ({ ended: await auth.sessions().endAll() })).middleware(
+        "guard:people",
+      ),
+    ],
+  });
+  const [here, there] = [web.browser(), web.browser()];
+  for (const browser of [here, there]) await browser.post("/people/login");
+  expect((await here.post("/people/end-others")).body).toEqual({ ended: 1 });
+  expect((await there.get("/people/me")).body).toEqual({ user: null });
+  expect((await here.get("/people/me")).body).toEqual({ user: ADA });
+  expect((await here.post("/people/end-all")).body).toEqual({ ended: 1 });
+  expect((await here.get("/people/me")).body).toEqual({ user: null });
+});
+
+describe("a logout forgets the visitor", () => {
+  class BrokenGuard extends Guard {
+    override get keepsLogins(): boolean {
+      return true;
+    }
+
+    protected override retrieve(): Promise<Authenticatable | null> {
+      return Promise.reject(new Error("The directory is down."));
+    }
+  }
+
+  class BrokenProvider extends Provider {
+    override boot(): void {
+      const { container } = this.application;
+      container.make("auth").registerDriver("broken", ({ name, model }) => (context) => {
+        return new BrokenGuard(name, context, model);
+      });
+    }
+  }
+
+  test("S19 also where another guard cannot tell whether it has a user", async () => {
+    const web = await testWeb({
+      providers: [SessionProvider, BrokenProvider],
+      guards: { broken: { model: Person } },
+      stack: [SessionMiddleware],
+      routes: [
+        Route.post("/cart", ({ session }) => ({ id: session.put("cart", ["book"]).id })),
+        Route.get("/cart", ({ session }) => ({ cart: session.get("cart"), id: session.id })),
+      ],
+    });
+    const browser = await web.loggedIn();
+    const { id } = (await browser.post("/cart")).body as { readonly id: string };
+    expect((await browser.post("/logout")).status).toBe(200);
+    expect((await browser.get("/cart")).body).toEqual({ cart: null, id: expect.not.stringMatching(id) });
+  });
+});
