@@ -101,6 +101,12 @@ test.each(["a.example", "a_b.example:8080", "127.0.0.1:3000", "[::1]:3000", "[20
   },
 );
 
+test("S14 a host with a colon and no port is taken, and is the host without it (RFC 3986 §3.2.3)", async () => {
+  const text = await exchange((request) => new FastResponse(request.url), "/a", "GET", "example.com:");
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  expect(new URL(text.split("\r\n\r\n")[1]!).href).toBe("http://example.com/a");
+});
+
 test("an answer without content says so by its length", async () => {
   const headers: [string, string][] = [["location", "/x"]];
   const redirect = await exchange(() => new FastResponse(null, { status: 302, headers }));

@@ -50,6 +50,18 @@ test.each([".", "..", "a..", "work.shop.example..", ".:80"])("the host %s is non
   expect(bodyOf(await exchange(port, target, "Host: work.shop.example"))).toBe('["",null]');
 });
 
+test("a host with a colon and no port is the host without it (RFC 3986 §3.2.3)", async () => {
+  const port = await serve();
+  for (const host of ["work.shop.example:", "work.shop.example.:"]) {
+    expect(bodyOf(await exchange(port, "GET /host", `Host: ${host}`))).toBe('["shop.example","work"]');
+    expect(bodyOf(await exchange(port, "GET /", `Host: ${host}`))).toBe("subdomain");
+    expect(bodyOf(await exchange(port, `GET http://${host}/account`, "Host: other.example"))).toBe("work");
+    const forwarded = ["Host: inside", "X-Forwarded-For: 203.0.113.9", `X-Forwarded-Host: evil.example:, ${host}`];
+    expect(bodyOf(await exchange(await serve("loopback"), "GET /account", ...forwarded))).toBe("work");
+  }
+  expect(bodyOf(await exchange(port, "GET /host", "Host: [::1]:"))).toBe('["[::1]",null]');
+});
+
 test("an address with a dot at its end is the address", async () => {
   const port = await serve();
   expect(bodyOf(await exchange(port, "GET /host", "Host: 127.0.0.1.:80"))).toBe('["127.0.0.1",null]');

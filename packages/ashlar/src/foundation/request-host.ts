@@ -6,9 +6,13 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 /** The dot a name may end with, which says that nothing is to be added to it (RFC 1034 §3.1); also within a list. */
 const FINAL_DOT = /(?<=[\w-])\.(?=(?::\d*)?\s*(?:,|$))/g;
 
+/** A colon that no port follows, which means the same as none (RFC 3986 §3.2.3); also within a list. */
+const EMPTY_PORT = /(?<=[\w\].-]):(?=\s*(?:,|$))/g;
+
 /**
  * Makes the function that tells whether the host of a request is valid (RFC 9112 §3.2). It takes the dot off the end of
- * a name: `shop.example.` is the host `shop.example`, and browsers send it as it was typed.
+ * a name: `shop.example.` is the host `shop.example`, and browsers send it as it was typed. It also takes the colon off the
+ * end, if no port follows it.
  *
  * @param isForwarded whether `X-Forwarded-Host` may count
  */
@@ -16,19 +20,19 @@ export function hostCheck(isForwarded: boolean): (message: IncomingMessage) => b
   // The host that came last is nearly always the one that comes next.
   let knownHost = "";
   return ({ headers }) => {
-    if (isForwarded) takeFinalDot(headers, "x-forwarded-host");
+    if (isForwarded) simplify(headers, "x-forwarded-host");
     const { host } = headers;
     if (host === undefined || host === "" || host === knownHost) return true;
     if (!HOST.test(host) || !URL.canParse(`http://${host}/`)) return false;
-    takeFinalDot(headers, "host");
+    simplify(headers, "host");
     knownHost = headers.host!;
     return true;
   };
 }
 
-function takeFinalDot(headers: IncomingMessage["headers"], name: "host" | "x-forwarded-host"): void {
+function simplify(headers: IncomingMessage["headers"], name: "host" | "x-forwarded-host"): void {
   const value = headers[name];
-  if (typeof value === "string") headers[name] = value.replace(FINAL_DOT, "");
+  if (typeof value === "string") headers[name] = value.replace(FINAL_DOT, "").replace(EMPTY_PORT, "");
 }
 
 /**
