@@ -22,6 +22,7 @@ import type { Answerer } from "./node-handler.ts";
 import { isEarly, MiddlewareInstances } from "./pipeline.ts";
 import { endWithProcess } from "./process-end.ts";
 import type { Provider, ProviderClass } from "./provider.ts";
+import { RepeatedFieldWarnings } from "./repeated-field-warnings.ts";
 import { RequestLog } from "./request-log.ts";
 import { buildRoutes } from "./route-pipelines.ts";
 import { beginApplication, endApplication, runApart, runFor } from "./running-applications.ts";
@@ -342,6 +343,7 @@ export class Application {
         limits: settings.limits,
         appUrl: settings.url,
         proxies: settings.trustedProxies,
+        fieldWarnings: this.environment === "development" ? new RepeatedFieldWarnings(this.logger) : null,
         strictTransportSecurity: settings.hstsMaxAgeSeconds === 0 ? null : `max-age=${settings.hstsMaxAgeSeconds}`,
       }),
       middleware: kernel.httpMiddleware.map((entry) => {

@@ -205,18 +205,19 @@ export class Dispatcher {
     routes: readonly CompiledRoute[],
     startedAt: number,
   ): Promise<Response> {
-    let matched = route?.run ?? null;
+    let matched = route;
     try {
       await context.request.loadBody(routes);
       const overridden = this.#overridden(context, path);
       if (overridden !== null) {
         context.request.useMatch(overridden);
-        matched = overridden.route.run;
+        matched = overridden.route;
       }
+      if (matched !== null && routes.length > 1) context.request.checkBodySize(matched);
     } catch (error) {
       return this.#decide(context, () => Promise.reject(error), startedAt);
     }
-    if (matched !== null) return this.#run(context, matched, startedAt);
+    if (matched !== null) return this.#run(context, matched.run, startedAt);
     return this.#decide(context, () => this.#withoutRoute(context.request.raw, path), startedAt);
   }
 

@@ -60,7 +60,12 @@ describe("readBody of a platform's Request", () => {
     form.append("a", "1");
     form.append("f", new File(["x"], "x.txt"));
     const body = await readBody(post(form), { ...LIMITS, maxMultipartBytes: 1000 });
-    expect(body).toEqual({ kind: "multipart", fields: [["a", "1"]], files: [["f", expect.any(File)]] });
+    expect(body).toEqual({
+      kind: "multipart",
+      size: expect.any(Number),
+      fields: [["a", "1"]],
+      files: [["f", expect.any(File)]],
+    });
   });
 
   test("no body, and one without a byte, are none", async () => {

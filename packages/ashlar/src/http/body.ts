@@ -38,6 +38,8 @@ export type RequestBody =
   | { readonly kind: "json" | "form" | "unsupported"; readonly bytes: Uint8Array; readonly type: string }
   | {
       readonly kind: "multipart";
+      /** Of the whole body, in bytes. */
+      readonly size: number;
       readonly fields: readonly (readonly [name: string, value: string])[];
       readonly files: readonly (readonly [name: string, file: UploadedFile])[];
     };
@@ -112,7 +114,25 @@ export async function readBody(
   if (kind !== "multipart") return { kind, bytes, type };
   // A route that takes more, or less, means its text fields too.
   const isUsual = routeLimits.every((limit) => limit === null);
-  return { kind, ...(await parseMultipart(bytes, type, isUsual ? limits : { ...limits, maxBodyBytes: maxBytes })) };
+  const form = await parseMultipart(bytes, type, isUsual ? limits : { ...limits, maxBodyBytes: maxBytes });
+  return { kind, size: bytes.length, ...form };
+}
+
+/**
+ * Refuses a body that was read for several routes and turns out to be meant for one that takes less.
+ *
+ * @param routeLimit what that route says, in bytes; `null` if it says nothing
+ * @throws `E_PAYLOAD_TOO_LARGE`
+ */
+export function refuseTooLarge(body: RequestBody, limits: BodyLimits, routeLimit: number | null): void {
+  if (body.kind === "none") return;
+  const isMultipart = body.kind === "multipart";
+  const maxBytes = routeLimit ?? (isMultipart ? limits.maxMultipartBytes : limits.maxBodyBytes);
+  if ((isMultipart ? body.size : body.bytes.length) > maxBytes) throw tooLarge(maxBytes);
+  if (!isMultipart) return;
+  const fieldBytes = body.fields.reduce((sum, [, value]) => sum + Buffer.byteLength(value), 0);
+  const maxFieldBytes = routeLimit ?? limits.maxBodyBytes;
+  if (fieldBytes > maxFieldBytes) throw tooLarge(maxFieldBytes);
 }
 
 function bodyKind(contentType: string): BodyKind {

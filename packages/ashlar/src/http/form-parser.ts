@@ -1,4 +1,5 @@
 import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../support/index.ts";
+import type { FormFields } from "./repeated-fields.ts";
 
 /** How many pairs of brackets a name may have. */
 const MAX_BRACKETS = 5;
@@ -29,15 +30,21 @@ function isIndex(key: string): boolean {
 /**
  * Reads an urlencoded form or a query into a dictionary, as {@link nestFields} does.
  *
- * @param text the form, without a leading `?`
- * @param maxFields how many fields it may have
  * A percent sign in a query that begins no escape stands for itself, and bytes that are not UTF-8 become U+FFFD, as the
  * URL standard has it: people type queries, and add what they found elsewhere. In a body, both are refused.
  *
+ * @param text the form, without a leading `?`
+ * @param maxFields how many fields it may have
+ * @param look is shown the fields before their names are taken apart
  * @throws the given code where a body is malformed (percent-encoding, UTF-8), or anything has too many fields or nests too
  * deep
  */
-export function parseForm(text: string, maxFields: number, code: FormErrorCode): Dictionary {
+export function parseForm(
+  text: string,
+  maxFields: number,
+  code: FormErrorCode,
+  look: ((fields: FormFields) => void) | null = null,
+): Dictionary {
   const fields: [string, string][] = [];
   for (let start = 0; start < text.length; ) {
     const ampersand = text.indexOf("&", start);
@@ -50,6 +57,7 @@ export function parseForm(text: string, maxFields: number, code: FormErrorCode):
     }
     start = end + 1;
   }
+  look?.(fields);
   return nestFields(fields, code);
 }
 

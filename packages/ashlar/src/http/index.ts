@@ -11,6 +11,7 @@ export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./mi
 export { bestType, prefersJson } from "./negotiation.ts";
 export { peerAddress, setPeerAddress } from "./peer-address.ts";
 export { ownPath, redirectTarget } from "./redirect-target.ts";
+export { type FormFields, repeatedFields } from "./repeated-fields.ts";
 export { HttpRequest } from "./request.ts";
 export type { RequestInputs } from "./request-inputs.ts";
 export { markForwarded, requestAuthorities, requestAuthority, requestPath, requestSearch } from "./request-url.ts";
@@ -18,6 +19,7 @@ export { isResponse, toResponse } from "./respond.ts";
 export { HttpResponse } from "./response.ts";
 export { SecurityHeadersMiddleware } from "./security-headers-middleware.ts";
 export type {
+  FieldWarnings,
   HttpServices,
   QueryParameters,
   RouteInfo,

@@ -5,6 +5,7 @@ import { decodeBodyText, headerParameters } from "./body-text.ts";
 import { ABSENT, getPath, removePath } from "./dot-path.ts";
 import { nestFields, parseForm } from "./form-parser.ts";
 import { parseJson } from "./json-parser.ts";
+import type { FormFields } from "./repeated-fields.ts";
 import {
   isFilled,
   readArray,
@@ -17,6 +18,9 @@ import {
 } from "./typed-inputs.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
 import { validateInput } from "./validation.ts";
+
+/** Looks at the fields of a query or a form, as they came. */
+type LookAtFields = (fields: FormFields) => void;
 
 const NOTHING: Dictionary = Object.freeze(dictionary());
 
@@ -34,6 +38,7 @@ export class Inputs {
   readonly #search: string;
   readonly #requestBody: RequestBody;
   readonly #limits: BodyLimits;
+  readonly #look: LookAtFields | null;
   #query: Dictionary | null = null;
   #body: Dictionary | unknown[] | null = null;
   #merged: Dictionary | null = null;
@@ -42,16 +47,18 @@ export class Inputs {
   /**
    * @param search the query, with or without its `?`
    * @param body what `readBody` gave
+   * @param look is shown the fields of the query, and those of a form, when they are parsed
    */
-  constructor(search: string, body: RequestBody, limits: BodyLimits) {
+  constructor(search: string, body: RequestBody, limits: BodyLimits, look: LookAtFields | null = null) {
     this.#search = search;
     this.#requestBody = body;
     this.#limits = limits;
+    this.#look = look;
   }
 
   /** The same inputs with those of a body that has been read meanwhile. */
   withBody(body: RequestBody): Inputs {
-    const inputs = new Inputs(this.#search, body, this.#limits);
+    const inputs = new Inputs(this.#search, body, this.#limits, this.#look);
     inputs.#merged = this.#merged;
     return inputs;
   }
@@ -243,20 +250,20 @@ export class Inputs {
   }
 
   #parsedQuery(): Dictionary {
-    this.#query ??= parseQuery(this.#search, this.#limits);
+    this.#query ??= parseQuery(this.#search, this.#limits, this.#look);
     return this.#query;
   }
 
   #parsedBody(): Dictionary | unknown[] {
-    this.#body ??= parseBody(this.#requestBody, this.#limits);
+    this.#body ??= parseBody(this.#requestBody, this.#limits, this.#look);
     return this.#body;
   }
 }
 
-function parseQuery(search: string, limits: BodyLimits): Dictionary {
+function parseQuery(search: string, limits: BodyLimits, look: LookAtFields | null): Dictionary {
   const text = search.startsWith("?") ? search.slice(1) : search;
   if (text === "") return NOTHING;
-  return parseForm(queryText(text), limits.maxFields, "E_BAD_REQUEST");
+  return parseForm(queryText(text), limits.maxFields, "E_BAD_REQUEST", look);
 }
 
 /** A query is ASCII; a client that sends other bytes means UTF-8, and `node:http` hands each byte on as one character. */
@@ -270,15 +277,16 @@ function queryText(text: string): string {
   throw new AshlarError("E_BAD_REQUEST", "The query is not valid UTF-8.");
 }
 
-function parseBody(body: RequestBody, limits: BodyLimits): Dictionary | unknown[] {
+function parseBody(body: RequestBody, limits: BodyLimits, look: LookAtFields | null): Dictionary | unknown[] {
   switch (body.kind) {
     case "json":
       refuseCharset(body.type);
       return parseJson(body.bytes, limits.maxDepth, limits.maxJsonValues);
     case "form":
       refuseCharset(body.type);
-      return parseForm(decodeBodyText(body.bytes), limits.maxFields, "E_INVALID_BODY");
+      return parseForm(decodeBodyText(body.bytes), limits.maxFields, "E_INVALID_BODY", look);
     case "multipart":
+      look?.(body.fields);
       return nestFields(body.fields, "E_INVALID_BODY");
     default:
       return NOTHING;

@@ -31,7 +31,9 @@ describe("the method override", () => {
     expect(overriddenMethod("POST", { ...form("__method=PUT"), kind: "unsupported" } as RequestBody, parse)).toBe(
       "POST",
     );
-    expect(overriddenMethod("POST", { kind: "multipart", fields: [["a", "__method"]], files: [] }, parse)).toBe("POST");
+    expect(
+      overriddenMethod("POST", { kind: "multipart", size: 0, fields: [["a", "__method"]], files: [] }, parse),
+    ).toBe("POST");
   });
 
   test("S42 a body that cannot be parsed overrides nothing, and is no error here", () => {

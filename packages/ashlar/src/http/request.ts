@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Dictionary, MaybePromise, RegisteredUser } from "../support/index.ts";
 import { parseBearerToken } from "./bearer-token.ts";
-import { hasBody, NO_BODY, type RequestBody, readBody } from "./body.ts";
+import { hasBody, NO_BODY, type RequestBody, readBody, refuseTooLarge } from "./body.ts";
 import type { AddressResolver } from "./client-address.ts";
 import type { HttpContext } from "./context.ts";
 import { cookieValue, parseCookies } from "./cookies.ts";
@@ -12,6 +12,7 @@ import { overriddenMethod } from "./method-override.ts";
 import { bestType, isJsonType, prefersJson } from "./negotiation.ts";
 import { matchesGlob } from "./path-glob.ts";
 import { peerAddress } from "./peer-address.ts";
+import type { FormFields } from "./repeated-fields.ts";
 import { RequestInputs } from "./request-inputs.ts";
 import { requestAuthority, requestPath, requestSearch, splitUrl } from "./request-url.ts";
 import type { RouteInfo, RouteMatch } from "./services.ts";
@@ -64,7 +65,11 @@ export class HttpRequest extends RequestInputs {
   }
 
   protected override get inputs(): Inputs {
-    this.#inputs ??= new Inputs(requestSearch(this.raw), this.#body, this.#context.services.limits);
+    if (this.#inputs === null) {
+      const { limits, fieldWarnings = null } = this.#context.services;
+      const look = fieldWarnings && ((fields: FormFields) => fieldWarnings.look(fields, () => this.route()));
+      this.#inputs = new Inputs(requestSearch(this.raw), this.#body, limits, look);
+    }
     return this.#inputs;
   }
 
@@ -98,6 +103,15 @@ export class HttpRequest extends RequestInputs {
     // One that throws leaves the body unread for everybody else: whoever waits for it gets the same error.
     for (const check of this.#bodyChecks) check();
     this.#isLoaded = true;
+  }
+
+  /**
+   * @internal Holds a body that was read for several routes to the limit of the one that it is meant for.
+   *
+   * @throws `E_PAYLOAD_TOO_LARGE`
+   */
+  checkBodySize({ bodyLimitBytes = null }: RouteInfo): void {
+    refuseTooLarge(this.#body, this.#context.services.limits, bodyLimitBytes);
   }
 
   /**

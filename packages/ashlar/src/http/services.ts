@@ -1,5 +1,6 @@
 import type { Dictionary } from "../support/index.ts";
 import type { BodyLimits } from "./body.ts";
+import type { FormFields } from "./repeated-fields.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
 
 /** Values for the parameters of a route's pattern, by name. */
@@ -28,6 +29,14 @@ export interface HttpServices {
   readonly strictTransportSecurity: string | null;
   /** The application's own proxies, whose forwarding headers count. */
   readonly proxies: TrustedProxies;
+  /** Warns of fields that lose values; `null` or left out except in development. */
+  readonly fieldWarnings?: FieldWarnings | null;
+}
+
+/** Warns the application's author of fields that came more than once, and of which only the last value counts. */
+export interface FieldWarnings {
+  /** @param route says which route the request is for, once that has been decided */
+  look(fields: FormFields, route: () => RouteInfo | null): void;
 }
 
 /** What a request can know of the route it was matched to. */
