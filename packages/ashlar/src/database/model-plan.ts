@@ -95,6 +95,11 @@ function makePlan(modelClass: ModelClass, database: Database): ModelPlan {
   };
 }
 
+/** Whether `fill` sets a column. */
+export function isFillable({ fillable, guarded, primaryKey }: ModelPlan, column: string): boolean {
+  return fillable === null ? column !== primaryKey && !guarded.has(column) : fillable.has(column);
+}
+
 /**
  * Fetches the first row whose column has a value. The statement is compiled once for each column.
  *

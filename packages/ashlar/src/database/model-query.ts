@@ -4,6 +4,7 @@ import { newValue } from "./casts.ts";
 import { columnName, columnValue } from "./column-names.ts";
 import { ColumnValueError } from "./column-value-error.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
+import { asInputError } from "./input-errors.ts";
 import type { Model } from "./model.ts";
 import { type ModelPlan, planOf } from "./model-plan.ts";
 import type { Attributes, Column, ModelClass } from "./model-types.ts";
@@ -185,7 +186,8 @@ export class ModelQuery<M extends Model> {
    * to be still the old one, one gets 1 and the others get 0.
    *
    * @returns how many rows there were
-   * @throws `E_INVALID_INPUT` (422) where a value does not suit its column; `E_INVALID_QUERY` where there is nothing to set, or the query has an order, a limit or an offset;
+   * @throws `E_INVALID_INPUT` (422) as `save`; `E_INVALID_QUERY` where there is nothing to set, or the query has an
+   * order, a limit or an offset;
    * `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`
    */
   async update(values: Attributes<M>): Promise<number> {
@@ -199,7 +201,10 @@ export class ModelQuery<M extends Model> {
     if (plan.timestamps) changes.updated_at ??= currentDate();
     let query = plan.connection.kysely.updateTable(plan.table).set(changes);
     for (const condition of this.#state.conditions) query = query.where(condition);
-    return Number((await query.executeTakeFirst()).numUpdatedRows);
+    const result = await query.executeTakeFirst().catch((error: unknown) => {
+      throw asInputError(plan, values as Row, error);
+    });
+    return Number(result.numUpdatedRows);
   }
 
   /**

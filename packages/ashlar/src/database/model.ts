@@ -6,8 +6,9 @@ import { columnValue, tableName } from "./column-names.ts";
 import { ColumnValueError } from "./column-value-error.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
+import { asInputError } from "./input-errors.ts";
 import { bindDatabase, boundDatabase } from "./model-database.ts";
-import { attributeName, isAttributeName, lookUp, type ModelPlan, planOf } from "./model-plan.ts";
+import { attributeName, isAttributeName, isFillable, lookUp, type ModelPlan, planOf } from "./model-plan.ts";
 import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
 import { modelSnapshot } from "./model-snapshot.ts";
 import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
@@ -151,8 +152,7 @@ export class Model {
    * @throws `E_INVALID_MODEL` if `fillable` names a guarded column
    */
   static isFillable<M extends Model>(this: ModelClass<M>, column: string): boolean {
-    const { fillable, guarded, primaryKey } = planOf(this);
-    return fillable === null ? column !== primaryKey && !guarded.has(column) : fillable.has(column);
+    return isFillable(planOf(this), column);
   }
 
   /**
@@ -194,7 +194,8 @@ export class Model {
    * are taken back, the row counts as stored only if it was before, and the values you set are there to be saved again.
    *
    * @throws `E_INVALID_INPUT` (422) where a value does not suit its column: a list or an object without the cast "json",
-   * an invalid date, text that is too long; `E_ROW_NOT_FOUND` where the row is gone; `E_UNIQUE_VIOLATION`,
+   * an invalid date, text that is too long, `null` in a column that must have a value; where an attribute that `fill` may
+   * set is not a column's, and `fillable` does not name it; `E_ROW_NOT_FOUND` where the row is gone; `E_UNIQUE_VIOLATION`,
    * `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`. To catch one of these in a transaction that
    * goes on, save in a nested transaction: `await database.transaction(() => user.save())`
    */
@@ -202,19 +203,22 @@ export class Model {
     const plan = this.#plan;
     const { kysely, rollbackLog } = plan.connection;
     const changes = this.#changes(plan);
+    const refuse = (error: unknown): never => {
+      throw asInputError(plan, this.#attributes, error);
+    };
     const own = rollbackLog === null ? {} : this.#attributesNamed(Object.keys(changes));
     if (this.#original === null) {
       this.#touch(plan, changes, ["created_at", "updated_at"]);
       const insert = kysely.insertInto(plan.table);
       const filled = Object.keys(changes).length === 0 ? insert.defaultValues() : insert.values(changes);
-      const row = (await filled.returningAll().executeTakeFirstOrThrow()) as Row;
+      const row = (await filled.returningAll().executeTakeFirstOrThrow().catch(refuse)) as Row;
       this.#apply(rollbackLog, own, () => this.#absorb(plan, row));
       return this;
     }
     if (Object.keys(changes).length === 0) return this;
     this.#touch(plan, changes, ["updated_at"]);
     const update = kysely.updateTable(plan.table).set(changes).where(plan.primaryKey, "=", this.#key(plan));
-    const { numUpdatedRows } = await update.executeTakeFirst();
+    const { numUpdatedRows } = await update.executeTakeFirst().catch(refuse);
     if (numUpdatedRows === 0n) notFound();
     this.#apply(rollbackLog, own, () => {
       this.#original = { ...this.#original, ...changes };

@@ -63,6 +63,8 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
           return parcel.save();
         }),
         Route.post("/fill", async ({ request }) => new Parcel().fill(request.all()).save()),
+        Route.post("/refill", async ({ request }) => (await Parcel.findOrFail(1)).fill(request.all()).save()),
+        Route.post("/update-all", async ({ request }) => String(await Parcel.where("id", 1).update(request.all()))),
         Route.post("/update", ({ request }) => {
           return Parcel.where("id", 1).update({ title: request.input("value") as string });
         }),
@@ -79,6 +81,7 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
       .addColumn("sent_at", engine.name === "sqlite" ? "text" : "timestamptz")
       .addColumn("fragile", engine.name === "sqlite" ? "integer" : "boolean")
       .addColumn("weight", "bigint")
+      .addColumn("size", "integer", (column) => column.notNull().defaultTo(0))
       .execute();
     Parcel.useDatabase(accounts.database);
     await Parcel.create({ title: "a", place: 1 });
@@ -136,6 +139,52 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     const { status } = await post("/fill", { title: "b", [column]: value });
     expect(status === 201 ? 200 : status).toBe(expected);
     expect(await titles()).toEqual(expected === 200 ? ["a", "b"] : ["a"]);
+  });
+
+  test("S36 null where a value must be, and a name that is not a column's, are refused by field", async () => {
+    const body = async (path: string, input: object) => {
+      const answer = await post(path, input);
+      return [answer.status, (answer.body as { readonly errors: object }).errors];
+    };
+    const refused = (name: string) => [422, { [name]: ["This is not a value that can be used here."] }];
+    expect(await body("/fill", { title: "b", size: null })).toEqual(refused("size"));
+    expect(await body("/fill", { title: "b", nowhere: 1 })).toEqual(refused("nowhere"));
+    expect(await body("/refill", { size: null })).toEqual(refused("size"));
+    expect(await body("/refill", { nowhere: 1, size: 2 })).toEqual(refused("nowhere"));
+    expect(await body("/update-all", { size: null })).toEqual(refused("size"));
+    expect(await body("/update-all", { nowhere: null })).toEqual(refused("nowhere"));
+    expect(await titles()).toEqual(["a"]);
+  });
+
+  test("S36 what no input can have set keeps its error: guarded columns, names in fillable, no value at all", async () => {
+    class Guarded extends Parcel {
+      static override table = "parcels";
+      static override guarded = ["size", "nowhere"];
+    }
+    class Listed extends Parcel {
+      static override table = "parcels";
+      static override fillable = ["nowhere"];
+    }
+    class Timed extends Parcel {
+      static override table = "parcels";
+      static override timestamps = true;
+    }
+    const save = async (model: Parcel, values: object) => await Object.assign(model, values).save();
+    await expect(save(new Guarded(), { size: null })).rejects.toMatchObject({ code: "E_NOT_NULL_VIOLATION" });
+    for (const model of [new Guarded(), new Listed()]) {
+      await expect(save(model, { nowhere: 1 })).rejects.toMatchObject({ code: "E_DATABASE" });
+    }
+    await expect(save(new Timed(), { title: "b" })).rejects.toMatchObject({ code: "E_DATABASE" });
+    const { kysely } = accounts.database;
+    await kysely.schema
+      .createTable("crates")
+      .$call(primaryKey(kysely))
+      .addColumn("size", "integer", (size) => size.notNull())
+      .execute();
+    class Crate extends Parcel {
+      static override table = "crates";
+    }
+    await expect(new Crate().save()).rejects.toMatchObject({ code: "E_NOT_NULL_VIOLATION" });
   });
 
   test("S36 numbers that are too large, or are none, are never a 500", async () => {
