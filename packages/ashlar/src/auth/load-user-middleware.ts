@@ -1,5 +1,6 @@
 import type { Container } from "../foundation/index.ts";
-import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import { type HttpContext, type Middleware, markUserUnknown, type Next } from "../http/index.ts";
+import type { MaybePromise } from "../support/index.ts";
 import { requireGuards } from "./require-guards.ts";
 
 /** Loads the user of the guard in force, so that `request.user()` gives it. It refuses nobody; `auth` does that. */
@@ -9,12 +10,27 @@ export class LoadUserMiddleware implements Middleware {
   }
 
   handle(context: HttpContext, next: Next): unknown {
-    const loading = context.auth.load();
-    return loading instanceof Promise ? loading.then(() => next()) : next();
+    let loading: MaybePromise<unknown>;
+    try {
+      loading = context.auth.load();
+    } catch (error) {
+      return failed(context, error);
+    }
+    if (!(loading instanceof Promise)) return next();
+    return loading.then(
+      () => next(),
+      (error: unknown) => failed(context, error),
+    );
   }
 
   /** A guard that finds its user by the body waits for it. */
   beforeBody(): boolean {
     return true;
   }
+}
+
+/** The page that tells of it must not take a user for a guest. */
+function failed(context: HttpContext, error: unknown): never {
+  markUserUnknown(context);
+  throw error;
 }

@@ -1,4 +1,4 @@
-import { type HttpContext, peerAddress, setPeerAddress } from "../http/index.ts";
+import { type HttpContext, type Middleware, peerAddress, setPeerAddress } from "../http/index.ts";
 import { Router, type RouteSource } from "../routing/index.ts";
 import { Signer } from "../security/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
@@ -19,7 +19,7 @@ import { LoggablePaths } from "./loggable-path.ts";
 import type { Logger } from "./logger.ts";
 import { type FetchFunction, Mounts } from "./mounts.ts";
 import type { Answerer } from "./node-handler.ts";
-import { isEarly, MiddlewareInstances } from "./pipeline.ts";
+import { isEarly, MiddlewareInstances, type PipelineStep } from "./pipeline.ts";
 import { endWithProcess } from "./process-end.ts";
 import type { Provider, ProviderClass } from "./provider.ts";
 import { RepeatedFieldWarnings } from "./repeated-field-warnings.ts";
@@ -29,6 +29,7 @@ import { beginApplication, endApplication, runApart, runFor } from "./running-ap
 import { servedParts } from "./served-request.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import type { ApplicationSettings } from "./settings.ts";
+import { type ErrorTemplates, SitePages } from "./site-pages.ts";
 import { staticFiles } from "./static-files.ts";
 
 /** What a host knows of a request beyond what the platform's `Request` says. */
@@ -96,6 +97,7 @@ export class Application {
   readonly #warnings: AddressWarnings | null;
   readonly #servers = new Set<RunningServer>();
   readonly #signalHandlers: (() => void)[] = [];
+  #errorTemplates: ErrorTemplates | null = null;
   #router: Router | null = null;
   #dispatcher: Dispatcher | null = null;
   #stopped: Promise<void> | null = null;
@@ -240,6 +242,11 @@ export class Application {
     this.#errors.listen(listener);
   }
 
+  /** @internal Has errors answered with pages of the site, unless {@link errorPage} says otherwise. */
+  useErrorTemplates(templates: ErrorTemplates): void {
+    this.#errorTemplates = templates;
+  }
+
   /** Sets the page for errors of a status. A caller that wants JSON gets the problem document all the same. */
   errorPage(status: number, render: ErrorPageRenderer): void {
     this.#errors.page(status, render);
@@ -333,6 +340,10 @@ export class Application {
     for (const provider of this.#providers) await provider.ready();
     const instances = new MiddlewareInstances(container);
     buildRoutes(this.#router.routes, kernel.routeMiddleware, instances, container);
+    if (this.#errorTemplates !== null) {
+      const steps = () => (kernel.routeMiddleware.web ?? []).map((entry) => stepOf(instances.of(entry)));
+      this.#errors.useSite(new SitePages(this.#errorTemplates, steps));
+    }
     const files = plan.publicFolder === null ? null : staticFiles(plan.publicFolder, this.environment === "production");
     if (files !== null) this.#paths.isFile = files.hasServed;
     this.#dispatcher = new Dispatcher({
@@ -346,10 +357,7 @@ export class Application {
         fieldWarnings: this.environment === "development" ? new RepeatedFieldWarnings(this.logger) : null,
         strictTransportSecurity: settings.hstsMaxAgeSeconds === 0 ? null : `max-age=${settings.hstsMaxAgeSeconds}`,
       }),
-      middleware: kernel.httpMiddleware.map((entry) => {
-        const middleware = instances.of(entry);
-        return { middleware, args: [], isEarly: isEarly(middleware, []) };
-      }),
+      middleware: kernel.httpMiddleware.map((entry) => stepOf(instances.of(entry))),
       errors: this.#errors,
       mounts: this.#mounts,
       files,
@@ -357,6 +365,10 @@ export class Application {
       apiPrefix: container.has("routes.api.prefix") ? container.make("routes.api.prefix") : null,
     });
   }
+}
+
+function stepOf(middleware: Middleware): PipelineStep {
+  return { middleware, args: [], isEarly: isEarly(middleware, []) };
 }
 
 function dispatch(dispatcher: Dispatcher, request: Request): MaybePromise<Response> {

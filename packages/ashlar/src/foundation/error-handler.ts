@@ -1,11 +1,12 @@
 import { FastResponse } from "srvx";
 import { type HttpContext, toResponse } from "../http/index.ts";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, type MaybePromise } from "../support/index.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
 import type { LoggablePaths } from "./loggable-path.ts";
 import type { Logger } from "./logger.ts";
 import { type Problem, problemOf, statusTitle } from "./problem.ts";
+import type { SitePages } from "./site-pages.ts";
 import { UnmatchedError } from "./unmatched.ts";
 
 /**
@@ -25,6 +26,7 @@ export class ErrorHandler {
   readonly #paths: LoggablePaths;
   readonly #listeners: ErrorListener[] = [];
   readonly #pages = new Map<number, ErrorPageRenderer>();
+  #site: SitePages | null = null;
 
   /**
    * @param showsDetails whether the 500 of a request shows message, stack and source; never in production
@@ -44,6 +46,11 @@ export class ErrorHandler {
   /** Sets the page for errors of a status; a caller that wants JSON gets the problem document all the same. */
   page(status: number, render: ErrorPageRenderer): void {
     this.#pages.set(status, render);
+  }
+
+  /** Has errors that have no page of their own answered with the site's. */
+  useSite(pages: SitePages): void {
+    this.#site = pages;
   }
 
   /** What answers what was thrown, to be made a `Response` of. It never throws and never rejects. */
@@ -90,7 +97,7 @@ export class ErrorHandler {
     return this.#standard(error, thrown, context);
   }
 
-  #standard(error: AshlarError, thrown: unknown, context: HttpContext): Response | Promise<Response> {
+  #standard(error: AshlarError, thrown: unknown, context: HttpContext): MaybePromise<unknown> {
     const showsDetails = error.status === 500 && this.#showsDetails(context.request.raw);
     if (wantsJson(error, context)) {
       const problem = showsDetails ? detailedProblem(error, thrown) : problemOf(error);
@@ -101,10 +108,27 @@ export class ErrorHandler {
       return shown.then((page) => respond(error, page.html, page.headers));
     }
     const reference = error.status >= 500 ? context.request.id : null;
-    return respond(error, errorPage(problemOf(error), reference), PAGE_HEADERS);
+    const plain = () => respond(error, errorPage(problemOf(error), reference), PAGE_HEADERS);
+    return this.#ofSite(error, context, reference)?.then((page) => page ?? plain()) ?? plain();
   }
 
-  #log(error: AshlarError, thrown: unknown, context: HttpContext): void {
+  /** The site's page, or `null`. That it fails is logged, and changes nothing: the error is still the first one. */
+  #ofSite(error: AshlarError, context: HttpContext, reference: string | null): Promise<unknown> | null {
+    const failed = (second: unknown): null => {
+      context.startedResponse?.forgetContent();
+      const failure = asAshlarError(second);
+      // What the stack refuses, such as one request too many, is nothing that is broken.
+      if (failure.status >= 500) this.#log(failure, second, context, "The page of an error failed.");
+      return null;
+    };
+    try {
+      return this.#site?.answer(error, context, reference)?.catch(failed) ?? null;
+    } catch (second) {
+      return failed(second);
+    }
+  }
+
+  #log(error: AshlarError, thrown: unknown, context: HttpContext, message: string | null = null): void {
     const { request } = context;
     const data = {
       err: thrown,
@@ -113,7 +137,8 @@ export class ErrorHandler {
       method: request.raw.method,
       path: this.#paths.of(context),
     };
-    if (error.status === 503) this.#logger.warn(data, "The request was turned away.");
+    if (message !== null) this.#logger.error(data, message);
+    else if (error.status === 503) this.#logger.warn(data, "The request was turned away.");
     else this.#logger.error(data, "The request failed.");
   }
 

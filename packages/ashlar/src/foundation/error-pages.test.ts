@@ -42,7 +42,7 @@ describe("errorPage", () => {
     const [, style] = /<style>([\s\S]*)<\/style>/.exec(page)!;
     const digest = createHash("sha256").update(style!).digest("base64");
     expect(PAGE_HEADERS["content-security-policy"]).toBe(
-      `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      `default-src 'none'; style-src 'sha256-${digest}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     );
     expect(page).not.toMatch(/<script|style=|\son\w+=|https?:/i);
   });

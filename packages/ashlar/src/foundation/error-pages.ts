@@ -21,7 +21,7 @@ const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 /** The headers of every error page. The style's digest lets this one style in, and no other style or script. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   "content-type": "text/html; charset=utf-8",
-  "content-security-policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  "content-security-policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 });
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -50,6 +50,7 @@ export function errorPage(problem: Problem, reference: string | null = null): st
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
 <title>${title}</title>
 <style>${STYLE}</style>
 </head>

@@ -18,3 +18,4 @@ export { currentApplication, runningApplications } from "./running-applications.
 export type { RunningServer } from "./server.ts";
 export type { ServerSettings } from "./server-settings.ts";
 export type { ApplicationSettings, LogSettings } from "./settings.ts";
+export type { ErrorPageValues, ErrorTemplates } from "./site-pages.ts";

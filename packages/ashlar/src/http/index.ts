@@ -9,6 +9,7 @@ export { Inputs } from "./inputs.ts";
 export { IpMiddleware } from "./ip-middleware.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
 export { bestType, prefersJson } from "./negotiation.ts";
+export { pageContext } from "./page-context.ts";
 export { peerAddress, setPeerAddress } from "./peer-address.ts";
 export { ownPath, redirectTarget } from "./redirect-target.ts";
 export { type FormFields, repeatedFields } from "./repeated-fields.ts";
@@ -28,4 +29,5 @@ export type {
   UrlGenerator,
 } from "./services.ts";
 export { parseProxies, TrustedProxies } from "./trusted-proxies.ts";
+export { isUserUnknown, markUserUnknown } from "./unknown-user.ts";
 export { type MoveOptions, UploadedFile } from "./uploaded-file.ts";

@@ -1,5 +1,5 @@
 import { FastResponse } from "srvx";
-import { type HttpContext, peerAddress, requestAuthority, setPeerAddress, toResponse } from "../http/index.ts";
+import { type HttpContext, pageContext, requestAuthority, toResponse } from "../http/index.ts";
 import type { CompiledMatch, Router } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
@@ -105,13 +105,6 @@ async function readSmallBody({ request }: HttpContext): Promise<void> {
 
 /** Runs the route of a page within the session of this request. */
 async function show(context: HttpContext, match: CompiledMatch): Promise<Response> {
-  const { raw } = context.request;
-  const headers = new Headers([...raw.headers].filter(([name]) => !name.startsWith("content-")));
-  const request = new Request(raw.url, { headers });
-  const peer = peerAddress(raw);
-  if (peer !== null) setPeerAddress(request, peer);
-  const Context = context.constructor as new (...parts: ConstructorParameters<typeof HttpContext>) => HttpContext;
-  const page = new Context(request, context.services, match);
-  page.visitor = context.visitor;
+  const page = pageContext(context, match);
   return toResponse(page, await match.route.run(page));
 }

@@ -17,6 +17,8 @@ export class RequestSession implements VisitorMemory {
   #cookie: string | null = null;
   #found: SessionRecord | null = null;
   #isLoaded = false;
+  /** Why the session could not be found; it cannot be opened then. */
+  #failure: { readonly error: unknown } | null = null;
   #session: Session | null = null;
   #isClosed = false;
   #late: Promise<void> = Promise.resolve();
@@ -31,7 +33,14 @@ export class RequestSession implements VisitorMemory {
   load(): MaybePromise<void> {
     if (!this.manager.store.isRemote) return;
     const finding = this.#find();
-    return finding instanceof Promise ? finding.then((record) => this.#loaded(record)) : this.#loaded(finding);
+    if (!(finding instanceof Promise)) return this.#loaded(finding);
+    return finding.then(
+      (record) => this.#loaded(record),
+      (error: unknown) => {
+        this.#failure = { error };
+        throw error;
+      },
+    );
   }
 
   /** The session; opened by this. */
@@ -118,10 +127,10 @@ export class RequestSession implements VisitorMemory {
   }
 
   #open(): Session {
-    if (!this.#isLoaded) {
-      const found = this.#find();
-      this.#loaded(found instanceof Promise ? null : found);
-    }
+    // An empty session in its place would end the one that the browser has.
+    if (this.#failure !== null) throw this.#failure.error;
+    // A store that has to be waited for has been: see load().
+    if (!this.#isLoaded) this.#loaded(this.#find() as SessionRecord | null);
     const contents = this.#found === null ? null : decodeContents(this.#found.contents);
     const beginning = contents === null ? null : { ...this.#found!, contents };
     return new Session(beginning, () => this.#changed());

@@ -115,3 +115,32 @@ test("what cannot be parsed cannot be shown again, and the form comes back all t
   expect([answer.status, answer.headers.get("location")]).toEqual([303, "/form"]);
   expect((await browser.send("/form")).text).toBe('{"name":["is taken"]}');
 });
+
+test("a session that could not be found is not taken for an empty one by an error page", async () => {
+  const browser = await create("database");
+  const seen: unknown[] = [];
+  application.errorPage(500, (context) => {
+    try {
+      return String(context.session.get("x"));
+    } catch (error) {
+      seen.push((error as AshlarError).code);
+      return "failed";
+    }
+  });
+  const rejections: unknown[] = [];
+  const note = (error: unknown): void => void rejections.push(error);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => void process.off("unhandledRejection", note));
+  await browser.send("/put/x");
+  await dropTable();
+  const answer = await browser.send("/form");
+  // Unhandled rejections are told of when the queue of microtasks has run dry.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([answer.status, answer.text, answer.cookies, seen, rejections]).toEqual([
+    500,
+    "failed",
+    [],
+    ["E_DATABASE"],
+    [],
+  ]);
+});

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Provider } from "../foundation/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { assetUrls } from "./assets.ts";
+import { ErrorViews } from "./error-views.ts";
 import { View } from "./view.ts";
 import { Views } from "./views.ts";
 
@@ -22,6 +23,9 @@ declare module "../http/context.ts" {
 /**
  * Brings views into the application: its templates are in `views/`, compiled once in production.
  *
+ * Errors are answered with `views/errors/404.edge`, named for their status, or with `views/error.edge`, if there is one,
+ * wherever a page is asked for. Its values are `status`, `title`, `message`, `problems` and `reference`.
+ *
  * Every template can make the URL of a file of `public/`: `asset("style.css")`.
  */
 export class ViewProvider extends Provider {
@@ -38,6 +42,7 @@ export class ViewProvider extends Provider {
   override boot(): void {
     const views = this.application.container.make("views");
     this.application.contextProperty("view", (context) => new View(views, context));
+    this.application.useErrorTemplates(new ErrorViews(views, this.application.environment === "production"));
   }
 
   /** @throws `E_INVALID_ROUTE` for each `Route.view` whose template is missing, with the route's place */

@@ -193,6 +193,11 @@ export class Views {
     if (!existsSync(file)) throw this.#missing(template, file);
   }
 
+  /** Tells whether there is a template. */
+  hasTemplate(template: string): boolean {
+    return existsSync(this.#fileOf(template));
+  }
+
   #missing(template: string, file: string): AshlarError {
     const near = suggestion(template, this.#templates());
     return new AshlarError("E_VIEW", `There is no view "${template}": ${file} does not exist. ${near}`.trimEnd());

@@ -1,0 +1,20 @@
+import type { HttpContext } from "./context.ts";
+import { peerAddress, setPeerAddress } from "./peer-address.ts";
+import type { RouteMatch } from "./services.ts";
+
+/**
+ * The context of a GET that the sender of a request might have made as well: to answer a form with a page.
+ *
+ * @param match the page's route; `null` for a page without one
+ */
+export function pageContext(context: HttpContext, match: RouteMatch | null): HttpContext {
+  const { raw } = context.request;
+  const headers = new Headers([...raw.headers].filter(([name]) => !name.startsWith("content-")));
+  const request = new Request(raw.url, { headers });
+  const peer = peerAddress(raw);
+  if (peer !== null) setPeerAddress(request, peer);
+  const Context = context.constructor as new (...parts: ConstructorParameters<typeof HttpContext>) => HttpContext;
+  const page = new Context(request, context.services, match);
+  page.visitor = context.visitor;
+  return page;
+}

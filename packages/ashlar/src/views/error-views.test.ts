@@ -1,0 +1,107 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  type Application,
+  createApplication,
+  createLogger,
+  HttpKernel,
+  type MiddlewareEntry,
+} from "../foundation/index.ts";
+import type { HttpContext, Next } from "../http/index.ts";
+import { Route } from "../routing/index.ts";
+import { generateSecret } from "../security/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { ViewProvider } from "./index.ts";
+
+let root: string;
+let lines: Record<string, unknown>[];
+
+beforeEach(() => {
+  lines = [];
+  root = mkdtempSync(join(tmpdir(), "app-"));
+  mkdirSync(join(root, "views"));
+  writeFileSync(join(root, "views/error.edge"), "own {{ status }} {{ title }}: {{ message }} {{ problems.join(' ') }}");
+});
+
+afterEach(() => {
+  rmSync(root, { recursive: true });
+});
+
+function create(web: readonly MiddlewareEntry[], http: readonly MiddlewareEntry[] = []): Promise<Application> {
+  const settings = { name: "Shop", environment: "production", log: { level: "info", requests: false } } as const;
+  class Kernel extends HttpKernel {
+    override httpMiddleware = http;
+    override routeMiddleware = { web };
+  }
+  return createApplication({
+    root,
+    kernel: Kernel,
+    providers: [ViewProvider],
+    environment: { APP_ENV: "production", APP_KEY: generateSecret(), APP_URL: "http://localhost" },
+    config: { app: { APP: { log: { requests: false } } } },
+    logger: createLogger(settings, { write: (line) => void lines.push(JSON.parse(line)) }),
+    routes: [
+      Route.get("/gone", () => {
+        throw new AshlarError("E_NOT_FOUND", "It was moved.");
+      }),
+    ],
+  });
+}
+
+async function get(application: Application, path: string, accept = "text/html") {
+  const request = new Request(`http://localhost${path}`, { headers: { accept } });
+  const response = await application.fetch(request, { address: "203.0.113.7" });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+test("errors are answered with the template, behind the stack of the site's pages", async () => {
+  const mark = ({ response }: HttpContext, next: Next): unknown => {
+    response.header("x-stack", "web");
+    return next();
+  };
+  const application = await create([mark]);
+  for (const [path, message] of [
+    ["/nowhere", "There is no page at this address. Check it for typing mistakes, or start from the home page."],
+    ["/gone", "It was moved."],
+  ] as const) {
+    const { status, headers, text } = await get(application, path);
+    expect([status, text, headers.get("x-stack")]).toEqual([404, `own 404 Page not found: ${message} `, "web"]);
+    expect([headers.get("cache-control"), headers.get("vary")]).toEqual(["no-store", "accept"]);
+  }
+  expect((await get(application, "/nowhere", "application/json")).text).toContain('"title":"Not Found"');
+});
+
+test("what the stack answers in place of the page is not the error's answer", async () => {
+  const application = await create([({ response }: HttpContext) => response.redirect("/")]);
+  const { status, headers, text } = await get(application, "/nowhere");
+  expect([status, headers.get("location"), text.includes('<p class="status">404</p>')]).toEqual([404, null, true]);
+});
+
+test("what the stack refuses is answered with the plain page, and nothing that is broken", async () => {
+  const refuse = (): never => {
+    throw new AshlarError("E_TOO_MANY_REQUESTS");
+  };
+  const { status, text } = await get(await create([refuse]), "/nowhere");
+  expect([status, text.includes('<p class="status">404</p>'), lines]).toEqual([404, true, []]);
+});
+
+test("a failure outside of the stack does not run it", async () => {
+  let runs = 0;
+  const count = (_context: HttpContext, next: Next): unknown => {
+    runs++;
+    return next();
+  };
+  const fail = (): never => {
+    throw new Error("broken");
+  };
+  const { status, text } = await get(await create([count], [fail]), "/nowhere");
+  expect([status, text.includes('<p class="status">500</p>'), runs]).toEqual([500, true, 0]);
+});
+
+test("a page that the application sets goes before the template", async () => {
+  const application = await create([]);
+  application.errorPage(404, () => "set");
+  expect((await get(application, "/nowhere")).text).toBe("set");
+});
