@@ -32,6 +32,8 @@ describe("what is left out", () => {
     expect(sessionConfiguration({ cookie: "visit" }, HTTPS).cookie).toBe("__Host-visit");
     expect(sessionConfiguration({ cookie: "visit" }, "http://localhost:3000").cookie).toBe("visit");
     expect(sessionConfiguration({ cookie: "__Secure-visit" }, HTTPS).cookie).toBe("__Secure-visit");
+    expect(sessionConfiguration({ cookie: "my__Host-visit" }, HTTPS).cookie).toBe("__Host-my__Host-visit");
+    expect(sessionConfiguration({ cookie: "my__Host-visit" }, null).cookie).toBe("my__Host-visit");
   });
 
   test("null, undefined and empty text count as left out", () => {

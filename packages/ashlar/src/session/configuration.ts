@@ -37,7 +37,7 @@ const PREFIXED = /^__(host|secure)-/i;
  */
 export function sessionConfiguration(session: unknown, appUrl: string | null): SessionConfiguration {
   const values = settingsOf(session, WHERE, KEYS, '{ driver: "cookie" }');
-  const isHttps = appUrl?.startsWith("https:") ?? false;
+  const isHttps = appUrl?.startsWith("https:") === true;
   const lifetimeMinutes = minutes(values, "lifetimeMinutes", DEFAULT_LIFETIME);
   const absoluteMinutes = minutes(values, "absoluteMinutes", Math.max(DEFAULT_ABSOLUTE, lifetimeMinutes));
   if (absoluteMinutes < lifetimeMinutes) {

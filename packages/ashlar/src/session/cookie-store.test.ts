@@ -79,7 +79,14 @@ describe("the sealed cookie", () => {
 
   test("what was sealed in another form is none", () => {
     const sealer = new Sealer(SECRET, "session");
-    for (const text of ["", "{}", "a.b.c.d", `${randomToken()}.1.2`, `${randomToken()}.1.-2.{}`]) {
+    for (const text of [
+      "",
+      "{}",
+      "a.b.c.d",
+      `${randomToken()}.1.2`,
+      `${randomToken()}.1.-2.{}`,
+      `a${randomToken()}.1.2.{}`,
+    ]) {
       expect(store().find(sealer.seal("session", text))).toBe(null);
     }
   });
@@ -103,6 +110,27 @@ describe("room", () => {
     const text = serializeCookie(configuration.cookie, one.cookieFor(record("x".repeat(one.maxBytes))), options, true);
     expect(text.length).toBeLessThanOrEqual(4096);
     expect(text.length).toBeGreaterThan(4080);
+  });
+
+  test("S20 a full session makes a cookie of exactly 4096 bytes, where base64 has text of that length", () => {
+    // From 2059 on, times have nine digits in base 36.
+    time = Date.UTC(2060, 0, 1);
+    const lengths = (session: object, url: string | null) =>
+      Array.from({ length: 8 }, (_, index) => {
+        const configuration = sessionConfiguration({ ...session, cookie: "n".repeat(index + 1) }, url);
+        const one = new CookieSessionStore(new Sealer(SECRET, "session"), configuration);
+        const { cookie, sameSite, absoluteMinutes } = configuration;
+        const options = { maxAgeSeconds: absoluteMinutes * 60, sameSite };
+        const full = one.cookieFor(record("x".repeat(one.maxBytes)));
+        return serializeCookie(cookie, full, options, true).length;
+      });
+    for (const sameSite of ["lax", "strict"]) {
+      // With this, 60 seconds a minute and 61 differ by a digit.
+      for (const absoluteMinutes of [1440, 1660]) {
+        const found = lengths({ sameSite, absoluteMinutes }, "https://shop.example");
+        expect([Math.max(...found), Math.min(...found) > 4092]).toEqual([4096, true]);
+      }
+    }
   });
 
   test("nothing is kept on the server, so that there is nothing to prune", async () => {

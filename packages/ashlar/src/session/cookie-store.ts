@@ -7,7 +7,7 @@ const MAX_COOKIE_BYTES = 4096;
 /** The longest that stands in front of the contents: an id of 43 characters, two times of 9, and three points. */
 const HEAD_BYTES = 64;
 /** `id.createdAt.usedAt.contents`, the times in base 36. */
-const SEALED = /^([\w-]{43})\.([0-9a-z]{1,9})\.([0-9a-z]{1,9})\.(.*)$/s;
+const SEALED = /^([\w-]{43})\.([0-9a-z]{1,9})\.([0-9a-z]{1,9})\.(.*)/s;
 
 /**
  * Keeps sessions in their own cookie, sealed: the browser can neither read nor change them, and no server keeps
@@ -68,7 +68,7 @@ export class CookieSessionStore implements SessionStore {
 /** How many bytes are left for contents in a cookie of this name, with its longest attributes. */
 function capacity(sealer: Sealer, { cookie, absoluteMinutes, sameSite }: SessionConfiguration): number {
   const sealedNothing = sealer.seal(cookie, "");
-  const options = { maxAgeSeconds: absoluteMinutes * 60, sameSite, secure: true };
+  const options = { maxAgeSeconds: absoluteMinutes * 60, sameSite };
   const around = serializeCookie(cookie, sealedNothing, options, true).length - sealedNothing.length;
   const sealedBytes = Math.floor(((MAX_COOKIE_BYTES - around) * 3) / 4);
   return sealedBytes - Math.floor((sealedNothing.length * 3) / 4) - HEAD_BYTES;

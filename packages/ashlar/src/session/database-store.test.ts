@@ -95,6 +95,30 @@ await onEachDatabase("sessions in the database", (engine) => {
     },
   );
 
+  test("the table takes no row without contents and times, and has the index that pruning goes by", async () => {
+    const { kysely } = database;
+    const row = { id: "a", data: "{}", created_at: new Date(START), last_used_at: new Date(START) };
+    for (const name of ["data", "created_at", "last_used_at"]) {
+      await expect(
+        kysely
+          .insertInto("session_data")
+          .values({ ...row, [name]: null })
+          .execute(),
+      ).rejects.toMatchObject({ code: "E_NOT_NULL_VIOLATION" });
+    }
+    const index = kysely.schema.createIndex("session_data_last_used_at").on("session_data").column("last_used_at");
+    await expect(index.execute()).rejects.toMatchObject({ message: expect.stringContaining("already exists") });
+  });
+
+  test("the table and its index are there when the migration is done, and it fails with either", async () => {
+    const { kysely } = database;
+    await expect(createSessionDataTable(kysely)).rejects.toMatchObject({ code: "E_DATABASE" });
+    await kysely.schema.dropTable("session_data").execute();
+    await kysely.schema.createTable("other").addColumn("id", "integer").execute();
+    await kysely.schema.createIndex("session_data_last_used_at").on("other").column("id").execute();
+    await expect(createSessionDataTable(kysely)).rejects.toMatchObject({ code: "E_DATABASE" });
+  });
+
   test("pruning deletes what nobody can use any more, and says how much", async () => {
     const idle = record({ usedAt: START - 1 });
     const old = record({ createdAt: START - 60 * MINUTE, usedAt: START + 2 * MINUTE });

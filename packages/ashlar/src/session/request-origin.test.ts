@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { makeContext } from "../../test/support/http-context.ts";
-import { comesFromElsewhere } from "./request-origin.ts";
+import { comesFromElsewhere, comesFromHere } from "./request-origin.ts";
 
 const APP = "https://shop.example";
 
@@ -62,6 +62,10 @@ describe("S27 Origin decides where Sec-Fetch-Site is missing", () => {
     expect(verdict({ origin }, null)).toBe(expected);
   });
 
+  test("without APP_URL a host that is not one is no page's", () => {
+    expect(verdict({ host: "a b", origin: "http://10.0.0.7:3000" }, null)).toBe("elsewhere");
+  });
+
   test("the usual port may stand there or not", () => {
     const url = "http://10.0.0.7/";
     expect(verdict({ host: "shop.example:443", origin: APP }, null, url)).toBe("here");
@@ -83,5 +87,22 @@ describe("S27 Referer decides where both are missing", () => {
 
   test("none of them says nothing against it", () => {
     expect([verdict({}), verdict({}, null)]).toEqual(["here", "here"]);
+  });
+});
+
+describe("S26 a request says by itself that a page of the application sent it", () => {
+  test.each<[Record<string, string>, boolean]>([
+    [{ "sec-fetch-site": "same-origin" }, true],
+    [{ "sec-fetch-site": "none", origin: APP }, false],
+    [{ "sec-fetch-site": "same-site", origin: APP }, false],
+    [{ origin: APP }, true],
+    [{ origin: "https://evil.example" }, false],
+    [{ origin: "null" }, false],
+    [{ origin: "https://evil.example", referer: `${APP}/login` }, false],
+    [{ referer: `${APP}/login` }, false],
+    [{}, false],
+  ])("%j: %j", (headers, expected) => {
+    const { request } = makeContext({ url: "http://10.0.0.7:3000/login", headers });
+    expect(comesFromHere(request, APP)).toBe(expected);
   });
 });

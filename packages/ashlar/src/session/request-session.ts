@@ -89,7 +89,7 @@ export class RequestSession implements VisitorMemory {
    */
   flashMistakes(errors: Readonly<FieldErrors>, input: Readonly<Dictionary>, summary: string): void {
     const { session } = this;
-    const room = (): number => this.manager.store.maxBytes - Buffer.byteLength(session.encode() ?? "");
+    const room = (): number => this.manager.store.maxBytes - Buffer.byteLength(session.encode()!);
     session.flashErrors(errors);
     // A list of a thousand entries can be wrong in as many places.
     if (room() < ROOM_AROUND_INPUT) session.flashErrors({ "": [summary] });

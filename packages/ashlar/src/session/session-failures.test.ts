@@ -21,6 +21,17 @@ const ROUTES: readonly RouteEntry[] = [
     session.put("a", TOO_MUCH);
     throw new AshlarError("E_FORBIDDEN");
   }),
+  Route.get("/fail", () => Promise.reject(new AshlarError("E_FORBIDDEN"))),
+  Route.get("/flash", ({ session }) => {
+    session.flash("a", 1);
+    return "flashed";
+  }),
+  Route.get("/broken", () => {
+    throw new Error("The page of this form is broken.");
+  }),
+  Route.post("/broken", () => {
+    throw new AshlarError("E_TOO_MANY_REQUESTS");
+  }),
   Route.get("/form", ({ session }) => session.errors()),
   Route.post("/form", () => {
     throw new ValidationError({ name: ["is taken"] });
@@ -75,6 +86,24 @@ describe("what an error page puts into a session that was kept already", () => {
   });
 });
 
+test.each(["cookie", "database"])(
+  "what an error page shows is used up without a word in the log (%s)",
+  async (driver) => {
+    const browser = await create(driver);
+    application.errorPage(403, ({ session }) => `<p>${session.get("a")}</p>`);
+    await browser.send("/flash");
+    expect([(await browser.send("/fail")).text, browser.cookies.size]).toEqual(["<p>1</p>", 0]);
+    await application.container.make("session").settled();
+    expect(problems()).toEqual([]);
+  },
+);
+
+test("a form that cannot be shown again keeps the answer that it had, and the log says so", async () => {
+  const browser = await create("cookie");
+  expect((await browser.post("/broken")).status).toBe(429);
+  expect(logged.map((line) => JSON.parse(line).msg)).toContain("A form could not be shown again.");
+});
+
 test("work that no answer waits for is waited for at the end, and its failure is logged", async () => {
   await create("cookie");
   const manager = application.container.make("session");
@@ -93,6 +122,10 @@ test("work that no answer waits for is waited for at the end, and its failure is
   second.resolve();
   await settled;
   expect(problems()).toEqual(["E_SESSION"]);
+  await manager.settled();
+  manager.track(Promise.reject(new AshlarError("E_INTERNAL")));
+  await manager.settled();
+  expect(problems()).toEqual(["E_SESSION", "E_INTERNAL"]);
 });
 
 test("S21 only a store on the server has something to prune, and says how much", async () => {

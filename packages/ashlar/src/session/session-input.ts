@@ -64,6 +64,6 @@ export function inputAt(input: unknown, path: string): unknown {
 }
 
 function hasMember(value: unknown, name: string): value is Dictionary {
-  if (Array.isArray(value)) return /^\d+$/.test(name) && Object.hasOwn(value, name);
+  if (Array.isArray(value)) return /^\d+$/.test(name);
   return typeof value === "object" && value !== null && Object.hasOwn(value, name);
 }

@@ -19,7 +19,9 @@ export class SessionManager {
   /** @internal After how long a session that did not change is kept anew, so that it counts as used. */
   readonly refreshAfterMs: number;
   readonly #logger: Logger;
-  readonly #underway = new Set<Promise<void>>();
+  #underway = 0;
+  /** Resolved when nothing is under way any more; `null` while nothing is. */
+  #idle: PromiseWithResolvers<void> | null = null;
   #prunedAt: number = now();
   /** @internal What answers a form whose page has expired, if what it asks for has happened already; otherwise `null`. */
   answerExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
@@ -74,14 +76,16 @@ export class SessionManager {
 
   /** @internal Work that no answer waits for; its failure is logged. */
   track(work: Promise<unknown>): void {
-    const done = work.then(
-      () => void this.#underway.delete(done),
-      (error: unknown) => {
-        this.#underway.delete(done);
-        this.report(error);
-      },
-    );
-    this.#underway.add(done);
+    this.#underway += 1;
+    this.#idle ??= Promise.withResolvers();
+    void work.catch((error: unknown) => this.report(error)).then(() => this.#ended());
+  }
+
+  #ended(): void {
+    this.#underway -= 1;
+    if (this.#underway > 0) return;
+    this.#idle!.resolve();
+    this.#idle = null;
   }
 
   /** @internal Logs a failure that no answer can tell of. */
@@ -91,7 +95,7 @@ export class SessionManager {
 
   /** Waits for what no answer waits for. */
   async settled(): Promise<void> {
-    await Promise.all(this.#underway);
+    await this.#idle?.promise;
   }
 }
 

@@ -82,12 +82,11 @@ export class SessionMiddleware implements Middleware {
 
   /** Keeps what changed before the failure. */
   #rethrow(held: RequestSession, error: unknown): unknown {
-    let closing: MaybePromise<void>;
+    let closing: MaybePromise<void> | null = null;
     try {
       closing = held.close();
     } catch (second) {
       this.#manager.report(second);
-      throw error;
     }
     if (!(closing instanceof Promise)) throw error;
     return closing.catch((second: unknown) => this.#manager.report(second)).then(() => Promise.reject(error));

@@ -113,6 +113,19 @@ describe("where there is no session", () => {
     await application.shutdown();
   });
 
+  test("S63 what httpMiddleware takes from it after the handler is in no cache either", async () => {
+    const outer = async (context: HttpContext, next: () => unknown): Promise<unknown> => {
+      const result = await next();
+      context.response.header("x-name", String(context.session.get("name")));
+      return result;
+    };
+    const routes = [...ROUTES, Route.get("/plain", () => "plain")];
+    const browser = new Browser(await sessionApplication({ routes, http: [outer] }));
+    await browser.send("/put/name/Ada");
+    const { headers, cookies } = await browser.send("/plain");
+    expect([headers.get("x-name"), headers.get("cache-control"), cookies]).toEqual(["Ada", "private, no-store", []]);
+  });
+
   test("with httpMiddleware around, an error's answer carries the cookie all the same", async () => {
     const outer = (_context: HttpContext, next: () => unknown): unknown => next();
     const browser = new Browser(await sessionApplication({ routes: ROUTES, http: [outer] }));

@@ -60,9 +60,9 @@ export class SessionProvider extends Provider {
   }
 
   override async prune(): Promise<Readonly<Record<string, number>>> {
+    const manager = this.application.container.make("session");
     // A sealed cookie expires by itself; only a store beside the browser has something to delete.
-    if (this.#manager === null || !this.#manager.store.isRemote) return {};
-    return { "session data": await this.#manager.prune() };
+    return manager.store.isRemote ? { "session data": await manager.prune() } : {};
   }
 
   override async shutdown(): Promise<void> {

@@ -88,4 +88,8 @@ describe("keys", () => {
       `${JSON.stringify(key)} cannot be a key of the session: it is text of 1 to 128 characters that does not begin with "__".`,
     );
   });
+
+  test.each([null, undefined, 7, ["cart"], { length: 1 }])("what is not text, such as %j, is none", (key) => {
+    expect(refusal(() => checkKey(key as unknown as string))).toContain("cannot be a key of the session");
+  });
 });

@@ -44,7 +44,7 @@ export function toSessionValue(key: string, value: unknown): unknown {
 
 function copy(path: string, value: unknown, depth: number): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
-  if (typeof value === "number" && Number.isFinite(value)) return value;
+  if (Number.isFinite(value)) return value;
   if (depth > MAX_DEPTH) throw refusal(path, `is nested deeper than ${MAX_DEPTH} levels.`);
   if (Array.isArray(value)) {
     return Object.freeze(Array.from(value, (item, index) => copy(`${path}.${index}`, item, depth + 1)));
@@ -59,9 +59,7 @@ function copy(path: string, value: unknown, depth: number): unknown {
 }
 
 function kindOf(value: unknown): string {
-  if (typeof value === "object" && value !== null) {
-    return `an instance of ${Object.getPrototypeOf(value)?.constructor?.name ?? "a class"}`;
-  }
+  if (typeof value === "object") return `an instance of ${Object.getPrototypeOf(value).constructor?.name ?? "a class"}`;
   return typeof value === "number" ? String(value) : `of type ${typeof value}`;
 }
 

@@ -146,6 +146,11 @@ describe("flash", () => {
     ]);
   });
 
+  test("keep makes nothing of what was never flashed", () => {
+    const session = new Session(null).keep("gone");
+    expect([session.has("gone"), session.encode()]).toEqual([false, null]);
+  });
+
   test("a flashed value is no put one", () => {
     const session = new Session(null).put("a", 1);
     expect([session.flashed("a"), session.flashed("a", "-")]).toEqual([null, "-"]);
@@ -296,5 +301,6 @@ describe("where the visitor was heading", () => {
     const intended = new Session(null).intend(path);
     expect([intended.encode(), intended.intended("/home")]).toEqual([null, "/home"]);
     expect(new Session(null).put("url.intended", path).intended("/home")).toBe("/home");
+    expect(new Session(null).put("url.intended", "/orders").intended("/home")).toBe("/orders");
   });
 });

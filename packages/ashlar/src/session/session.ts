@@ -148,7 +148,7 @@ export class Session {
   /** Keeps what was flashed before under keys for one more request. */
   keep(...keys: readonly string[]): this {
     for (const key of keys) {
-      if (!isOwnKey(key) && key in this.#flash && !(key in this.#next)) this.#next[key] = this.#flash[key];
+      if (!isOwnKey(key) && key in this.#flash) this.#next[key] = this.#flash[key];
     }
     this.#onChange();
     return this;

@@ -163,6 +163,25 @@ describe("the token", () => {
     expect((await browser.send("/login", { method: "POST", body: form })).text).toBe("in");
   });
 
+  test("S61 without a session a form is refused before its body is read", async () => {
+    const application = await create();
+    let pulls = 0;
+    const body = new ReadableStream(
+      {
+        pull(controller) {
+          pulls += 1;
+          controller.enqueue(new TextEncoder().encode("__token=x"));
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const headers = { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" };
+    const sent: RequestInit & { duplex: "half" } = { method: "POST", headers, body, duplex: "half" };
+    const { status } = await application.fetch(new Request("http://localhost/renew", sent));
+    expect([status, pulls]).toEqual([419, 0]);
+  });
+
   test("S42 a body that cannot be parsed is a 4xx", async () => {
     const browser = await withForm();
     const sent = { method: "POST", headers: { "content-type": "application/json" }, body: "{" };
@@ -318,6 +337,14 @@ describe("exemptions", () => {
       protected override readonly except: readonly string[] = ["/hooks/stripe"];
     }
     await expect(create([SessionMiddleware, Raw])).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
+  });
+
+  test("a pattern that is misspelt gets the near one", async () => {
+    class Mistaken extends VerifyCsrfToken {
+      protected override readonly except: readonly string[] = ["/hooks/@provder"];
+    }
+    const message = expect.stringContaining('Did you mean "/hooks/@provider"?');
+    await expect(create([SessionMiddleware, Mistaken])).rejects.toMatchObject({ message });
   });
 });
 

@@ -117,6 +117,18 @@ test("on a page without a session, such as that of an unknown address, there is 
   expect([unknown.status, unknown.text, unknown.cookies]).toEqual([404, nothing, []]);
 });
 
+test("in what is rendered outside of any request, such as a mail, there is nothing to show", async () => {
+  const application = await create();
+  expect(await application.container.make("views").render("everything")).toBe("[][][][b][0][null][c]");
+});
+
+test("once views are prepared, an answer that waits for nothing is there at once", async () => {
+  const routes = [Route.get("/plain", () => "plain")];
+  const application = await sessionApplication({ routes, views: VIEWS });
+  await application.fetch(new Request("http://localhost/plain"));
+  expect(application.fetch(new Request("http://localhost/plain"))).toBeInstanceOf(Response);
+});
+
 test("an error page of a route has the session's helpers, and its form works", async () => {
   const application = await sessionApplication({
     routes: [...ROUTES, Route.get("/fail", () => Promise.reject(new ValidationError({ x: ["y"] })))],
