@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { throttleConfiguration } from "./configuration.ts";
+import { isAccountLimit } from "./default-limits.ts";
 import type { ThrottleSettings } from "./settings.ts";
 
 const ADDRESS = { by: ["address"], attempts: 60, windowSeconds: 60 };
@@ -59,6 +60,10 @@ describe("without any configuration", () => {
     expect(summary(null)).toEqual(DEFAULTS);
     expect(summary({ THROTTLE: {} })).toEqual(DEFAULTS);
     expect(summary({ THROTTLE: { store: "memory", limits: {} } })).toEqual(DEFAULTS);
+    expect(throttleConfiguration(null).store).toBe("memory");
+    // These are about a guard; the others count by what has nothing to do with one.
+    const names = [...throttleConfiguration(null).limits.keys()];
+    expect(names.filter((name) => !isAccountLimit(name))).toEqual(["new_device", "email_taken", "api"]);
   });
 
   test("S33 by address alone is the wider of the two, everywhere", () => {
@@ -106,6 +111,11 @@ describe("configured limits", () => {
     expect(limits.get("login-address")!.buckets[0]!.name).toBe("login-address-60");
     const names = [...limits.values()].flatMap(({ buckets }) => buckets.map(({ name }) => name));
     expect(new Set(names).size).toBe(names.length);
+  });
+
+  test("as many attempts as there can be, in as long a window", () => {
+    const buckets = [{ by: ["address"], attempts: 1_000_000, windowSeconds: 86_400 }];
+    expect(summary({ THROTTLE: { limits: { export: { buckets } } } }).export).toEqual(["export address 1000000/86400"]);
   });
 
   test("everything is frozen", () => {
@@ -157,7 +167,25 @@ describe("what cannot work ends the boot", () => {
     );
   });
 
-  test.each([[null], [[]], [5], [[ADDRESS]]])("a limit that is %j", (limit) => {
+  test.each([[[]], [5], ["login"]])("limits that are %j", (limits) => {
+    expect(problem({ limits })).toBe(
+      "config/throttle.ts: THROTTLE.limits: is not an object. Write it as { name: limit }.",
+    );
+  });
+
+  test("another spelling of a default limit, which would leave the default as it is", () => {
+    expect(problem({ limits: { passwordReset: { buckets: [ADDRESS] } } })).toBe(
+      'config/throttle.ts: THROTTLE.limits.passwordReset: is not a known setting. Did you mean "password_reset"?',
+    );
+  });
+
+  test("the limit that the token endpoint had to itself, with the one that counts now", () => {
+    expect(problem({ limits: { "api.auth": { buckets: [ADDRESS] } } })).toBe(
+      'config/throttle.ts: THROTTLE.limits["api.auth"]: it no longer exists: a password has one limit, whichever way it is tried. Set login, which the token endpoint counts by as well.',
+    );
+  });
+
+  test.each([[undefined], [null], [[]], [5], [[ADDRESS]]])("a limit that is %j", (limit) => {
     expect(problemOfLimit(limit)).toContain("THROTTLE.limits.export: is not an object.");
   });
 
@@ -173,14 +201,19 @@ describe("what cannot work ends the boot", () => {
     );
   });
 
-  test.each([[undefined], ["address"], [[]], [["ip"]], [["address", "address"]], [["account", "address", "account"]]])(
-    "a bucket by %j",
-    (by) => {
-      expect(problemOfBucket({ ...ADDRESS, by })).toBe(
-        'config/throttle.ts: THROTTLE.limits.export.buckets[0].by: it does not say what is counted by. Write ["account", "address"], ["address"] or ["account"].',
-      );
-    },
-  );
+  test.each([
+    [undefined],
+    ["address"],
+    [[]],
+    [["ip"]],
+    [["address", "ip"]],
+    [["address", "address"]],
+    [["account", "address", "account"]],
+  ])("a bucket by %j", (by) => {
+    expect(problemOfBucket({ ...ADDRESS, by })).toBe(
+      'config/throttle.ts: THROTTLE.limits.export.buckets[0].by: it does not say what is counted by. Write ["account", "address"], ["address"] or ["account"].',
+    );
+  });
 
   test.each([undefined, null, 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", 1_000_001])(
     "S9 %j attempts",

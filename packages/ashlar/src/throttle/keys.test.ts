@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { normalizeEmail } from "../security/index.ts";
-import { accountDigest, addressBlock, throttleKey } from "./keys.ts";
+import { accountDigest, addressBlock, isClientsOwn, type ThrottleKeys, throttleKey } from "./keys.ts";
+import type { ThrottlePart } from "./settings.ts";
 
 const ipv4 = fc.ipV4();
 /** Eight groups of 16 bits; beginning in 2000::/3, so that none of them stands for an IPv4 address. */
@@ -192,7 +193,28 @@ describe("the key of a bucket", () => {
       expect(new Set(keys).size).toBe(3);
       expect(throttleKey(by, { ...ann, account: "ANN@example.com", realm: "users" })).not.toBe(keys[0]);
       expect(throttleKey(by, { ...ann, realm: "users" })).toBe(keys[0]);
+      expect(throttleKey(by, { ...ann, account: "Xnn@example.com", realm: "users" })).not.toBe(keys[0]);
+      const none = throttleKey(by, { address: ann.address });
+      expect(throttleKey(by, { address: ann.address, account: null, realm: "users" })).toBe(none);
     }
+  });
+
+  test("S36 within a realm, too, what no account can be as long as is cut", () => {
+    const key = (length: number) => throttleKey(["account"], { realm: "users", account: "x".repeat(length) });
+    expect(key(1025)).toBe(key(1024));
+    expect(key(1024)).not.toBe(key(1023));
+  });
+
+  test("a client may know the count by its address or by what it proved, and none by account alone", () => {
+    const own = (by: readonly ThrottlePart[], keys: ThrottleKeys) => isClientsOwn(by, keys);
+    const pair = ["account", "address"] as const;
+    expect([own(pair, ann), own(["address"], ann), own(["account"], ann)]).toEqual([true, true, false]);
+    expect([own(pair, { proof: "device one" }), own(["account"], { proof: "device one" })]).toEqual([true, false]);
+    expect([own(pair, {}), own(pair, { address: "nowhere" }), own(pair, { address: null })]).toEqual([
+      false,
+      false,
+      false,
+    ]);
   });
 
   test("no account can be called so that its key is another's", () => {

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { setClock } from "../support/index.ts";
 import type { Bucket } from "./configuration.ts";
 import { MemoryStore } from "./memory-store.ts";
+import type { AttemptCounter } from "./store.ts";
 
 function bucket(windowSeconds: number, name = "login"): Bucket {
   return { name, by: ["address"], attempts: 5, windowSeconds };
@@ -58,6 +59,28 @@ describe("counting", () => {
     await counter.delete("never there");
     expect([await counter.get("a"), store.size]).toEqual([null, 0]);
     expect((await counter.add("a", 1)).attempts).toBe(1);
+  });
+
+  test("what is taken back was counted, and no count falls below 0", async () => {
+    const store = new MemoryStore();
+    const counter = store.counter(bucket(60));
+    await counter.takeBack("a", 1);
+    expect([await counter.get("a"), store.size]).toEqual([null, 0]);
+    travel(0);
+    await counter.add("a", 3);
+    travel(20);
+    await counter.takeBack("a", 1);
+    expect(await counter.get("a")).toEqual({ attempts: 2, resetInMs: 40_000 });
+    expect(await counter.add("a", 1)).toEqual({ attempts: 3, resetInMs: 40_000 });
+    await counter.takeBack("a", 5);
+    expect(await counter.get("a")).toEqual({ attempts: 0, resetInMs: 40_000 });
+    expect(await counter.add("a", 1)).toEqual({ attempts: 1, resetInMs: 40_000 });
+    travel(59.999);
+    await counter.takeBack("a", 1);
+    expect(await counter.get("a")).toEqual({ attempts: 0, resetInMs: 1 });
+    travel(60);
+    await counter.takeBack("a", 1);
+    expect([await counter.get("a"), store.size]).toEqual([null, 0]);
   });
 
   test("S33 of many at once no two get the same count", async () => {
@@ -136,9 +159,10 @@ describe("memory", () => {
     expect((await counter.get("key 19999"))?.attempts).toBe(1);
   });
 
-  test("S33 a flood of one bucket costs the others nothing", async () => {
+  test.each(["first", "last"])("S33 a flood of one bucket, be it the %s, costs the others nothing", async (place) => {
     const store = new MemoryStore(1000);
-    const [victim, flooded] = [store.counter(bucket(900, "victim")), store.counter(bucket(60, "flooded"))];
+    const counters = [store.counter(bucket(900, "one")), store.counter(bucket(900, "other"))];
+    const [victim, flooded] = (place === "last" ? counters : counters.toReversed()) as [AttemptCounter, AttemptCounter];
     for (let key = 0; key < 100; key++) await victim.add(`key ${key}`, 5);
     for (let key = 0; key < 5000; key++) await flooded.add(`key ${key}`, 1);
     expect(store.size).toBe(1000);

@@ -96,9 +96,7 @@ class MemoryCounter implements AttemptCounter {
 
   async get(key: string): Promise<AttemptCount | null> {
     const resetInMs = this.#timeLeft(key);
-    if (resetInMs === 0) return null;
-    const count = await this.#limiter.get(key);
-    return count === null ? null : { attempts: count.consumedPoints, resetInMs };
+    return resetInMs === 0 ? null : { attempts: this.#windows.get(key)!.attempts, resetInMs };
   }
 
   async delete(key: string): Promise<void> {

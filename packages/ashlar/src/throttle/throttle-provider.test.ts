@@ -225,6 +225,13 @@ describe("ThrottleProvider", () => {
     });
   });
 
+  test("an export whose name is misspelt ends the boot, with the one that was meant", async () => {
+    await expect(create({ config: { throttle: { THROTLE: THROTTLE } } })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining('Did you mean "THROTTLE"?'),
+    });
+  });
+
   test("an application that has shut down keeps no count", async () => {
     const application = await create();
     await statuses(application, [{}, {}, {}]);

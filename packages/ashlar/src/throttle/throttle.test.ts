@@ -150,6 +150,17 @@ describe("consume", () => {
     expect(outcome(await throttle.consume("login", ann))).toEqual([true, 7, 1, 600]);
   });
 
+  test("of several that are as near to it the one speaks that takes longest, and of those the first", async () => {
+    travel(0);
+    const { throttle } = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 5 }] } });
+    expect(outcome(await throttle.consume("login", ann))).toEqual([true, 5, 4, 600]);
+    const other = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 5 }, { ...ACCOUNT, attempts: 5 }] } });
+    expect(outcome(await other.throttle.consume("login", ann))).toEqual([true, 5, 4, 3600]);
+    const alike = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 7, windowSeconds: 60 }] } });
+    for (const account of ["b", "c"]) await alike.throttle.consume("login", { ...ann, account });
+    expect(outcome(await alike.throttle.consume("login", ann))).toEqual([true, 7, 4, 60]);
+  });
+
   test("an unknown limit is an error that names the near ones", async () => {
     const { throttle } = create();
     const error = { code: "E_INVALID_CONFIGURATION", status: 500 };
@@ -175,6 +186,25 @@ describe("peek", () => {
       expect(outcome(await throttle.peek("login", ann))).toEqual([false, 5, 0, 40]);
     }
     expect(outcome(await throttle.peek("login", { ...ann, account: "bob@example.com" }))).toEqual([true, 5, 5, 0]);
+  });
+
+  test("says of each bucket what is left of it, and that the last attempt passes", async () => {
+    travel(0);
+    const { throttle } = create({
+      mail: {
+        buckets: [
+          { ...PAIR, attempts: 2 },
+          { ...ACCOUNT, attempts: 2 },
+        ],
+      },
+    });
+    await throttle.consume("mail", ann);
+    const common = { allowed: true, remaining: 1, isFirstRefusal: false };
+    const bucket = (name: string) => expect.objectContaining({ name });
+    expect((await throttle.peek("mail", ann)).buckets).toEqual([
+      { ...common, bucket: bucket("mail"), resetInSeconds: 60, isClientsOwn: true },
+      { ...common, bucket: bucket("mail-account"), resetInSeconds: 3600, isClientsOwn: false },
+    ]);
   });
 });
 

@@ -3,7 +3,13 @@ import type { HttpContext } from "../http/index.ts";
 import { AshlarError, ConfigurationError, counted, currentDate, suggestion } from "../support/index.ts";
 import type { ThrottleAccounts } from "./accounts.ts";
 import type { Limit, ThrottleConfiguration } from "./configuration.ts";
-import { type CountedAttempt, CountedRequests, isSameAccount, takeBack } from "./counted-attempts.ts";
+import {
+  type CountedAttempt,
+  type CountedRequest,
+  CountedRequests,
+  isSameAccount,
+  takeBack,
+} from "./counted-attempts.ts";
 import {
   type ApplicableBucket,
   addToAll,
@@ -175,21 +181,20 @@ export class Throttle {
    */
   async clear(context: HttpContext, name: string, options: HitOptions = {}): Promise<void> {
     const keys = asProof(this.#keysOf(context, name, options));
-    const forgotten = applicableBuckets(this.#find(name), keys).filter(({ bucket }) => bucket.by.includes("account"));
     for (const one of this.#requests.under(context, name)) {
-      if (!isSameAccount(one.keys, keys)) continue;
-      this.#requests.settle(context, one);
-      await Promise.all(without(one.attempts, forgotten).map(takeBack));
+      if (isSameAccount(one.keys, keys)) await this.#giveBack(context, one);
     }
     await this.reset(name, keys);
   }
 
   /** Gives back what the request was counted as under a limit: it turned out not to be an attempt. */
   async giveBack(context: HttpContext, name: string): Promise<void> {
-    for (const one of this.#requests.under(context, name)) {
-      this.#requests.settle(context, one);
-      await Promise.all(one.attempts.map(takeBack));
-    }
+    for (const one of this.#requests.under(context, name)) await this.#giveBack(context, one);
+  }
+
+  async #giveBack(context: HttpContext, counted: CountedRequest): Promise<void> {
+    this.#requests.settle(context, counted);
+    await Promise.all(counted.attempts.map(takeBack));
   }
 
   #find(name: string): CountedLimit {

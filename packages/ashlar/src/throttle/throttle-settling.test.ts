@@ -1,0 +1,397 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeContext } from "../../test/support/http-context.ts";
+import type { HttpContext } from "../http/index.ts";
+import { setClock } from "../support/index.ts";
+import type { ThrottleAccounts } from "./accounts.ts";
+import { throttleConfiguration } from "./configuration.ts";
+import { MemoryStore } from "./memory-store.ts";
+import type { LimitSettings } from "./settings.ts";
+import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
+import { type HitOptions, Throttle } from "./throttle.ts";
+
+const PAIR = { by: ["account", "address"], attempts: 5, windowSeconds: 60 } as const;
+const ADDRESS = { by: ["address"], attempts: 20, windowSeconds: 600 } as const;
+const ACCOUNT = { by: ["account"], attempts: 40, windowSeconds: 3600 } as const;
+const LOGIN: LimitSettings = { account: "email", buckets: [PAIR, ADDRESS] };
+const HERE = "203.0.113.7";
+
+const START = 1_700_000_000_000;
+const travel = (seconds: number) => setClock(() => START + seconds * 1000);
+
+beforeEach(() => travel(0));
+afterEach(() => setClock(null));
+
+/** Accounts as guards know them; a header says which guard is active, what was proved, and what device it is. */
+const ACCOUNTS: ThrottleAccounts = {
+  guardOf: ({ request }) => request.header("x-guard"),
+  named: ({ request }, { limit, guard, identifier }) => ({
+    realm: `${guard} ${limit}`,
+    account: identifier.includes("@") ? identifier : null,
+    proof: request.header("x-proof"),
+    device: request.header("x-device"),
+  }),
+  ofUser: ({ request }, guard, user) =>
+    guard === "none"
+      ? null
+      : {
+          realm: `${guard} login`,
+          account: (user as { email: string }).email,
+          proof: null,
+          device: request.header("x-device"),
+        },
+};
+
+function create(
+  limits: Readonly<Record<string, LimitSettings>> = { login: LOGIN },
+  store: ThrottleStore = new MemoryStore(),
+) {
+  const throttle = new Throttle(throttleConfiguration({ THROTTLE: { limits } }), store, () => null);
+  throttle.useAccounts(ACCOUNTS);
+  const left = async (keys: { account?: string; address?: string; proof?: string }, realm = "web login") => {
+    const { buckets } = await throttle.peek("login", { realm, account: null, ...keys });
+    return Object.fromEntries(buckets.map(({ bucket, remaining }) => [bucket.by.join(), remaining]));
+  };
+  return { throttle, left };
+}
+
+/** A request, from the usual address and for the guard `web` unless told otherwise. */
+function request(headers: Record<string, string> = {}, ip: string = HERE, query = ""): HttpContext {
+  return makeContext({ url: `http://localhost/login${query}`, ip, headers: { "x-guard": "web", ...headers } });
+}
+
+const ann = { account: "ann@example.com" };
+const bob = { account: "bob@example.com" };
+
+/** How many of as many attempts pass. */
+async function passing(throttle: Throttle, count: number, make: () => HttpContext, options: HitOptions = ann) {
+  let passed = 0;
+  for (let index = 0; index < count; index++) {
+    passed += await throttle.hit(make(), "login", options).then(
+      () => 1,
+      () => 0,
+    );
+  }
+  return passed;
+}
+
+describe("known devices", () => {
+  test("S54 a device that the account was used on has attempts of its own, wherever it is", async () => {
+    const { throttle, left } = create();
+    expect(await passing(throttle, 6, () => request())).toBe(5);
+    expect(await passing(throttle, 2, () => request({ "x-device": "one" }))).toBe(2);
+    expect(await passing(throttle, 4, () => request({ "x-device": "one" }, "203.0.113.8"))).toBe(3);
+    // Of the address alone they took nothing.
+    expect(await left({ ...bob, address: HERE })).toEqual({ address: 14, "account,address": 5 });
+    expect(await left({ ...bob, address: "203.0.113.8" })).toEqual({ address: 20, "account,address": 5 });
+  });
+
+  test("S54 all devices of an account have three times the attempts of one, and then those of strangers", async () => {
+    const { throttle, left } = create({ login: { account: "email", buckets: [PAIR, ADDRESS, ACCOUNT] } });
+    for (const device of ["one", "two", "three"]) {
+      expect(await passing(throttle, 6, () => request({ "x-device": device }, "203.0.113.8"))).toBe(5);
+    }
+    expect(await left({ ...ann, address: HERE })).toEqual({ account: 25, address: 20, "account,address": 5 });
+    expect(await passing(throttle, 4, () => request({ "x-device": "four" }))).toBe(4);
+    // What counts by account alone has counted each of them once.
+    expect(await left({ ...ann, address: HERE })).toEqual({ account: 21, address: 16, "account,address": 1 });
+    expect(await passing(throttle, 5, () => request({ "x-device": "five" }))).toBe(1);
+    // Another account's devices have not been tried.
+    expect(await passing(throttle, 5, () => request({ "x-device": "four" }), bob)).toBe(5);
+  });
+
+  test("the headers tell what counted: the device's attempts, and those of strangers when these are used up", async () => {
+    const { throttle } = create();
+    const headersOf = async (device: string) => {
+      const context = request({ "x-device": device });
+      await throttle.hit(context, "login", ann);
+      const { headers } = context.response.text("").toResponse();
+      return [headers.get("ratelimit-policy"), headers.get("ratelimit")];
+    };
+    expect(await headersOf("one")).toEqual(['"login";q=5;w=60', '"login";r=4;t=60']);
+    for (const device of ["one", "two", "three"]) await passing(throttle, 5, () => request({ "x-device": device }));
+    const policy = '"login-address";q=20;w=600, "login";q=5;w=60';
+    expect(await headersOf("four")).toEqual([policy, '"login-address";r=19;t=600, "login";r=4;t=60']);
+  });
+
+  test("S54 what all devices share is counted by its own window", async () => {
+    const { throttle, left } = create();
+    for (const device of ["one", "two", "three"]) await passing(throttle, 5, () => request({ "x-device": device }));
+    travel(59.999);
+    await passing(throttle, 1, () => request({ "x-device": "four" }));
+    expect(await left({ ...ann, address: HERE })).toMatchObject({ "account,address": 4 });
+    travel(60);
+    await passing(throttle, 1, () => request({ "x-device": "four" }));
+    expect(await left({ ...ann, address: HERE })).toMatchObject({ "account,address": 4 });
+  });
+
+  test("an attempt is given back wherever it was counted", async () => {
+    const { throttle, left } = create();
+    const first = request({ "x-device": "one" });
+    await throttle.hit(first, "login", ann);
+    await passing(throttle, 4, () => request({ "x-device": "one" }));
+    for (const device of ["two", "three"]) await passing(throttle, 5, () => request({ "x-device": device }));
+    const fourth = request({ "x-device": "four" });
+    await throttle.hit(fourth, "login", ann);
+    await throttle.giveBack(fourth, "login");
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 20, "account,address": 5 });
+    expect(await left({ ...ann, proof: "four" })).toEqual({ "account,address": 5 });
+    await throttle.giveBack(first, "login");
+    expect(await left({ ...ann, proof: "one" })).toEqual({ "account,address": 1 });
+    // One of the fifteen is left again.
+    await throttle.hit(request({ "x-device": "four" }), "login", ann);
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 20, "account,address": 5 });
+    await throttle.hit(request({ "x-device": "four" }), "login", ann);
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+  });
+
+  test("S53 a success on a known device forgets the device's attempts, and no stranger's", async () => {
+    const { throttle, left } = create();
+    await passing(throttle, 3, () => request());
+    await passing(throttle, 2, () => request({ "x-device": "one" }));
+    const last = request({ "x-device": "one" });
+    await throttle.hit(last, "login", ann);
+    await throttle.clear(last, "login", ann);
+    expect(await left({ ...ann, proof: "one" })).toEqual({ "account,address": 5 });
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 17, "account,address": 2 });
+  });
+});
+
+describe("proofs", () => {
+  test("S54 a proof is counted by itself, and goes before a device: those of one account share nothing", async () => {
+    const { throttle, left } = create();
+    for (const proof of ["one", "two", "three", "four"]) {
+      expect(await passing(throttle, 6, () => request({ "x-proof": proof, "x-device": "mine" }))).toBe(5);
+    }
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 20, "account,address": 5 });
+    expect(await left({ ...ann, proof: "mine" })).toEqual({ "account,address": 5 });
+  });
+
+  test("S54 a proof that is given goes before the one that the account has", async () => {
+    const { throttle, left } = create();
+    await throttle.hit(request({ "x-proof": "theirs" }), "login", { ...ann, proof: "given" });
+    expect(await left({ ...ann, proof: "given" })).toEqual({ "account,address": 4 });
+    expect(await left({ ...ann, proof: "theirs" })).toEqual({ "account,address": 5 });
+  });
+
+  test("S33 a limit that counts by address alone counts whoever proved something by their address", async () => {
+    const { throttle } = create({ login: { buckets: [{ ...ADDRESS, attempts: 2 }] } });
+    expect(await passing(throttle, 4, () => request(), { ...ann, proof: "one" })).toBe(2);
+    expect(await passing(throttle, 4, () => request({}, "203.0.113.8"), { ...ann, proof: "one" })).toBe(2);
+  });
+
+  test("a limit that has nothing to count an attempt by lets it pass, and says so", async () => {
+    const { throttle } = create({ login: { buckets: [ADDRESS] } });
+    const nothing = { allowed: true, limit: 20, remaining: 20, resetInSeconds: 0, buckets: [], policy: "" };
+    for (const proof of [null, "one"]) {
+      expect(await throttle.consume("login", { address: null, proof })).toEqual(nothing);
+      expect(await throttle.peek("login", { address: null, proof })).toEqual(nothing);
+    }
+  });
+});
+
+describe("giving back", () => {
+  test("what was counted in a window that has ended is not taken from the next", async () => {
+    const { throttle, left } = create();
+    const [early, late] = [request(), request()];
+    await throttle.hit(early, "login", ann);
+    await throttle.hit(late, "login", ann);
+    travel(59.999);
+    await throttle.giveBack(early, "login");
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+    travel(60);
+    await throttle.hit(request(), "login", ann);
+    await throttle.giveBack(late, "login");
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+  });
+
+  test("nothing is given back twice, nor what another limit or another request counted", async () => {
+    const { throttle, left } = create({ login: LOGIN, export: { buckets: [ADDRESS] } });
+    const [one, other] = [request(), request()];
+    for (const context of [one, other]) await throttle.hit(context, "login", ann);
+    await throttle.hit(one, "export", ann);
+    for (let again = 0; again < 2; again++) await throttle.giveBack(one, "login");
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+    expect((await throttle.peek("export", { address: HERE })).remaining).toBe(19);
+  });
+
+  test("S53 a success gives back its own attempt, once, and forgets those at its account", async () => {
+    const { throttle, left } = create({ login: LOGIN, export: { buckets: [ADDRESS] } });
+    const contexts = [request(), request(), request()];
+    for (const context of contexts) await throttle.hit(context, "login", ann);
+    await throttle.hit(contexts[2]!, "login", bob);
+    await throttle.hit(contexts[2]!, "export", ann);
+    for (let again = 0; again < 2; again++) await throttle.clear(contexts[2]!, "login", ann);
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 17, "account,address": 5 });
+    expect(await left({ ...bob, address: HERE })).toEqual({ address: 17, "account,address": 4 });
+    expect((await throttle.peek("export", { address: HERE })).remaining).toBe(19);
+  });
+
+  test("S69 the same address at another guard is another account, and a success at one gives the other nothing", async () => {
+    const { throttle, left } = create();
+    const context = request({ "x-guard": "staff" });
+    await throttle.hit(context, "login", ann);
+    await throttle.clear(context, "login", { ...ann, guard: "web" });
+    expect(await left({ ...ann, address: HERE }, "staff login")).toEqual({ address: 19, "account,address": 4 });
+  });
+});
+
+describe("aim", () => {
+  test("counts nothing for a request that was not counted, unless always", async () => {
+    const { throttle, left } = create();
+    const context = request();
+    await throttle.aim(context, "login", ann);
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 20, "account,address": 5 });
+    await throttle.aim(context, "login", ann, true);
+    await throttle.aim(context, "login", ann, true);
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+  });
+
+  test("S53 counts for the account that the attempt is at, and no longer for the one that an input named", async () => {
+    const { throttle, left } = create();
+    const context = request();
+    await throttle.hit(context, "login", bob);
+    await throttle.aim(context, "login", ann);
+    expect(await left({ ...bob, address: HERE })).toEqual({ address: 19, "account,address": 5 });
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+    await throttle.aim(context, "login", { ...ann, guard: "staff" });
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 5 });
+    expect(await left({ ...ann, address: HERE }, "staff login")).toEqual({ address: 19, "account,address": 4 });
+  });
+
+  test("leaves an attempt at no account to the address, as it is counted", async () => {
+    const { throttle, left } = create();
+    const context = request();
+    await throttle.hit(context, "login", ann);
+    await throttle.aim(context, "login", { account: null });
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+  });
+
+  test("S53 refuses when the account that the attempt is at has none left", async () => {
+    const { throttle } = create();
+    await passing(throttle, 5, () => request());
+    const context = request();
+    await throttle.hit(context, "login", bob);
+    await expect(throttle.aim(context, "login", ann)).rejects.toMatchObject({ code: "E_TOO_MANY_REQUESTS" });
+  });
+});
+
+describe("whose attempt it is", () => {
+  const user = { email: "ann@example.com", authId: () => 7 };
+
+  test("S53 the user that is given counts, whatever the inputs say; null is no one", async () => {
+    const { throttle, left } = create();
+    const query = "?email=bob@example.com";
+    await throttle.hit(request({}, HERE, query), "login", { user });
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+    await throttle.hit(request({}, HERE, query), "login", { user: null });
+    expect(await left({ ...bob, address: HERE })).toEqual({ address: 18, "account,address": 5 });
+    expect(await left({ address: HERE })).toEqual({ address: 18, "account,address": 4 });
+    await throttle.hit(request({}, HERE, query), "login");
+    expect(await left({ ...bob, address: HERE })).toEqual({ address: 17, "account,address": 4 });
+  });
+
+  test("an account of null is none, though someone is logged in", async () => {
+    const { throttle, left } = create();
+    const context = request();
+    context.currentUser = user;
+    await throttle.hit(context, "login", { account: null });
+    expect(await left({ address: HERE })).toEqual({ address: 19, "account,address": 4 });
+    await throttle.hit(context, "login");
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 18, "account,address": 4 });
+  });
+
+  test("S69 the guard that is given goes before the active one", async () => {
+    const { throttle, left } = create();
+    await throttle.hit(request(), "login", { ...ann, guard: "staff" });
+    await throttle.hit(request(), "login", { user, guard: "staff" });
+    expect(await left({ ...ann, address: HERE }, "staff login")).toEqual({ address: 18, "account,address": 3 });
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 18, "account,address": 5 });
+  });
+
+  test("without a guard an account is what it is called, and a user is known by their key", async () => {
+    const { throttle, left } = create();
+    const context = makeContext({ ip: HERE });
+    await throttle.hit(context, "login", ann);
+    await throttle.hit(context, "login", { user });
+    await throttle.hit(request(), "login", { user, guard: "none" });
+    const realm = null as unknown as string;
+    expect(await left({ account: "Ann@example.com", address: HERE }, realm)).toMatchObject({ "account,address": 4 });
+    expect(await left({ account: "user 7", address: HERE }, realm)).toMatchObject({ "account,address": 3 });
+  });
+
+  test("without guards it is the same, be a guard named or not; a user without a key is counted by address", async () => {
+    const throttle = new Throttle(
+      throttleConfiguration({ THROTTLE: { limits: { login: LOGIN } } }),
+      new MemoryStore(),
+      () => null,
+    );
+    const left = async (account: string | null) =>
+      (await throttle.peek("login", { account, address: HERE })).buckets.map(({ remaining }) => remaining);
+    const context = makeContext({ ip: HERE });
+    for (const guard of [{}, { guard: "web" }]) {
+      await throttle.hit(context, "login", { ...ann, ...guard });
+      await throttle.hit(context, "login", { user, ...guard });
+    }
+    expect([await left("ann@example.com"), await left("user 7")]).toEqual([
+      [16, 3],
+      [16, 3],
+    ]);
+    await throttle.hit(context, "login", { user: {} });
+    expect(await left(null)).toEqual([15, 4]);
+  });
+
+  test("a name that cannot be an account's is counted only by limits that are not about accounts", async () => {
+    const { throttle } = create({ login: LOGIN, export: LOGIN });
+    const left = async (limit: string, account: string | null, realm: string | null) =>
+      (await throttle.peek(limit, { realm, account, address: HERE })).buckets.map(({ remaining }) => remaining);
+    for (const name of ["login", "export"]) await throttle.hit(request(), name, { account: "4711" });
+    expect([await left("export", "4711", null), await left("export", null, null)]).toEqual([
+      [19, 4],
+      [19, 5],
+    ]);
+    expect([await left("login", "4711", null), await left("login", null, null)]).toEqual([
+      [19, 5],
+      [19, 4],
+    ]);
+    await throttle.hit(request(), "export", ann);
+    expect(await left("export", "ann@example.com", "web export")).toEqual([18, 4]);
+  });
+});
+
+/** A store that answers later, as one in another process would. */
+class LaterStore implements ThrottleStore {
+  readonly #store = new MemoryStore();
+
+  counter(...parts: Parameters<MemoryStore["counter"]>): AttemptCounter {
+    const counter = this.#store.counter(...parts);
+    const later = () => new Promise((resolve) => setImmediate(resolve));
+    return {
+      add: (key, cost): Promise<AttemptCount> => later().then(() => counter.add(key, cost)),
+      takeBack: (key, cost) => later().then(() => counter.takeBack(key, cost)),
+      get: (key) => counter.get(key),
+      delete: (key) => later().then(() => counter.delete(key)),
+    };
+  }
+
+  close(): void {
+    this.#store.close();
+  }
+}
+
+test("what a store is asked to do is done when the answer comes", async () => {
+  const { throttle, left } = create({ login: LOGIN }, new LaterStore());
+  const context = request();
+  await throttle.aim(context, "login", ann, true);
+  expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+  await throttle.aim(context, "login", bob);
+  expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 5 });
+  expect(await left({ ...bob, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+  await throttle.giveBack(context, "login");
+  expect(await left({ ...bob, address: HERE })).toEqual({ address: 20, "account,address": 5 });
+  await throttle.hit(context, "login", ann);
+  await throttle.clear(context, "login", ann);
+  expect(await left({ ...ann, address: HERE })).toEqual({ address: 20, "account,address": 5 });
+  await throttle.consume("login", { realm: "web login", ...ann, address: HERE });
+  await throttle.reset("login", { realm: "web login", ...ann, address: HERE });
+  expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 5 });
+});
