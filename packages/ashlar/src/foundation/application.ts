@@ -289,9 +289,9 @@ export class Application {
   }
 
   /**
-   * Ends the application: takes no new connection, waits for the requests under way (for `shutdownTimeoutSeconds` at
-   * most) and for what they left to be done after the answer, then shuts down the providers, the last first. It never
-   * rejects; what goes wrong is logged.
+   * Ends the application: accepts the connections that already wait and then no more, lets the requests under way finish
+   * (for `shutdownTimeoutSeconds` at most; those that are cut off say so in the log), waits for what they left to be done
+   * after the answer, then shuts down the providers, the last first. It never rejects; what goes wrong is logged.
    */
   shutdown(): Promise<void> {
     this.#stopped ??= runFor(this, () => this.#stop());
