@@ -1,4 +1,6 @@
-import { describe, expect, test } from "vitest";
+import crypto from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
+import { describe, expect, test, vi } from "vitest";
 import { takeRandomBytes } from "./random.ts";
 
 describe("takeRandomBytes", () => {
@@ -31,5 +33,26 @@ describe("takeRandomBytes", () => {
     expect(first).toEqual(copy);
     first.fill(0);
     expect(takeRandomBytes(32).equals(first)).toBe(false);
+  });
+
+  test("S17 the generator is asked once for 4096 bytes, and those that were given out are wiped", () => {
+    const fill = vi.spyOn(crypto, "randomFillSync");
+    syncBuiltinESMExports();
+    try {
+      takeRandomBytes(4096);
+      const [[supply]] = fill.mock.calls as [[Buffer]];
+      expect(supply.every((byte) => byte === 0)).toBe(true);
+      takeRandomBytes(32);
+      expect(fill).toHaveBeenCalledTimes(2);
+      expect(supply.subarray(0, 32).every((byte) => byte === 0)).toBe(true);
+      expect(supply.subarray(32).every((byte) => byte === 0)).toBe(false);
+      for (let given = 32; given < 4096; given += 32) takeRandomBytes(32);
+      expect(fill).toHaveBeenCalledTimes(2);
+      takeRandomBytes(1);
+      expect(fill).toHaveBeenCalledTimes(3);
+    } finally {
+      fill.mockRestore();
+      syncBuiltinESMExports();
+    }
   });
 });

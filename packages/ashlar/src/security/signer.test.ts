@@ -87,6 +87,21 @@ describe("verifying", () => {
     expect(signer.verify(token)).toBeNull();
   });
 
+  test("one second is the shortest time that a token can be used for", () => {
+    setClock(() => START);
+    const token = signer.sign("a", { expiresInSeconds: 1 });
+    setClock(() => START + 999);
+    expect(signer.verify(token)).toBe("a");
+    setClock(() => START + 1000);
+    expect(signer.verify(token)).toBeNull();
+  });
+
+  test("text as long as a signature, with nothing before it, is refused", () => {
+    const signature = signer.sign("a").split(".")[1]!;
+    expect(signer.verify(signature)).toBeNull();
+    expect(signer.verify(`.${signature}`)).toBeNull();
+  });
+
   test("a token without expiry is valid for good", () => {
     const token = signer.sign("a");
     setClock(() => START * 1000);

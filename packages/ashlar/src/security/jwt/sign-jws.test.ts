@@ -41,9 +41,17 @@ describe("signing a JWS", () => {
   test("a header that is no plain object, or cannot be written, is refused", () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
-    for (const header of [null, [], new Map(), "kid", circular, { size: 1n }]) {
+    for (const [header, problem] of [
+      [null, "must be a plain object"],
+      [[], "must be a plain object"],
+      [new Map(), "must be a plain object"],
+      ["kid", "must be a plain object"],
+      [circular, "cannot be written as JSON"],
+      [{ size: 1n }, "cannot be written as JSON"],
+    ]) {
+      const message = `The header ${problem}.`;
       expect(() => signJws("x", KEY, header as Record<string, unknown>)).toThrow(
-        expect.objectContaining({ code: "E_JWT_CLAIMS" }),
+        expect.objectContaining({ code: "E_JWT_CLAIMS", message }),
       );
     }
   });

@@ -45,6 +45,16 @@ describe("signing a JWT", () => {
     expect(verifyJws(token, createVerificationKey("HS512", SECRET)).header.typ).toBe("at+jwt");
   });
 
+  test("what JSON cannot hold is refused, with the part that holds it and the reason", () => {
+    const cases: [() => string, string][] = [
+      [() => signJwt({ sub: "1", size: 1n }, KEY), "The claims cannot be written as JSON."],
+      [() => signJwt({ sub: "1" }, KEY, { typ: 1n as unknown as string }), "The header cannot be written as JSON."],
+    ];
+    for (const [sign, message] of cases) {
+      expect(sign).toThrow(expect.objectContaining({ code: "E_JWT_CLAIMS", message, cause: expect.any(TypeError) }));
+    }
+  });
+
   test("S9 a registered claim of a type that no verifier accepts is not signed", () => {
     const wrong: Record<string, unknown>[] = [
       ...[Number.NaN, Number.POSITIVE_INFINITY, "1", null, new Date(0), true].flatMap((value) => [

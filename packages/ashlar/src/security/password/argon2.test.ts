@@ -1,5 +1,7 @@
+import crypto from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
 import { hash as packageHash, verify as packageVerify } from "@node-rs/argon2";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { outputOf } from "../../../test/support/own-process.ts";
 import { loadArgon2 } from "./argon2.ts";
 import { makeHash, matchesHash } from "./password-hashes.ts";
@@ -36,6 +38,22 @@ describe("the package and Node's own Argon2", () => {
   test.each(ways)("%s is understood by the package's own functions", async (_, argon2) => {
     expect(await packageVerify(makeHash(argon2, "correct horse"), "correct horse")).toBe(true);
     expect(matchesHash(argon2, await packageHash("correct horse"), "correct horse")).toBe(true);
+  });
+
+  test("with neither, the error says which package to install, and why it could not be loaded", async () => {
+    vi.spyOn(crypto, "argon2Sync", "get").mockReturnValue(undefined as never);
+    syncBuiltinESMExports();
+    try {
+      await expect(loadArgon2(notInstalled)).rejects.toMatchObject({
+        code: "E_MISSING_PACKAGE",
+        message: expect.stringContaining("npm install @node-rs/argon2"),
+        cause: { message: "Cannot find package '@node-rs/argon2'" },
+      });
+    } finally {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    }
+    expect(await loadArgon2(notInstalled)).toBeTypeOf("function");
   });
 
   test("where the package has no binary, passwords are hashed all the same", async () => {

@@ -1,14 +1,16 @@
 import { availableParallelism, getPriority } from "node:os";
-import { Worker } from "node:worker_threads";
+import { MessagePort, Worker } from "node:worker_threads";
 import { hashSync } from "bcryptjs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outputOf } from "../../../test/support/own-process.ts";
-import { HashingThreads } from "./hashing-threads.ts";
+import { type HashingJob, HashingThreads } from "./hashing-threads.ts";
 
 const PLAIN = "correct horse battery staple";
 /** Takes a millisecond. */
 const QUICK = hashSync(PLAIN, 4);
 const JOB = { hash: QUICK, plain: PLAIN };
+/** A thread ends by an error over it. */
+const FATAL = null as unknown as HashingJob;
 
 /** The threads that were given something during a test. */
 const workers = new Set<Worker>();
@@ -101,6 +103,23 @@ describe("HashingThreads", () => {
     expect(statuses).toEqual(["rejected", "rejected", "fulfilled", "fulfilled", "fulfilled"]);
     expect((await outcomes)[0]).toMatchObject({ reason: { code: "E_INTERNAL", status: 500 } });
     expect(workers.size).toBe(2);
+  });
+
+  test("what a thread has answered counts when its end comes first", async () => {
+    const { on } = MessagePort.prototype;
+    // No answer is heard of until the thread has ended.
+    vi.spyOn(MessagePort.prototype, "on").mockImplementation(function (this: MessagePort, event: string, listener) {
+      return event === "message" ? this : Reflect.apply(on, this, [event, listener]);
+    });
+    const threads = new HashingThreads({ threads: 1 });
+    const [answered, ended] = await Promise.allSettled([threads.run(JOB), threads.run(FATAL)]);
+    expect(answered).toEqual({ status: "fulfilled", value: true });
+    expect(ended).toMatchObject({ reason: { code: "E_INTERNAL" } });
+  });
+
+  test("a job that ends its thread learns why", async () => {
+    const reason = { code: "E_INTERNAL", status: 500, cause: { name: "TypeError" } };
+    await expect(new HashingThreads({ threads: 1 }).run(FATAL)).rejects.toMatchObject(reason);
   });
 });
 

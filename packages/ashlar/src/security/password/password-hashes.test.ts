@@ -49,4 +49,12 @@ describe("matchesHash", () => {
     ]);
     expect(needsRehash(hash)).toBe(false);
   });
+
+  test("S31 a hash of bcrypt is verified by bcrypt alone", () => {
+    const { calls, observer } = observed();
+    const hash = hashSync(PLAIN, 4);
+    expect(matchesHash(observer, hash, PLAIN)).toBe(true);
+    expect(matchesHash(observer, hash, "wrong")).toBe(false);
+    expect(calls).toEqual([]);
+  });
 });
