@@ -102,6 +102,7 @@ function store(name: string): void {
   throw new KeyError("E_FULL", \`There is no room for \${name} \` + "here.", { headers: { "retry-after": "in time" } });
 }
 function shown(): string {
+  const problem = late ? "It is late." : "late";
   return "Mail to the log";
 }`;
   const texts = instrument("store.ts", source, 0).mutants.filter(({ from, to }) => /^["`]/.test(from) && /^"/.test(to));
@@ -110,6 +111,7 @@ function shown(): string {
     '"logger"',
     '"E_FULL"',
     '"in time"',
+    '"late"',
     '"Mail to the log"',
   ]);
 });

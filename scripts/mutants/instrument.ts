@@ -2,7 +2,7 @@
 // `a < b` becomes `(__mutant(17)?((a) <= (b)):a < b)`. Lines stay where they are.
 
 import { parseSync } from "oxc-parser";
-import { isRemovable, isSaid, type Node, replacementsOf, type Surroundings } from "./mutators.ts";
+import { isRemovable, isSaid, isWordingName, type Node, replacementsOf, type Surroundings } from "./mutators.ts";
 
 export interface Mutant {
   /** The name of what it stands in: "Model.delete". */
@@ -152,7 +152,7 @@ export function instrument(path: string, source: string, first: number): Instrum
       inExpression(node, { parent, role, text, between, inMessage });
     }
     // Beside the words, an error or a log line may have an object of data, which is part of the behavior.
-    const said = node.type !== "ObjectExpression" && (inMessage || isSaid(node, { text }));
+    const said = node.type !== "ObjectExpression" && (inMessage || isSaid(node, { text }) || isWordingName(name));
     for (const [key, value] of Object.entries(node)) {
       if (skippedKeys.has(key) || (key === "key" && node.computed !== true)) continue;
       // Inside `a?.b.c()` no link can be replaced by itself: what follows it would no longer be skipped.

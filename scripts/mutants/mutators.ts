@@ -227,6 +227,11 @@ export function isSaid(node: Node, { text }: Pick<Surroundings, "text">): boolea
   return logLevels.has(name) && /\blog(ger)?("\))?$/i.test(text(callee!.object as Node));
 }
 
+/** Whether a variable or function of this name holds words for an error or the log. */
+export function isWordingName(name: string | undefined): boolean {
+  return name !== undefined && /(problem|message|remedy)$/i.test(name);
+}
+
 /** Whether a statement can be left out, as one mutant. */
 export function isRemovable(node: Node): boolean {
   if (node.type === "ThrowStatement") return true;

@@ -15,6 +15,8 @@ describe("one form", () => {
     ["a decomposed letter", "jose\u0301@example.com", "jos\u00e9@example.com"],
     ["a ligature", "ﬁona@example.com", "fiona@example.com"],
     ["the Kelvin sign", "\u212aate@example.com", "kate@example.com"],
+    ["a capital whose small letter has a form of its own", "J\u030cane@example.com", "\u01f0ane@example.com"],
+    ["a sign that is short for capitals", "\u2121@example.com", "tel@example.com"],
     ["a tag and a dotless domain", "jane+tag@localhost", "jane+tag@localhost"],
     [
       "every character of an unquoted local part",

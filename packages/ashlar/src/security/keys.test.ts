@@ -37,6 +37,9 @@ describe("deriveKey", () => {
     expect(() => deriveKey("hunter2", "session")).toThrow(
       expect.objectContaining({ code: "E_WEAK_SECRET", message: expect.not.stringContaining("hunter2") }),
     );
+    expect(() => deriveKey("hunter2", "session")).toThrow(
+      'the key for "session": the secret is shorter than 32 bytes.',
+    );
   });
 
   test("the current secret's key comes first, then those of the previous ones", () => {

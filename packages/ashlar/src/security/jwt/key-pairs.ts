@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, KeyObject } from "node:crypto";
+import { type AsymmetricKeyDetails, createPrivateKey, createPublicKey, KeyObject } from "node:crypto";
 import { AshlarError } from "../../support/index.ts";
 import type { AlgorithmDetails, EddsaAlgorithm, JwtAlgorithm, RsaAlgorithm } from "./algorithms.ts";
 import { checkJwk, isJwk, type KeyMaterial, type KeyUse } from "./key-material.ts";
@@ -75,29 +75,27 @@ function checkPair(name: JwtAlgorithm, details: PairAlgorithm, pair: KeyObject):
 }
 
 function curveProblem(curve: string, pair: KeyObject): string | null {
-  if (pair.asymmetricKeyType !== "ec") return "it is not an elliptic curve key.";
-  if (pair.asymmetricKeyDetails?.namedCurve !== curve) return `its curve is not ${curve}.`;
-  return null;
+  return pair.asymmetricKeyDetails?.namedCurve === curve ? null : `it is not an elliptic curve key on ${curve}.`;
 }
 
 function edwardsProblem({ curves }: EddsaAlgorithm, pair: KeyObject): string | null {
-  const type = pair.asymmetricKeyType;
-  if (type !== "ed25519" && type !== "ed448") return "it is neither an Ed25519 nor an Ed448 key.";
-  return curves.includes(type) ? null : `its curve is ${type === "ed448" ? "Ed448" : "Ed25519"}.`;
+  const names: readonly (string | undefined)[] = curves;
+  return names.includes(pair.asymmetricKeyType) ? null : `it is not a key of the type ${curves.join(" or ")}.`;
 }
+
+/** What Node tells of every RSA key, and what it tells of some. */
+type RsaDetails = AsymmetricKeyDetails & Required<Pick<AsymmetricKeyDetails, "modulusLength" | "publicExponent">>;
 
 function rsaProblem(details: RsaAlgorithm, pair: KeyObject): string | null {
   const type = pair.asymmetricKeyType;
   if (type !== "rsa" && !(type === "rsa-pss" && details.scheme === "pss"))
     return "it is not an RSA key, or one for another scheme.";
   const { modulusLength, publicExponent, hashAlgorithm, mgf1HashAlgorithm, saltLength } =
-    pair.asymmetricKeyDetails ?? {};
-  if (modulusLength === undefined || modulusLength < SMALLEST_MODULUS) {
-    return `its modulus has ${modulusLength ?? 0} bits, and ${SMALLEST_MODULUS} are the least.`;
+    pair.asymmetricKeyDetails as RsaDetails;
+  if (modulusLength < SMALLEST_MODULUS) {
+    return `its modulus has ${modulusLength} bits, and ${SMALLEST_MODULUS} are the least.`;
   }
-  if (publicExponent === undefined || publicExponent < 3n || publicExponent % 2n === 0n) {
-    return "its public exponent is not an odd number from 3 on.";
-  }
+  if (publicExponent < 3n || publicExponent % 2n === 0n) return "its public exponent is not an odd number from 3 on.";
   // A key of the type RSASSA-PSS can name the only parameters that it may be used with (RFC 4055 §3.1).
   if (hashAlgorithm !== undefined && (hashAlgorithm !== details.hash || mgf1HashAlgorithm !== details.hash)) {
     return `it is bound to the hash ${hashAlgorithm}.`;
@@ -113,7 +111,7 @@ function rsaProblem(details: RsaAlgorithm, pair: KeyObject): string | null {
  */
 function hasRocaFingerprint(pair: KeyObject): boolean {
   const { n } = pair.export({ format: "jwk" });
-  const modulus = BigInt(`0x${Buffer.from(n ?? "", "base64url").toString("hex")}`);
+  const modulus = BigInt(`0x${Buffer.from(n!, "base64url").toString("hex")}`);
   return SMALL_PRIMES.every((prime) => isPowerOf65537(Number(modulus % BigInt(prime)), prime));
 }
 

@@ -39,11 +39,11 @@ function pem(key: KeyObject): string {
     : key.export({ type: "spki", format: "pem" }).toString();
 }
 
-function boundPair(hash: string, saltLength: number): { privateKey: KeyObject; publicKey: KeyObject } {
+function boundPair(hash: string, saltLength: number, mgf1Hash = hash): { privateKey: KeyObject; publicKey: KeyObject } {
   return generateKeyPairSync("rsa-pss", {
     modulusLength: 2048,
     hashAlgorithm: hash,
-    mgf1HashAlgorithm: hash,
+    mgf1HashAlgorithm: mgf1Hash,
     // The declared type of this option is a text; Node asks for a number.
     saltLength: saltLength as unknown as string,
   });
@@ -163,6 +163,37 @@ describe("which key pair fits which algorithm", () => {
     expect(fits).toEqual([["EdDSA", "Ed25519"], ["EdDSA", "Ed25519"], [], [], [], []]);
   });
 
+  test("S2 a JWK of another kind is refused, whatever its other members say", () => {
+    const ec = P256.publicKey.export({ format: "jwk" });
+    for (const kty of ["OKP", "oct", "", undefined, ["EC"]]) {
+      expect(() => createVerificationKey("ES256", { ...ec, kty } as KeyMaterial)).toThrow(/whose "kty" is "EC"/);
+    }
+    expect(() => createVerificationKey("HS256", { kty: "EC", k: "A".repeat(86) })).toThrow(/whose "kty" is "oct"/);
+    // The names that Ed25519 goes by mean nothing on another curve.
+    for (const alg of ["EdDSA", "P-256"])
+      expect(refusal("ES256", { ...P256.privateKey.export({ format: "jwk" }), alg })).toBe("E_JWT_KEY");
+  });
+
+  test("text that is not a key at all is refused with the forms that are taken", () => {
+    for (const key of ["MFkwEwYHKoZIzj0CAQ", randomBytes(91)]) {
+      expect(() => createVerificationKey("ES256", key)).toThrow(/needs a key in PEM or JWK form, or a KeyObject/);
+    }
+  });
+
+  test("an RSA key's public exponent is odd, and 3 at least", () => {
+    const jwk = RSA.publicKey.export({ format: "jwk" });
+    const accepted = [1, 2, 3, 4, 5, 65_536, 65_537].filter((exponent) => {
+      const e = Buffer.from(exponent.toString(16).padStart(6, "0"), "hex").toString("base64url");
+      try {
+        return createVerificationKey("RS256", { ...jwk, e }).algorithm === "RS256";
+      } catch (error) {
+        expect(error).toMatchObject({ code: "E_JWT_KEY", message: expect.stringContaining("public exponent") });
+        return false;
+      }
+    });
+    expect(accepted).toEqual([3, 5, 65_537]);
+  });
+
   test("an RSA key of fewer than 2048 bits is refused", () => {
     const small = generateKeyPairSync("rsa", { modulusLength: 2040 });
     for (const algorithm of ["RS256", "PS512"] as const) {
@@ -178,6 +209,9 @@ describe("which key pair fits which algorithm", () => {
     expect(refusal("PS512", bound.privateKey)).toBe("E_JWT_KEY");
     const salted = boundPair("sha256", 33);
     expect(refusal("PS256", salted.privateKey)).toBe("E_JWT_KEY");
+    const twofold = boundPair("sha256", 32, "sha384");
+    expect(refusal("PS256", twofold.privateKey)).toBe("E_JWT_KEY");
+    expect(refusal("PS384", twofold.privateKey)).toBe("E_JWT_KEY");
   });
 
   test("a JWK must allow the use, and a private key that may sign may verify as well", () => {

@@ -1,7 +1,7 @@
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { hash as packageHash, verify as packageVerify } from "@node-rs/argon2";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { outputOf } from "../../../test/support/own-process.ts";
 import { loadArgon2 } from "./argon2.ts";
 import { makeHash, matchesHash } from "./password-hashes.ts";
@@ -41,7 +41,8 @@ describe("the package and Node's own Argon2", () => {
   });
 
   test("with neither, the error says which package to install, and why it could not be loaded", async () => {
-    vi.spyOn(crypto, "argon2Sync", "get").mockReturnValue(undefined as never);
+    const { argon2Sync } = crypto;
+    Object.assign(crypto, { argon2Sync: undefined });
     syncBuiltinESMExports();
     try {
       await expect(loadArgon2(notInstalled)).rejects.toMatchObject({
@@ -50,7 +51,7 @@ describe("the package and Node's own Argon2", () => {
         cause: { message: "Cannot find package '@node-rs/argon2'" },
       });
     } finally {
-      vi.restoreAllMocks();
+      Object.assign(crypto, { argon2Sync });
       syncBuiltinESMExports();
     }
     expect(await loadArgon2(notInstalled)).toBeTypeOf("function");

@@ -26,6 +26,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   vi.restoreAllMocks();
+  vi.unstubAllEnvs();
   await Promise.all([...workers].map((worker) => worker.terminate()));
   workers.clear();
 });
@@ -117,8 +118,23 @@ describe("HashingThreads", () => {
     expect(ended).toMatchObject({ reason: { code: "E_INTERNAL" } });
   });
 
+  test("without any Argon2, every job is told which package to install", async () => {
+    const removed = `import crypto from "node:crypto"; import { syncBuiltinESMExports } from "node:module";
+      crypto.argon2Sync = undefined; syncBuiltinESMExports();`;
+    vi.stubEnv("NODE_OPTIONS", `--import data:text/javascript,${encodeURIComponent(removed)}`);
+    vi.stubEnv("NAPI_RS_NATIVE_LIBRARY_PATH", "/no/such/binary.node");
+    const threads = new HashingThreads({ threads: 1 });
+    for (const hash of [null, QUICK]) {
+      await expect(threads.run({ hash, plain: PLAIN })).rejects.toMatchObject({
+        code: "E_MISSING_PACKAGE",
+        message: "Passwords need Argon2. Run `npm install @node-rs/argon2`.",
+      });
+    }
+  });
+
   test("a job that ends its thread learns why", async () => {
-    const reason = { code: "E_INTERNAL", status: 500, cause: { name: "TypeError" } };
+    const message = "A password could not be hashed or verified: its thread failed.";
+    const reason = { code: "E_INTERNAL", status: 500, message, cause: { name: "TypeError" } };
     await expect(new HashingThreads({ threads: 1 }).run(FATAL)).rejects.toMatchObject(reason);
   });
 });

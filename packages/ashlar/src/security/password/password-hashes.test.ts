@@ -29,6 +29,8 @@ describe("matchesHash", () => {
       "argon2 beyond the bounds",
       "$argon2id$v=19$m=4194304,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
     ],
+    ["bcrypt after something else", ` ${hashSync(PLAIN, 4)}`],
+    ["bcrypt with something after it", `${hashSync(PLAIN, 4)}x`],
     ["bcrypt beyond the bounds", hashSync(PLAIN, 4).replace("$04$", "$31$")],
   ])("S32 %s matches nothing, at the cost of a hash of today", (_, hash) => {
     const { calls, observer } = observed();
