@@ -129,6 +129,7 @@ describe("two statements are made also", () => {
     await kysely.updateTable("users").set({ password: "another hash" }).execute();
     expect(await writer.insert(ada, { ...session, tokenHash: "z" })).toBeNull();
     expect(await finder.find("z")).toBeUndefined();
+    expect(await finder.find("x")).toBeDefined();
   });
 });
 

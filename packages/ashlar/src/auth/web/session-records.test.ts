@@ -57,6 +57,24 @@ test("where a visitor was heading is the page itself, without sessions", async (
   expect([page.status, page.headers.get("location")]).toEqual([302, "/home"]);
 });
 
+test("S22 logins that ended with all access to the account are not listed, although their rows are there", async () => {
+  const web = await testWeb();
+  await web.loggedIn();
+  await (await web.User.find(ADA.id))!.endAccess();
+  const browser = await web.loggedIn();
+  expect((await browser.get("/sessions")).body).toMatchObject([{ isCurrent: true }]);
+  expect(await web.rows()).toHaveLength(2);
+});
+
+test("S18 a confirmation gives no other session a new token", async () => {
+  const web = await testWeb();
+  const [here, there] = [await web.loggedIn(), await web.loggedIn()];
+  const [, before] = await web.rows();
+  expect((await here.post("/confirm", { password: PASSWORD })).body).toEqual({ done: true });
+  expect((await web.rows())[1]).toEqual(before);
+  expect((await there.get("/me")).body).toEqual({ user: ADA });
+});
+
 test("S22 users of a class that is not a model end their other logins, and all", async () => {
   await Person.populate(PASSWORD);
   const web = await testWeb({
