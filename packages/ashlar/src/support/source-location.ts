@@ -15,9 +15,10 @@ export class SourceLocation {
   constructor(below: (...args: never[]) => unknown) {
     const trace: { stack?: string } = {};
     const limit = Error.stackTraceLimit;
-    Error.stackTraceLimit = FRAMES_LOOKED_AT;
+    // Not assigned, which would throw under `--frozen-intrinsics`; the limit stays what it is there.
+    Reflect.set(Error, "stackTraceLimit", FRAMES_LOOKED_AT);
     Error.captureStackTrace(trace, below);
-    Error.stackTraceLimit = limit;
+    Reflect.set(Error, "stackTraceLimit", limit);
     this.#trace = trace;
   }
 
