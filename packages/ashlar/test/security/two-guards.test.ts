@@ -197,11 +197,14 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     const fields = { current_password: there.password, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     const answer = await client.submit(open, `[action="${there.prefix}/account/password"]`, fields);
     answer.assertRedirect(`${there.prefix}/home`);
-    // Nobody is logged in any more: the forms are void with the last login.
+    // Nobody is logged in any more: the forms are void with the last login, and another login does not revive them.
     const last = await client.get(`${there.prefix}/account/email`);
     await send(client, `${there.prefix}/sessions`, `${there.prefix}/logout`);
-    (await client.submit(last, `[action="${there.prefix}/account/email"]`)).assertStatus(419);
+    const form = `[action="${there.prefix}/account/email"]`;
+    (await client.submit(last, form)).assertRedirect(`${there.prefix}/login`);
     (await client.submit(last, `[action="${there.prefix}/logout"]`)).assertRedirect(`${there.prefix}/login`);
+    (await logIn(there, NEW_PASSWORD, client)).assertRedirect(`${there.prefix}/account/email`);
+    (await client.submit(last, form)).assertStatus(419);
   });
 
   test.each(DOORS)("S69 the password given to $guard confirms nothing to the other guard", async (door) => {
