@@ -2,10 +2,10 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { inBrowser, startBrowser } from "../support/chromium.ts";
-import { COMMAND, execute, freePort, generatedApplication, serve } from "../support/generated-application.ts";
-import { linkIn, type MailServer, startMailServer } from "../support/mail-server.ts";
+import { COMMAND, execute, freePort, generateApplication, startServing } from "../support/generated-application.ts";
+import { linkIn, type MailServer, openMailServer } from "../support/mail-server.ts";
 
 /** Where pictures of every page are put, for whoever wants to look at them; none are taken where it is not set. */
 const PICTURES = process.env.ASHLAR_SCREENSHOTS;
@@ -14,34 +14,51 @@ const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.
 interface Shop {
   readonly url: string;
   readonly mail: MailServer;
+  close(): Promise<void>;
 }
 
 /** A new application, served, that sends its mails to a real mail server. */
 async function openShop(): Promise<Shop> {
-  const root = await generatedApplication();
-  const mail = await startMailServer();
+  const { root, remove } = await generateApplication();
+  const { mail, close } = await openMailServer();
   const config = join(root, "config/mail.ts");
   const text = await readFile(config, "utf8");
   await writeFile(config, text.replace("export const MAIL = {", 'export const MAIL = {\n  default: "smtp",'));
   await execute(root, process.execPath, [COMMAND, "migrate"]);
   const port = String(await freePort());
   const url = `http://localhost:${port}`;
-  await serve(root, {
+  const { child } = await startServing(root, {
     PORT: port,
     APP_URL: url,
     MAIL_FROM: "shop@example.com",
     SMTP_HOST: "127.0.0.1",
     SMTP_PORT: String(mail.port),
   });
-  return { url, mail };
+  return {
+    url,
+    mail,
+    async close() {
+      child.kill("SIGKILL");
+      await close();
+      await remove();
+    },
+  };
 }
 
 inBrowser("accounts, in a browser", () => {
   let browser: Browser;
+  // One for all tests: each has accounts of its own in it.
+  let shop: Shop;
   beforeAll(async () => {
-    browser = await startBrowser();
+    [browser, shop] = await Promise.all([startBrowser(), openShop()]);
   });
-  afterAll(async () => await browser?.close());
+  afterAll(async () => {
+    await browser?.close();
+    await shop?.close();
+  });
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close();
+  });
 
   async function visitor(javaScriptEnabled = true): Promise<BrowserContext> {
     const context = await browser.newContext({ javaScriptEnabled });
@@ -70,24 +87,24 @@ inBrowser("accounts, in a browser", () => {
   }
 
   test.for([
-    ["with JavaScript", true],
-    ["without JavaScript", false],
-  ] as const)("from registration to a forgotten password, %s", { timeout: 120_000 }, async ([, scripts]) => {
-    const shop = await openShop();
+    ["with JavaScript", true, "Ada"],
+    ["without JavaScript", false, "Grace"],
+  ] as const)("from registration to a forgotten password, %s", { timeout: 120_000 }, async ([, scripts, name]) => {
+    const email = `${name.toLowerCase()}@example.com`;
     const context = await visitor(scripts);
     const page = await context.newPage();
 
-    await register(page, shop, "Ada", "stones and mortar");
+    await register(page, shop, name, "stones and mortar");
     expect(await heading(page)).toBe("Verify your address");
     expect(new URL(page.url()).pathname).toBe("/email/verify/notice");
 
-    const verification = linkIn(await shop.mail.next("ada@example.com", /verif/i));
+    const verification = linkIn(await shop.mail.next(email, /verif/i));
     expect(verification.startsWith(`${shop.url}/email/verify/`)).toBe(true);
     const phone = await (await visitor(scripts)).newPage();
     await phone.goto(verification);
     expect(await heading(phone)).toBe("Confirm your email address");
     await page.goto(verification);
-    expect(await heading(page)).toBe("Hello, Ada");
+    expect(await heading(page)).toBe(`Hello, ${name}`);
     expect(await page.getByRole("status").textContent()).toBe("Your email address is verified.");
     await page.goto(verification);
     expect(await page.getByRole("status").textContent()).toBe("Your email address is already verified.");
@@ -100,20 +117,20 @@ inBrowser("accounts, in a browser", () => {
     await page.goto(`${shop.url}/home`);
     expect(await heading(page)).toBe("Log in");
 
-    await logIn(page, shop, "Ada", "not her password");
+    await logIn(page, shop, name, "not her password");
     expect(await heading(page)).toBe("Log in");
     expect(await page.getByRole("alert").textContent()).toContain("Incorrect email address or password.");
-    expect(await page.getByLabel("Email address").inputValue()).toBe("ada@example.com");
+    expect(await page.getByLabel("Email address").inputValue()).toBe(email);
     expect(await page.getByLabel("Password", { exact: true }).inputValue()).toBe("");
 
-    for (let attempt = 2; attempt <= 6; attempt++) await logIn(page, shop, "Ada", "not her password");
+    for (let attempt = 2; attempt <= 6; attempt++) await logIn(page, shop, name, "not her password");
     expect(await page.getByRole("main").textContent()).toContain("Too many attempts");
 
     await page.goto(`${shop.url}/login`);
     await page.getByRole("link", { name: "Forgot your password?" }).click();
-    await page.getByLabel("Email address").fill("ada@example.com");
+    await page.getByLabel("Email address").fill(email);
     await page.getByRole("button", { name: "Send the link" }).click();
-    const reset = linkIn(await shop.mail.next("ada@example.com", /password/i));
+    const reset = linkIn(await shop.mail.next(email, /password/i));
     await page.goto(reset);
     await page.getByLabel("New password", { exact: true }).fill("short");
     await page.getByLabel("Confirm new password").fill("short");
@@ -123,16 +140,16 @@ inBrowser("accounts, in a browser", () => {
     await page.getByLabel("Confirm new password").fill("another stone wall");
     await page.getByRole("button", { name: "Set the password" }).click();
     expect(await heading(page)).toBe("Log in");
-    await shop.mail.next("ada@example.com", /password/i);
+    await shop.mail.next(email, /password/i);
 
-    await logIn(page, shop, "Ada", "stones and mortar");
+    await logIn(page, shop, name, "stones and mortar");
     expect(await heading(page)).toBe("Log in");
-    await logIn(page, shop, "Ada", "another stone wall");
-    expect(await heading(page)).toBe("Hello, Ada");
+    await logIn(page, shop, name, "another stone wall");
+    expect(await heading(page)).toBe(`Hello, ${name}`);
 
     const elsewhere = await (await visitor(scripts)).newPage();
-    await logIn(elsewhere, shop, "Ada", "another stone wall");
-    expect(await heading(elsewhere)).toBe("Hello, Ada");
+    await logIn(elsewhere, shop, name, "another stone wall");
+    expect(await heading(elsewhere)).toBe(`Hello, ${name}`);
     await page.goto(`${shop.url}/sessions`);
     expect(await page.getByRole("main").getByRole("listitem").count()).toBe(2);
     await page.getByRole("button", { name: "Log out all other devices" }).click();
@@ -140,11 +157,10 @@ inBrowser("accounts, in a browser", () => {
     await elsewhere.goto(`${shop.url}/home`);
     expect(await heading(elsewhere)).toBe("Log in");
     await page.goto(`${shop.url}/home`);
-    expect(await heading(page)).toBe("Hello, Ada");
+    expect(await heading(page)).toBe(`Hello, ${name}`);
   });
 
   test("S33 whoever guesses a password is stopped, and nobody else is", { timeout: 60_000 }, async () => {
-    const shop = await openShop();
     const page = await (await visitor()).newPage();
     await register(page, shop, "Bob", "a dry stone wall");
     await page.getByRole("button", { name: "Log out" }).click();
@@ -161,15 +177,14 @@ inBrowser("accounts, in a browser", () => {
   });
 
   test("S24 two visitors in one browser never see each other's account", { timeout: 60_000 }, async () => {
-    const shop = await openShop();
     const [ada, bob] = [await (await visitor()).newPage(), await (await visitor()).newPage()];
     await Promise.all([
-      register(ada, shop, "Ada", "stones and mortar"),
-      register(bob, shop, "Bob", "a dry stone wall"),
+      register(ada, shop, "Edith", "stones and mortar"),
+      register(bob, shop, "Emil", "a dry stone wall"),
     ]);
     for (let round = 0; round < 10; round++) {
       await Promise.all([ada.goto(`${shop.url}/home`), bob.goto(`${shop.url}/home`)]);
-      expect([await heading(ada), await heading(bob)]).toEqual(["Hello, Ada", "Hello, Bob"]);
+      expect([await heading(ada), await heading(bob)]).toEqual(["Hello, Edith", "Hello, Emil"]);
     }
     const [adas, bobs] = await Promise.all([ada.context().cookies(), bob.context().cookies()]);
     const tokens = [adas, bobs].map((cookies) => cookies.find(({ name }) => name === "token"));
@@ -180,7 +195,6 @@ inBrowser("accounts, in a browser", () => {
   test("every page is accessible and loads nothing from elsewhere, in light and dark, on phone and desktop", {
     timeout: 180_000,
   }, async () => {
-    const shop = await openShop();
     const context = await visitor();
     const page = await context.newPage();
     const foreign: string[] = [];
@@ -225,16 +239,16 @@ inBrowser("accounts, in a browser", () => {
       await look(path === "/" ? "welcome" : path.slice(1));
     }
     await page.goto(`${shop.url}/register`);
-    await page.getByLabel("Name").fill("Ada");
-    await page.getByLabel("Email address").fill("ada@example.com");
+    await page.getByLabel("Name").fill("Fay");
+    await page.getByLabel("Email address").fill("fay@example.com");
     await page.getByLabel("Password", { exact: true }).fill("short");
     await page.getByLabel("Confirm password").fill("other");
     await page.getByRole("main").getByRole("button", { name: "Register" }).click();
     await look("register-problems");
 
-    await register(page, shop, "Ada", "stones and mortar");
+    await register(page, shop, "Fay", "stones and mortar");
     await look("email-verify-notice");
-    await shop.mail.next("ada@example.com", /verif/i);
+    await shop.mail.next("fay@example.com", /verif/i);
     for (const path of ["/home", "/sessions", "/confirm_password", "/account/password", "/account/email"]) {
       await page.goto(`${shop.url}${path}`);
       await look(path.slice(1).replaceAll("/", "-"));
@@ -242,12 +256,12 @@ inBrowser("accounts, in a browser", () => {
     await page.goto(`${shop.url}/home`);
     await page.getByRole("button", { name: "Log out" }).click();
     await page.goto(`${shop.url}/change_password`);
-    await page.getByLabel("Email address").fill("ada@example.com");
+    await page.getByLabel("Email address").fill("fay@example.com");
     await page.getByRole("button", { name: "Send the link" }).click();
     await look("change_password-sent");
-    await page.goto(linkIn(await shop.mail.next("ada@example.com", /password/i)));
+    await page.goto(linkIn(await shop.mail.next("fay@example.com", /password/i)));
     await look("password_reset");
-    for (let attempt = 1; attempt <= 6; attempt++) await logIn(page, shop, "Ada", "not her password");
+    for (let attempt = 1; attempt <= 6; attempt++) await logIn(page, shop, "Fay", "not her password");
     await look("login-throttled");
 
     expect(foreign).toEqual([]);

@@ -56,15 +56,37 @@ export async function serve(
   root: string,
   environment: Record<string, string> = {},
   flags: readonly string[] = [],
-): Promise<{ url: string; line: string; child: ChildProcess }> {
+): Promise<ServedProcess> {
+  const { child, served } = begin(root, environment, flags);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return await served;
+}
+
+/** Serves an application as {@link serve} does, for several tests: it runs until it is killed. */
+export async function startServing(root: string, environment: Record<string, string> = {}): Promise<ServedProcess> {
+  return await begin(root, environment, []).served;
+}
+
+/** An application that answers in a process of its own. */
+export interface ServedProcess {
+  readonly url: string;
+  /** What it printed once it answered. */
+  readonly line: string;
+  readonly child: ChildProcess;
+}
+
+function begin(
+  root: string,
+  environment: Record<string, string>,
+  flags: readonly string[],
+): { readonly child: ChildProcess; readonly served: Promise<ServedProcess> } {
   const child = spawn(process.execPath, [COMMAND, "serve", "--port", environment.PORT ?? "0", ...flags], {
     cwd: root,
     env: { ...shellEnvironment(), ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
-  return await new Promise((resolve, reject) => {
+  const served = new Promise<ServedProcess>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString();
       const [line, url] = /^.+ answers at (http:[^\s"]+).*$/m.exec(output) ?? [];
@@ -74,6 +96,7 @@ export async function serve(
     child.stderr.on("data", read);
     child.on("close", () => reject(new Error(`The application ended:\n${output}`)));
   });
+  return { child, served };
 }
 
 /**

@@ -34,6 +34,13 @@ export class MailServer {
 
 /** Starts a mail server on a free port; it is stopped when the test has finished. */
 export async function startMailServer(): Promise<MailServer> {
+  const { mail, close } = await openMailServer();
+  onTestFinished(close);
+  return mail;
+}
+
+/** Starts a mail server as {@link startMailServer} does, for several tests: it runs until it is closed. */
+export async function openMailServer(): Promise<{ readonly mail: MailServer; readonly close: () => Promise<void> }> {
   let received: MailServer | null = null;
   const server = new SMTPServer({
     authOptional: true,
@@ -51,9 +58,8 @@ export async function startMailServer(): Promise<MailServer> {
   });
   server.listen(0, "127.0.0.1");
   await once(server.server, "listening");
-  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
   received = new MailServer((server.server.address() as AddressInfo).port);
-  return received;
+  return { mail: received, close: () => new Promise((resolve) => server.close(() => resolve())) };
 }
 
 /** The first link of a mail's text part, its quoted-printable line breaks undone. */
