@@ -13,21 +13,26 @@ const report = process.env.ASHLAR_TEST_REPORT;
 const UNITS =
   "packages/ashlar/src/{cli,database,events,foundation,http,mail,routing,scaffold,security,session,support,testing,throttle,views}/**/*.test.ts";
 
+/** Tests of features with users, whose files share a process among themselves. */
+const FEATURES = [
+  "packages/ashlar/src/{api,auth}/**/*.test.ts",
+  "packages/ashlar/test/{conformance,vectors}/**/*.test.ts",
+];
+
 const TESTS = ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"];
 
+/** Files that share processes, and what these loaded. */
+const shared = (name: string, include: string[]): TestProjectConfiguration => ({
+  extends: true,
+  test: { name, include, isolate: false, setupFiles: ["packages/ashlar/test/support/shared-worker.ts"] },
+});
+
 const PROJECTS: TestProjectConfiguration[] = [
+  shared("units", [UNITS]),
+  shared("features", FEATURES),
   {
     extends: true,
-    test: {
-      name: "units",
-      include: [UNITS],
-      isolate: false,
-      setupFiles: ["packages/ashlar/test/support/shared-worker.ts"],
-    },
-  },
-  {
-    extends: true,
-    test: { name: "product", include: TESTS, exclude: [UNITS, "**/node_modules/**"] },
+    test: { name: "product", include: TESTS, exclude: [UNITS, ...FEATURES, "**/node_modules/**"] },
   },
 ];
 
@@ -45,6 +50,7 @@ const configuration: ViteUserConfig = defineConfig({
     ...(process.env.ASHLAR_MUTANTS === undefined
       ? { projects: PROJECTS, sequence: { sequencer: SlowestFirst } }
       : { include: TESTS }),
+    globalSetup: ["packages/ashlar/test/support/run-folder.ts"],
     // Many tests wait for processes of their own, so that every processor is given work.
     maxWorkers: "100%",
     testTimeout: 30_000,

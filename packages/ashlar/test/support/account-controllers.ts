@@ -1,12 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterAll } from "vitest";
 import type { AuthControllers } from "../../src/auth/index.ts";
 import { pages } from "../../src/scaffold/stub-files.ts";
+import { RUN_FOLDER } from "./run-folder.ts";
 
-// Inside the package, where what is generated finds the framework by name. Once for each test file.
-const folder: string = await mkdtemp(join(import.meta.dirname, "../..", ".generated-"));
-afterAll(() => rm(folder, { recursive: true, force: true }));
+// Once for each process, and for all test files that share it.
+const folder: string = await mkdtemp(join(process.env[RUN_FOLDER]!, "accounts-"));
 
 for (const { path, text } of await pages({ name: "shop", title: "Shop", api: true, pages: true, database: "sqlite" })) {
   if (!/^(?:app|views)\//.test(path)) continue;

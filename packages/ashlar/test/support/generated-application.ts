@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createApplication, type KernelClass } from "../../src/foundation/index.ts";
@@ -37,13 +38,19 @@ export async function generateApplication(
   return { root, remove: async () => await rm(parent, { recursive: true, force: true }) };
 }
 
-/** Runs a program in a folder, and gives what it printed. */
+/**
+ * Runs a program in a folder, and gives what it printed.
+ *
+ * @param environment variables besides those of {@link shellEnvironment}
+ */
 export async function execute(
   root: string,
   command: string,
   args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn(command, args, { cwd: root, env: shellEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+  const env = { ...shellEnvironment(), ...environment };
+  const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -121,13 +128,16 @@ export async function checkTypes(root: string): Promise<void> {
   expect(await execute(root, process.execPath, [TYPESCRIPT])).toEqual({ code: 0, output: "" });
 }
 
+/** What Node compiled stays where the package's command keeps it, for the processes of the next application. */
+const COMPILED_ONCE = { NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") };
+
 /** Checks the types of an application, and runs its tests. */
 export async function passesItsOwnChecks(
   root: string,
   has: { readonly pages: boolean; readonly api: boolean },
 ): Promise<void> {
   await checkTypes(root);
-  const { code, output } = await execute(root, process.execPath, ["--test", "tests/*.test.ts"]);
+  const { code, output } = await execute(root, process.execPath, ["--test", "tests/*.test.ts"], COMPILED_ONCE);
   expect(output).toContain("ℹ fail 0");
   expect(output).toContain(`ℹ pass ${1 + (has.api ? 2 : 0) + (has.pages ? 7 : 0)}`);
   expect(code).toBe(0);

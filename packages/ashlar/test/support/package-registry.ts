@@ -10,10 +10,15 @@ import { onTestFinished } from "vitest";
 
 const PACKAGES = join(import.meta.dirname, "../../..");
 
-const setting = (name: string): string => execFileSync("npm", ["config", "get", name], { encoding: "utf8" }).trim();
+const [REGISTRY = "", CACHE = ""] = ["registry", "cache"].map((name) =>
+  execFileSync("npm", ["config", "get", name], { encoding: "utf8" }).trim(),
+);
 
 /** The registry that this machine installs packages from. */
-const UPSTREAM = new URL(setting("registry"));
+const UPSTREAM = new URL(REGISTRY);
+
+/** This repository's packages, as they would be published; packed once for all registries. */
+const packed = new Map<string, { readonly filename: string; readonly tarball: Buffer }>();
 
 /** Tells whether packages can be installed from it. */
 export const canInstall: boolean = await fetch(new URL("kysely", UPSTREAM), { method: "HEAD" }).then(
@@ -40,13 +45,20 @@ export async function packageRegistry(): Promise<Record<string, string>> {
   onTestFinished(() => void server.close().closeAllConnections());
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   for (const name of ["ashlar", "create-ashlar"]) publish(name, { folder, origin, answers });
-  return { npm_config_registry: `${origin}/`, npm_config_cache: ownCache(folder) };
+  return {
+    npm_config_registry: `${origin}/`,
+    npm_config_cache: ownCache(folder),
+    // What npm asks besides, and none of it about what is installed.
+    npm_config_audit: "false",
+    npm_config_fund: "false",
+    npm_config_update_notifier: "false",
+  };
 }
 
 /** A cache with all that was ever downloaded, and none of the commands that `npm create` keeps by name and version. */
 function ownCache(folder: string): string {
   const cache = join(folder, "cache");
-  const downloads = join(setting("cache"), "_cacache");
+  const downloads = join(CACHE, "_cacache");
   mkdirSync(cache);
   mkdirSync(downloads, { recursive: true });
   symlinkSync(downloads, join(cache, "_cacache"));
@@ -61,10 +73,8 @@ interface Registry {
 
 function publish(name: string, { folder, origin, answers }: Registry): void {
   const source = join(PACKAGES, name);
-  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
-  const packed = execFileSync("npm", args, { cwd: source, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-  const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
-  const tarball = readFileSync(join(folder, filename));
+  const { filename, tarball } = packed.get(name) ?? pack(name, folder);
+  packed.set(name, { filename, tarball });
   const manifest = JSON.parse(readFileSync(join(source, "package.json"), "utf8")) as { version: string };
   const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
   const version = { ...manifest, dist: { tarball: `${origin}/${name}/-/${filename}`, integrity } };
@@ -74,4 +84,12 @@ function publish(name: string, { folder, origin, answers }: Registry): void {
     "dist-tags": { latest: manifest.version },
     versions: { [manifest.version]: version },
   });
+}
+
+function pack(name: string, folder: string): { readonly filename: string; readonly tarball: Buffer } {
+  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+  const cwd = join(PACKAGES, name);
+  const output = execFileSync("npm", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  const [{ filename }] = JSON.parse(output) as [{ filename: string }];
+  return { filename, tarball: readFileSync(join(folder, filename)) };
 }
