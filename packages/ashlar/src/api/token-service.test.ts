@@ -41,6 +41,13 @@ function outcome(verification: TokenVerification): unknown {
   return "claims" in verification ? verification.claims.sub : [verification.failure, verification.userId];
 }
 
+test("S9 a token that says neither when it ends nor when it was issued has no time left where tokens have a lifetime", () => {
+  const claims = JSON.stringify({ sub: "1" });
+  const token = signJws(claims, createSigningKey("HS512", SECRET), { typ: "JWT" });
+  expect(outcome(service({ expires: 60 }).verify(token))).toEqual(["expired", "1"]);
+  expect(outcome(service().verify(token))).toBe("1");
+});
+
 describe("issue()", () => {
   test("a token holds the user's key, the time and 128 random bits, and nothing personal", () => {
     const token = service().issue(1);

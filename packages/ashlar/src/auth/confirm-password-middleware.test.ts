@@ -181,7 +181,7 @@ describe("password.confirm", () => {
       const booting = testWeb({ routes: [Route.get("/", () => "").middleware(`password.confirm:${args}`)] });
       await expect(booting).rejects.toMatchObject({
         code: "E_INVALID_CONFIGURATION",
-        message: expect.stringContaining("a whole number of minutes above 0"),
+        message: expect.stringContaining(": password.confirm: it takes a whole number of minutes above 0."),
       });
     },
   );
