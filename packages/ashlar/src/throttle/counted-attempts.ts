@@ -1,13 +1,11 @@
 import type { HttpContext } from "../http/index.ts";
 import { now } from "../support/index.ts";
-import type { Bucket } from "./configuration.ts";
 import { type AttemptKeys, type ThrottleKeys, throttleKey } from "./keys.ts";
 import type { ThrottleResult } from "./result.ts";
 import type { AttemptCounter } from "./store.ts";
 
 /** What was added to one bucket. */
 export interface CountedAttempt {
-  readonly bucket: Bucket;
   readonly counter: AttemptCounter;
   readonly key: string;
   /** When the window ends that it was added to, in milliseconds since the epoch. */

@@ -111,6 +111,13 @@ describe("ThrottleMiddleware", () => {
     expect(await statuses(application, [{ ip: "203.0.113.8" }])).toEqual([200]);
   });
 
+  test("S53 with `user`, no input says whose attempts are counted", async () => {
+    const routes = [Route.post("/login", () => "welcome").middleware("throttle:login,user")];
+    const application = await create({ routes });
+    const attempts = Array.from({ length: 5 }, (_, index) => ({ email: `user${index}@example.com` }));
+    expect(await statuses(application, attempts)).toEqual([200, 200, 200, 429, 429]);
+  });
+
   test("S30 S33 no other way to write the path has attempts of its own", async () => {
     const application = await create();
     await statuses(application, [{}, {}, {}]);

@@ -97,6 +97,23 @@ describe("known devices", () => {
     expect(await passing(throttle, 5, () => request({ "x-device": "five" }))).toBe(1);
     // Another account's devices have not been tried.
     expect(await passing(throttle, 5, () => request({ "x-device": "four" }), bob)).toBe(5);
+    expect(await left({ ...bob, address: HERE })).toMatchObject({ "account,address": 5 });
+  });
+
+  test("S54 what counts by address alone narrows nothing of what all devices have", async () => {
+    const { throttle, left } = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 2 }] } });
+    for (const device of ["one", "two", "three"]) {
+      expect(await passing(throttle, 5, () => request({ "x-device": device }))).toBe(5);
+    }
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 2, "account,address": 5 });
+  });
+
+  test("S54 what one device is refused takes nothing from what all devices have", async () => {
+    const { throttle, left } = create({ login: { buckets: [ACCOUNT, PAIR] } });
+    for (const device of ["one", "two", "three"]) {
+      expect(await passing(throttle, 8, () => request({ "x-device": device }))).toBe(5);
+    }
+    expect(await left({ ...ann, address: HERE })).toMatchObject({ "account,address": 5 });
   });
 
   test("the headers tell what counted: the device's attempts, and those of strangers when these are used up", async () => {
@@ -258,6 +275,15 @@ describe("aim", () => {
     expect(await left({ ...ann, address: HERE }, "staff login")).toEqual({ address: 19, "account,address": 4 });
   });
 
+  test("counts an attempt once, though the window that it was counted in has ended", async () => {
+    const { throttle, left } = create();
+    const context = request();
+    await throttle.hit(context, "login", ann);
+    travel(60);
+    await throttle.aim(context, "login", ann);
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 5 });
+  });
+
   test("leaves an attempt at no account to the address, as it is counted", async () => {
     const { throttle, left } = create();
     const context = request();
@@ -288,6 +314,12 @@ describe("whose attempt it is", () => {
     expect(await left({ address: HERE })).toEqual({ address: 18, "account,address": 4 });
     await throttle.hit(request({}, HERE, query), "login");
     expect(await left({ ...bob, address: HERE })).toEqual({ address: 17, "account,address": 4 });
+  });
+
+  test("a limit that names no input takes none for an account", async () => {
+    const { throttle } = create({ login: { buckets: [PAIR] } });
+    await throttle.hit(request({}, HERE, "?null=bob@example.com&undefined=bob@example.com"), "login");
+    expect((await throttle.peek("login", { address: HERE })).remaining).toBe(4);
   });
 
   test("an account of null is none, though someone is logged in", async () => {
@@ -367,7 +399,10 @@ class LaterStore implements ThrottleStore {
     const later = () => new Promise((resolve) => setImmediate(resolve));
     return {
       add: (key, cost): Promise<AttemptCount> => later().then(() => counter.add(key, cost)),
-      takeBack: (key, cost) => later().then(() => counter.takeBack(key, cost)),
+      takeBack: (key, cost) =>
+        later()
+          .then(later)
+          .then(() => counter.takeBack(key, cost)),
       get: (key) => counter.get(key),
       delete: (key) => later().then(() => counter.delete(key)),
     };
@@ -388,10 +423,19 @@ test("what a store is asked to do is done when the answer comes", async () => {
   expect(await left({ ...bob, address: HERE })).toEqual({ address: 19, "account,address": 4 });
   await throttle.giveBack(context, "login");
   expect(await left({ ...bob, address: HERE })).toEqual({ address: 20, "account,address": 5 });
+  await throttle.hit(request(), "login", ann);
   await throttle.hit(context, "login", ann);
   await throttle.clear(context, "login", ann);
-  expect(await left({ ...ann, address: HERE })).toEqual({ address: 20, "account,address": 5 });
+  expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 5 });
   await throttle.consume("login", { realm: "web login", ...ann, address: HERE });
   await throttle.reset("login", { realm: "web login", ...ann, address: HERE });
-  expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 5 });
+  expect(await left({ ...ann, address: HERE })).toEqual({ address: 18, "account,address": 5 });
+});
+
+test("an attempt that is aimed at another account is given back first, so that it is not refused for its own sake", async () => {
+  const { throttle } = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 1 }] } }, new LaterStore());
+  const context = request();
+  await throttle.hit(context, "login", bob);
+  await throttle.aim(context, "login", ann);
+  await expect(throttle.hit(request(), "login", ann)).rejects.toMatchObject({ code: "E_TOO_MANY_REQUESTS" });
 });
