@@ -243,6 +243,14 @@ describe("giving back", () => {
     expect((await throttle.peek("export", { address: HERE })).remaining).toBe(19);
   });
 
+  test("S53 a success at no account gives nothing back", async () => {
+    const { throttle, left } = create();
+    const context = request();
+    await throttle.hit(context, "login", { account: null });
+    await throttle.clear(context, "login", { account: null });
+    expect(await left({ address: HERE })).toEqual({ address: 19, "account,address": 4 });
+  });
+
   test("S69 the same address at another guard is another account, and a success at one gives the other nothing", async () => {
     const { throttle, left } = create();
     const context = request({ "x-guard": "staff" });
