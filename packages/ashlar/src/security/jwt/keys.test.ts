@@ -85,6 +85,16 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
     }
   });
 
+  test("S6 a signature counts in its one spelling, and what is no base64url is no signature", () => {
+    const key = createVerificationKey(algorithm, pair.publicKey);
+    const signature = createSigningKey(algorithm, pair.privateKey).sign("head.body");
+    const spellings = [signature, `${signature}=`, `${signature}\n`, ` ${signature}`, "", "!", "é".repeat(86)];
+    expect(spellings.map((spelling) => key.verifies(`head.body.${spelling}`, 9))).toEqual([
+      true,
+      ...Array(6).fill(false),
+    ]);
+  });
+
   test("a public key cannot sign", () => {
     expect(() => createSigningKey(algorithm, pair.publicKey)).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
     expect(() => createSigningKey(algorithm, pem(pair.publicKey))).toThrow(/needs a private key/);
