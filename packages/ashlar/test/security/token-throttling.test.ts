@@ -73,6 +73,18 @@ test("S33 a token cannot be tried for renewal any number of times", async () => 
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
 });
 
+test("S33 a genuine token is counted by itself: neither made-up ones nor another user's from its address use it up", async () => {
+  const api = await throttled();
+  const renew = async (token: string) => (await api.post("/api/reauth", { token }, { ip: "203.0.113.7" })).status;
+  const [ada, bob] = await Promise.all([1, 2].map(async (id) => (await api.User.find(id))!.generateJwt()));
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 11; attempt++) statuses.push(await renew("no.real.token"));
+  expect([statuses.at(-1), await renew(ada!)]).toEqual([429, 200]);
+  // It was renewed, and is still a token that was issued here.
+  for (let attempt = 0; attempt < 9; attempt++) expect(await renew(ada!)).toBe(401);
+  expect([await renew(ada!), await renew(bob!)]).toEqual([429, 200]);
+});
+
 test("S47 a lockout at the token endpoints names the guard jwt, and neither the token nor the account that was tried", async () => {
   const api = await throttled();
   const lockouts: LockoutEvent[] = [];
