@@ -19,6 +19,9 @@ const FEATURES = [
   "packages/ashlar/test/{conformance,vectors}/**/*.test.ts",
 ];
 
+/** Tests of databases as they are; these share a process as well. */
+const DATABASES = "packages/ashlar/test/databases/**/*.test.ts";
+
 const TESTS = ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"];
 
 /** Files that share processes, and what these loaded. */
@@ -30,9 +33,10 @@ const shared = (name: string, include: string[]): TestProjectConfiguration => ({
 const PROJECTS: TestProjectConfiguration[] = [
   shared("units", [UNITS]),
   shared("features", FEATURES),
+  shared("databases", [DATABASES]),
   {
     extends: true,
-    test: { name: "product", include: TESTS, exclude: [UNITS, ...FEATURES, "**/node_modules/**"] },
+    test: { name: "product", include: TESTS, exclude: [UNITS, ...FEATURES, DATABASES, "**/node_modules/**"] },
   },
 ];
 

@@ -1,7 +1,7 @@
 import { afterAll, vi } from "vitest";
 import { setClock } from "../../src/support/index.ts";
 
-// Loaded with each test file of the projects "units" and "features", whose files share their modules: none leaves to the next one a
+// Loaded with each test file of the projects whose files share their modules: none leaves to the next one a
 // clock that was moved, or a function that was replaced.
 afterAll(() => {
   vi.useRealTimers();
