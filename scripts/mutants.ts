@@ -14,7 +14,7 @@ import { constants } from "node:os";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { MutantBuild, type NumberedMutant, sources } from "./mutants/build.ts";
-import { Lane } from "./mutants/lane.ts";
+import { Lane, type Outcome } from "./mutants/lane.ts";
 import { type Candidate, Reach } from "./mutants/reach.ts";
 import { namedBy, type Result, Results, readEquivalents } from "./mutants/results.ts";
 import type { Job } from "./mutants/test-runner.ts";
@@ -45,7 +45,7 @@ const { values: options } = parseArgs({
 });
 
 const root = join(import.meta.dirname, "..");
-const folder = join(root, "node_modules/.cache/ashlar-mutants");
+const folder = join(root, "node_modules/.cache/ashlar-mutation");
 mkdirSync(folder, { recursive: true });
 const build = new MutantBuild(FOLDERS, IN_THREADS);
 const results = new Results(join(folder, "results.json"));
@@ -175,6 +175,10 @@ function goOn(item: Open, isTried: boolean): Open[] {
   return item.left.length > 0 ? [{ ...item, otherwise }] : [];
 }
 
+function isLate({ state, failure }: Outcome): boolean {
+  return state !== "failed" || /timed out in \d+ ?ms/.test(failure!);
+}
+
 /** Runs one batch, and says which mutants are still to be tried elsewhere, or again by themselves. */
 async function attempt(lane: Lane, batch: readonly Open[]): Promise<{ open: Open[]; unsure: Open[] }> {
   const jobs = batch.map(jobFor);
@@ -199,8 +203,8 @@ async function attempt(lane: Lane, batch: readonly Open[]): Promise<{ open: Open
     const doubtful = control?.state === "failed" || last?.state === "failed";
     if (outcome.state === "unstarted") open.push(item);
     else if (outcome.state === "passed") open.push(...goOn(item, true));
-    // On a busy machine a process may come too late for another reason.
-    else if (batch.length > 1 && (doubtful || outcome.state !== "failed")) unsure.push(item);
+    // On a busy machine a test or a process may be too late for another reason.
+    else if (batch.length > 1 && (doubtful || isLate(outcome))) unsure.push(item);
     else if (doubtful) open.push(...goOn(item, false));
     else decide(item, "killed", `${where}: ${noticed}`);
   }

@@ -65,6 +65,8 @@ export class Lane {
         config: join(root, "vitest.config.ts"),
         root,
         watch: false,
+        // What was transformed for another numbering of the mutants would be taken from there.
+        fsModuleCache: false,
         reporters: [{}],
         isolate: false,
         pool: "forks",
