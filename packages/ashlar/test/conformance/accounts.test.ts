@@ -136,7 +136,7 @@ describe("logout", () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     const { status, headers, body } = await visitor.get("/logout");
-    expect([status, headers.get("allow"), headers.get("cache-control")]).toEqual([405, "POST", "no-store"]);
+    expect([status, headers.get("allow"), headers.get("cache-control")]).toEqual([405, "POST", "private, no-store"]);
     expect(body).toContain("A link cannot log you out");
     expect(await visitor.get("/home")).toMatchObject({ status: 200, body: expect.stringContaining("Hello, Ada") });
   });
