@@ -115,11 +115,20 @@ describe("PHC strings", () => {
   test.each([
     ["256 MiB", "m=262144,t=1,p=1", "m=262145,t=1,p=1"],
     ["16 passes", "m=19456,t=16,p=1", "m=19456,t=17,p=1"],
+    ["8 KiB for each lane", "m=32,t=2,p=4", "m=32,t=2,p=5"],
     ["16 lanes", "m=19456,t=2,p=16", "m=19456,t=2,p=17"],
     ["the largest numbers of each", "m=262144,t=16,p=16", "m=4294967295,t=4294967295,p=255"],
   ])("%s is read, and more is not", (_, most, more) => {
     expect(formatPhc(parsePhc(phc(most))!)).toBe(phc(most));
     expect(parsePhc(phc(more))).toBeNull();
+  });
+
+  test("a salt and a tag of 64 bytes are read", () => {
+    const longest = Buffer.alloc(64).toString("base64").replace(/=+$/, "");
+    expect(parsePhc(phc("m=19456,t=2,p=1", { salt: longest, tag: longest }))).toMatchObject({
+      salt: Buffer.alloc(64),
+      tag: Buffer.alloc(64),
+    });
   });
 
   test("a long text is refused at once", () => {
