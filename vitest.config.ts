@@ -5,6 +5,8 @@ import { SlowestFirst } from "./packages/ashlar/test/support/slowest-first.ts";
 const source = fileURLToPath(new URL("./packages/ashlar/src", import.meta.url));
 
 const countsReporter = fileURLToPath(new URL("./.ci/counts-reporter.mjs", import.meta.url));
+const runFolder = fileURLToPath(new URL("./packages/ashlar/test/support/run-folder.ts", import.meta.url));
+const sharedWorker = fileURLToPath(new URL("./packages/ashlar/test/support/shared-worker.ts", import.meta.url));
 
 // Where a machine that runs the tests wants their counts, it names a file for .ci/counts-reporter.mjs.
 const report = process.env.ASHLAR_TEST_REPORT;
@@ -27,7 +29,7 @@ const TESTS = ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "s
 /** Files that share processes, and what these loaded. */
 const shared = (name: string, include: string[]): TestProjectConfiguration => ({
   extends: true,
-  test: { name, include, isolate: false, setupFiles: ["packages/ashlar/test/support/shared-worker.ts"] },
+  test: { name, include, isolate: false, setupFiles: [sharedWorker] },
 });
 
 const PROJECTS: TestProjectConfiguration[] = [
@@ -54,7 +56,7 @@ const configuration: ViteUserConfig = defineConfig({
     ...(process.env.ASHLAR_MUTANTS === undefined
       ? { projects: PROJECTS, sequence: { sequencer: SlowestFirst } }
       : { include: TESTS }),
-    globalSetup: ["packages/ashlar/test/support/run-folder.ts"],
+    globalSetup: [runFolder],
     // Many tests wait for processes of their own, so that every processor is given work.
     maxWorkers: "100%",
     testTimeout: 30_000,

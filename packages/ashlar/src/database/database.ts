@@ -76,7 +76,7 @@ export class Database {
    *
    * ```ts
    * try {
-   *   await database.transaction(() => Tag.create({ name }));
+   *   await database.transaction(() => Order.create({ number: 7 }));
    * } catch (error) {
    *   if (!(error instanceof UniqueViolationError)) throw error;
    * }

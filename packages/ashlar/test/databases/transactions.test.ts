@@ -204,21 +204,23 @@ await onEachDatabase("transactions", (engine) => {
   });
 
   // SQLite knows one isolation alone; what a transaction that only reads spares it is in sqlite.test.ts.
-  test.skipIf(engine.name === "sqlite")("the isolation and access asked for are in force", async () => {
-    const inForce = async (options: TransactionOptions): Promise<string> =>
-      await database.transaction(async (trx) => {
-        const { rows } = await sql<Record<string, string>>`
-          select current_setting('transaction_isolation') as isolation, current_setting('transaction_read_only') as read_only
-        `.execute(trx);
-        return `${rows[0]!.isolation}, ${rows[0]!.read_only}`;
-      }, options);
-    expect(await inForce({})).toBe("read committed, off");
-    expect(await inForce({ isolation: "serializable" })).toBe("serializable, off");
-    expect(await inForce({ isolation: "repeatable read", readOnly: true })).toBe("repeatable read, on");
-    const attempt = database.transaction(() => Account.create({ name: "written" }), { readOnly: true });
-    await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE" });
-    expect(await names()).toEqual([]);
-  });
+  if (engine.name === "postgres") {
+    test("the isolation and access asked for are in force", async () => {
+      const inForce = async (options: TransactionOptions): Promise<string> =>
+        await database.transaction(async (trx) => {
+          const { rows } = await sql<Record<string, string>>`
+            select current_setting('transaction_isolation') as isolation, current_setting('transaction_read_only') as read_only
+          `.execute(trx);
+          return `${rows[0]!.isolation}, ${rows[0]!.read_only}`;
+        }, options);
+      expect(await inForce({})).toBe("read committed, off");
+      expect(await inForce({ isolation: "serializable" })).toBe("serializable, off");
+      expect(await inForce({ isolation: "repeatable read", readOnly: true })).toBe("repeatable read, on");
+      const attempt = database.transaction(() => Account.create({ name: "written" }), { readOnly: true });
+      await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE" });
+      expect(await names()).toEqual([]);
+    });
+  }
 
   test("what was started on a reserved connection and not awaited has run before the next one gets it", async () => {
     const small = await engine.open(engine.name === "postgres" ? { poolSize: 1 } : {});
