@@ -56,7 +56,7 @@ function beginAfter(
   trace.waiting = null;
   // An error in it that nothing handles is still one of this request.
   const start = () => requestTraces.run(trace, begin, waiting);
-  if (response.destroyed || response.req.socket.destroyed) {
+  if (isGone(response)) {
     setImmediate(start);
     return;
   }
@@ -67,6 +67,11 @@ function beginAfter(
     end();
     start();
   };
+}
+
+/** Tells whether a response can no longer reach its client. */
+export function isGone(response: ServerResponse): boolean {
+  return response.destroyed || response.req.socket.destroyed;
 }
 
 /**

@@ -103,8 +103,9 @@ export class Dispatcher {
     const context = this.#contextOf(raw, match, startedAt);
     if (!hasBody(raw)) return this.#run(context, match.route.run, startedAt);
     const others = this.#overriding(raw, path);
-    if (others.length > 0) return this.#withBody(context, path, match.route, [match.route, ...others], startedAt);
-    if (this.#readsFirst) return this.#withBody(context, path, match.route, [match.route], startedAt);
+    if (this.#readsFirst || others.length > 0) {
+      return this.#withBody(context, path, match.route, [match.route, ...others], startedAt);
+    }
     return this.#run(context, match.route.runWithBody, startedAt);
   }
 

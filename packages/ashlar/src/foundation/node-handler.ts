@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
 import type { TrustedProxies } from "../http/index.ts";
 import type { MaybePromise } from "../support/index.ts";
-import { answerGiven, whenEnded } from "./after-answer.ts";
+import { answerGiven, isGone, whenEnded } from "./after-answer.ts";
 import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
 import type { Application } from "./application.ts";
 import { ProxyList } from "./forwarded-request.ts";
@@ -157,10 +157,6 @@ function logStream(served: ServedParts, response: ServerResponse, status: number
 function abortReason(response: ServerResponse): AbortReason | null {
   if (response.writableFinished) return null;
   return response.errored ? "error" : "client";
-}
-
-function isGone(response: ServerResponse): boolean {
-  return response.destroyed || response.req.socket.destroyed;
 }
 
 function refuse(response: ServerResponse, status: number): void {

@@ -19,6 +19,15 @@ const middleware = (key: string, name: string, from: string): Step => ({
   ],
 });
 
+const mixin = (name: string, from: string): Step => ({
+  file: "app/models/user.ts",
+  done: new RegExp(`\\b${name}\\b`),
+  lines: [
+    `import { ${name} } from "${from}";`,
+    `// add the mixin to the class: compose(Model, Authenticates, ${name})`,
+  ],
+});
+
 /** Variables that a file lists, each on a line of its own. */
 const variables = (file: string, name: string, lines: readonly string[]): Step => ({
   file,
@@ -57,14 +66,7 @@ const PAGES: readonly Step[] = [
   middleware("password.confirm", "ConfirmPasswordMiddleware", "ashlar/auth"),
   middleware("verified", "VerifiesEmailMiddleware", "ashlar/auth"),
   middleware("throttle", "ThrottleMiddleware", "ashlar/throttle"),
-  {
-    file: "app/models/user.ts",
-    done: /\bMustVerifyEmail\b/,
-    lines: [
-      'import { MustVerifyEmail } from "ashlar/auth";',
-      "// add the mixin to the class: compose(Model, Authenticates, MustVerifyEmail)",
-    ],
-  },
+  mixin("MustVerifyEmail", "ashlar/auth"),
   {
     file: "config/auth.ts",
     done: /\bweb\s*:/,
@@ -111,11 +113,7 @@ const PAGES: readonly Step[] = [
 ];
 
 const API: readonly Step[] = [
-  {
-    file: "config/providers.ts",
-    done: /\bApiProvider\b/,
-    lines: ['import { ApiProvider } from "ashlar/api";', "// in PROVIDERS, after AuthProvider:", "ApiProvider,"],
-  },
+  provider("ApiProvider", "ashlar/api", "after AuthProvider"),
   {
     file: "config/providers.ts",
     done: /\bThrottleProvider\b/,
@@ -143,14 +141,7 @@ const API: readonly Step[] = [
       "api: [JWTAuthenticationMiddleware],",
     ],
   },
-  {
-    file: "app/models/user.ts",
-    done: /\bAuthenticatesTokens\b/,
-    lines: [
-      'import { AuthenticatesTokens } from "ashlar/api";',
-      "// add the mixin to the class: compose(Model, Authenticates, AuthenticatesTokens)",
-    ],
-  },
+  mixin("AuthenticatesTokens", "ashlar/api"),
   {
     file: "routes/web.ts",
     done: /\bApi\.routes\(/,

@@ -157,7 +157,7 @@ export class AccountService {
 
   /** Tells whether the application has a table of sessions. */
   get hasSessions(): boolean {
-    return [...this.#auth.guards.keys()].some((name) => this.keepsSessions(name));
+    return this.guardNames.some((name) => this.keepsSessions(name));
   }
 
   /** Tells whether a guard's logins are rows of the table of sessions. */
