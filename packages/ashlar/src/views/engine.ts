@@ -12,19 +12,22 @@ class TemplateFailure extends Error {
   }
 }
 
-/** Edge's template, but it copies no shared values, and what was thrown inside it stays reachable as the failure's cause. */
-class SharingTemplate extends Template {
-  /** What every template and component of this rendering knows: the prototype of their states. */
-  readonly values: object;
+/** Makes what the code of a template or a component reads its names from, out of what is its own. */
+type MakeState = (own: object) => object;
 
-  constructor(compiler: Compiler, values: object, processor: Processor) {
+/** Edge's template, but its states are ours, and what was thrown inside it stays reachable as the failure's cause. */
+class StatefulTemplate extends Template {
+  readonly #makeState: MakeState;
+
+  constructor(compiler: Compiler, makeState: MakeState, processor: Processor) {
     // Edge would copy everything shared into a new object, twice for each rendering.
     super(compiler, {}, {}, processor);
-    this.values = values;
+    this.#makeState = makeState;
   }
 
-  override getComponentState(...props: Parameters<Template["getComponentState"]>): ComponentState {
-    return Object.setPrototypeOf(super.getComponentState(...props), this.values);
+  /** The state of a template: Edge's own, a plain object, is replaced; a partial has that of the template that includes it. */
+  stateFor(given: object): object {
+    return Object.getPrototypeOf(given) === Object.prototype ? this.#makeState(given) : given;
   }
 
   override reThrow(error: unknown, file: string, line: number): never {
@@ -44,14 +47,20 @@ export interface Engine {
    * Renders a template.
    *
    * @param data values for the template and its partials
-   * @param values what its components know as well; read through it, never copied
+   * @param makeState called with the data, and with the properties of each component
    */
-  render(template: string, data: object, values: object): Promise<string>;
+  render(template: string, data: object, makeState: MakeState): Promise<string>;
+  /** Where in a template an error arose, as far as it says, and the error that was thrown there first. */
+  trace(error: unknown): Trace;
+}
+
+interface Trace {
+  readonly place: string | null;
+  readonly cause: unknown;
 }
 
 type Compiler = Edge["asyncCompiler"];
 type Processor = Edge["processor"];
-type ComponentState = ReturnType<Template["getComponentState"]>;
 type Compiled = ReturnType<Compiler["compile"]>;
 
 /**
@@ -76,18 +85,21 @@ function remember(compiler: Compiler): () => void {
   return () => compiled.clear();
 }
 
-/** Has each template that a compiler compiles see the shared values of its rendering behind the state it is given. */
-function share(compiler: Compiler): void {
+/** Has each template that a compiler compiles read its names from a state of ours. */
+function useStates(compiler: Compiler): void {
   const compile = compiler.compile.bind(compiler);
   compiler.compile = (name, variables) => {
     const compiled = compile(name, variables);
-    const sharing = (template: SharingTemplate, state: object, ...others: readonly unknown[]) => {
-      // A partial is given the state of the template that includes it.
-      if (Object.getPrototypeOf(state) === Object.prototype) Object.setPrototypeOf(state, template.values);
-      return (compiled as (...args: readonly unknown[]) => unknown)(template, state, ...others);
-    };
-    return sharing as Compiled;
+    const stateful = (template: StatefulTemplate, state: object, ...others: readonly unknown[]) =>
+      (compiled as (...args: readonly unknown[]) => unknown)(template, template.stateFor(state), ...others);
+    return stateful as Compiled;
   };
+}
+
+/** See {@link Engine.trace}. */
+function trace(error: unknown): Trace {
+  if (error instanceof TemplateFailure) return { place: `${error.file}:${error.line}`, cause: error.cause };
+  return { place: error instanceof EdgeError ? `${error.filename}:${error.line}` : null, cause: error };
 }
 
 /**
@@ -97,7 +109,7 @@ function share(compiler: Compiler): void {
  */
 export function createEngine(cache: boolean): Engine {
   const edge = Edge.create({ cache });
-  share(edge.asyncCompiler);
+  useStates(edge.asyncCompiler);
   const forget = cache ? remember(edge.asyncCompiler) : () => {};
   return {
     mount: (name, directory) => {
@@ -105,21 +117,12 @@ export function createEngine(cache: boolean): Engine {
       forget();
     },
     globals: edge.globals,
-    render: async (template, data, values) => {
+    render: (template, data, makeState) => {
       // Looks for components, which are tags of their own. The renderer itself is not used: it merges deeply what is
       // shared, and so hands templates copies of the objects they were given.
       edge.createRenderer();
-      return new SharingTemplate(edge.asyncCompiler, values, edge.processor).render(template, data);
+      return new StatefulTemplate(edge.asyncCompiler, makeState, edge.processor).render(template, data);
     },
+    trace,
   };
-}
-
-/**
- * Where in a template an error arose, as far as it says, and the error that was thrown there first.
- *
- * @public loaded along with the engine, when the first template is rendered
- */
-export function trace(error: unknown): { readonly place: string | null; readonly cause: unknown } {
-  if (error instanceof TemplateFailure) return { place: `${error.file}:${error.line}`, cause: error.cause };
-  return { place: error instanceof EdgeError ? `${error.filename}:${error.line}` : null, cause: error };
 }

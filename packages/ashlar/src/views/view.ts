@@ -1,5 +1,5 @@
 import type { HttpContext } from "../http/index.ts";
-import type { Views } from "./views.ts";
+import { RequestValues, type Views } from "./views.ts";
 
 /**
  * Renders views for one request: `context.view`.
@@ -10,7 +10,7 @@ import type { Views } from "./views.ts";
 export class View {
   readonly #views: Views;
   /** What the templates of this request know. */
-  readonly #values: Record<string, unknown>;
+  readonly #values: RequestValues;
 
   /**
    * @param views what renders
@@ -18,15 +18,15 @@ export class View {
    */
   constructor(views: Views, context: HttpContext) {
     this.#views = views;
-    this.#values = views.valuesFor(context);
+    this.#values = new RequestValues(context);
   }
 
   /** Makes a value, or several by their names, known to all templates rendered for this request and their components. */
   share(values: Readonly<Record<string, unknown>>): this;
   share(name: string, value: unknown): this;
   share(values: string | Readonly<Record<string, unknown>>, value?: unknown): this {
-    if (typeof values === "string") this.#values[values] = value;
-    else Object.assign(this.#values, values);
+    if (typeof values === "string") this.#values.shared[values] = value;
+    else Object.assign(this.#values.shared, values);
     return this;
   }
 

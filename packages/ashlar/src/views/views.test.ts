@@ -1,10 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AshlarError } from "../support/index.ts";
-import { Views } from "./index.ts";
+import type { HttpContext } from "../http/index.ts";
+import { View, Views } from "./index.ts";
 
 let directory: string;
 
@@ -161,6 +164,29 @@ describe("sharing", () => {
     expect(await first.render("show")).toBe("first");
     expect(await second.render("show")).toBe("none");
   });
+});
+
+test("the next small garbage collection takes along what pages were rendered for", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as (options: { readonly type: "minor" | "major" }) => void;
+  write("components/name", "{{ user.name }}");
+  write("page", "@include('partial')");
+  write("partial", "{{ count }}\n@!component('components/name')");
+  const views = create(true);
+  const megabytesKept = async (pages: number): Promise<number> => {
+    collect({ type: "major" });
+    const before = process.memoryUsage().heapUsed;
+    for (let count = 0; count < pages; count++) {
+      // A thousand numbers stand for a request.
+      const context = { currentUser: { name: "Jane", held: Array.from({ length: 1000 }, Math.random) } };
+      const view = new View(views, context as unknown as HttpContext);
+      expect(await view.render("page", { count })).toBe(`${count}Jane`);
+    }
+    for (let time = 0; time < 3; time++) collect({ type: "minor" });
+    return (process.memoryUsage().heapUsed - before) / 2 ** 20;
+  };
+  await megabytesKept(10);
+  expect(await megabytesKept(2000)).toBeLessThan(4);
 });
 
 describe("mounts", () => {

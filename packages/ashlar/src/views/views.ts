@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { HttpContext } from "../http/index.ts";
-import { AshlarError, suggestion } from "../support/index.ts";
+import { AshlarError, dictionary, suggestion } from "../support/index.ts";
 import type { Engine } from "./engine.ts";
 
 /** How {@link Views} work. */
@@ -19,42 +19,72 @@ const MOUNT = /^[\w-]+$/;
 /** A mount, then a path under it: nothing absolute, and no segment that leads upward. */
 const TEMPLATE = /^(?:([\w-]+)::)?([\w-][\w.-]*(?:\/[\w-][\w.-]*)*)$/;
 
-type EngineModule = typeof import("./engine.ts");
+const VALUES = Symbol("values");
 
-const CONTEXT = Symbol("context");
+/** What the templates of one request know besides what all know. */
+export class RequestValues {
+  readonly context: HttpContext;
+  /** What was shared for this request, by name. */
+  readonly shared: Record<string, unknown> = dictionary();
+  readonly #made = new Map<string, unknown>();
 
-/** What templates know of one request. */
-interface RequestValues extends Record<string, unknown> {
-  readonly [CONTEXT]: HttpContext;
+  /** @param context the request's */
+  constructor(context: HttpContext) {
+    this.context = context;
+  }
+
+  /** Gives a value of the request, which is made when it is first asked for. */
+  get(name: string, make: (context: HttpContext) => unknown): unknown {
+    const made = this.#made.get(name);
+    if (made !== undefined || this.#made.has(name)) return made;
+    const value = make(this.context);
+    this.#made.set(name, value);
+    return value;
+  }
 }
 
-type RequestValuesClass = new (context: HttpContext) => RequestValues;
+/** What the code of a template reads its names from, when it is rendered for a request. */
+interface RequestState {
+  readonly [VALUES]: RequestValues;
+}
 
-/** A class of its own for each application, since what its templates know stands on the prototype. */
-function requestValues(shared: object): RequestValuesClass {
-  class Values {
-    readonly [CONTEXT]: HttpContext;
+interface StateClasses {
+  /** For what is rendered outside of any request. */
+  readonly State: new () => object;
+  readonly RequestState: new (values: RequestValues) => RequestState;
+}
 
-    constructor(context: HttpContext) {
-      this[CONTEXT] = context;
-    }
+/**
+ * Classes of states for one application: what all its templates know stands on their prototypes, and is never copied. A
+ * prototype of each request's own would cost more than copies: the engine (V8) keeps a hidden class for each object that was
+ * one, and with it the whole request until the next full garbage collection.
+ */
+function stateClasses(shared: object): StateClasses {
+  class State {}
+  Object.setPrototypeOf(State.prototype, shared);
+  class RequestState extends State {
+    readonly [VALUES]: RequestValues;
 
-    /** Of when it is asked for: a handler may have logged somebody in or out since the request began. */
-    get user(): unknown {
-      return this[CONTEXT].currentUser;
-    }
-
-    set user(user: unknown) {
-      own(this, "user", user);
+    constructor(values: RequestValues) {
+      super();
+      this[VALUES] = values;
     }
   }
-  Object.setPrototypeOf(Values.prototype, shared);
-  Reflect.deleteProperty(Values.prototype, "constructor");
-  return Values as unknown as RequestValuesClass;
+  for (const { prototype } of [State, RequestState]) Reflect.deleteProperty(prototype, "constructor");
+  return { State, RequestState };
 }
 
-function own(values: object, name: string, value: unknown): void {
-  Object.defineProperty(values, name, { value, writable: true, enumerable: true, configurable: true });
+/** Has the states of requests know a name. What a template assigns to it, or is given as data, goes before. */
+function defineName(prototype: object, name: string, read: (values: RequestValues) => unknown): void {
+  Object.defineProperty(prototype, name, {
+    configurable: true,
+    get(this: RequestState): unknown {
+      return read(this[VALUES]);
+    },
+    set(this: RequestState, value: unknown) {
+      Object.defineProperty(this, name, { value, writable: true, enumerable: true, configurable: true });
+    },
+  });
 }
 
 /**
@@ -68,16 +98,17 @@ export class Views {
   readonly #cache: boolean;
   readonly #mounts = new Map<string, string>();
   readonly #shared: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  /** What templates know of the request they are rendered for, behind which stands what is shared by all. */
-  readonly #requestValues = requestValues(this.#shared);
+  readonly #classes = stateClasses(this.#shared);
   /** The names that were rendered; as many as there are templates. */
   readonly #rendered = new Set<string>();
-  #loading: Promise<EngineModule> | null = null;
+  #loading: Promise<Engine> | null = null;
   #engine: Engine | null = null;
 
   constructor(options: ViewsOptions) {
     this.#cache = options.cache;
     this.#mounts.set(OWN, options.directory);
+    // Of when it is asked for: a handler may have logged somebody in or out since the request began.
+    defineName(this.#classes.RequestState.prototype, "user", ({ context }) => context.currentUser);
     this.shareByRequest("route", ({ services }) => services.urls.to.bind(services.urls));
   }
 
@@ -107,23 +138,7 @@ export class Views {
    * @param make called when a template first asks for the value, once for each request
    */
   shareByRequest(name: string, make: (context: HttpContext) => unknown): void {
-    Object.defineProperty(this.#requestValues.prototype, name, {
-      configurable: true,
-      get(this: RequestValues): unknown {
-        const value = make(this[CONTEXT]);
-        own(this, name, value);
-        return value;
-      },
-      // A template may assign to it.
-      set(this: RequestValues, value: unknown) {
-        own(this, name, value);
-      },
-    });
-  }
-
-  /** @internal What templates know of a request. What is assigned to it is known to those rendered from then on. */
-  valuesFor(context: HttpContext): Record<string, unknown> {
-    return new this.#requestValues(context);
+    defineName(this.#classes.RequestState.prototype, name, (values) => values.get(name, make));
   }
 
   /**
@@ -131,43 +146,42 @@ export class Views {
    *
    * @param template its name, without extension
    * @param data values for the template and its partials, by name; they go before shared ones
-   * @param local values for this rendering that reach components too, or what {@link valuesFor} gave; they go before those
-   * of {@link share}
+   * @param local values for this rendering that reach components too, or those of a request; they go before those of
+   * {@link share}
    * @throws `E_VIEW` where there is no such template, or where it fails: with its name, file and line
    */
-  async render(template: string, data: object = {}, local: object = {}): Promise<string> {
+  async render(template: string, data: object = {}, local: object | RequestValues = {}): Promise<string> {
     // What was rendered before has a name that holds; what a name means is only asked again to explain a failure.
     if (!this.#rendered.has(template)) this.#fileOf(template);
-    this.#loading ??= this.#load();
-    const { trace } = await this.#loading;
+    const engine = this.#engine ?? (await (this.#loading ??= this.#load()));
     try {
-      const html = await this.#engine!.render(template, data, this.#isRequest(local) ? local : this.#behind(local));
+      const html = await engine.render(template, data, this.#statesOf(local));
       this.#rendered.add(template);
       return html;
     } catch (error) {
       const file = this.#fileOf(template);
       if (!existsSync(file)) throw this.#missing(template, file);
-      const { place, cause } = trace(error);
+      const { place, cause } = engine.trace(error);
       const message = error instanceof Error ? error.message : String(error);
       throw new AshlarError("E_VIEW", `The view "${template}" failed at ${place ?? file}: ${message}`, { cause });
     }
   }
 
-  #isRequest(local: object): boolean {
-    return CONTEXT in local;
-  }
-
-  #behind(local: object): object {
-    return Object.assign(Object.create(this.#shared) as object, local);
+  /** What makes the states of one rendering: that of the template, and one for each component in it. */
+  #statesOf(local: object | RequestValues): (own: object) => object {
+    const { State, RequestState } = this.#classes;
+    if (!(local instanceof RequestValues)) return (own) => Object.assign(new State(), local, own);
+    return (own) => Object.assign(new RequestState(local), local.shared, own);
   }
 
   /** An application that renders nothing does not wait for the engine when it starts. */
-  async #load(): Promise<EngineModule> {
-    const module = await import("./engine.ts");
-    this.#engine = module.createEngine(this.#cache);
-    Object.setPrototypeOf(this.#shared, Object.assign(Object.create(null) as object, this.#engine.globals));
-    for (const [name, directory] of this.#mounts) this.#engine.mount(name, directory);
-    return module;
+  async #load(): Promise<Engine> {
+    const { createEngine } = await import("./engine.ts");
+    const engine = createEngine(this.#cache);
+    Object.setPrototypeOf(this.#shared, Object.assign(Object.create(null) as object, engine.globals));
+    for (const [name, directory] of this.#mounts) engine.mount(name, directory);
+    this.#engine = engine;
+    return engine;
   }
 
   #fileOf(template: string): string {

@@ -121,11 +121,12 @@ describe("two statements are made also", () => {
     const ada = (await User.find(1))!;
     const writer = sessionWriter(database, User);
     expect(await writer.insert(ada, session)).toMatchObject({ id: 1, accessEpoch: ada.accessEpoch() });
-    const finder = sessionFinder(database, User);
+    const finder = sessionFinder(database, "web", User);
     const row = (await finder.find("x"))!;
-    expect(new FoundSession(row)).toMatchObject({ id: 1, guard: "web", createdAt: now.getTime() });
+    expect(new FoundSession(row)).toMatchObject({ id: 1, createdAt: now.getTime() });
     expect(await finder.userOf(row)).toEqual(expect.objectContaining(ADA));
     expect(await finder.find("y")).toBeUndefined();
+    expect(await sessionFinder(database, "admin", User).find("x")).toBeUndefined();
     await kysely.updateTable("users").set({ password: "another hash" }).execute();
     expect(await writer.insert(ada, { ...session, tokenHash: "z" })).toBeNull();
     expect(await finder.find("z")).toBeUndefined();

@@ -1,4 +1,4 @@
-import { type Connection, type Database, Model, type Row } from "../../database/index.ts";
+import { type Connection, type Database, Model, type Row, sql } from "../../database/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
 import { findsByPrimaryKey } from "../authenticates.ts";
@@ -10,7 +10,7 @@ import {
   type UserModelClass,
 } from "./session-table.ts";
 
-/** Finds a session by the digest of its token, and its user. Its statements are compiled when it is made. */
+/** Finds a session of one guard by the digest of its token, and its user. Its statements are compiled when it is made. */
 export interface SessionFinder {
   /** The row of the session, if there is one, with whatever the user is made of. */
   find(tokenHash: string): MaybePromise<Row | undefined>;
@@ -19,12 +19,14 @@ export interface SessionFinder {
 }
 
 /**
- * Makes the finder for a guard: session and user in one query, where the user is a model whose table stands beside that
+ * Makes the finder for a guard, by its name: session and user in one query, where the user is a model whose table stands beside that
  * of the sessions and that is found by its primary key and nothing else; in two queries otherwise.
  */
-export function sessionFinder(database: Database, model: AuthenticatableClass): SessionFinder {
+export function sessionFinder(database: Database, guard: string, model: AuthenticatableClass): SessionFinder {
   const connection = database.connection();
-  return isJoinable(database, model) ? new JoinedFinder(connection, model) : new SeparateFinder(connection, model);
+  return isJoinable(database, model)
+    ? new JoinedFinder(connection, guard, model)
+    : new SeparateFinder(connection, guard, model);
 }
 
 function isJoinable(database: Database, model: AuthenticatableClass): model is UserModelClass {
@@ -33,15 +35,7 @@ function isJoinable(database: Database, model: AuthenticatableClass): model is U
   return findsByPrimaryKey(model) && model.find === Model.find && model.fromRow === Model.fromRow;
 }
 
-const COLUMNS = [
-  "id",
-  "guard",
-  "access_epoch",
-  "authenticated_at",
-  "last_used_at",
-  "expires_at",
-  "created_at",
-] as const;
+const COLUMNS = ["id", "access_epoch", "authenticated_at", "last_used_at", "expires_at", "created_at"] as const;
 
 /** A session's columns, under names of their own, since they may stand beside a user's. */
 const SELECTED = COLUMNS.map((column) => `${SESSION_TABLE}.${column} as __session_${column}` as const);
@@ -52,7 +46,6 @@ const SELECTED = COLUMNS.map((column) => `${SESSION_TABLE}.${column} as __sessio
  */
 export class FoundSession implements StoredSession {
   readonly id: SessionId;
-  readonly guard: string;
   readonly accessEpoch: string | null;
   readonly #authenticatedAt: unknown;
   readonly #lastUsedAt: unknown;
@@ -61,7 +54,6 @@ export class FoundSession implements StoredSession {
 
   constructor(row: Row) {
     this.id = row.__session_id as SessionId;
-    this.guard = row.__session_guard as string;
     this.accessEpoch = row.__session_access_epoch as string | null;
     this.#authenticatedAt = row.__session_authenticated_at;
     this.#lastUsedAt = row.__session_last_used_at;
@@ -91,7 +83,7 @@ class JoinedFinder implements SessionFinder {
   readonly #model: UserModelClass;
   readonly #statement: string;
 
-  constructor(connection: Connection, model: UserModelClass) {
+  constructor(connection: Connection, guard: string, model: UserModelClass) {
     this.#connection = connection;
     this.#model = model;
     const { table, primaryKey } = model;
@@ -101,6 +93,7 @@ class JoinedFinder implements SessionFinder {
       .selectAll(table)
       .select(SELECTED)
       .where(`${SESSION_TABLE}.token_hash`, "=", "")
+      .where(`${SESSION_TABLE}.guard`, "=", sql.lit(guard))
       .compile().sql;
   }
 
@@ -110,7 +103,6 @@ class JoinedFinder implements SessionFinder {
 
   userOf(row: Row): Authenticatable {
     delete row.__session_id;
-    delete row.__session_guard;
     delete row.__session_access_epoch;
     delete row.__session_authenticated_at;
     delete row.__session_last_used_at;
@@ -125,13 +117,14 @@ class SeparateFinder implements SessionFinder {
   readonly #model: AuthenticatableClass;
   readonly #statement: string;
 
-  constructor(connection: Connection, model: AuthenticatableClass) {
+  constructor(connection: Connection, guard: string, model: AuthenticatableClass) {
     this.#connection = connection;
     this.#model = model;
     this.#statement = connection.kysely
       .selectFrom(SESSION_TABLE)
       .select([...SELECTED, "user_id"])
       .where("token_hash", "=", "")
+      .where("guard", "=", sql.lit(guard))
       .compile().sql;
   }
 

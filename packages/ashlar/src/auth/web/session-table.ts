@@ -19,8 +19,6 @@ export type SessionId = number | bigint | string;
 /** A session as it is stored. Times are in milliseconds since the epoch. */
 export interface StoredSession {
   readonly id: SessionId;
-  /** The name of the guard it belongs to. */
-  readonly guard: string;
   /** The access epoch of its user when it began, or was taken on: it is void once the user's is another. */
   readonly accessEpoch: string | null;
   /** When the user last proved the password; 0 for never. */

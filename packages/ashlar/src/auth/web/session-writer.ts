@@ -77,11 +77,10 @@ function authenticatedAt({ passwordConfirmed, now }: NewSession): Date {
 }
 
 function stored(id: unknown, accessEpoch: string, session: NewSession): StoredSession {
-  const { guard, now, expiresAt } = session;
+  const { now, expiresAt } = session;
   const at = now.getTime();
   return {
     id: id as SessionId,
-    guard,
     accessEpoch,
     authenticatedAt: authenticatedAt(session).getTime(),
     lastUsedAt: at,

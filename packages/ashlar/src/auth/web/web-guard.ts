@@ -73,7 +73,7 @@ export class WebGuard extends Guard {
     const { finder } = this.#parts;
     const session = new FoundSession(row);
     // Asked this way round, a time that is none counts as past.
-    if (session.guard !== this.name || !(session.expiresAt > now())) return null;
+    if (!(session.expiresAt > now())) return null;
     const user = finder.userOf(row);
     return user instanceof Promise ? user.then((one) => this.#accept(session, one)) : this.#accept(session, user);
   }

@@ -40,7 +40,7 @@ export class WebSessions {
     this.#claimCookie(name, checked.cookie);
     const shared = this.#share(name);
     const { database } = shared;
-    const [finder, writer] = [sessionFinder(database, model), sessionWriter(database, model)];
+    const [finder, writer] = [sessionFinder(database, name, model), sessionWriter(database, model)];
     const guards = this.#application.container.make("auth");
     const accountOf = (user: Authenticatable): string => accountName(guards.realmOf(name), identifierOf(user, model));
     const parts = { ...shared, logger, options: checked, finder, writer, accountOf };
