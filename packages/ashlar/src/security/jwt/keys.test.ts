@@ -75,7 +75,7 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
     for (const signing of [
       pair.privateKey,
       pem(pair.privateKey),
-      Buffer.from(pem(pair.privateKey)),
+      new Uint8Array(Buffer.from(pem(pair.privateKey))),
       ...(hasJwk ? [pair.privateKey.export({ format: "jwk" })] : []),
     ]) {
       expect(verifies(signing, signing)).toBe(true);
@@ -109,6 +109,7 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
     ]) {
       expect(refusal(algorithm, secret)).toBe("E_JWT_KEY");
     }
+    expect(() => createVerificationKey(algorithm, createSecretKey(randomBytes(64)))).toThrow(/was given a secret/);
   });
 
   test("a key that cannot be read, or needs a passphrase, is refused without a word of it in the message", () => {
