@@ -113,6 +113,8 @@ test("S51 the epoch of a user of another class is a fingerprint of the password 
     return { email, authId: () => 1, passwordHash: () => hash, storePasswordHash: async () => {} };
   };
   expect(accessEpochOf(user("a hash", ADA.email))).toBe(digest(JSON.stringify(["a hash", ADA.email])));
+  const { email: _, ...nameless } = user("a hash", "");
+  expect(accessEpochOf(nameless)).toBe(digest(JSON.stringify(["a hash"])));
   const epochs = [user("a", "b"), user("a", "c"), user("b", "b"), user(null, "b")].map(accessEpochOf);
   expect(new Set(epochs).size).toBe(4);
   expect(accessEpochOf({ ...user("a", "b"), accessEpoch: () => "its own" })).toBe("its own");

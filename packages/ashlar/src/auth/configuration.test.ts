@@ -64,18 +64,19 @@ test.each([
 });
 
 test("a class without what auth asks of it is named with the mixin that mends it", () => {
+  const STATICS = ["identifierColumn", "findByAuthId", "findByIdentifier"];
+  const METHODS = ["authId", "passwordHash", "storePasswordHash"];
+  /** A class like any that is accepted, but for one of its members. */
+  const without = (missing: string): object => {
+    class Almost extends Person {}
+    if (METHODS.includes(missing)) Object.defineProperty(Almost.prototype, missing, { value: undefined });
+    else Object.defineProperty(Almost, missing, { value: undefined });
+    return Almost;
+  };
   class Stone {}
-  class Named {
-    static readonly identifierColumn = "name";
-    readonly authId = () => 1;
-  }
-  class Sought extends Named {
-    static findByAuthId = () => null;
-  }
-  class Found extends Sought {
-    static findByIdentifier = () => null;
-  }
-  for (const model of [Stone, Named, Sought, Found]) {
+  const { identifierColumn, findByAuthId, findByIdentifier, prototype } = Person;
+  const lookalike = { identifierColumn, findByAuthId, findByIdentifier, prototype };
+  for (const model of [Stone, lookalike, ...[...STATICS, ...METHODS].map(without)]) {
     expect(() => authConfiguration({ GUARDS: { web: { model } } })).toThrow(
       expect.objectContaining({
         code: "E_INVALID_MODEL",

@@ -18,6 +18,7 @@ class Process {
   readonly daily: DailyPrune;
   prunes = 0;
   errors: string[] = [];
+  deleted: unknown[] = [];
   /** What a prune does besides. */
   also: (signal: AbortSignal) => unknown = () => {};
 
@@ -29,7 +30,10 @@ class Process {
         await this.also(signal);
         return application.prune(signal);
       },
-      logger: { info: () => {}, error: ({ err }: { err: Error }) => this.errors.push(err.message) } as never,
+      logger: {
+        info: (details: object) => this.deleted.push(details),
+        error: ({ err }: { err: Error }) => this.errors.push(err.message),
+      } as never,
     });
   }
 }
@@ -57,6 +61,9 @@ await onEachDatabase("pruning once a day", (engine) => {
     expect(await prunesAt(NOON + DAY)).toBe(2);
     expect(await prunesAt(NOON + 3 * DAY)).toBe(3);
     expect([...one.errors, ...two.errors]).toEqual([]);
+    // Each is one line in the log of the process that did it.
+    const deleted = [...one.deleted, ...two.deleted];
+    expect(deleted).toEqual(Array(3).fill({ deleted: expect.objectContaining({ sessions: 0 }) }));
   });
 
   test("a process that crashed while it pruned is followed by another after an hour", async () => {
@@ -111,6 +118,61 @@ await onEachDatabase("pruning once a day", (engine) => {
       await Promise.all([one.daily.look(), two.daily.look()]);
     }
     expect([one.prunes, two.prunes]).toEqual([2, 2]);
+  });
+});
+
+describe("when a process looks", () => {
+  const nothingToDo = { take: async () => null } as unknown as TaskClaim;
+  const processes = (count: number): DailyPrune[] => {
+    const parts = { claim: nothingToDo, prune: async () => ({}), logger: {} as never };
+    return Array.from({ length: count }, () => new DailyPrune(parts));
+  };
+
+  /** The delays of the timers since the last call, in minutes and in order, each once. */
+  function useTimers(): () => number[] {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    return () => {
+      const delays = timers.mock.calls.splice(0).map(([, delay]) => delay! / MINUTE);
+      return [...new Set(delays)].toSorted((a, b) => a - b);
+    };
+  }
+
+  test("differs: 1 to 14 minutes after the start, and 45 to 74 minutes after each look", async () => {
+    const delays = useTimers();
+    const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+    for (const daily of processes(2000)) daily.start();
+    expect(delays()).toEqual(range(1, 14));
+    await vi.advanceTimersByTimeAsync(14 * MINUTE);
+    expect(delays()).toEqual(range(45, 74));
+    await vi.advanceTimersByTimeAsync(60 * MINUTE);
+    expect(delays()).toEqual(range(45, 74));
+  });
+
+  test("is decided by one timer, which is gone once it has stopped, even if that is while it looks", async () => {
+    useTimers();
+    const [waiting, looking] = processes(2) as [DailyPrune, DailyPrune];
+    for (const daily of [waiting, waiting, looking]) daily.start();
+    expect(vi.getTimerCount()).toBe(2);
+    await waiting.stop();
+    expect(vi.getTimerCount()).toBe(1);
+    const take = vi.spyOn(nothingToDo, "take").mockImplementationOnce(async () => {
+      void looking.stop();
+      return null;
+    });
+    onTestFinished(() => take.mockRestore());
+    await vi.advanceTimersByTimeAsync(14 * MINUTE);
+    expect([take.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
+  test("keeps no process alive", async () => {
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    onTestFinished(() => timers.mockRestore());
+    const [daily] = processes(1) as [DailyPrune];
+    daily.start();
+    expect(timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([false]);
+    await daily.stop();
   });
 });
 

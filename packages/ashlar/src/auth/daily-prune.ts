@@ -23,7 +23,7 @@ export interface DailyPruneParts {
 export class DailyPrune {
   readonly #parts: DailyPruneParts;
   readonly #stop = new AbortController();
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #underway: Promise<void> = Promise.resolve();
 
   constructor(parts: DailyPruneParts) {
@@ -32,7 +32,7 @@ export class DailyPrune {
 
   /** Begins to look. */
   start(): void {
-    if (this.#timer === null) this.#lookIn(randomInt(...FIRST_LOOK_MINUTES) * MINUTE_MS);
+    if (this.#timer === undefined) this.#lookIn(randomInt(...FIRST_LOOK_MINUTES) * MINUTE_MS);
   }
 
   /** Prunes, if that is due and no other process does it. It never rejects. */
@@ -44,7 +44,7 @@ export class DailyPrune {
   /** Ends it, and waits for the batch that is being deleted. What is left is due at once, for another process. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    clearTimeout(this.#timer);
     await this.#underway;
   }
 

@@ -153,7 +153,7 @@ export class Views {
   async render(template: string, data: object = {}, local: object | RequestValues = {}): Promise<string> {
     // What was rendered before has a name that holds; what a name means is only asked again to explain a failure.
     if (!this.#rendered.has(template)) this.#fileOf(template);
-    const engine = this.#engine ?? (await this.#load());
+    const engine = this.#engine ?? (await (this.#loading ??= this.#load()));
     try {
       const html = await engine.render(template, data, this.#statesOf(local));
       this.#rendered.add(template);
@@ -175,12 +175,7 @@ export class Views {
   }
 
   /** An application that renders nothing does not wait for the engine when it starts. */
-  #load(): Promise<Engine> {
-    this.#loading ??= this.#loadEngine();
-    return this.#loading;
-  }
-
-  async #loadEngine(): Promise<Engine> {
+  async #load(): Promise<Engine> {
     const { createEngine } = await import("./engine.ts");
     const engine = createEngine(this.#cache);
     Object.setPrototypeOf(this.#shared, Object.assign(Object.create(null) as object, engine.globals));

@@ -5,6 +5,9 @@ import { KnownDevices } from "./known-devices.ts";
 
 const KEY = "a key of the application, with 32 bytes and more";
 const DAY = 86_400_000;
+/** The cookie of a browser in which the user 1 of the guard web logged in at noon of 1 June 2026 (UTC), under the key. */
+const WRITTEN =
+  "device=MVhqcDlOVDBZUTdGME1yNFJWWjVEdzstOXZ5QVMyRktwUTpFT0lUdFU5cjN2Vg.1814875200.43CDCQ8VAKxrFLMJXL2hG-QW1zanYaEcaHgwkixFTYo";
 
 /** A browser with one cookie, which it keeps. */
 function browserOf(devices: KnownDevices, origin = "http://localhost") {
@@ -95,9 +98,19 @@ test("S20 the cookie is for this host over https alone, and never for scripts", 
   expect(cookie).toMatch(/^__Host-device=[\w.-]+; Max-Age=34560000; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
 });
 
-test("a browser knows its last eight users, and its cookie stays small", () => {
+test("S8 a cookie that an earlier version wrote is still read, and written the same way", () => {
+  setClock(() => Date.parse("2026-06-01T12:00:00.000Z"));
   const browser = browserOf(new KnownDevices(KEY, false));
-  for (let id = 1; id <= 9; id++) browser.login("web", id);
+  browser.cookie = WRITTEN;
+  const device = browser.deviceOf("1@example.com");
+  expect(device).toBe("1Xjp9NT0YQ7F0Mr4RVZ5Dw");
+  expect(browser.login("web", 1)).toBe(true);
+  expect([browser.cookie, browser.deviceOf("1@example.com")]).toEqual([WRITTEN, device]);
+});
+
+test("a browser knows its last eight users, however often each of them logs in, and its cookie stays small", () => {
+  const browser = browserOf(new KnownDevices(KEY, false));
+  for (const id of [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9]) browser.login("web", id);
   expect(browser.cookie.length).toBeLessThan(400);
   expect(browser.login("web", 2)).toBe(true);
   expect(browser.login("web", 1)).toBe(false);

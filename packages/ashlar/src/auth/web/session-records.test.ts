@@ -37,18 +37,22 @@ describe("the use of a session", () => {
   });
 });
 
-test("a guest has proved no password, and has no sessions to keep", async () => {
+test("a guest has proved no password, and has no sessions to keep; a user has proved it at the login", async () => {
+  const time = Date.parse("2030-01-01T00:00:00.000Z");
+  setClock(() => time);
   const web = await testWeb({
     routes: [
       Route.get("/proved", async ({ auth }) => ({ at: await auth.guard("web").passwordConfirmedAt() })),
       Route.post("/keep", async ({ auth }) => ({ ended: await auth.sessions().keepCurrent() })),
     ],
   });
-  await web.loggedIn();
-  const guest = web.browser();
-  expect((await guest.get("/proved")).body).toEqual({ at: null });
+  const unproved = await web.loggedIn();
+  const [guest, user] = [web.browser(), web.browser()];
+  for (const browser of [guest, unproved]) expect((await browser.get("/proved")).body).toEqual({ at: null });
+  await user.post("/login", { email: ADA.email, password: PASSWORD });
+  expect((await user.get("/proved")).body).toEqual({ at: new Date(time).toISOString() });
   expect((await guest.post("/keep")).body).toEqual({ ended: 0 });
-  expect(await web.rows()).toHaveLength(1);
+  expect(await web.rows()).toHaveLength(2);
 });
 
 test("where a visitor was heading is the page itself, without sessions", async () => {

@@ -21,6 +21,8 @@ describe("the token that a request carries", () => {
     ["among others", `a=1; token=${TOKEN}; b=2`],
     ["beside cookies whose names end alike", `csrf_token=${OTHER}; token=${TOKEN}; my-token=x`],
     ["beside a value that looks like it", `a=token=${OTHER}; token=${TOKEN}`],
+    ["beside that and a cookie without a name", `token=${TOKEN}; a=token=${OTHER}; token`],
+    ["with spaces around it, beside a value that looks like it", `a=token=x;  token = ${TOKEN} `],
   ])("is found %s", (_, cookie) => {
     expect(presentedToken(requestWith(cookie), "token")).toBe(TOKEN);
   });
@@ -56,6 +58,7 @@ describe("the token that a request carries", () => {
     const bare = requestWith();
     bare.cookie("token", OTHER);
     expect(presentedToken(bare, "token")).toBe(OTHER);
+    expect([presentedTokens(request, "token"), presentedTokens(bare, "token")]).toEqual([[OTHER, TOKEN], [OTHER]]);
   });
 
   test("S25 no header whatever makes it throw, or gives what cannot be a token", () => {
@@ -83,6 +86,7 @@ describe("all tokens that a request carries", () => {
     [`token=${TOKEN}`, [TOKEN]],
     [`token=${TOKEN}; token=${OTHER}; token=x; token=${TOKEN}`, [TOKEN, OTHER]],
     [`token=x; a=1;token=${OTHER}`, [OTHER]],
+    [`token; token = ${TOKEN} ;tokens=${OTHER}; token=${TOKEN}=`, [TOKEN]],
   ])("of %j are %j", (cookie, tokens) => {
     expect(presentedTokens(requestWith(cookie), "token")).toEqual(tokens);
   });

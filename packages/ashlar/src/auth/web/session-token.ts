@@ -15,14 +15,14 @@ export function makeSessionToken(): string {
  */
 export function presentedToken(request: HttpRequest, cookie: string): string | null {
   const value = request.cookie(cookie);
-  if (value === null || !TOKEN.test(value)) return null;
+  if (!TOKEN.test(String(value))) return null;
   return isSentOnce(request.header("cookie"), cookie) ? value : null;
 }
 
 /** Every token that a request carries in a cookie, however often that was sent: what a logout has to end. */
 export function presentedTokens(request: HttpRequest, cookie: string): string[] {
   const values = [request.cookie(cookie), ...valuesOf(request.header("cookie"), cookie)];
-  return [...new Set(values)].filter((value) => value !== null && TOKEN.test(value)) as string[];
+  return [...new Set(values)].filter((value): value is string => TOKEN.test(String(value)));
 }
 
 function isSentOnce(header: string | null, cookie: string): boolean {
@@ -37,7 +37,7 @@ function valuesOf(header: string | null, cookie: string): string[] {
   if (header === null) return [];
   return header
     .split(";")
-    .map((pair) => pair.trim().split("=", 2))
-    .filter(([name]) => name?.trim() === cookie)
-    .map(([, value]) => value?.trim() ?? "");
+    .map((pair) => pair.split("=") as [name: string, value?: string])
+    .filter(([name]) => name.trim() === cookie)
+    .flatMap(([, value]) => value?.trim() ?? []);
 }

@@ -28,14 +28,30 @@ describe("a use", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     uses.note(use(1));
-    vi.advanceTimersByTime(100);
+    vi.advanceTimersByTime(199);
     await new Promise((resolve) => setImmediate(resolve));
     expect(web.queries).toEqual([]);
-    vi.advanceTimersByTime(200);
+    vi.advanceTimersByTime(1);
     await flush.mock.results[0]!.value;
     expect(await web.rows()).toMatchObject([
       { last_used_at: NOW.toISOString(), expires_at: LATER.toISOString(), ip: "203.0.113.9", user_agent: "Agent" },
     ]);
+  });
+
+  test("waits for one timer, which keeps no process alive and is gone once all is written", async () => {
+    const web = await withSessions(2);
+    const uses = new SessionUses(web.database.kysely, collecting().logger);
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    onTestFinished(() => timers.mockRestore());
+    uses.note(use(1));
+    expect(timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([false]);
+    await uses.flush();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    for (const id of [1, 2]) uses.note(use(id));
+    expect(vi.getTimerCount()).toBe(1);
+    await uses.flush();
+    expect([vi.getTimerCount(), web.queries.length]).toEqual([0, 3]);
   });
 
   test("is written once for each session, however often it was noted", async () => {

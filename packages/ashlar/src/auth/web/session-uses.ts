@@ -31,7 +31,7 @@ export class SessionUses {
   readonly #waiting = new Map<SessionId, SessionUse>();
   /** Written now, and not to be noted again by requests that still read the old time. */
   readonly #underway = new Set<SessionId>();
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(kysely: QueryBuilder, logger: UseLogger) {
@@ -49,8 +49,8 @@ export class SessionUses {
 
   /** Writes what has been noted so far; resolves once that is done, and never rejects. */
   flush(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
   }

@@ -18,6 +18,11 @@ test("the options are taken as minutes, and what is made of them is frozen", () 
   expect(Object.isFrozen(options)).toBe(true);
 });
 
+test("a lifetime is a minute at least, and 400 days at most", () => {
+  const options = { idleMinutes: 1, absoluteMinutes: 2, rememberMinutes: 576_000 };
+  expect(webGuardOptions("web", options, false)).toMatchObject({ idleMs: MINUTE, rememberMs: 576_000 * MINUTE });
+});
+
 test("an idle lifetime and an absolute one can each be named alone", () => {
   expect(webGuardOptions("web", { absoluteMinutes: 10 }, false)).toMatchObject({
     idleMs: 10 * MINUTE,
@@ -36,6 +41,7 @@ describe("the cookie", () => {
     ["staff", {}, false, "staff_token"],
     ["staff", {}, true, "__Host-staff_token"],
     ["staff", { cookie: "desk" }, true, "__Host-desk"],
+    ["staff", { cookie: "x".repeat(64) }, false, "x".repeat(64)],
   ])("S20 of the guard %s with %j, https: %s, is %s", (guard, options, isHttps, cookie) => {
     expect(webGuardOptions(guard, options, isHttps).cookie).toBe(cookie);
   });

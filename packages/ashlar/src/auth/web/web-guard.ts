@@ -182,8 +182,8 @@ export class WebGuard extends Guard {
   override async passwordConfirmedAt(): Promise<Date | null> {
     await this.user();
     // The beginning of time stands for a login without a password.
-    const at = this.#session?.authenticatedAt ?? 0;
-    return at > 0 ? new Date(at) : null;
+    const at = this.#session?.authenticatedAt;
+    return at ? new Date(at) : null;
   }
 
   async #endPresented(): Promise<void> {

@@ -1,0 +1,41 @@
+import { afterEach, expect, onTestFinished, test } from "vitest";
+import { onEachDatabase } from "../../test/support/services.ts";
+import { migrationOfStub } from "../../test/support/web-application.ts";
+import { setClock } from "../support/index.ts";
+import { TaskClaim } from "./task-claim.ts";
+
+const NOON = Date.parse("2026-03-01T12:00:00.000Z");
+const [HOUR, DAY] = [3_600_000, 86_400_000];
+
+afterEach(() => setClock(null));
+
+await onEachDatabase("a task that is claimed", (engine) => {
+  const tables: [state: string, hasTable: boolean][] = [
+    ["by a row", true],
+    ["without the table", false],
+  ];
+
+  test.each(tables)("%s is due again in an hour, or when its process says so", async (_, hasTable) => {
+    const own = await engine.open();
+    onTestFinished(() => own.drop());
+    if (hasTable) await (await migrationOfStub("auth/migrations/create_maintenance.ts.stub")).up(own.database.kysely);
+    const [prune, report] = [new TaskClaim(own.database, "prune"), new TaskClaim(own.database, "report")];
+    const isTaken = async (claim: TaskClaim, time: number): Promise<boolean> => {
+      setClock(() => time);
+      return (await claim.take()) !== null;
+    };
+    setClock(() => NOON);
+    const claimed = (await prune.take())!;
+    expect(claimed).toEqual({ claimedAt: NOON, leasedUntil: hasTable ? new Date(NOON + HOUR) : null });
+    expect([await isTaken(report, NOON), await isTaken(prune, NOON + HOUR - 1)]).toEqual([true, false]);
+    // Nothing is said of any other task, although it was claimed at the same moment.
+    await prune.finish(claimed, NOON + DAY);
+    expect([await isTaken(prune, NOON + DAY - 1), await isTaken(report, NOON + HOUR)]).toEqual([false, true]);
+    expect([await isTaken(prune, NOON + DAY), await isTaken(prune, NOON + DAY)]).toEqual([true, false]);
+    if (!hasTable) return;
+    // The first process comes to its end only now: the task is another's.
+    await prune.finish(claimed, NOON);
+    expect(await isTaken(prune, NOON + DAY)).toBe(false);
+    expect(await isTaken(prune, NOON + DAY + HOUR)).toBe(true);
+  });
+});
