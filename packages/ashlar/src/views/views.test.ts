@@ -5,8 +5,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { AshlarError } from "../support/index.ts";
 import type { HttpContext } from "../http/index.ts";
+import { AshlarError } from "../support/index.ts";
 import { View, Views } from "./index.ts";
 
 let directory: string;

@@ -153,7 +153,8 @@ export class Views {
   async render(template: string, data: object = {}, local: object | RequestValues = {}): Promise<string> {
     // What was rendered before has a name that holds; what a name means is only asked again to explain a failure.
     if (!this.#rendered.has(template)) this.#fileOf(template);
-    const engine = this.#engine ?? (await (this.#loading ??= this.#load()));
+    this.#loading ??= this.#load();
+    const engine = this.#engine ?? (await this.#loading);
     try {
       const html = await engine.render(template, data, this.#statesOf(local));
       this.#rendered.add(template);
