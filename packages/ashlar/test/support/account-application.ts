@@ -13,7 +13,13 @@ import {
 } from "../../src/auth/index.ts";
 import { compose, DatabaseProvider, type Row } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
-import { type Application, createApplication, type Logger, type ProviderClass } from "../../src/foundation/index.ts";
+import {
+  type Application,
+  createApplication,
+  createLogger,
+  type Logger,
+  type ProviderClass,
+} from "../../src/foundation/index.ts";
 import { type CapturedMail, MailProvider } from "../../src/mail/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../src/session/index.ts";
@@ -92,6 +98,10 @@ export interface TestAccountsOptions {
   /** The limits of `config/throttle.ts`; wide ones where left out. */
   readonly throttle?: object;
   readonly environment?: Record<string, string>;
+  /** The name of a second connection, to a database with the same tables and users. */
+  readonly secondConnection?: string;
+  /** Takes what the application logs as a warning or an error. */
+  readonly logged?: Record<string, unknown>[];
   readonly logger?: Logger;
   /** `true` leaves it to the application which database its models work on. */
   readonly bindsItself?: true;
@@ -137,8 +147,9 @@ export class TestAccounts extends ObservedApplication {
   async mails(): Promise<readonly CapturedMail[]> {
     await this.application.background.settled();
     // Some are sent by who listens to an event.
-    await this.application.container.make("events").settled();
-    const mailer = this.application.container.make("mail");
+    const { container } = this.application;
+    if (container.has("events")) await container.make("events").settled();
+    const mailer = container.make("mail");
     await mailer.settled();
     const mails = mailer.captured;
     mailer.clear();
@@ -251,7 +262,7 @@ const ROUTES: readonly RouteEntry[] = [
 export async function testAccounts(options: TestAccountsOptions = {}): Promise<TestAccounts> {
   const DATABASES = options.restarted?.application.config.section("database").DATABASES ?? (await ownDatabase(options));
   const User = options.User ?? class User extends FullUser {};
-  const { without = [], leftOut = {}, controllers = {} } = options;
+  const { without = [], leftOut = {}, controllers = {}, logged } = options;
   const application = await createApplication({
     root: GENERATED,
     kernel: Kernel,
@@ -272,6 +283,7 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
     },
     environment: { APP_ENV: "test", APP_URL, ...options.environment },
     ...(options.logger === undefined ? {} : { logger: options.logger }),
+    ...(logged === undefined ? {} : { logger: loggingInto(logged) }),
   });
   onTestFinished(() => application.shutdown());
   const database = application.container.make("database");
@@ -280,11 +292,21 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
   return new TestAccounts(application, User as typeof FullUser);
 }
 
-async function ownDatabase({ engine = sqlite }: TestAccountsOptions): Promise<object> {
-  const own = await engine.open();
-  onTestFinished(() => own.drop());
-  await createTables(own);
-  return { default: "main", main: own.configuration };
+function loggingInto(lines: Record<string, unknown>[]): Logger {
+  const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
+  return createLogger(settings, { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
+}
+
+async function ownDatabase({ engine = sqlite, secondConnection }: TestAccountsOptions): Promise<object> {
+  const names = secondConnection === undefined ? ["main"] : ["main", secondConnection];
+  const connections: Record<string, unknown> = {};
+  for (const name of names) {
+    const own = await engine.open();
+    onTestFinished(() => own.drop());
+    await createTables(own);
+    connections[name] = own.configuration;
+  }
+  return { default: "main", ...connections };
 }
 
 async function createTables({ database }: TestDatabase): Promise<void> {

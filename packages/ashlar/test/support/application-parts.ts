@@ -72,8 +72,9 @@ export class ObservedApplication {
     this.application = application;
     this.database = application.container.make("database");
     this.database.onQuery(({ sql }) => this.queries.push(sql));
-    const events = application.container.make("events");
-    for (const name of names) events.on(name, (payload) => this.told.push([name, { ...payload }]));
+    const { container } = application;
+    if (!container.has("events")) return;
+    for (const name of names) container.make("events").on(name, (payload) => this.told.push([name, { ...payload }]));
   }
 
   forgetQueries(): void {

@@ -1,16 +1,18 @@
 import { describe, expect, test } from "vitest";
 import {
   ADA,
+  AdminUser,
   APP_URL,
   linkIn,
   NEW_PASSWORD,
   PASSWORD,
   testAccounts,
 } from "../../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import type { ProviderClass } from "../../foundation/index.ts";
 import { type CapturedMail, Mailable, type MailContent, MailProvider } from "../../mail/index.ts";
 import type { AccountMailables } from "./account-mailables.ts";
-import { BUILT_IN_MAILS } from "./built-in-mails.ts";
+import { authRoutes } from "./auth-routes.ts";
 
 /** A mail that shows what it was made with. */
 function showing(name: string): new (data: object) => Mailable {
@@ -32,7 +34,16 @@ function showing(name: string): new (data: object) => Mailable {
   };
 }
 
-const NAMES = ["verifyEmail", "resetPassword", "passwordChanged", "emailChanged", "newDevice"] as const;
+const NAMES = [
+  "verifyEmail",
+  "resetPassword",
+  "passwordChanged",
+  "emailChanged",
+  "emailChangeCompleted",
+  "emailChangeUndone",
+  "emailTaken",
+  "newDevice",
+] as const;
 const OWN = Object.fromEntries(NAMES.map((name) => [name, showing(name)])) as unknown as AccountMailables;
 
 const said = (mail: CapturedMail | undefined): unknown => [mail?.to, mail?.subject, JSON.parse(mail!.text)];
@@ -140,7 +151,9 @@ describe("the application's own mails", () => {
         return { text: "" };
       }
     }
+    const logged: Record<string, unknown>[] = [];
     const accounts = await testAccounts({
+      logged,
       ACCOUNTS: { mailables: { passwordChanged: Broken, resetPassword: Broken } },
     });
     const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
@@ -154,68 +167,63 @@ describe("the application's own mails", () => {
     for (const email of [ADA.email, "nobody@example.com"]) {
       expect((await accounts.visitor().post("/change_password", { email })).status).toBe(302);
     }
-  });
-});
-
-describe("the built-in mails", () => {
-  const user = { id: 1, name: "Ada <b>http://evil.example</b>" };
-  const url = "https://shop.example/x?a=1&b=2";
-
-  /** The text of a mail, as it is sent. */
-  async function sent(mailable: Mailable): Promise<CapturedMail> {
-    const accounts = await testAccounts();
-    await accounts.application.container.make("accounts").mails.prepare();
-    await accounts.application.container.make("mail").send(mailable, ADA.email);
-    return (await accounts.mails())[0]!;
-  }
-
-  test.each([
-    [1, "1 minute"],
-    [59, "59 minutes"],
-    [60, "60 minutes"],
-    [90, "90 minutes"],
-    [120, "2 hours"],
-    [1440, "24 hours"],
-    [2880, "2 days"],
-  ])("a link that is good for %d minutes is said to be good for %s", async (expiresInMinutes, words) => {
-    const VerifyEmail = BUILT_IN_MAILS.verifyEmail!;
-    const mail = await sent(new VerifyEmail({ user, email: ADA.email, isChange: false, url, expiresInMinutes }));
-    expect(mail.text).toBe(
-      `Follow this link to verify your address:\n\n${url}\n\n` +
-        `It can be used for ${words}. If you did not ask for this, you need not do anything.`,
-    );
+    await accounts.application.background.settled();
+    const err = expect.objectContaining({ message: "broken" });
+    expect(logged).toMatchObject([
+      { level: "error", mail: "passwordChanged", err },
+      { level: "error", mail: "resetPassword", err },
+    ]);
   });
 
-  test("S41 say nothing that a user typed but addresses, and hold their links whole", async () => {
-    const { verifyEmail, resetPassword, passwordChanged, emailChanged, emailChangeUndone } =
-      BUILT_IN_MAILS as Required<AccountMailables>;
-    const email = "o'hara&co@example.com";
-    const mails = [
-      new verifyEmail!({ user, email, isChange: true, url, expiresInMinutes: 60 }),
-      new resetPassword!({ user, email, url, expiresInMinutes: null }),
-      new passwordChanged!({
-        user,
-        email,
-        changedAt: new Date(0),
-        wasReset: true,
-        remainingTokens: null,
-        newPasswordUrl: url,
-      }),
-      new emailChanged!({ user, email, newEmail: email, newPasswordUrl: url }),
-      new emailChangeUndone!({ user, email, restoredEmail: email, newPasswordUrl: url }),
-    ];
-    const texts: string[] = [];
-    for (const mail of mails) {
-      const { text, html, subject } = await sent(mail);
-      expect([html, /[\r\n]/.test(subject), text.includes("evil")]).toEqual([null, false, false]);
-      texts.push(text);
-    }
-    expect(texts).toEqual([
-      expect.stringContaining(`make this the address of your account:\n\n${url}\n\n`),
-      expect.stringContaining(`${url}\n\nIt can be used once. If you did not ask`),
-      expect.stringContaining("was changed on Thu, 01 Jan 1970 00:00:00 GMT. You have been logged out everywhere."),
-      expect.stringContaining(`to change the address of your account to ${email}.`),
-      expect.stringContaining(`Then set a new password:\n\n${url}\n\nIf you can't get into that mailbox`),
+  test("lead to the pages of the user's own guard, each with what it is about", async () => {
+    class Admin extends AdminUser {}
+    const accounts = await testAccounts({
+      ACCOUNTS: { mailables: OWN },
+      models: [Admin],
+      guards: { admin: { driver: "web", model: Admin } },
+      routes: [authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin")],
+    });
+    await (await Admin.findOrFail(1)).markEmailAsVerified();
+    const told: unknown[] = [];
+    const mailed = async (): Promise<readonly CapturedMail[]> => {
+      const mails = await accounts.mails();
+      for (const { to, subject, text } of mails) {
+        const { user: _, ...data } = JSON.parse(text) as Record<string, unknown>;
+        const own = { remainingTokens: null, newPasswordUrl: `${APP_URL}/admin/change_password` };
+        expect([subject, data]).toEqual([subject, expect.objectContaining(own)]);
+        told.push([to, subject, String(data.url ?? data.loginUrl ?? "").replace(/[\w.-]{20,}$/, "…")]);
+      }
+      return mails;
+    };
+    const linkOf = (mail: CapturedMail | undefined): string => {
+      return (JSON.parse(mail!.text) as { readonly url: string }).url.slice(APP_URL.length);
+    };
+    const visitor = accounts.visitor({ userAgent: "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Firefox/140.0" });
+    await visitor.post("/admin/login", { email: ADA.email, password: PASSWORD });
+    await mailed();
+    await visitor.post("/admin/change_password", { email: ADA.email });
+    await mailed();
+    const person = { name: "R", email: ADA.email, password: PASSWORD, password_confirmation: PASSWORD };
+    await accounts.visitor().post("/admin/register", person);
+    await mailed();
+    await visitor.post("/admin/account/email", { email: "root@example.org", password: PASSWORD });
+    const [toNew] = await mailed();
+    await visitor.get(linkOf(toNew));
+    const [completed] = await mailed();
+    const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await visitor.post("/admin/account/password", { current_password: PASSWORD, ...passwords });
+    await mailed();
+    await accounts.visitor().post(linkOf(completed));
+    await mailed();
+    expect(told).toEqual([
+      [ADA.email, "newDevice", ""],
+      [ADA.email, "resetPassword", `${APP_URL}/admin/password_reset?token=…`],
+      [ADA.email, "emailTaken", `${APP_URL}/admin/login`],
+      ["root@example.org", "verifyEmail", `${APP_URL}/admin/email/verify/…`],
+      [ADA.email, "emailChanged", ""],
+      [ADA.email, "emailChangeCompleted", `${APP_URL}/admin/email/undo/…`],
+      ["root@example.org", "passwordChanged", ""],
+      ["root@example.org", "emailChangeUndone", ""],
     ]);
   });
 });

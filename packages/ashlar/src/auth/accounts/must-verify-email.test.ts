@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { ADA, FullUser, PlainUser, testAccounts } from "../../../test/support/account-application.ts";
+import { ADA, AdminUser, FullUser, PlainUser, testAccounts } from "../../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
-import { Route } from "../../routing/index.ts";
+import { EventProvider } from "../../events/index.ts";
+import type { HttpContext } from "../../http/index.ts";
+import { Route, type RouteEntry } from "../../routing/index.ts";
 import { isVerifiable } from "./account-user.ts";
+import { authRoutes } from "./auth-routes.ts";
+import { BUILT_IN_MAILS } from "./built-in-mails.ts";
 
 await onEachDatabase("MustVerifyEmail", (engine) => {
   test("hasVerifiedEmail() tells whether verified_at is set", async () => {
@@ -95,6 +100,60 @@ describe("verifyEmail(mail, request)", () => {
       message:
         "The model Stranger belongs to no guard. List AuthProvider in PROVIDERS, and name the class in config/auth.ts: GUARDS.",
     });
+  });
+
+  test("leads to the page of a guard that has the user: the active one's before the others'", async () => {
+    class User extends FullUser {}
+    class Admin extends AdminUser {}
+    class Elsewhere extends User {
+      static override table = "admins";
+    }
+    const mailed = async ({ request }: HttpContext) => {
+      const model = { User, Admin, Elsewhere }[String(request.param("model"))]!;
+      await (await model.findOrFail(1)).verifyEmail(accounts.application.container.make("mail"), request);
+      return { done: true };
+    };
+    const pages = (guard: string): RouteEntry => authRoutes(ACCOUNT_CONTROLLERS, { guard }).prefix(`/${guard}`);
+    const accounts = await testAccounts({
+      User,
+      models: [Admin],
+      guards: { admin: { driver: "web", model: Admin }, staff: { driver: "web", model: User } },
+      routes: [
+        pages("admin"),
+        pages("staff"),
+        Route.post("/@model", mailed),
+        Route.post("/as-staff/@model", mailed).middleware("guard:staff"),
+      ],
+    });
+    const visitor = accounts.visitor();
+    for (const [path, page, guard] of [
+      ["/User", "/email/verify/", "web"],
+      ["/as-staff/User", "/staff/email/verify/", "staff"],
+      ["/Admin", "/admin/email/verify/", "admin"],
+      ["/as-staff/Admin", "/admin/email/verify/", "admin"],
+    ] as const) {
+      expect((await visitor.post(path)).status).toBe(200);
+      expect((await accounts.link()).startsWith(page)).toBe(true);
+      expect(await accounts.toldOf("auth.verification_sent")).toMatchObject([{ guard }]);
+      accounts.told.length = 0;
+    }
+    expect(await visitor.post("/Elsewhere", {}, { accept: "application/json" })).toMatchObject({
+      status: 500,
+      body: {
+        code: "E_INVALID_CONFIGURATION",
+        detail: "config/auth.ts: GUARDS: no guard has users of the class Elsewhere. Write web: { model: User }.",
+      },
+    });
+  });
+
+  test("needs no events, and a mail about new devices waits for none where there are none", async () => {
+    const ACCOUNTS = { mailables: { newDevice: BUILT_IN_MAILS.emailTaken } };
+    const accounts = await testAccounts({ ACCOUNTS, without: [EventProvider] });
+    const { status } = await (await accounts.loggedIn()).post("/email/resend");
+    expect([status, (await accounts.mails()).map(({ subject }) => subject)]).toEqual([
+      302,
+      ["Verify your e-mail address"],
+    ]);
   });
 });
 
