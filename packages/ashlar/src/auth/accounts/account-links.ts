@@ -36,6 +36,11 @@ const VERIFY = "verify";
 const CHANGE = "change";
 const UNDO_LIFETIME = { expiresInSeconds: UNDO_EXPIRES_IN_HOURS * 3600 };
 
+/** What tokens are made of, once their lengths are right. */
+type VerificationParts = readonly [kind: string, guard: string, id: string, epoch: string, email: string, new?: string];
+type ResetParts = readonly [guard: string, id: string, epoch: string, random: string];
+type UndoParts = readonly [guard: string, id: string, random: string];
+
 /** What a link says about a user's access epoch: enough to compare it, and not the epoch itself. */
 export function epochDigestOf(user: Authenticatable): string {
   return digest(accessEpochOf(user));
@@ -75,8 +80,8 @@ export class AccountLinks {
 
   /** What a verification token says; `null` where it was altered, has expired, or was made for something else. */
   readVerification(token: unknown): VerificationClaim | null {
-    const parts = partsOf(this.#verification, token) ?? [];
-    const [kind, guard = "", id = "", epoch = "", email = "", newEmail = null] = parts;
+    const parts = partsOf(this.#verification, token);
+    const [kind, guard, id, epoch, email, newEmail = null] = parts as VerificationParts;
     const length = kind === VERIFY ? 5 : kind === CHANGE ? 6 : -1;
     return parts.length === length ? { guard, id, epoch, email, newEmail } : null;
   }
@@ -88,8 +93,8 @@ export class AccountLinks {
 
   /** Whom a reset token is for; `null` where it was not made here for this. That it is still good the table tells. */
   readReset(token: string): AccountClaim | null {
-    const parts = partsOf(this.#reset, token) ?? [];
-    const [guard = "", id = "", epoch = ""] = parts;
+    const parts = partsOf(this.#reset, token);
+    const [guard, id, epoch] = parts as ResetParts;
     return parts.length === 4 ? { guard, id, epoch } : null;
   }
 
@@ -100,13 +105,14 @@ export class AccountLinks {
 
   /** Whose change an undo token is about; `null` where it was altered, has expired, or was made for something else. */
   readUndo(token: unknown): UndoClaim | null {
-    const parts = partsOf(this.#undo, token) ?? [];
-    const [guard = "", id = ""] = parts;
+    const parts = partsOf(this.#undo, token);
+    const [guard, id] = parts as UndoParts;
     return parts.length === 3 ? { guard, id } : null;
   }
 }
 
-function partsOf(signer: Signer, token: unknown): readonly string[] | null {
+/** What a token says; nothing where it was altered, has expired, or was made for something else. */
+function partsOf(signer: Signer, token: unknown): readonly string[] {
   const value = typeof token === "string" ? signer.verify(token) : null;
-  return value === null ? null : (JSON.parse(value) as readonly string[]);
+  return value === null ? [] : (JSON.parse(value) as readonly string[]);
 }

@@ -1,4 +1,4 @@
-import { type BatchTable, type Database, deleteInBatches, hasTable } from "../../database/index.ts";
+import { type BatchTable, type Database, hasTable } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 import type { UserId } from "../authenticatable.ts";
@@ -117,15 +117,5 @@ export class EmailChanges {
   async rows(): Promise<BatchTable | null> {
     const { kysely } = this.#database;
     return (await hasTable(this.#database, TABLE)) ? { kysely, table: TABLE, key: "id" } : null;
-  }
-
-  /**
-   * Deletes the changes that could not be undone any more from a time on.
-   *
-   * @returns how many there were; `null` where the application has no such table
-   */
-  async prune(before: Date, signal?: AbortSignal): Promise<number | null> {
-    const rows = await this.rows();
-    return rows === null ? null : deleteInBatches(rows, (is) => is("expires_at", "<=", before), signal);
   }
 }

@@ -1,4 +1,4 @@
-import { type BatchTable, type Database, deleteInBatches, hasTable, sql } from "../../database/index.ts";
+import { type BatchTable, type Database, hasTable, sql } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 
@@ -96,15 +96,5 @@ export class PasswordResets {
   async rows(): Promise<BatchTable | null> {
     const { kysely } = this.#database;
     return (await hasTable(this.#database, this.#table)) ? { kysely, table: this.#table, key: "token" } : null;
-  }
-
-  /**
-   * Deletes the resets that expired before a time.
-   *
-   * @returns how many there were; `null` where the application has no such table
-   */
-  async prune(before: Date, signal?: AbortSignal): Promise<number | null> {
-    const rows = await this.rows();
-    return rows === null ? null : deleteInBatches(rows, (is) => is("expires_at", "<=", before), signal);
   }
 }

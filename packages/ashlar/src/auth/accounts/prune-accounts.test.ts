@@ -164,4 +164,21 @@ await onEachDatabase("pruning accounts", (engine) => {
     expect(await accounts.application.prune()).toMatchObject({ sessions: 601 });
     expect(await accounts.rows("sessions")).toHaveLength(700);
   });
+
+  test("S71 takes what is left of an address: the one of the client, or the browser", async () => {
+    setClock(() => NOON);
+    const accounts = await testAccounts({ engine, ACCOUNTS: { retention: { addressDays: 7 } } });
+    const last_used_at = new Date(NOON - 7 * DAY);
+    for (const values of [
+      { ip: null, user_agent: "Ada's own browser", last_used_at },
+      { ip: "203.0.113.8", user_agent: null, last_used_at },
+      { ip: null, user_agent: null, last_used_at },
+      { ip: "203.0.113.9", user_agent: "Bob's own browser", last_used_at: new Date(NOON - 7 * DAY + 1) },
+    ]) {
+      await storeSessions(accounts, BOB.id, 1, values);
+    }
+    expect(await accounts.application.prune()).toEqual({ ...NOTHING, "addresses of unused sessions": 2 });
+    const left = (await accounts.rows("sessions")).filter(({ ip, user_agent }) => ip !== null || user_agent !== null);
+    expect(left).toMatchObject([{ ip: "203.0.113.9", user_agent: "Bob's own browser" }]);
+  });
 });

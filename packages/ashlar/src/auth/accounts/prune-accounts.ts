@@ -1,15 +1,9 @@
-import { type BatchTable, type Row, visitInBatches } from "../../database/index.ts";
+import { type BatchTable, deleteInBatches, type Row, visitInBatches } from "../../database/index.ts";
 import { now } from "../../support/index.ts";
 import { pruneSessions, SESSION_TABLE } from "../web/session-table.ts";
 import type { AccountService } from "./account-service.ts";
 
 const DAY_MS = 86_400_000;
-
-/** A table of links. */
-interface LinkTable {
-  rows(): Promise<BatchTable | null>;
-  prune(before: Date, signal?: AbortSignal): Promise<number | null>;
-}
 
 /**
  * Deletes what `ACCOUNTS.retention` no longer keeps, and what belongs to users that are gone, a few rows at a time. A
@@ -30,15 +24,14 @@ export async function pruneAccounts(
     pruned.sessions = ended + (await pruneOrphans(service, sessions, "user_id", signal));
     pruned["addresses of unused sessions"] = await forgetAddresses(sessions, daysAgo(addressDays), signal);
   }
-  const links: readonly [string, LinkTable, OwnerColumn][] = [
-    ["password resets", service.resets, "email"],
-    ["changes of address", service.emailChanges, "user_id"],
+  const links: readonly [string, BatchTable | null, OwnerColumn][] = [
+    ["password resets", await service.resets.rows(), "email"],
+    ["changes of address", await service.emailChanges.rows(), "user_id"],
   ];
-  for (const [what, table, owner] of links) {
-    const rows = await table.rows();
+  for (const [what, rows, owner] of links) {
     if (rows === null) continue;
-    const expired = await table.prune(daysAgo(linkDays), signal);
-    pruned[what] = (expired ?? 0) + (await pruneOrphans(service, rows, owner, signal));
+    const expired = await deleteInBatches(rows, (is) => is("expires_at", "<=", daysAgo(linkDays)), signal);
+    pruned[what] = expired + (await pruneOrphans(service, rows, owner, signal));
   }
   return pruned;
 }
