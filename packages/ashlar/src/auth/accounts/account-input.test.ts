@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { FullUser, NEW_PASSWORD } from "../../../test/support/account-application.ts";
-import { choosePassword } from "./account-input.ts";
+import { AshlarError } from "../../support/index.ts";
+import { choosePassword, hashChosenPassword } from "./account-input.ts";
 
 const SHORT = ["password", ["The password is too short; use at least 8 characters."]];
 const NOT_TEXT = ["password", ["The password must be text."]];
@@ -32,4 +33,16 @@ test.each([
 test("a good password has the problem of its confirmation alone, or none", async () => {
   expect(await problems(NEW_PASSWORD, "another")).toEqual([NOT_THE_SAME]);
   expect(await problems(NEW_PASSWORD, NEW_PASSWORD)).toEqual([]);
+});
+
+test("a password that cannot be hashed for now is not taken for one that is fine", async () => {
+  class Overloaded extends FullUser {
+    override async setPassword(): Promise<void> {
+      throw new AshlarError("E_OVERLOADED");
+    }
+  }
+  const overloaded = { code: "E_OVERLOADED" };
+  await expect(choosePassword(new Overloaded(), NEW_PASSWORD, NEW_PASSWORD)).rejects.toMatchObject(overloaded);
+  const hash = hashChosenPassword(new Overloaded(), "password", NEW_PASSWORD, NEW_PASSWORD);
+  await expect(hash).rejects.toMatchObject(overloaded);
 });

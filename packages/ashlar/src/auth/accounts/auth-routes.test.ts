@@ -82,7 +82,9 @@ describe("authRoutes()", () => {
 
   test("a group that is misspelt is named, with the near ones", () => {
     const options = { registration: false } as unknown as { register: false };
-    expect(() => authRoutes(ACCOUNT_CONTROLLERS, options)).toThrow('"registration" is no group of routes.');
+    expect(() => authRoutes(ACCOUNT_CONTROLLERS, options)).toThrow(
+      'Auth.routes: "registration" is no group of routes.',
+    );
     const controllers = { ...ACCOUNT_CONTROLLERS, logins: ACCOUNT_CONTROLLERS.login };
     expect(() => authRoutes(controllers)).toThrow('"logins" is no group of routes. Did you mean "login"?');
   });

@@ -84,6 +84,19 @@ await onEachDatabase("a changed address", (engine) => {
     expect(await accounts.toldOf("auth.email_changed")).toEqual([]);
   });
 
+  test("all of it, or nothing: where the sessions cannot be ended, the address stays, and the link is good still", async () => {
+    const accounts = await testAccounts({ engine });
+    const link = await asked(accounts);
+    const stop = accounts.database.onQuery(({ sql }) => {
+      if (sql.startsWith('delete from "sessions"')) throw new Error("The disk is full.");
+    });
+    expect((await accounts.visitor().post(link)).status).toBe(500);
+    stop();
+    expect([(await accounts.user()).email, await accounts.rows("email_changes")]).toEqual([ADA.email, []]);
+    expect([await accounts.toldOf("auth.email_changed"), await accounts.mails()]).toEqual([[], []]);
+    expect(await follow(accounts, link)).toBe("verified");
+  });
+
   test("two accounts that ask for one address: the first to follow the link has it", async () => {
     const accounts = await testAccounts({ engine });
     const first = await asked(accounts);
@@ -187,7 +200,9 @@ describe("requestEmailChange()", () => {
     expect(await problems(visitor, { email, password: PASSWORD })).toEqual([422, { email: [message] }]);
     // The owner of an address that is taken hears of it.
     const told = message === "This is taken already." ? [[BOB.email, "You already have an account"]] : [];
-    expect((await accounts.mails()).map(({ to, subject }) => [to, subject])).toEqual(told);
+    const mails = await accounts.mails();
+    expect(mails.map(({ to, subject }) => [to, subject])).toEqual(told);
+    for (const { text } of mails) expect(text).toContain("tried to make this the email address of another account.");
   });
 
   test("a guest is sent to /login", async () => {

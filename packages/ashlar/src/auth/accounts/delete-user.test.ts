@@ -182,6 +182,39 @@ await onEachDatabase("deleting a user", (engine) => {
     await accounts.visitor().post("/change_password", { email: "bob@example.com" });
     expect(await placesOf(accounts.database, ["bob@example.com"])).toEqual(["password_resets.email", "users.email"]);
   });
+
+  test("who is of no guard, or has no tables of links, deletes the row", async () => {
+    const accounts = await testAccounts({ engine });
+    for (const table of ["password_resets", "email_changes"]) {
+      await accounts.database.kysely.schema.dropTable(table).execute();
+    }
+    expect(await (await AdminUser.findOrFail(1)).delete()).toBe(true);
+    expect(await (await accounts.user()).delete()).toBe(true);
+    expect([await accounts.rows("admins"), await accounts.rows("users")]).toMatchObject([[], [{ name: "Bob" }]]);
+  });
+
+  test("S70 whose row is on another connection leaves nothing either, and is mailed links before", async () => {
+    class User extends FullUser {
+      static override connection = "people";
+    }
+    const accounts = await testAccounts({ engine, User, secondConnection: "people" });
+    for (const table of ["users", "admins"]) await accounts.database.kysely.deleteFrom(table).execute();
+    await accounts.loggedIn();
+    const tokens: string[] = [];
+    for (const name of ["one", "other"]) {
+      tokens.push(await accounts.resetToken());
+      await accounts.visitor().post("/change_password", { email: `${name}@example.com` });
+    }
+    expect(new Set(tokens).size).toBe(2);
+    expect((await accounts.rows("password_resets")).map(({ email }) => email).toSorted()).toEqual([
+      "ada@example.com",
+      expect.stringMatching(/^nobody-/),
+      expect.stringMatching(/^nobody-/),
+    ]);
+    expect(await (await accounts.user()).delete()).toBe(true);
+    expect(await User.find(1)).toBeNull();
+    expect(await placesOf(accounts.database, ["ada@example.com", "203.0.113.7"])).toEqual([]);
+  });
 });
 
 await onPostgres("deleting a user on PostgreSQL", () => {

@@ -124,10 +124,13 @@ describe("preventEnumeration", () => {
     const visitor = await accounts.loggedIn();
     const answers: unknown[] = [];
     const mails: string[][] = [];
+    const texts: string[] = [];
     for (const email of [BOB.email, "new@example.com"]) {
       const { status, headers } = await visitor.post("/account/email", { email, password: PASSWORD });
       answers.push([status, headers.get("location")]);
-      mails.push((await accounts.mails()).map(({ to, subject }) => `${to}: ${subject}`));
+      const sent = await accounts.mails();
+      mails.push(sent.map(({ to, subject }) => `${to}: ${subject}`));
+      texts.push(sent[0]!.text);
     }
     expect(answers).toEqual([
       [302, "/home"],
@@ -137,6 +140,10 @@ describe("preventEnumeration", () => {
     expect(mails).toEqual([
       [`${BOB.email}: ${TAKEN}`, notice],
       ["new@example.com: Verify your e-mail address", notice],
+    ]);
+    expect(texts).toEqual([
+      expect.stringContaining("tried to make this the email address of another account."),
+      expect.stringContaining("make this the address of your account:"),
     ]);
     expect(await accounts.toldOf("auth.email_change_requested")).toHaveLength(1);
   });
@@ -163,5 +170,16 @@ describe("preventEnumeration", () => {
     const leftOut = { register: false } as const;
     const accounts = await preventing({ User: class User extends PlainUser {}, leftOut });
     expect(await logIn(accounts, ADA.email, PASSWORD)).toBe("/home");
+  });
+
+  test("a registration that fails on another column that is taken is logged, and told to no one", async () => {
+    const logged: Record<string, unknown>[] = [];
+    const accounts = await preventing({ logged });
+    await accounts.database.kysely.schema.createIndex("names").unique().on("users").column("name").execute();
+    expect(await register(accounts, { ...CLEO, name: ADA.name })).toEqual([302, []]);
+    expect(logged).toMatchObject([
+      { level: "error", job: "a registration", err: { message: expect.stringContaining("The name is taken") } },
+    ]);
+    expect([await accounts.rows("users"), await accounts.toldOf("auth.registered")]).toMatchObject([[ADA, BOB], []]);
   });
 });

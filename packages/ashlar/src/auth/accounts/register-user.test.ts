@@ -1,8 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { ADA, APP_URL, PASSWORD, type TestAccounts, testAccounts } from "../../../test/support/account-application.ts";
+import {
+  ADA,
+  APP_URL,
+  BOB,
+  PASSWORD,
+  type TestAccounts,
+  testAccounts,
+} from "../../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { MailProvider } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
+import { ThrottleProvider } from "../../throttle/index.ts";
 import type { RegistrationAttributes } from "./register-user.ts";
 
 const CLEO = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
@@ -220,5 +229,46 @@ describe("register()", () => {
           'The model of the guard "stranger" cannot have accounts. Declare it as class User extends compose(Model, Authenticates).',
       },
     });
+    const service = accounts.application.container.make("accounts");
+    expect(() => service.modelOf("nobody")).toThrow(
+      "config/auth.ts: GUARDS.nobody: its users cannot have accounts. Name the class of the users: nobody: { model: User }.",
+    );
+  });
+
+  test("a failure of the database is not told as an address that is taken", async () => {
+    const accounts = await testAccounts();
+    const stop = accounts.database.onQuery(({ sql }) => {
+      if (sql.startsWith('insert into "users"')) throw new Error("The disk is full.");
+    });
+    expect(await problems(accounts, CLEO)).toEqual([500, undefined]);
+    stop();
+    expect([await accounts.rows("users"), await accounts.mails()]).toMatchObject([[ADA, BOB], []]);
+  });
+
+  test("another value that is taken is told by its field, and to no owner of an address", async () => {
+    const accounts = await testAccounts();
+    await accounts.database.kysely.schema.createIndex("names").unique().on("users").column("name").execute();
+    expect(await problems(accounts, { ...CLEO, name: ADA.name })).toEqual([422, { name: ["This is taken already."] }]);
+    expect(await accounts.mails()).toEqual([]);
+  });
+
+  test("needs no table of changes of address where there is no page to undo one", async () => {
+    const accounts = await testAccounts({ leftOut: { undoEmailChange: false } });
+    await accounts.database.kysely.schema.dropTable("email_changes").execute();
+    expect((await accounts.visitor().post("/register", CLEO)).status).toBe(302);
+    expect(await accounts.rows("users")).toHaveLength(3);
+  });
+
+  test("without ThrottleProvider, the owner of an address that is taken is told each time", async () => {
+    const groups = Object.keys(ACCOUNT_CONTROLLERS).map((group) => [group, false] as const);
+    const accounts = await testAccounts({
+      leftOut: Object.fromEntries(groups),
+      routes: [OPEN],
+      without: [ThrottleProvider],
+    });
+    for (let time = 0; time < 2; time++) {
+      expect((await accounts.visitor().post("/open", { ...CLEO, email: ADA.email })).status).toBe(303);
+    }
+    expect((await accounts.mails()).map(({ to }) => to)).toEqual([ADA.email, ADA.email]);
   });
 });
