@@ -24,9 +24,8 @@ await onEachDatabase("sessions in the database", (engine) => {
   let store: DatabaseSessionStore;
 
   beforeEach(async () => {
-    const opened = await engine.open();
+    const opened = await engine.open({}, { name: "sessions", fill: ({ kysely }) => createSessionDataTable(kysely) });
     database = opened.database;
-    await createSessionDataTable(database.kysely);
     store = new DatabaseSessionStore(database);
     onTestFinished(() => opened.drop());
   });

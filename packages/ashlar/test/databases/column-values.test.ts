@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Model, primaryKey } from "../../src/database/index.ts";
 import { Route } from "../../src/routing/index.ts";
 import { AshlarError } from "../../src/support/index.ts";
@@ -33,9 +33,13 @@ const JSON_ONLY = { accept: "application/json" };
 await onEachDatabase("a value from a request that no column can hold", (engine) => {
   let accounts: TestAccounts;
 
-  beforeEach(async () => {
+  const ends: (() => Promise<void>)[] = [];
+
+  // One application for all: nearly every test ends with a look at the rows, which are as they were.
+  beforeAll(async () => {
     accounts = await testAccounts({
       engine,
+      atEnd: (end) => ends.unshift(end),
       routes: [
         Route.post("/find", async ({ request }) => Parcel.findOrFail(request.input("value") as number)),
         Route.post(
@@ -85,6 +89,13 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
       .execute();
     Parcel.useDatabase(accounts.database);
     await Parcel.create({ title: "a", place: 1 });
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+  beforeEach(async () => {
+    await Parcel.where("id", "!=", 1).delete();
+    await Parcel.where("id", 1).update({ title: "a", place: 1 });
   });
 
   const post = async (path: string, body: object) => accounts.visitor().post(path, body, JSON_ONLY);

@@ -1,20 +1,16 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { ashlar } from "../support/command-line.ts";
-import { edit, generatedApplication, serveHere } from "../support/generated-application.ts";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { type DialectName, Migrations } from "../../src/database/index.ts";
+import { edit, generateApplication, serveHere } from "../support/generated-application.ts";
 import { addAdmins } from "../support/second-guard.ts";
 import { onEachDatabase, type TestEngine } from "../support/services.ts";
 import { type SocketAnswer, SocketVisitor, type SocketVisitorOptions } from "../support/socket-visitor.ts";
 
+// Every guess is a hash.
+vi.setConfig({ testTimeout: 60_000 });
+
 const PASSWORD = "a password of theirs";
 const ADA = "ada@example.com";
-
-/** What a served application is, beyond as it is generated. */
-interface ServedOptions {
-  readonly environment?: Record<string, string>;
-  readonly prepare?: (root: string) => Promise<void>;
-}
 
 /** A generated application, served, and those who visit it. */
 class Served {
@@ -37,25 +33,73 @@ class Served {
   }
 }
 
-async function served(engine: TestEngine, { environment = {}, prepare }: ServedOptions = {}): Promise<Served> {
-  const root = await generatedApplication({ database: engine.name as "sqlite" });
-  await prepare?.(root);
-  const variables: Record<string, string> = { ...environment };
-  if (engine.name === "postgres") {
-    const { configuration, drop } = await engine.open();
-    onTestFinished(drop);
-    const { host, port, user, database } = configuration as Record<string, string>;
-    variables.DATABASE_URL = `postgres://${user}@${host}:${port}/${database}`;
-  }
-  await writeFile(join(root, ".env"), `\n${lines(variables)}\n`, { flag: "a" });
-  expect(await ashlar(root, "migrate")).toMatchObject({ code: 0, errors: "" });
-  return new Served(await serveHere(root));
+/** The applications that are served, with what they have beyond what is generated. */
+const KINDS = {
+  async usual(root: string): Promise<void> {
+    const gone = `export const ROUTES: RouteEntry[] = [
+  Route.post("/gone", async ({ request }) => {
+    const user = await User.findByIdentifier(String(request.input("email")));
+    await user?.delete();
+    return { deleted: user !== null };
+  }).withoutMiddleware("web"),`;
+    const model = 'import { User } from "../app/models/user.ts";\n\nexport const ROUTES';
+    await edit(root, "routes/web.ts", ["export const ROUTES: RouteEntry[] = [", gone], ["export const ROUTES", model]);
+  },
+  /** Each limit by address narrowed to six, so that a test reaches it with few hashes. */
+  async narrow(root: string): Promise<void> {
+    await edit(root, "config/throttle.ts", ["attempts: 100,", "attempts: 6,"]);
+  },
+  async withAdmins(root: string): Promise<void> {
+    await addAdmins(
+      root,
+      [", register: false", ""],
+      [
+        "export const ROUTES = [",
+        `export const ROUTES = [
+  Route.post("/backstage", async ({ auth, request }) => {
+    const admin = await auth.guard("admin").attempt(request.input("email"), request.input("password"));
+    return { admin: admin?.id ?? null };
+  }).middleware("throttle:login").withoutMiddleware("web"),`,
+      ],
+    );
+  },
+};
+type Kind = keyof typeof KINDS;
+
+const generated = new Map<string, { readonly root: string; readonly remove: () => Promise<void> }>();
+afterAll(async () => {
+  for (const { remove } of generated.values()) await remove();
+});
+
+/** The folder of an application of a kind, which all tests of the kind share. */
+async function folderOf(kind: Kind, database: DialectName): Promise<string> {
+  const name = `${kind} on ${database}`;
+  const known = generated.get(name);
+  if (known !== undefined) return known.root;
+  const made = await generateApplication({ database: database as "sqlite" });
+  generated.set(name, made);
+  await KINDS[kind](made.root);
+  return made.root;
 }
 
-const lines = (variables: Record<string, string>) =>
-  Object.entries(variables)
-    .map((pair) => pair.join("="))
-    .join("\n");
+/** Serves an application anew, with nothing counted, on a database of its own. */
+async function served(engine: TestEngine, kind: Kind = "usual", environment = {}): Promise<Served> {
+  const root = await folderOf(kind, engine.name);
+  const { configuration, drop } = await engine.open(
+    {},
+    {
+      name: `limits-${kind}`,
+      fill: async (database) => void (await new Migrations(database, join(root, "database/migrations")).up()),
+    },
+  );
+  onTestFinished(drop);
+  const { path, host, port, user, database } = configuration as Record<string, string>;
+  const where =
+    engine.name === "sqlite"
+      ? { DATABASE_PATH: path! }
+      : { DATABASE_URL: `postgres://${user}@${host}:${port}/${database}` };
+  return new Served(await serveHere(root, { ...where, ...environment }));
+}
 
 /** The statuses of as many attempts, one after the other. */
 async function statuses(count: number, attempt: (index: number) => Promise<SocketAnswer>): Promise<number[]> {
@@ -96,17 +140,10 @@ async function tries(shop: Served, cookies: readonly string[], from: string): Pr
   return found.filter((status) => status !== 429).length;
 }
 
-/** Each limit by address narrowed, so that a test reaches it with few hashes. */
-const narrow = (attempts: number) => async (root: string) => {
-  await edit(root, "config/throttle.ts", ["attempts: 100,", `attempts: ${attempts},`]);
-};
-
 await onEachDatabase("limits", (engine) => {
   const from = "127.0.0.9";
 
-  test("S53 a login to an account whose address differs by an accent gives nothing back", {
-    timeout: 60_000,
-  }, async () => {
+  test("S53 a login to an account whose address differs by an accent gives nothing back", async () => {
     const shop = await served(engine);
     await shop.register("anne@example.com");
     await shop.register("ánne@example.com");
@@ -122,7 +159,6 @@ await onEachDatabase("limits", (engine) => {
 
   test.each(["/confirm_password", "/account/password"])(
     "S53 at %s no input chooses whose attempts are counted",
-    { timeout: 60_000 },
     async (path) => {
       const shop = await served(engine);
       const thief = await shop.register(ADA, { from });
@@ -136,7 +172,7 @@ await onEachDatabase("limits", (engine) => {
     },
   );
 
-  test("S53 all ways to try a password share one set of attempts", { timeout: 60_000 }, async () => {
+  test("S53 all ways to try a password share one set of attempts", async () => {
     const shop = await served(engine);
     const thief = await shop.register(ADA, { from });
     const wrong = "a guess of mine";
@@ -155,10 +191,8 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(shop.visitor({ from: "127.0.0.8" }), ADA)).status).toBe(302);
   });
 
-  test("S53 an address is counted by its failures: logins that succeed use nothing up", {
-    timeout: 60_000,
-  }, async () => {
-    const shop = await served(engine, { prepare: narrow(6) });
+  test("S53 an address is counted by its failures: logins that succeed use nothing up", async () => {
+    const shop = await served(engine, "narrow");
     await shop.register(ADA);
     await shop.register("bob@example.com");
     const office = () => shop.visitor({ from });
@@ -179,25 +213,8 @@ await onEachDatabase("limits", (engine) => {
     expect(await statuses(2, (index) => guess(office(), `last${index}@example.com`))).toEqual([429, 429]);
   });
 
-  test("S53 S69 a user with the address of an admin gives nothing back, nor locks the admin out", {
-    timeout: 60_000,
-  }, async () => {
-    const shop = await served(engine, {
-      async prepare(root) {
-        await addAdmins(
-          root,
-          [", register: false", ""],
-          [
-            "export const ROUTES = [",
-            `export const ROUTES = [
-  Route.post("/backstage", async ({ auth, request }) => {
-    const admin = await auth.guard("admin").attempt(request.input("email"), request.input("password"));
-    return { admin: admin?.id ?? null };
-  }).middleware("throttle:login").withoutMiddleware("web"),`,
-          ],
-        );
-      },
-    });
+  test("S53 S69 a user with the address of an admin gives nothing back, nor locks the admin out", async () => {
+    const shop = await served(engine, "withAdmins");
     await shop.register(ADA, {}, "/admin");
     await shop.register(ADA);
     const attacker = shop.visitor({ from });
@@ -215,7 +232,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(other, ADA, PASSWORD, "/admin")).status).toBe(302);
   });
 
-  test("S54 logins without a password lock nobody out, through one proxy for all", { timeout: 60_000 }, async () => {
+  test("S54 logins without a password lock nobody out, through one proxy for all", async () => {
     const shop = await served(engine);
     await shop.register(ADA);
     const blank = shop.visitor();
@@ -224,10 +241,8 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(shop.visitor(), ADA)).status).toBe(302);
   });
 
-  test("S54 a device that an account was used on is not locked out by the limit of its address", {
-    timeout: 60_000,
-  }, async () => {
-    const shop = await served(engine, { prepare: narrow(6) });
+  test("S54 a device that an account was used on is not locked out by the limit of its address", async () => {
+    const shop = await served(engine, "narrow");
     const ada = await shop.register(ADA);
     const attacker = shop.visitor();
     const attempts = (index: number) => guess(attacker, index < 5 ? ADA : `user${index}@example.com`);
@@ -240,9 +255,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(ada, "user1@example.com")).status).toBe(429);
   });
 
-  test("S54 a stolen cookie of a device has attempts of its own, and no more than anyone", {
-    timeout: 60_000,
-  }, async () => {
+  test("S54 a stolen cookie of a device has attempts of its own, and no more than anyone", async () => {
     const shop = await served(engine);
     const ada = await shop.register(ADA);
     const thief = shop.visitor({ from });
@@ -258,9 +271,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await guess(elsewhere, ADA)).status).toBe(422);
   });
 
-  test("S53 S54 cookies of devices that were collected while a password was known give no number of guesses", {
-    timeout: 60_000,
-  }, async () => {
+  test("S53 S54 cookies of devices that were collected while a password was known give no number of guesses", async () => {
     const shop = await served(engine);
     const ada = await shop.register(ADA);
     const cookies = await collected(shop, ADA, 12);
@@ -274,9 +285,7 @@ await onEachDatabase("limits", (engine) => {
     expect(await tries(shop, cookies, from)).toBe(0);
   });
 
-  test("S53 guesses with collected cookies at the same moment are no more than one after the other", {
-    timeout: 60_000,
-  }, async () => {
+  test("S53 guesses with collected cookies at the same moment are no more than one after the other", async () => {
     const shop = await served(engine);
     await shop.register(ADA);
     const cookies = await collected(shop, ADA, 8);
@@ -285,26 +294,8 @@ await onEachDatabase("limits", (engine) => {
     expect(answers.filter(({ status }) => status !== 429)).toHaveLength(15 + 5);
   });
 
-  test("S53 S54 an account of somebody's address before theirs leaves cookies that are bounded like any", {
-    timeout: 60_000,
-  }, async () => {
-    const shop = await served(engine, {
-      async prepare(root) {
-        const gone = `export const ROUTES: RouteEntry[] = [
-  Route.post("/gone", async ({ request }) => {
-    const user = await User.findByIdentifier(String(request.input("email")));
-    await user?.delete();
-    return { deleted: user !== null };
-  }).withoutMiddleware("web"),`;
-        const model = 'import { User } from "../app/models/user.ts";\n\nexport const ROUTES';
-        await edit(
-          root,
-          "routes/web.ts",
-          ["export const ROUTES: RouteEntry[] = [", gone],
-          ["export const ROUTES", model],
-        );
-      },
-    });
+  test("S53 S54 an account of somebody's address before theirs leaves cookies that are bounded like any", async () => {
+    const shop = await served(engine);
     await shop.register(ADA, { from });
     const cookies = await collected(shop, ADA, 8);
     expect((await shop.visitor().post("/gone", { email: ADA })).body).toContain("true");
@@ -314,9 +305,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(ada, ADA)).status).toBe(302);
   });
 
-  test("S54 nothing tells whether there is an account: a device is known by what was sent", {
-    timeout: 60_000,
-  }, async () => {
+  test("S54 nothing tells whether there is an account: a device is known by what was sent", async () => {
     const shop = await served(engine);
     await shop.register(ADA);
     const headers = async (email: string) => {
@@ -327,10 +316,8 @@ await onEachDatabase("limits", (engine) => {
     expect(await headers(ADA)).toEqual(await headers("nobody@example.com"));
   });
 
-  test("S54 behind TRUSTED_PROXIES each client counts by itself, in any notation of its address", {
-    timeout: 60_000,
-  }, async () => {
-    const shop = await served(engine, { environment: { TRUSTED_PROXIES: "127.0.0.0/8" } });
+  test("S54 behind TRUSTED_PROXIES each client counts by itself, in any notation of its address", async () => {
+    const shop = await served(engine, "usual", { TRUSTED_PROXIES: "127.0.0.0/8" });
     await shop.register(ADA);
     const through = (chain: string) => shop.visitor({ headers: { "x-forwarded-for": chain } });
     const first = await statuses(6, (index) => guess(through(`6.6.6.${index}, 203.0.113.7:${5000 + index}`), ADA));
@@ -340,7 +327,7 @@ await onEachDatabase("limits", (engine) => {
     expect(six).toEqual([422, 422, 422, 422, 422, 429]);
   });
 
-  test("S54 without TRUSTED_PROXIES no header gives fresh attempts", { timeout: 60_000 }, async () => {
+  test("S54 without TRUSTED_PROXIES no header gives fresh attempts", async () => {
     const shop = await served(engine);
     await shop.register(ADA);
     const forged = (index: number) => ({ "x-forwarded-for": `8.8.8.${index}`, forwarded: `for=8.8.8.${index}` });

@@ -7,7 +7,6 @@ import {
   createTestClient,
   linksIn,
   type MailCapture,
-  resetDatabase,
   type TestClient,
   type TestResponse,
   travel,
@@ -15,7 +14,7 @@ import {
 } from "../../src/testing/index.ts";
 import { checkTypes, generateApplication, generatedApplication } from "../support/generated-application.ts";
 import { addAdmins } from "../support/second-guard.ts";
-import { onEachDatabase } from "../support/services.ts";
+import { emptyTables, onEachDatabase } from "../support/services.ts";
 
 /** The doors of the two guards. Both are tried with the same address, and the first of each has the same key. */
 const WEB = { guard: "web", prefix: "", table: "users", cookie: "token", password: "a password of the user" } as const;
@@ -78,7 +77,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
   });
   afterEach(travelBack);
   beforeEach(async () => {
-    await resetDatabase(application);
+    await emptyTables(application);
     mail.clear();
     told.length = 0;
   });
@@ -130,11 +129,18 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     return url.replace(/^https?:\/\/[^/]+/, "");
   }
 
+  /** The first user of each guard. They are registered once: the two hashes take as long as all else a test does. */
+  const people = new Map<string, Record<string, unknown>>();
+
   async function both(): Promise<void> {
-    for (const door of DOORS) await register(door);
-    expect(
-      await Promise.all(DOORS.map(async (door) => [String((await row(door)).id), (await row(door)).email])),
-    ).toEqual([
+    const { kysely } = application.container.make("database");
+    for (const door of DOORS) {
+      const { id: _, ...person } = people.get(door.table) ?? {};
+      if (people.has(door.table)) await kysely.insertInto(door.table).values(person).execute();
+      else await register(door);
+      people.set(door.table, await row(door));
+    }
+    expect([...people.values()].map(({ id, email }) => [String(id), email])).toEqual([
       ["1", EMAIL],
       ["1", EMAIL],
     ]);

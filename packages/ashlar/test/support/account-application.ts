@@ -39,7 +39,7 @@ import {
   UserWithToken,
 } from "./application-parts.ts";
 import { Browser, type BrowserOptions, type Page } from "./browser.ts";
-import { sqlite, type TestDatabase, type TestEngine } from "./services.ts";
+import { type Contents, sqlite, type TestEngine } from "./services.ts";
 import { migrationOfStub } from "./web-application.ts";
 
 export { ADA, BOB, PASSWORD };
@@ -105,6 +105,8 @@ export interface TestAccountsOptions {
   readonly logger?: Logger;
   /** `true` leaves it to the application which database its models work on. */
   readonly bindsItself?: true;
+  /** Takes what is to be done in the end, for an application of several tests; the end of the test where left out. */
+  readonly atEnd?: (end: () => Promise<void>) => void;
 }
 
 /** Everything that is told about accounts. */
@@ -258,7 +260,7 @@ const ROUTES: readonly RouteEntry[] = [
   Route.get("/me", async ({ auth }) => ({ user: await auth.user() })),
 ];
 
-/** Makes an application with accounts and a database of its own; both are gone when the test is finished. */
+/** Makes an application with accounts and a database of its own; both are gone when the test, or all that use it, are finished. */
 export async function testAccounts(options: TestAccountsOptions = {}): Promise<TestAccounts> {
   const DATABASES = options.restarted?.application.config.section("database").DATABASES ?? (await ownDatabase(options));
   const User = options.User ?? class User extends FullUser {};
@@ -285,7 +287,7 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
     ...(options.logger === undefined ? {} : { logger: options.logger }),
     ...(logged === undefined ? {} : { logger: loggingInto(logged) }),
   });
-  onTestFinished(() => application.shutdown());
+  (options.atEnd ?? onTestFinished)(() => application.shutdown());
   const database = application.container.make("database");
   const models = options.bindsItself ? [] : [User, AdminUser, ...(options.models ?? [])];
   for (const model of models) model.useDatabase(database);
@@ -297,32 +299,35 @@ function loggingInto(lines: Record<string, unknown>[]): Logger {
   return createLogger(settings, { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
 }
 
-async function ownDatabase({ engine = sqlite, secondConnection }: TestAccountsOptions): Promise<object> {
+async function ownDatabase(options: TestAccountsOptions): Promise<object> {
+  const { engine = sqlite, secondConnection, atEnd = onTestFinished } = options;
   const names = secondConnection === undefined ? ["main"] : ["main", secondConnection];
   const connections: Record<string, unknown> = {};
   for (const name of names) {
-    const own = await engine.open();
-    onTestFinished(() => own.drop());
-    await createTables(own);
+    const own = await engine.open({}, CONTENTS);
+    atEnd(() => own.drop());
     connections[name] = own.configuration;
   }
   return { default: "main", ...connections };
 }
 
-async function createTables({ database }: TestDatabase): Promise<void> {
-  const { kysely } = database;
-  for (const table of ["users", "admins"]) await createUserTable(database, table);
-  for (const stub of [
-    "create_sessions",
-    "create_password_resets",
-    "create_email_changes",
-    "create_maintenance",
-    "add_verified_at_to_users",
-  ]) {
-    const { up } = await migrationOfStub(`auth/migrations/${stub}.ts.stub`);
-    await up(kysely);
-  }
-  await kysely.schema.alterTable("admins").addColumn("verified_at", "varchar(40)").execute();
-  await insertUsers(database, "users", [ADA, BOB]);
-  await insertUsers(database, "admins", [{ name: "Root", email: ADA.email }]);
-}
+const CONTENTS: Contents = {
+  name: "accounts",
+  async fill(database) {
+    const { kysely } = database;
+    for (const table of ["users", "admins"]) await createUserTable(database, table);
+    for (const stub of [
+      "create_sessions",
+      "create_password_resets",
+      "create_email_changes",
+      "create_maintenance",
+      "add_verified_at_to_users",
+    ]) {
+      const { up } = await migrationOfStub(`auth/migrations/${stub}.ts.stub`);
+      await up(kysely);
+    }
+    await kysely.schema.alterTable("admins").addColumn("verified_at", "varchar(40)").execute();
+    await insertUsers(database, "users", [ADA, BOB]);
+    await insertUsers(database, "admins", [{ name: "Root", email: ADA.email }]);
+  },
+};

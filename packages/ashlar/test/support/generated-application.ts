@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createApplication, type KernelClass } from "../../src/foundation/index.ts";
@@ -128,16 +127,13 @@ export async function checkTypes(root: string): Promise<void> {
   expect(await execute(root, process.execPath, [TYPESCRIPT])).toEqual({ code: 0, output: "" });
 }
 
-/** What Node compiled stays where the package's command keeps it, for the processes of the next application. */
-const COMPILED_ONCE = { NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") };
-
 /** Checks the types of an application, and runs its tests. */
 export async function passesItsOwnChecks(
   root: string,
   has: { readonly pages: boolean; readonly api: boolean },
 ): Promise<void> {
   await checkTypes(root);
-  const { code, output } = await execute(root, process.execPath, ["--test", "tests/*.test.ts"], COMPILED_ONCE);
+  const { code, output } = await execute(root, process.execPath, ["--test", "tests/*.test.ts"]);
   expect(output).toContain("ℹ fail 0");
   expect(output).toContain(`ℹ pass ${1 + (has.api ? 2 : 0) + (has.pages ? 7 : 0)}`);
   expect(code).toBe(0);

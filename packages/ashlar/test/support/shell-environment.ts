@@ -1,7 +1,7 @@
 /** The variables of this process that a program started from a terminal would have as well: none of the test runner's. */
 export function shellEnvironment(): NodeJS.ProcessEnv {
   const names = Object.keys(process.env).filter(
-    (name) => !/^(npm_|VITEST|NODE_(?!EXTRA_CA_CERTS$)|APP_|HOST$|PORT$|TEST$|DEV$|PROD$)/.test(name),
+    (name) => !/^(npm_|VITEST|NODE_(?!(EXTRA_CA_CERTS|COMPILE_CACHE)$)|APP_|HOST$|PORT$|TEST$|DEV$|PROD$)/.test(name),
   );
   return Object.fromEntries(names.map((name) => [name, process.env[name]]));
 }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
@@ -22,8 +22,8 @@ import {
   UserWithPassword,
 } from "./application-parts.ts";
 import { Browser, type BrowserOptions } from "./browser.ts";
-import { sqlite, type TestDatabase, type TestEngine } from "./services.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { type Contents, sqlite, type TestEngine } from "./services.ts";
+import { makeFolder } from "./temporary-folder.ts";
 
 export { PASSWORD };
 
@@ -119,9 +119,8 @@ const ROUTES: readonly RouteEntry[] = [
 
 /** Makes an application with the guard `web` and a database of its own; both are gone when the test is finished. */
 export async function testWeb(options: TestWebOptions = {}): Promise<TestWeb> {
-  const own = await (options.engine ?? sqlite).open();
+  const own = await (options.engine ?? sqlite).open({}, CONTENTS);
   onTestFinished(() => own.drop());
-  await createTables(own);
   const User = options.User ?? class User extends TestUser {};
   const application = await createApplication({
     kernel: kernelWith({ web: options.stack ?? [], "password.confirm": [ConfirmPasswordMiddleware] }),
@@ -138,29 +137,35 @@ export async function testWeb(options: TestWebOptions = {}): Promise<TestWeb> {
   return new TestWeb(application, User);
 }
 
-async function createTables({ database }: TestDatabase): Promise<void> {
-  const { kysely } = database;
-  const password = await passwordHash();
-  await kysely.schema
-    .createTable("users")
-    .$call(primaryKey(kysely))
-    .addColumn("email", "varchar(254)", (column) => column.notNull().unique())
-    .addColumn("password", "varchar(255)", (column) => column.notNull())
-    .addColumn("access_epoch", "varchar(43)")
-    .execute();
-  await kysely
-    .insertInto("users")
-    .values([ADA, BOB].map((user) => ({ ...user, password, access_epoch: accessEpoch(user.id) })))
-    .execute();
-  const { up } = await migrationOfStub("auth/migrations/create_sessions.ts.stub");
-  await up(kysely);
-}
+const CONTENTS: Contents = {
+  name: "web",
+  async fill({ kysely }) {
+    const password = await passwordHash();
+    await kysely.schema
+      .createTable("users")
+      .$call(primaryKey(kysely))
+      .addColumn("email", "varchar(254)", (column) => column.notNull().unique())
+      .addColumn("password", "varchar(255)", (column) => column.notNull())
+      .addColumn("access_epoch", "varchar(43)")
+      .execute();
+    await kysely
+      .insertInto("users")
+      .values([ADA, BOB].map((user) => ({ ...user, password, access_epoch: accessEpoch(user.id) })))
+      .execute();
+    const { up } = await migrationOfStub("auth/migrations/create_sessions.ts.stub");
+    await up(kysely);
+  },
+};
 
 /** The migration that an application gets from a stub. */
 export async function migrationOfStub(stub: string): Promise<Required<Migration>> {
   const packageFolder = join(import.meta.dirname, "../..");
   const source = await readFile(join(packageFolder, "stubs", stub), "utf8");
-  const file = join(await temporaryFolder(), "migration.ts");
-  await writeFile(file, source.replace('"ashlar/database"', `"${packageFolder}/src/database/index.ts"`));
-  return (await import(pathToFileURL(file).href)) as Required<Migration>;
+  const text = source.replace('"ashlar/database"', `"${packageFolder}/src/database/index.ts"`);
+  const { folder, remove } = makeFolder({ "migration.ts": text });
+  try {
+    return (await import(pathToFileURL(join(folder, "migration.ts")).href)) as Required<Migration>;
+  } finally {
+    remove();
+  }
 }
