@@ -50,6 +50,6 @@ describe("isBcrypt", () => {
         expect(isBcrypt(`${hash}${hash[at]}`)).toBe(false);
       }),
     );
-    expect(isBcrypt(`${hash}\n`)).toBe(false);
+    expect([`${hash}\n`, ` ${hash}`, `x${hash}`].map(isBcrypt)).toEqual([false, false, false]);
   });
 });

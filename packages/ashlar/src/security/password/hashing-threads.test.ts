@@ -49,6 +49,8 @@ describe("HashingThreads", () => {
     expect(workers.size).toBe(2);
     await Promise.all(Array.from({ length: 20 }, () => threads.run(JOB)));
     expect(workers.size).toBe(3);
+    // What a list of the process's threads tells them by.
+    for (const { threadName } of workers) expect(threadName).toBe("password-hash");
   });
 
   test("those who wait are served in the order of arrival, and nobody slips in between", async () => {

@@ -21,7 +21,7 @@ const NO_HASH = "";
  */
 export async function hashPassword(plain: string): Promise<string> {
   if (!isHashable(plain)) throw new AshlarError("E_INVALID_PASSWORD");
-  return (await threads.run({ hash: null, plain })) as string;
+  return threads.run({ hash: null, plain }) as Promise<string>;
 }
 
 /**

@@ -49,7 +49,7 @@ const PHC =
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 /** The bits of a last character beyond the last byte, by the length of the text modulo 4; one over is no length. */
-const SPARE_BITS = [0, null, 0b1111, 0b11];
+const SPARE_BITS = [0, undefined, 0b1111, 0b11];
 
 /** Base64 as PHC strings have it: without padding. */
 function encode(bytes: Buffer): string {
@@ -60,8 +60,8 @@ function encode(bytes: Buffer): string {
 
 /** How many bytes a text in base64 stands for; 0 where that is not how they are encoded. */
 function decodedLength(text: string): number {
-  const spareBits = SPARE_BITS[text.length % 4] ?? null;
-  if (spareBits === null || (ALPHABET.indexOf(text.at(-1)!) & spareBits) !== 0) return 0;
+  const spareBits = SPARE_BITS[text.length % 4];
+  if (spareBits === undefined || (ALPHABET.indexOf(text.at(-1)!) & spareBits) !== 0) return 0;
   return Math.floor((text.length * 3) / 4);
 }
 
