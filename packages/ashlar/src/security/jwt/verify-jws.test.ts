@@ -66,6 +66,8 @@ describe("verifying a JWS", () => {
     ["nothing", "", "malformed"],
     ["one part", "Zm9v", "malformed"],
     ["two parts", "Zm9v.Zm9v", "malformed"],
+    ["one part that would be a header but for its end", `${segment('{"alg":"HS256"}')}x`, "malformed"],
+    ["a third part that is empty, and a fourth", `${segment('{"alg":"HS256"}')}.Zm9v..Zm9v`, "malformed"],
     ["no header", forge("", "Zm9v"), "malformed"],
     ["two dots alone", "..", "malformed"],
     ["no signature", `${segment('{"alg":"HS256"}')}.Zm9v.`, "signature"],
@@ -104,6 +106,7 @@ describe("verifying a JWS", () => {
     const longest = token(8192);
     expect(longest).toHaveLength(8192);
     expect(reason(longest)).toBeNull();
+    expect([reason("x".repeat(8192)), reason("x".repeat(8193))]).toEqual(["malformed", "too_large"]);
     const longer = token(8196);
     expect(longer.length).toBeGreaterThan(8192);
     expect(reason(longer)).toBe("too_large");
