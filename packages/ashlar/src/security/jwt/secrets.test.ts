@@ -14,6 +14,14 @@ const HMAC: readonly [JwtAlgorithm, number][] = [
   ["HS512", 64],
 ];
 
+/** A certificate of an Ed25519 key, as text in base64. */
+const CERTIFICATE =
+  "MIIBLDCB36ADAgECAhQEEOKAGemjwWp/yjUzmGJkstbDNzAFBgMrZXAwDDEKMAgGA1UEAwwBYTAeFw0yNjExMjIxMTQ0NDVaFw0y" +
+  "NjExMjMxMTQ0NDVaMAwxCjAIBgNVBAMMAWEwKjAFBgMrZXADIQBBBfooDiZ8lbtQn5SkAtVrbWHINkrN4SesJ25HGk5SOaNTMFEw" +
+  "HQYDVR0OBBYEFICaog3EYPmhRuM16/8DxYPCBf+5MB8GA1UdIwQYMBaAFICaog3EYPmhRuM16/8DxYPCBf+5MA8GA1UdEwEB/wQF" +
+  "MAMBAf8wBQYDK2VwA0EA5YLm6aI3nc38Hlg7gxdLILL6J+j8FDMt6f/4EU1dCJ20IQPp0U1WHdZtfBxwx1pgC+FT16jlpIEivGUA" +
+  "guGvAg==";
+
 function pem(key: KeyObject): string {
   return key.type === "private"
     ? key.export({ type: "pkcs8", format: "pem" }).toString()
@@ -141,6 +149,13 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     }
     expect(refusal(algorithm, `ssh-ed25519 ${"A".repeat(68)} someone@host`)).toBe("E_JWT_KEY");
     expect(refusal(algorithm, `ecdsa-sha2-nistp256 ${"A".repeat(68)} someone@host`)).toBe("E_JWT_KEY");
+  });
+
+  test("S2 it is no certificate, whose key everyone may know", () => {
+    expect([CERTIFICATE, Buffer.from(CERTIFICATE, "base64")].map((form) => refusal(algorithm, form))).toEqual([
+      "E_JWT_KEY",
+      "E_JWT_KEY",
+    ]);
   });
 
   test("S2 a JWK or a set of them, even too short for a secret, is named as what it is", () => {
