@@ -181,6 +181,7 @@ describe("ThrottleMiddleware", () => {
 
   test.each([
     ["throttle:logn", 'no limit is called "logn". Did you mean "login"?'],
+    ["throttle:logn,user", 'no limit is called "logn". Did you mean "login"?'],
     ["throttle", "This middleware takes the name of one limit, as in throttle:login."],
     ["throttle:", "This middleware takes the name of one limit, as in throttle:login."],
     ["throttle:login,api", "This middleware takes the name of one limit, as in throttle:login."],
