@@ -30,12 +30,16 @@ test("every entry beyond the three names is a guard, whose driver is its own nam
     passwordResetTable: "resets",
     passwordResetExpirationInMinutes: 60,
   });
-  expect(Object.isFrozen(configuration)).toBe(true);
+  const { guards } = configuration;
+  for (const part of [configuration, guards.get("staff"), guards.get("staff")!.options]) {
+    expect(Object.isFrozen(part)).toBe(true);
+  }
 });
 
 test("an expiration of null means that password resets do not expire", () => {
   const { passwordResetExpirationInMinutes } = authConfiguration({ GUARDS: { passwordResetExpiration: null } });
   expect(passwordResetExpirationInMinutes).toBeNull();
+  expect(authConfiguration({ GUARDS: { passwordResetExpiration: 1 } }).passwordResetExpirationInMinutes).toBe(1);
 });
 
 test.each([
@@ -47,8 +51,11 @@ test.each([
     "config/auth.ts: GUARDS.web: it is not an object. Write web: { model: User }.",
   ],
   ["a setting is misspelled", { passwordResetTabel: "resets" }, 'Did you mean "passwordResetTable"?'],
+  ["another is", { passwordResetExpiraton: 60 }, 'Did you mean "passwordResetExpiration"?'],
+  ["the default is", { defualt: "web" }, 'Did you mean "default"?'],
   ["a driver is no text", { web: { driver: 1 } }, "config/auth.ts: GUARDS.web.driver: "],
   ["a model is no class", { web: { model: "User" } }, "config/auth.ts: GUARDS.web.model: "],
+  ["the table is no text", { passwordResetTable: 7 }, "GUARDS.passwordResetTable: it is not the name of a table."],
   [
     "the table is blank",
     { passwordResetTable: "" },

@@ -39,12 +39,12 @@ export async function verifyCredentials(
   const account = normalized === null ? null : await model.findByIdentifier(normalized);
   if (!isPasswordGiven(password)) return { account, valid: false, identifier: normalized, tried: false };
   const hash = account?.passwordHash() ?? null;
-  if (account === null || hash === null) {
+  if (hash === null) {
     await verifyDummy(password);
     return { account, valid: false, identifier: normalized, tried: true };
   }
   const valid = await verifyPassword(hash, password);
-  if (valid && needsRehash(hash)) await account.storePasswordHash(await hashPassword(password), hash);
+  if (valid && needsRehash(hash)) await account!.storePasswordHash(await hashPassword(password), hash);
   return { account, valid, identifier: normalized, tried: true };
 }
 

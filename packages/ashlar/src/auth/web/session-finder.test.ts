@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Person } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { ADA, BOB, migrationOfStub, PASSWORD, TestUser, testWeb } from "../../../test/support/web-application.ts";
@@ -228,15 +228,19 @@ describe("a hand-made class as the users", () => {
     expect(await renew("third")).toBe(false);
   });
 
-  test("S19 logs out even where its users cannot be loaded", async () => {
+  test("S19 logs out even where its users cannot be loaded, which the log tells", async () => {
     const web = await webOfPeople();
+    const logged = vi.spyOn(web.application.logger, "error");
     const browser = web.browser();
     await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
     const { findByAuthId } = Person;
-    Person.findByAuthId = () => Promise.reject(new Error("The directory is down."));
+    const failure = new Error("The directory is down.");
+    Person.findByAuthId = () => Promise.reject(failure);
     try {
       expect((await browser.get("/people/me")).status).toBe(500);
+      logged.mockClear();
       expect((await browser.post("/people/logout")).status).toBe(204);
+      expect(logged.mock.calls).toEqual([[{ err: failure, guard: "people" }, expect.any(String)]]);
     } finally {
       Person.findByAuthId = findByAuthId;
     }

@@ -93,6 +93,15 @@ describe("what ends the boot", () => {
     expect(() => webGuardOptions("web", { idleMinuts: 5 }, false)).toThrow(
       'config/auth.ts: GUARDS.web.idleMinuts: is not a known setting. Did you mean "idleMinutes"?',
     );
-    expect(() => webGuardOptions("web", { modle: null }, false)).toThrow('Did you mean "model"?');
+    for (const [wrong, right] of [
+      ["modle", "model"],
+      ["drvier", "driver"],
+      ["ruotes", "routes"],
+      ["cokie", "cookie"],
+      ["absolutMinutes", "absoluteMinutes"],
+      ["remeberMinutes", "rememberMinutes"],
+    ] as const) {
+      expect(() => webGuardOptions("web", { [wrong]: null }, false)).toThrow(`Did you mean "${right}"?`);
+    }
   });
 });
