@@ -52,10 +52,11 @@ afterEach(() => setClock(null));
 await onEachDatabase("password.confirm", (engine) => {
   test("lets a user through who logged in a while ago, and asks again after that", async () => {
     const web = await testWeb({ engine, guard: { idleMinutes: 600 } });
+    travel(0);
     const browser = await loggedIn(web);
-    travel(29);
+    travel(30 - 1 / MINUTE);
     expect((await browser.get("/danger-soon", PAGE)).body).toEqual({ danger: true });
-    travel(1);
+    travel(1 / MINUTE);
     expect(target(await browser.get("/danger-soon", PAGE))).toEqual([302, "/confirm_password"]);
     travel(149);
     expect((await browser.get("/danger", PAGE)).body).toEqual({ danger: true });

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { CookieGuard, HeaderGuard, Person } from "../../test/support/people.ts";
+import { compose, Model } from "../database/index.ts";
 import { createApplication } from "../foundation/index.ts";
+import { ConfigurationError } from "../support/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
+import { Authenticates } from "./authenticates.ts";
 import { authConfiguration } from "./configuration.ts";
 import { type GuardDriver, GuardRegistry } from "./guard-registry.ts";
 
@@ -69,6 +72,39 @@ describe("what ends the boot", () => {
         "listed in PROVIDERS?",
     );
   });
+
+  test("a guard in an application without any driver", () => {
+    expect(() => registry({ web: { model: Person } }).prepare()).toThrow(
+      new ConfigurationError(
+        "config/auth.ts: GUARDS.web",
+        'no guard driver is named "web".',
+        "Is the provider that brings it listed in PROVIDERS?",
+      ),
+    );
+  });
+
+  test("an option for a guard whose driver is configured elsewhere", () => {
+    const guards = registry({ default: "header", header: { minutes: 5 } });
+    guards.registerDriver("header", header, Robot);
+    expect(() => guards.prepare()).toThrow("config/auth.ts: GUARDS.header.minutes: is not a known setting.");
+  });
+
+  test.each([
+    [true, /^config\/auth\.ts: GUARDS\.header\.model: Root extends User, the model of the guard "web",/],
+    [false, /^config\/auth\.ts: GUARDS\.web\.model: Root extends User, the model of the guard "header",/],
+  ])(
+    "S69 a driver's model that extends another guard's, or is extended, on a table of its own: %s",
+    (extend, problem) => {
+      class User extends compose(Model, Authenticates) {}
+      class Root extends User {
+        static override table = "admins";
+      }
+      const guards = registry({ default: "web", web: { driver: "cookie", model: extend ? User : Root } });
+      guards.registerDriver("cookie", cookie);
+      guards.registerDriver("header", header, extend ? Root : User);
+      expect(() => guards.prepare()).toThrow(problem);
+    },
+  );
 
   test("a guard without a model", () => {
     const guards = registry({ cookie: {} });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Person } from "../../../test/support/people.ts";
+import { HeaderGuard, Person } from "../../../test/support/people.ts";
 import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
 import { Provider } from "../../foundation/index.ts";
 import { Route } from "../../routing/index.ts";
@@ -114,19 +114,28 @@ describe("a logout forgets the visitor", () => {
     }
   }
 
-  class BrokenProvider extends Provider {
+  class OtherGuardsProvider extends Provider {
     override boot(): void {
-      const { container } = this.application;
-      container.make("auth").registerDriver("broken", ({ name, model }) => (context) => {
-        return new BrokenGuard(name, context, model);
-      });
+      const guards = this.application.container.make("auth");
+      for (const [driver, Kind] of Object.entries({ broken: BrokenGuard, header: HeaderGuard })) {
+        guards.registerDriver(
+          driver,
+          ({ name, model }) =>
+            (context) =>
+              new Kind(name, context, model),
+        );
+      }
     }
   }
 
-  test("S19 also where another guard cannot tell whether it has a user", async () => {
+  test.each([
+    ["cannot tell whether it has a user", { broken: { model: Person } }],
+    ["has a user by what the browser does not keep", { header: { model: Person } }],
+  ])("S19 also where another guard %s", async (_, guards) => {
+    await Person.populate(PASSWORD);
     const web = await testWeb({
-      providers: [SessionProvider, BrokenProvider],
-      guards: { broken: { model: Person } },
+      providers: [SessionProvider, OtherGuardsProvider],
+      guards,
       stack: [SessionMiddleware],
       routes: [
         Route.post("/cart", ({ session }) => ({ id: session.put("cart", ["book"]).id })),
@@ -135,7 +144,7 @@ describe("a logout forgets the visitor", () => {
     });
     const browser = await web.loggedIn();
     const { id } = (await browser.post("/cart")).body as { readonly id: string };
-    expect((await browser.post("/logout")).status).toBe(200);
+    expect((await browser.post("/logout", {}, { "x-person": "1" })).status).toBe(200);
     expect((await browser.get("/cart")).body).toEqual({ cart: null, id: expect.not.stringMatching(id) });
   });
 });

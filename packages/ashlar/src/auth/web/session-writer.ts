@@ -41,7 +41,7 @@ export interface SessionWriter {
   renew(user: Authenticatable, id: SessionId, tokenHash: string, authenticatedAt: Date): Promise<boolean>;
 }
 
-/** Makes the writer for a guard. The statements that a login takes are compiled here, not at each login. */
+/** Makes the writer for a guard. The statements that a login takes are compiled once, not at each login. */
 export function sessionWriter(database: Database, model: AuthenticatableClass): SessionWriter {
   const connection = database.connection();
   return isConditional(database, model)
@@ -101,8 +101,6 @@ class ConditionalWriter implements SessionWriter {
     this.#connection = connection;
     this.#table = model.table;
     this.#primaryKey = model.primaryKey;
-    const { accessEpochColumn } = model as unknown as { readonly accessEpochColumn: string };
-    this.#insertOn({ [accessEpochColumn]: "" });
   }
 
   async insert(user: Authenticatable, session: NewSession): Promise<StoredSession | null> {
@@ -126,9 +124,7 @@ class ConditionalWriter implements SessionWriter {
   }
 
   #insertOn(conditions: AccessConditions): string {
-    const key = Object.entries(conditions)
-      .map(([column, value]) => (value === null ? `no ${column}` : column))
-      .join();
+    const key = Object.keys(conditions).join();
     let statement = this.#inserts.get(key);
     if (statement === undefined) {
       const values = INSERTED.map((column) => sql`${""}`.as(column));

@@ -53,6 +53,14 @@ await onEachDatabase("the sessions of a user", (engine) => {
     ]);
   });
 
+  test("S22 of the same moment are listed with the newest first", async () => {
+    travel(0);
+    const web = await testWeb({ engine });
+    for (const userAgent of ["first", "second"]) await web.loggedIn(ADA, { userAgent });
+    const listed = await sessionsOf(await web.loggedIn(ADA, { userAgent: "third" }));
+    expect(listed.map(({ userAgent }) => userAgent)).toEqual(["third", "second", "first"]);
+  });
+
   test("S22 that have ended are not listed", async () => {
     const web = await testWeb({ engine });
     await web.loggedIn();
