@@ -4,7 +4,7 @@ import { Person } from "../../test/support/people.ts";
 import { needsRehash, verifyPassword } from "../security/index.ts";
 import { HashingThreads } from "../security/password/hashing-threads.ts";
 import { matchesHash } from "../security/password/password-hashes.ts";
-import { verifyCredentials } from "./credentials.ts";
+import { isPasswordOf, verifyCredentials } from "./credentials.ts";
 
 const PASSWORD = "correct horse battery";
 
@@ -119,6 +119,38 @@ describe("hashes of other parameters", () => {
     await checking;
     expect(Person.rows[0]!.hash).toBe("the hash of the new password");
   });
+});
+
+test("S32 that there is no user, or no password, costs what a wrong one costs where a user gives it again", async () => {
+  const { run: original } = HashingThreads.prototype;
+  let hashed = 0;
+  const run = vi.spyOn(HashingThreads.prototype, "run").mockImplementation(async function (this: HashingThreads, job) {
+    const answer = await original.call(this, job);
+    hashed++;
+    return answer;
+  });
+  onTestFinished(() => run.mockRestore());
+  const [ada, , eve] = Person.rows.map((row) => new Person(row));
+  const found: unknown[] = [];
+  for (const [user, password] of [
+    [ada, PASSWORD],
+    [ada, "wrong horse battery"],
+    [eve, PASSWORD],
+    [null, PASSWORD],
+    [ada, ""],
+    [null, ["no text"]],
+  ] as const) {
+    hashed = 0;
+    found.push([await isPasswordOf(user ?? null, password), hashed]);
+  }
+  expect(found).toEqual([
+    [true, 1],
+    [false, 1],
+    [false, 1],
+    [false, 1],
+    [false, 0],
+    [false, 0],
+  ]);
 });
 
 test("S32 an unknown address and an account without a password cost what a wrong password costs", async () => {

@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import { ADA, AdminUser, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../test/support/account-controllers.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
+import { ConfigurationError } from "../support/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
+import { authConfiguration } from "./configuration.ts";
+import { GuardPages } from "./guard-pages.ts";
 
 class AdminHomeController {
   show(): string {
@@ -124,6 +127,28 @@ describe("where the pages are", () => {
     ];
     await expect(withAdmin(routes)).rejects.toThrow(
       `GET /admin/keys: "${middleware}" sends users of the guard "admin" to the route "admin.${page}", which does not exist.`,
+    );
+  });
+
+  test("what ends the boot names every method of the route, and suggests no name where routes have none", () => {
+    const configuration = authConfiguration({ GUARDS: { admin: { model: AdminUser, routes: "admin." } } });
+    const login = { name: "admin.login", middleware: [], methods: ["GET"], pattern: "/admin/login" };
+    const keys = { name: null, middleware: ["auth:admin", "verified"], methods: ["GET", "POST"], pattern: "/keys" };
+    const pages = (...routes: object[]) =>
+      new GuardPages(
+        configuration,
+        () => ({ routes }) as never,
+        () => "admin",
+      );
+    expect(() => pages().check()).toThrow(
+      new ConfigurationError(
+        "config/auth.ts: GUARDS.admin.routes",
+        'no route is named "admin.login", where guests are sent.',
+        'Write routes: "admin." for Auth.routes(controllers, { guard: "admin" }).',
+      ),
+    );
+    expect(() => pages(login, keys).check()).toThrow(
+      'GET|POST /keys: "verified" sends users of the guard "admin" to the route "admin.email.verify.notice"',
     );
   });
 

@@ -81,9 +81,10 @@ export class WebGuard extends Guard {
   #accept(session: StoredSession, user: Authenticatable | null): Authenticatable | null {
     // What ended access to the account since ended this login too, whether or not its row was deleted.
     if (user === null || session.accessEpoch !== accessEpochOf(user)) return null;
-    if (this.#isDecided) return user;
-    this.#session = session;
-    this.#noteUse(session);
+    if (!this.#isDecided) {
+      this.#session = session;
+      this.#noteUse(session);
+    }
     return user;
   }
 
