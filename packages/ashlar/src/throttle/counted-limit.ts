@@ -65,14 +65,13 @@ export function asProof({ device = null, ...keys }: AttemptKeys): ThrottleKeys {
   return device === null ? keys : { ...keys, proof: device };
 }
 
-interface CountedKey {
-  readonly counter: AttemptCounter;
-  readonly key: string;
-}
-
-/** Those that count under other keys than any of the others. */
-export function without<T extends CountedKey>(some: readonly T[], others: readonly CountedKey[]): T[] {
-  return some.filter(({ counter, key }) => !others.some((other) => other.counter === counter && other.key === key));
+/** Those of a limit's buckets that count under other keys than any of the others. */
+export function without(
+  some: readonly ApplicableBucket[],
+  others: readonly ApplicableBucket[],
+): readonly ApplicableBucket[] {
+  // Buckets of one limit that count by the same have the same key, and are on both sides or on neither.
+  return some.filter(({ key }) => !others.some((other) => other.key === key));
 }
 
 /** The buckets of a limit that have something to say to an attempt. */

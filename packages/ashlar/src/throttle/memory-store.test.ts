@@ -159,6 +159,18 @@ describe("memory", () => {
     expect((await counter.get("key 19999"))?.attempts).toBe(1);
   });
 
+  test("S33 in a flood a new key has no others looked at but those whose window has ended", async () => {
+    let looks = 0;
+    const counter = new MemoryStore(100).counter(bucket(60));
+    setClock(() => {
+      looks++;
+      return START;
+    });
+    for (let key = 0; key < 1000; key++) await counter.add(`key ${key}`, 1);
+    // When the oldest window ends, and when the new one will.
+    expect(looks).toBeLessThanOrEqual(2000);
+  });
+
   test.each(["first", "last"])("S33 a flood of one bucket, be it the %s, costs the others nothing", async (place) => {
     const store = new MemoryStore(1000);
     const counters = [store.counter(bucket(900, "one")), store.counter(bucket(900, "other"))];

@@ -229,6 +229,8 @@ describe("giving back", () => {
     for (let again = 0; again < 2; again++) await throttle.giveBack(one, "login");
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
     expect((await throttle.peek("export", { address: HERE })).remaining).toBe(19);
+    await throttle.giveBack(one, "export");
+    expect((await throttle.peek("export", { address: HERE })).remaining).toBe(20);
   });
 
   test("S53 a success gives back its own attempt, once, and forgets those at its account", async () => {
