@@ -55,16 +55,14 @@ export async function visitInBatches(
   visit: (rows: readonly Row[]) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<void> {
-  let query = kysely.selectFrom(table).select([key, ...columns]);
-  const ordered = () => query.orderBy(key).limit(BATCH_ROWS);
+  let last: unknown;
   while (signal?.aborted !== true) {
-    const rows = (await ordered().execute()) as Row[];
+    const all = kysely.selectFrom(table).select([key, ...columns]);
+    const left = last === undefined ? all : all.where(key, ">", last);
+    const rows = (await left.orderBy(key).limit(BATCH_ROWS).execute()) as Row[];
     if (rows.length > 0) await visit(rows);
     if (rows.length < BATCH_ROWS) break;
-    query = kysely
-      .selectFrom(table)
-      .select([key, ...columns])
-      .where(key, ">", rows.at(-1)![key]);
+    last = rows.at(-1)![key];
     await nextTurn();
   }
 }
