@@ -38,4 +38,18 @@ await onEachDatabase("a task that is claimed", (engine) => {
     expect(await isTaken(prune, NOON + DAY)).toBe(false);
     expect(await isTaken(prune, NOON + DAY + HOUR)).toBe(true);
   });
+
+  test("is not put off by a process whose clock is ahead", async () => {
+    const own = await engine.open();
+    onTestFinished(() => own.drop());
+    await (await migrationOfStub("auth/migrations/create_maintenance.ts.stub")).up(own.database.kysely);
+    const prune = new TaskClaim(own.database, "prune");
+    setClock(() => NOON + 400 * DAY);
+    await prune.finish((await prune.take())!, NOON + 401 * DAY);
+    setClock(() => NOON);
+    const claimed = (await prune.take())!;
+    expect(claimed.claimedAt).toBe(NOON);
+    await prune.finish(claimed, NOON + 2 * DAY);
+    expect(await prune.take()).toBeNull();
+  });
 });

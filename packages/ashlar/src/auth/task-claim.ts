@@ -4,6 +4,8 @@ import { now } from "../support/index.ts";
 const TABLE = "maintenance";
 /** After this, what claimed a task and never said that it was done counts as crashed. */
 const LEASE_MS = 60 * 60_000;
+/** No task waits longer than this: a later time was written by a process whose clock was ahead. */
+const LONGEST_WAIT_MS = 48 * 60 * 60_000;
 
 /** That this process, and no other, is to do a task now. */
 export interface Claim {
@@ -45,14 +47,23 @@ export class TaskClaim {
         conflict
           .column("task")
           .doUpdateSet({ due_at: leasedUntil })
-          .where(`${TABLE}.due_at`, "<=", new Date(claimedAt)),
+          .where(({ eb, or }) =>
+            or([
+              eb(`${TABLE}.due_at`, "<=", new Date(claimedAt)),
+              eb(`${TABLE}.due_at`, ">", new Date(claimedAt + LONGEST_WAIT_MS)),
+            ]),
+          ),
       )
       .returning("task")
       .executeTakeFirst();
     return row === undefined ? null : { claimedAt, leasedUntil };
   }
 
-  /** Says when a task that was claimed is due again; what took so long that another has claimed it says nothing. */
+  /**
+   * Says when a task that was claimed is due again; what took so long that another has claimed it says nothing.
+   *
+   * @param dueAt at most 48 hours from now
+   */
   async finish({ leasedUntil }: Claim, dueAt: number): Promise<void> {
     this.#dueAt = dueAt;
     if (leasedUntil === null) return;

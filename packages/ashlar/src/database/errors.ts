@@ -79,6 +79,9 @@ export class NotNullViolationError extends ConstraintViolationError {
   }
 }
 
+/** What follows a message about a table that is not there. */
+export const MIGRATE = " If the database has not been migrated: npx ashlar migrate";
+
 /**
  * Any other error that the database reports (`E_DATABASE`), or that it cannot be reached, has no connection left, or broke
  * the statement off because it took too long (`E_DATABASE_UNAVAILABLE`, 503 with `Retry-After`).

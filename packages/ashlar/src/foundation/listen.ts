@@ -78,10 +78,10 @@ function listenProblem(error: unknown, { port, hostname }: ListenAddress): unkno
   const { code } = error as NodeJS.ErrnoException;
   const where = `Port ${port}`;
   if (code === "EADDRINUSE") {
-    return new ConfigurationError(where, "is in use by another program.", `Set another: PORT=${port + 1}`);
+    return new ConfigurationError(where, "Another program listens on it.", `Set another: PORT=${port + 1}`);
   }
   if (code === "EACCES") {
-    return new ConfigurationError(where, "may not be used by this user.", "Set one above 1023: PORT=3000");
+    return new ConfigurationError(where, "This user may not listen on it.", "Set one above 1023: PORT=3000");
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
     const problem = `"${hostname}" is not an address of this machine.`;

@@ -3,6 +3,9 @@ import { prettyLines } from "./log-lines.ts";
 import { redact } from "./redaction.ts";
 import type { ApplicationSettings } from "./settings.ts";
 
+/** How much of the log is kept while it cannot be written, in UTF-16 units. */
+const MAX_KEPT = 1024 * 1024;
+
 /** The application's log: `info`, `warn`, `error`, …, each with an object of data and a sentence. */
 export type Logger = PinoLogger;
 
@@ -26,7 +29,18 @@ export function createLogger(
   };
   if (destination !== undefined) return redactingBindings(pino(options, destination));
   const isDevelopment = settings.environment === "development";
-  return redactingBindings(isDevelopment ? pino(options, prettyLines(process.stdout)) : pino(options));
+  return redactingBindings(pino(options, isDevelopment ? prettyLines(process.stdout) : standardOutput()));
+}
+
+/**
+ * Standard output, as an application in production has it. When it cannot be written, because its disk is full, say, answers go
+ * on: lines are kept and written with the next one that can be, and dropped beyond {@link MAX_KEPT}. What pino does by itself,
+ * as of 10, is to end the process, or, after a `fatal` line, to stop it until the disk has room.
+ */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: true, maxLength: MAX_KEPT });
+  output.on("error", () => {});
+  return { write: (line) => void output.write(line) };
 }
 
 /** pino has no formatter for what children are given. A child is made on its parent, and so has these functions too. */

@@ -171,7 +171,7 @@ describe("serving", () => {
     await expect(application.listen({ port: server.port, handleSignals: false })).rejects.toEqual(
       new ConfigurationError(
         `Port ${server.port}`,
-        "is in use by another program.",
+        "Another program listens on it.",
         `Set another: PORT=${server.port + 1}`,
       ),
     );

@@ -100,7 +100,7 @@ describe("listening", () => {
     const PORT = String(portOf(first.url));
     const { ended, output } = startProcess(root, process.execPath, [COMMAND, "serve"], { PORT });
     expect((await ended).code).toBe(1);
-    expect(output()).toContain(`Port ${PORT}: is in use by another program.`);
+    expect(output()).toContain(`Port ${PORT}: Another program listens on it.`);
   });
 });
 

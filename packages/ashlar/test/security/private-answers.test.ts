@@ -19,6 +19,7 @@ const ROUTES = `export const ROUTES: RouteEntry[] = [
 let application: Application;
 let remove: () => Promise<void>;
 let ada: TestClient;
+let token: string;
 
 beforeAll(async () => {
   const made = await generateApplication({});
@@ -33,6 +34,7 @@ beforeAll(async () => {
   const user = new User().fill({ name: "Ada", email: "ada@example.com" });
   await user.setPassword("a password of hers");
   await user.save();
+  token = await user.generateJwt();
   ada = await createTestClient(application).actingAs(user);
 });
 
@@ -73,3 +75,23 @@ test.each(["/cached", "/platform-cached"])(
     }
   },
 );
+
+test("S63: what an API answers to a token is private, no-store, wherever the token stands", async () => {
+  const client = createTestClient(application);
+  const byHeader = await client.withToken(token).get("/api/me");
+  const byQuery = await client.get(`/api/me?token=${token}`);
+  for (const { status, headers } of [byHeader, byQuery]) {
+    expect([status, headers.get("cache-control")]).toEqual([200, "private, no-store"]);
+  }
+});
+
+test.each([
+  ["POST", "/email/verify/a-token", 419],
+  ["PUT", "/email/verify/a-token", 405],
+  ["GET", "/email/verify/a-token/more", 404],
+])("S16: the error page of %s %s names its address to no other page", async (method, path, status) => {
+  const headers = { accept: "text/html", "content-type": "application/x-www-form-urlencoded" };
+  const body = method === "POST" ? "a=b" : null;
+  const answer = await application.fetch(new Request(`http://localhost${path}`, { method, headers, body }));
+  expect([answer.status, answer.headers.get("referrer-policy")]).toEqual([status, "no-referrer"]);
+});

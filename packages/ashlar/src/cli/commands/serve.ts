@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { endWithShell } from "../end-with-shell.ts";
 import { loadApplication } from "../load-application.ts";
 import type { Terminal } from "../terminal.ts";
 import { obeySupervisor } from "../watch/obey-supervisor.ts";
@@ -27,6 +28,8 @@ export function serveCommand(terminal: Terminal): Command {
     .option("-w, --watch", "start again when a file changes")
     .addOption(new Option("--supervised").hideHelp())
     .action(async (options: Options) => {
+      // The child process of `--watch` ends with its parent.
+      if (!options.supervised) endWithShell();
       if (options.watch) await supervise(terminal, listenArguments(options));
       else await serve(terminal, options);
     });

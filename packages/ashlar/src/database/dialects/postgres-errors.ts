@@ -4,6 +4,7 @@ import {
   type ConstraintDetails,
   DatabaseError,
   ForeignKeyViolationError,
+  MIGRATE,
   NotNullViolationError,
   UniqueViolationError,
 } from "../errors.ts";
@@ -22,6 +23,7 @@ interface ServerError extends Error {
 const NOT_NULL_VIOLATION = "23502";
 const FOREIGN_KEY_VIOLATION = "23503";
 const UNIQUE_VIOLATION = "23505";
+const UNDEFINED_TABLE = "42P01";
 /** What the server says to every statement after one that failed. */
 export const IN_FAILED_TRANSACTION = "25P02";
 const DATA_EXCEPTION = "22";
@@ -95,7 +97,9 @@ export function translatePostgresError(error: unknown): AshlarError {
     );
   }
   const code = UNAVAILABLE.test(error.code) ? "E_DATABASE_UNAVAILABLE" : "E_DATABASE";
-  return new DatabaseError(`PostgreSQL: ${error.message} (SQLSTATE ${error.code}).`, error.code, error, code);
+  const remedy = error.code === UNDEFINED_TABLE ? MIGRATE : "";
+  const message = `PostgreSQL: ${error.message} (SQLSTATE ${error.code}).${remedy}`;
+  return new DatabaseError(message, error.code, error, code);
 }
 
 function isServerError(error: unknown): error is ServerError {

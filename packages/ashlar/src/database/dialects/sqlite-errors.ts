@@ -1,5 +1,11 @@
 import { AshlarError } from "../../support/index.ts";
-import { DatabaseError, ForeignKeyViolationError, NotNullViolationError, UniqueViolationError } from "../errors.ts";
+import {
+  DatabaseError,
+  ForeignKeyViolationError,
+  MIGRATE,
+  NotNullViolationError,
+  UniqueViolationError,
+} from "../errors.ts";
 
 // Extended result codes, https://www.sqlite.org/rescode.html
 const CONSTRAINT_FOREIGN_KEY = 787;
@@ -26,7 +32,8 @@ export function translateSqliteError(error: unknown): AshlarError {
       if (!message.startsWith("FOREIGN KEY")) break;
       return new ForeignKeyViolationError({ table: null, columns: [], constraint: null, cause: error });
   }
-  return new DatabaseError(`SQLite: ${message}.`, errcode === undefined ? null : String(errcode), error);
+  const remedy = message.startsWith("no such table") ? MIGRATE : "";
+  return new DatabaseError(`SQLite: ${message}.${remedy}`, errcode === undefined ? null : String(errcode), error);
 }
 
 /** Reads `UNIQUE constraint failed: users.tenant, users.email`, or `…: index 'users_email_lower'` for an expression. */

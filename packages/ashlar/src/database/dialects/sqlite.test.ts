@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -66,12 +66,23 @@ test("a file that cannot be opened is named", async () => {
   });
 });
 
-test("a write-ahead log, foreign keys, NORMAL, and no busy timeout of SQLite's own", async () => {
+test("a write-ahead log, foreign keys, NORMAL, overwritten deletions, and no busy timeout of SQLite's own", async () => {
   const values = [];
-  for (const name of ["journal_mode", "foreign_keys", "busy_timeout", "synchronous"]) {
+  for (const name of ["journal_mode", "foreign_keys", "busy_timeout", "synchronous", "secure_delete"]) {
     values.push(Object.values((await rows(`pragma ${name}`))[0] as object)[0]);
   }
-  expect(values).toEqual(["wal", 1, 0, 1]);
+  expect(values).toEqual(["wal", 1, 0, 1, 1]);
+});
+
+test("S70 what was deleted is not to be found in the file", async () => {
+  const path = join(folder, "data/app.sqlite");
+  await rows("create table t (text text)");
+  for (let count = 0; count < 200; count++) await rows(`insert into t values ('${count} grace@example.com')`);
+  await rows("pragma wal_checkpoint(truncate)");
+  expect(await readFile(path, "latin1")).toContain("grace@example.com");
+  await rows("delete from t");
+  await rows("pragma wal_checkpoint(truncate)");
+  expect(await readFile(path, "latin1")).not.toContain("grace@example.com");
 });
 
 test("in memory it works too, transactions included", async () => {

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { freePort, generatedApplication } from "../support/generated-application.ts";
+import { startProcess } from "../support/long-process.ts";
+
+test.each(["start", "dev"])(
+  "S50 SIGTERM to npm alone ends what `npm run %s` serves",
+  async (script) => {
+    const root = await generatedApplication({ pages: false, api: false });
+    const npm = startProcess(root, "npm", ["run", script], { PORT: String(await freePort()) });
+    const [, url] = await npm.printed(/ answers at (http:[^\s"]+)/);
+    npm.child.kill("SIGTERM");
+    // Its streams are those of the server: they end with it.
+    await npm.ended;
+    await expect(fetch(url!)).rejects.toThrow();
+  },
+  60_000,
+);

@@ -1,0 +1,65 @@
+import { existsSync } from "node:fs";
+import { describe, expect, test, vi } from "vitest";
+import { FRAMEWORK, runScript, type ScriptProcess } from "../support/script-process.ts";
+
+/** An application whose log goes to a device that is always full, and to another file when it is told to. */
+const SCRIPT = `
+import { closeSync, openSync } from "node:fs";
+import { createApplication, Route } from ${JSON.stringify(FRAMEWORK)};
+
+function logTo(file) {
+  closeSync(1);
+  openSync(file, "a");
+}
+logTo("/dev/full");
+process.on("SIGUSR2", () => {
+  logTo(import.meta.dirname + "/log");
+  console.error("room again");
+});
+
+const application = await createApplication({
+  environment: { APP_ENV: "production", APP_URL: "http://shop.example", APP_KEY: "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO" },
+  config: { app: { APP: { name: "Shop", server: { hostname: "127.0.0.1" } } } },
+  routes: [
+    Route.get("/page/@name", ({ request }) => request.param("name")),
+    Route.get("/log", async () => (await import("node:fs")).readFileSync(import.meta.dirname + "/log", "utf8")),
+    Route.get("/broken", () => {
+      setTimeout(() => { throw new Error("thrown in a timer"); });
+      return "answered";
+    }),
+  ],
+});
+const server = await application.listen({ port: 0 });
+console.error("port " + server.port);
+`;
+
+const get = async ({ port }: ScriptProcess, path: string): Promise<string> =>
+  await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+
+describe.skipIf(!existsSync("/dev/full"))("S50 where the log's disk is full", () => {
+  test("answers go on, and the end is orderly", async () => {
+    const running = await runScript(SCRIPT);
+    for (let count = 0; count < 30; count++) expect(await get(running, `/page/${count}`)).toBe(String(count));
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toEqual([0, null]);
+  });
+
+  test("an error that nothing handled ends the process, and does not hold it", async () => {
+    const running = await runScript(SCRIPT);
+    expect(await get(running, "/broken")).toBe("answered");
+    expect(await running.ended).toEqual([1, null]);
+  });
+
+  test("what was kept meanwhile is written as soon as there is room", async () => {
+    const running = await runScript(SCRIPT);
+    for (let count = 0; count < 3; count++) await get(running, `/page/${count}`);
+    running.child.kill("SIGUSR2");
+    await vi.waitFor(() => expect(running.output()).toContain("room again"));
+    await get(running, "/page/last");
+    const lines = (await get(running, "/log")).trim().split("\n");
+    const paths = lines
+      .map((line) => (JSON.parse(line) as { path?: string }).path)
+      .filter((path) => path !== undefined);
+    expect(paths).toEqual(["/page/0", "/page/1", "/page/2", "/page/last"]);
+  });
+});
