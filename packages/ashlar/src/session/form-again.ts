@@ -14,6 +14,9 @@ const MAX_TYPED_BYTES = 64 * 1024;
 const EXPIRED =
   "The page had expired, and nothing was changed. Send the form again. If that does not help, allow cookies for this site.";
 
+/** What the page says that the visitor is led to. There is nothing to send again. */
+const NOT_USED = "The page had expired, so the form was not used.";
+
 /** The page that a form was on has expired: its token is not the session's, or there is none. */
 export class ExpiredPageError extends AshlarError {
   constructor() {
@@ -25,7 +28,8 @@ export class ExpiredPageError extends AshlarError {
 /**
  * What answers a form that was refused, and may be sent again as it is, now or later: its page was open for too long, or
  * there were too many attempts. It is the form itself, with what was typed and what is wrong, under the error's own
- * status: the page that GET shows at the same path.
+ * status: the page that GET shows at the same path. If a form has expired and its page leads elsewhere by now, such as to
+ * the login, the visitor is led there.
  *
  * Security: what was typed is kept only if the browser says that a page of this site sent it, or its token does. Otherwise
  * another site could fill in the form that the visitor is about to send.
@@ -72,16 +76,31 @@ async function answer(
   if (isOwn) await readSmallBody(context);
   held.flashMistakes({ "": [message] }, isOwn ? inputsOf(context) : {}, message);
   const shown = await show(context, page);
-  // A page that shows no messages would leave the visitor wondering; the error's own page does not.
+  if (error instanceof ExpiredPageError && isRedirect(shown)) return leadOn(held, shown);
   const isShown = shown.status === 200 && held.session.hasShownErrors;
-  // They were shown: the next page has nothing to say of them.
-  if (isShown) held.session.forgetMistakes();
+  // Either they were shown, or the page that comes instead says it in its own words.
+  held.session.forgetMistakes();
   // A request that is refused, and shown no form, begins no session.
-  else if (!held.isKnown) held.session.invalidate();
+  if (!isShown && !held.isKnown) held.session.invalidate();
+  // A page that shows no messages would leave the visitor wondering; the error's own page does not.
   if (!isShown) return null;
   const headers = new Headers(shown.headers);
   for (const [name, value] of Object.entries(error.headers)) headers.set(name, value);
   return new FastResponse(await shown.text(), { status: error.status, headers });
+}
+
+function isRedirect({ status, headers }: Response): boolean {
+  return status >= 300 && status < 400 && headers.has("location");
+}
+
+/** Always as 303: another status may have the browser send the form once more (RFC 9110 §15.4.8). */
+function leadOn(held: RequestSession, shown: Response): Response {
+  // Problems that the page itself has found are for the next one to show.
+  if (held.session.errors()[""]?.[0] === EXPIRED) {
+    held.session.forgetMistakes();
+    if (held.isKnown) held.session.flashErrors({ "": [NOT_USED] });
+  }
+  return new FastResponse(null, { status: 303, headers: shown.headers });
 }
 
 function hasToken({ request }: HttpContext, held: RequestSession): boolean {

@@ -20,7 +20,13 @@ beforeAll(async () => {
     `export const ROUTES: RouteEntry[] = [
   Route.get("/order", ({ view }) => view.render("order")),
   Route.post("/order", () => "ordered"),
-  Route.post("/elsewhere", () => "done"),`,
+  Route.post("/elsewhere", () => "done"),
+  Route.get("/silent", () => "a form without messages"),
+  Route.post("/silent", () => "done"),
+  Route.get("/invitation", async ({ auth, response, view }) => {
+    return (await auth.check()) ? response.redirect("/order").status(307) : view.render("order");
+  }),
+  Route.post("/invitation", () => "accepted"),`,
   ]);
   await writeFile(
     join(made.root, "views/order.edge"),
@@ -74,9 +80,32 @@ describe("two tabs", () => {
     await loggedIn(client);
     const cookie = client.cookies.find("token")?.value;
     const answer = await client.submit(stale, '[action="/login"]', { email: "bob@example.com", password: PASSWORD });
-    (await client.follow(answer)).assertSee("Hello, Ada", "You were already logged in");
+    (await client.follow(answer)).assertSee("Hello, Ada", "You were already logged in, so the form was not used.");
     expect(client.cookies.find("token")?.value).toBe(cookie);
     expect(await client.user()).toMatchObject({ name: "Ada" });
+  });
+
+  test("a registration that is sent when another tab has logged in makes no account, and says so", async () => {
+    const client = createTestClient(application);
+    const stale = await client.get("/register");
+    await loggedIn(client);
+    const fields = { name: "Eve", email: "eve@example.com", password: PASSWORD, password_confirmation: PASSWORD };
+    const answer = await client.submit(stale, '[action="/register"]', fields);
+    answer.assertRedirect("/home");
+    (await client.follow(answer)).assertSee("Hello, Ada", "You were already logged in, so the form was not used.");
+    expect(await User.findBy("email", "eve@example.com")).toBeNull();
+  });
+
+  test("a form whose page leads a user elsewhere leads there as well, and is not sent there", async () => {
+    const client = createTestClient(application);
+    expect((await client.post("/invitation", { article: "a lamp" }, HERE)).status).toBe(419);
+    await loggedIn(client);
+    const answer = await client.post("/invitation", { article: "a lamp" }, HERE);
+    answer.assertStatus(303).assertRedirect("/order");
+    const page = (await client.follow(answer)).assertSee("The page had expired, so the form was not used.");
+    page.assertDontSee("Send the form again");
+    expect(page.text).not.toContain("a lamp");
+    (await client.get("/order")).assertDontSee("had expired");
   });
 
   test("a second logout leads to the login", async () => {
@@ -156,6 +185,17 @@ describe("a form whose page has expired", () => {
       expect((await client.get("/order")).text).not.toContain("a lamp");
     }
     expect((await client.post("/order", typed, HERE)).text).toContain("a lamp");
+  });
+
+  test("is told of once, and with one way out, where its page shows no messages", async () => {
+    const client = await loggedIn();
+    const page = await client.post("/silent", typed, HERE);
+    page
+      .assertStatus(419)
+      .assertSee("Go back, reload the page, and send it again.")
+      .assertDontSee("Send the form again");
+    expect(page.text.match(/had expired|has expired/g)).toHaveLength(1);
+    (await client.get("/order")).assertDontSee("had expired");
   });
 
   test("without a page at its path is a page that says what to do; JSON is a problem", async () => {
