@@ -32,6 +32,10 @@ const ROUTES: readonly RouteEntry[] = [
   Route.post("/broken", () => {
     throw new AshlarError("E_TOO_MANY_REQUESTS");
   }),
+  Route.get("/often", ({ session }) => session.errors()),
+  Route.post("/often", () => {
+    throw new AshlarError("E_TOO_MANY_REQUESTS", "Too many.");
+  }),
   Route.get("/form", ({ session }) => session.errors()),
   Route.post("/form", () => {
     throw new ValidationError({ name: ["is taken"] });
@@ -71,10 +75,6 @@ describe("a handler's own error is the answer, where the session cannot be kept 
 describe("what an error page puts into a session that was kept already", () => {
   test("is logged where it cannot be kept, and the page is sent all the same", async () => {
     const browser = await create("database");
-    application.errorPage(404, ({ session }) => {
-      session.put("a", TOO_MUCH);
-      return "missing";
-    });
     application.errorPage(403, async ({ session }) => {
       session.put("b", 1);
       return "forbidden";
@@ -83,6 +83,16 @@ describe("what an error page puts into a session that was kept already", () => {
     expect((await browser.send("/lose")).text).toBe("forbidden");
     await application.container.make("session").settled();
     expect(problems()).toEqual(["E_DATABASE", "E_DATABASE"]);
+  });
+
+  test.each(["cookie", "database"])("is logged where it is too much, and the page is sent (%s)", async (driver) => {
+    const browser = await create(driver);
+    application.errorPage(403, ({ session }) => {
+      session.put("a", TOO_MUCH);
+      return "forbidden";
+    });
+    expect((await browser.send("/fail")).text).toBe("forbidden");
+    expect(problems()).toEqual(["E_SESSION"]);
   });
 });
 
@@ -149,6 +159,24 @@ test("what cannot be parsed cannot be shown again, and the form comes back all t
   expect((await browser.send("/form")).text).toBe('{"name":["is taken"]}');
 });
 
+test("a form that cannot be parsed, and that nothing says is the site's own, is shown again without what was typed", async () => {
+  const browser = await create("cookie");
+  const headers = { "content-type": "application/json", "sec-fetch-site": null };
+  const answer = await browser.send("/often", { method: "POST", body: "{", headers });
+  expect([answer.status, answer.text]).toEqual([429, '{"":["Too many."]}']);
+});
+
+test("a form without a session, of a kind that is not read, is shown again without what was typed", async () => {
+  const routes = [
+    Route.get("/form", ({ session }) => Object.keys(session.errors())),
+    Route.post("/form", () => "done"),
+  ];
+  const browser = new Browser(await sessionApplication({ routes }));
+  const headers = { "content-type": "application/x-unknown", "content-length": "7" };
+  const answer = await browser.send("/form", { method: "POST", body: "article", headers });
+  expect([answer.status, answer.text]).toEqual([419, '[""]']);
+});
+
 test("a session that could not be found is not taken for an empty one by an error page", async () => {
   const browser = await create("database");
   const seen: unknown[] = [];
@@ -176,4 +204,6 @@ test("a session that could not be found is not taken for an empty one by an erro
     ["E_DATABASE"],
     [],
   ]);
+  // Nor does a handler run that asks for none.
+  expect((await browser.send("/fail")).status).toBe(500);
 });
