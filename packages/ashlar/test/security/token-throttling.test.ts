@@ -93,10 +93,16 @@ test("S47 a lockout at the token endpoints names the guard jwt, and neither the 
   await attempts(api, 6, WRONG);
   const token = "no.real.token";
   for (let attempt = 0; attempt < 11; attempt++) await api.post("/api/reauth", { token }, { ip: "203.0.113.7" });
+  const genuine = await (await api.User.find(2))!.generateJwt();
+  for (let attempt = 0; attempt < 11; attempt++) {
+    await api.post("/api/reauth", { token: genuine }, { ip: "203.0.113.7" });
+  }
   await events.settled();
   const common = { time: expect.any(Date), address: "203.0.113.7", guard: "jwt", user: null };
   expect(lockouts).toEqual([
     { ...common, limit: "login", account: accountDigest(WRONG.username) },
     { ...common, limit: "api.reauth", account: null },
+    // Whose token it was, by their key.
+    { ...common, limit: "api.reauth", account: accountDigest("\0key 2") },
   ]);
 });
