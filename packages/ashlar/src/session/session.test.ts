@@ -252,6 +252,7 @@ describe("the id", () => {
       (one) => one.reflash(),
       (one) => one.flashErrors({}),
       (one) => one.flashInput({}),
+      (one) => one.forgetMistakes(),
       (one) => one.flush(),
       (one) => one.regenerate(),
       (one) => one.invalidate(),
