@@ -42,6 +42,8 @@ export function lingerIfUnread(
   const { socket } = message;
   response.shouldKeepAlive = false;
   lingering.add(socket);
+  // Begins to read: a body that no one has begun to read when the answer is out is dropped by Node, however much of it comes.
+  message.read(0);
   // Node calls it once the answer is out, to close the connection.
   const destroySoon = socket.destroySoon.bind(socket);
   socket.destroySoon = () => linger(message, socket, destroySoon, patience);
@@ -52,7 +54,6 @@ function linger(message: IncomingMessage, socket: Socket, close: () => void, pat
     close();
     return;
   }
-  socket.destroySoon = close;
   socket.end();
   const timer = setTimeout(() => socket.destroy(), patience.lingerMs).unref();
   socket.once("close", () => clearTimeout(timer));

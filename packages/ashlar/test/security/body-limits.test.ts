@@ -1,7 +1,4 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { lingerIfUnread } from "../../src/foundation/lingering-close.ts";
 import {
   type Application,
   createApplication,
@@ -255,16 +252,6 @@ test("S61 what was not read of a short body is skipped, and the connection goes 
   expect(received()).toMatch(/^HTTP\/1\.1 405 [\s\S]*HTTP\/1\.1 200 [\s\S]*after$/);
 });
 
-test("S61 nothing that follows a refused body on its connection is taken for a request", async () => {
-  let seen = 0;
-  const { port } = await serve([Route.post("/", () => "read"), Route.get("/next", () => `${++seen}`)]);
-  const large = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${2 * MEBIBYTE}\r\n\r\n${"x".repeat(2 * MEBIBYTE)}`;
-  const { received, closed } = rawSocket(port, `${large}GET /next HTTP/1.1\r\nHost: a\r\n\r\n`);
-  await closed;
-  expect(received().match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 413"]);
-  expect(seen).toBe(0);
-});
-
 test("S61 Expect: 100-continue is answered by length and limits alone, and invites what will be read", async () => {
   const { port } = await serve([
     Route.post("/", ({ request }) => ({ got: request.input("a") })),
@@ -279,28 +266,6 @@ test("S61 Expect: 100-continue is answered by length and limits alone, and invit
   invited.socket.once("data", () => invited.socket.write('{"a":1}'));
   expect(await invited.closed).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*\{"got":1\}$/);
   expect(await answerToHeaders(port, "/", "Content-Length: 1", "Expect: the-unexpected")).toMatch(/^HTTP\/1\.1 417 /);
-});
-
-test("S61 a client that never stops sending is let go of", async () => {
-  const server = createServer((message, response) => {
-    lingerIfUnread(message, response, false, { lingerMs: 20, maxBytes: 100_000 });
-    response.writeHead(413).end();
-  }).listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  const { socket, received, closed } = rawSocket(
-    port,
-    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n",
-  );
-  const piece = "x".repeat(65_536);
-  const send = (): void => {
-    while (!socket.destroyed && socket.write(piece));
-  };
-  socket.on("drain", send);
-  send();
-  await closed;
-  expect(received()).toMatch(/^HTTP\/1\.1 413 [\s\S]*Connection: close/);
 });
 
 describe("a form of one path whose methods have different limits", () => {
