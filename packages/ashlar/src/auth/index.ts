@@ -12,6 +12,7 @@ export type {
   EmailChangedData,
   EmailChangeUndoneData,
   EmailTakenData,
+  FinishRegistrationData,
   NewDeviceData,
   PasswordChangedData,
   ResetPasswordData,

@@ -22,6 +22,12 @@ export const NEW_PASSWORD = "another password altogether";
 const WIDE = { buckets: [{ by: ["address"], attempts: 100_000, windowSeconds: 60 }] };
 const LIMITS = ["login", "register", "password_reset", "change_password", "email.resend", "email.undo", "api.reauth"];
 
+/** How the application of a test differs from the one that is generated. */
+export interface AccountShopOptions {
+  /** `ACCOUNTS.preventEnumeration`. */
+  readonly preventEnumeration?: boolean;
+}
+
 /** An application as it is generated, with one account, on a database of its own. */
 export class AccountShop {
   readonly application: Application;
@@ -38,8 +44,11 @@ export class AccountShop {
     this.#remove = remove;
   }
 
-  static async open(engine: TestEngine): Promise<AccountShop> {
+  static async open(engine: TestEngine, { preventEnumeration = false }: AccountShopOptions = {}): Promise<AccountShop> {
     const { root, remove } = await generateApplication({ database: engine.name as "sqlite" });
+    if (preventEnumeration) {
+      await edit(root, "config/auth.ts", ["preventEnumeration: false", "preventEnumeration: true"]);
+    }
     await edit(root, "routes/web.ts", [
       "export const ROUTES: RouteEntry[] = [",
       `export const ROUTES: RouteEntry[] = [
@@ -84,6 +93,14 @@ export class AccountShop {
 
   visitor(): TestClient {
     return createTestClient(this.application, { address: "203.0.113.7" });
+  }
+
+  /** Sends the form of a registration, and waits for what is done after the answer. */
+  async register(email: string, password: string, client: TestClient = this.visitor()): Promise<TestResponse> {
+    const fields = { name: "Ada", email, password, password_confirmation: password };
+    const answer = await this.send(client, "/register", fields);
+    await this.application.background.settled();
+    return answer;
   }
 
   /** The account, wherever its address is by now. */

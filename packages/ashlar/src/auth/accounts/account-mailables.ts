@@ -39,6 +39,16 @@ export interface ResetPasswordData extends AccountMailData {
   readonly expiresInMinutes: number | null;
 }
 
+/** What the mail with the link is made of that gives a password to an account whose address was never verified. */
+export interface FinishRegistrationData extends AccountMailData {
+  /** The address of the account, which the mail goes to. The link verifies it. */
+  readonly email: string;
+  /** The link, which sets a password. Anyone who has it can use it. */
+  readonly url: string;
+  /** `null`: it does not expire. */
+  readonly expiresInMinutes: number | null;
+}
+
 /** What the notice of a new password is made of. */
 export interface PasswordChangedData extends EndedAccessMailData {
   readonly email: string;
@@ -100,6 +110,7 @@ export interface NewDeviceData extends EndedAccessMailData {
 export interface AccountMailDataByName {
   readonly verifyEmail: VerifyEmailData;
   readonly resetPassword: ResetPasswordData;
+  readonly finishRegistration: FinishRegistrationData;
   readonly passwordChanged: PasswordChangedData;
   readonly emailChanged: EmailChangedData;
   readonly emailChangeCompleted: EmailChangeCompletedData;

@@ -37,6 +37,7 @@ function showing(name: string): new (data: object) => Mailable {
 const NAMES = [
   "verifyEmail",
   "resetPassword",
+  "finishRegistration",
   "passwordChanged",
   "emailChanged",
   "emailChangeCompleted",
@@ -88,6 +89,16 @@ describe("the application's own mails", () => {
         "passwordChanged",
         { user, email: ADA.email, changedAt: expect.stringMatching(/^\d{4}-.*Z$/), wasReset: false, ...none },
       ],
+    ]);
+  });
+
+  test("finishRegistration: an address that is registered before it is verified gets the application's own mail", async () => {
+    const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN, preventEnumeration: true } });
+    const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await accounts.visitor().post("/register", { name: "Ada", email: ADA.email, ...passwords });
+    const url = link("/password_reset\\?token=");
+    expect((await accounts.mails()).map(said)).toEqual([
+      [ADA.email, "finishRegistration", { user, email: ADA.email, url, expiresInMinutes: 1440, ...none }],
     ]);
   });
 

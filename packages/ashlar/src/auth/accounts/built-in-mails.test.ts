@@ -7,6 +7,7 @@ import { BUILT_IN_MAILS } from "./built-in-mails.ts";
 const {
   verifyEmail: VerifyEmail,
   resetPassword: ResetPassword,
+  finishRegistration: FinishRegistration,
   passwordChanged: PasswordChanged,
   emailChanged: EmailChanged,
   emailChangeCompleted: EmailChangeCompleted,
@@ -74,6 +75,18 @@ const MAILS: readonly (readonly [mail: Mailable, ...said: readonly string[]])[] 
     url,
     `It can be used once. ${IGNORE}`,
   ],
+  ...([2880, null] as const).map(
+    (expiresInMinutes) =>
+      [
+        new FinishRegistration({ user, email, url, expiresInMinutes }),
+        "Finish creating your account",
+        "An account with this email address was started before, but never finished. Choose a password to finish it:",
+        url,
+        `This link works once${expiresInMinutes === null ? "" : ", within 2 days"}. ` +
+          "Links that we mailed you earlier no longer work.",
+        "If you didn't request this, you can ignore this email.",
+      ] as const,
+  ),
   ...(
     [
       [{}, "You have been logged out on all other devices."],

@@ -6,6 +6,7 @@ import type {
   EmailChangedData,
   EmailChangeUndoneData,
   EmailTakenData,
+  FinishRegistrationData,
   PasswordChangedData,
   ResetPasswordData,
   VerifyEmailData,
@@ -59,6 +60,19 @@ class ResetPassword extends PlainMail {
       "Follow this link to set a new password for your account:",
       url,
       `It can be used once${lifetime}. ${IGNORE}`,
+    );
+  }
+}
+
+class FinishRegistration extends PlainMail {
+  constructor({ url, expiresInMinutes }: FinishRegistrationData) {
+    const lifetime = expiresInMinutes === null ? "" : `, within ${duration(expiresInMinutes)}`;
+    super(
+      "Finish creating your account",
+      "An account with this email address was started before, but never finished. Choose a password to finish it:",
+      url,
+      `This link works once${lifetime}. Links that we mailed you earlier no longer work.`,
+      "If you didn't request this, you can ignore this email.",
     );
   }
 }
@@ -131,6 +145,7 @@ class EmailTaken extends PlainMail {
 export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   verifyEmail: VerifyEmail,
   resetPassword: ResetPassword,
+  finishRegistration: FinishRegistration,
   passwordChanged: PasswordChanged,
   emailChanged: EmailChanged,
   emailChangeCompleted: EmailChangeCompleted,

@@ -11,7 +11,8 @@ export interface AccountsSettings {
   /**
    * Whether registration and changes of address answer alike for addresses that are free and that are taken; `false` if
    * left out. What comes of it, the owner of the address is told by mail. Users can log in once their address is verified,
-   * so the model of every guard with a page `register` needs `MustVerifyEmail` (ASVS 5.0 6.3.8).
+   * so the model of every guard with a page `register` needs `MustVerifyEmail` (ASVS 5.0 6.3.8), and the guard the page
+   * `password_reset`: if an address is registered again before it is verified, its owner chooses a password there.
    */
   readonly preventEnumeration?: boolean;
   /** How long what is stored of users is kept, and whether the server prunes by itself. */
@@ -40,6 +41,7 @@ const KEYS: readonly string[] = [
 const MAILS: readonly AccountMailName[] = [
   "verifyEmail",
   "resetPassword",
+  "finishRegistration",
   "passwordChanged",
   "emailChanged",
   "emailChangeCompleted",

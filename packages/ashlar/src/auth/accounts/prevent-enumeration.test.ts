@@ -18,6 +18,7 @@ import { Route } from "../../routing/index.ts";
 const CLEO = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 const ACCOUNTS = { preventEnumeration: true };
 const TAKEN = "You already have an account";
+const FINISH = "Finish creating your account";
 
 function preventing(options: TestAccountsOptions = {}): Promise<TestAccounts> {
   return testAccounts({ User: class User extends FullUser {}, ...options, ACCOUNTS });
@@ -55,6 +56,7 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
 
   test("S58 an address that is taken gets a notice, once an hour, and its account stays as it is", async () => {
     const accounts = await preventing({ engine });
+    await (await accounts.user()).markEmailAsVerified();
     const before = await accounts.rows("users");
     const taken = { ...CLEO, email: ADA.email };
     expect(await register(accounts, taken)).toEqual([302, [[ADA.email, TAKEN]]]);
@@ -70,7 +72,7 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
       new Set(["302 /login"]),
     );
     const mails = (await accounts.mails()).map(({ subject }) => subject);
-    expect(mails.toSorted()).toEqual(["Verify your e-mail address", TAKEN]);
+    expect(mails.toSorted()).toEqual([FINISH, "Verify your e-mail address"]);
     expect(await accounts.rows("users")).toHaveLength(3);
     expect(await accounts.toldOf("auth.registered")).toHaveLength(1);
   });
@@ -120,7 +122,7 @@ describe("preventEnumeration", () => {
 
   test("S58 a change to an address that is taken is answered like any other, and told to both owners", async () => {
     const accounts = await preventing();
-    await (await accounts.user()).markEmailAsVerified();
+    for (const { id } of [ADA, BOB]) await (await accounts.user(id)).markEmailAsVerified();
     const visitor = await accounts.loggedIn();
     const answers: unknown[] = [];
     const mails: string[][] = [];
@@ -154,6 +156,15 @@ describe("preventEnumeration", () => {
       message:
         'config/auth.ts: ACCOUNTS.preventEnumeration: users of the guard "web" register, and their address is never verified. ' +
         "Add the mixin: class Customer extends compose(Model, Authenticates, MustVerifyEmail).",
+    });
+  });
+
+  test("S9 without a page to choose a password on it ends the boot", async () => {
+    await expect(preventing({ leftOut: { resetPassword: false } })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message:
+        'config/auth.ts: ACCOUNTS.preventEnumeration: users of the guard "web" register, and there is no page where they ' +
+        'choose a password by mail. Add the route "password_reset", which Auth.routes() includes.',
     });
   });
 

@@ -64,7 +64,7 @@ async function registerInBackground(
   user: AccountUser,
 ): Promise<void> {
   const guard = context.auth.guardName;
-  requireVerifiable(model, guard);
+  requireVerifiable(service, model, guard);
   const mailer = await service.mails.prepare();
   service.background.run("a registration", async () => {
     const taken = await store(service, guard, model, user);

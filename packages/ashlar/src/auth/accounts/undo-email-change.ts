@@ -5,7 +5,7 @@ import { currentDate } from "../../support/index.ts";
 import { announce } from "../events.ts";
 import { writeColumns } from "../write-column.ts";
 import type { AccountService } from "./account-service.ts";
-import { type AccountUser, isVerifiable } from "./account-user.ts";
+import { type AccountUser, isVerifiable, NO_PASSWORD } from "./account-user.ts";
 import type { EmailChange } from "./email-changes.ts";
 import { endAccess } from "./end-access.ts";
 import { resetTokenFor } from "./reset-password.ts";
@@ -25,9 +25,6 @@ export type EmailChangeUndo =
       readonly resetToken: string;
     }
   | { readonly outcome: "taken" | "invalid" };
-
-/** A hash that no password has. */
-const NO_PASSWORD = "!";
 
 /** The change that the token of a link can undo; see `Accounts.findEmailChange`. */
 export async function findEmailChange(
