@@ -82,6 +82,6 @@ export async function compile(
   ...args: readonly string[]
 ): Promise<string> {
   const tsc = join(MODULES, COMPILERS[compiler], "bin/tsc");
-  const { code, output } = await execute(root, process.execPath, [tsc, "--pretty", "false", ...args]);
+  const { code, output } = await execute(root, process.execPath, [tsc, ...args, "--pretty", "false"]);
   return code === 0 && output === "" ? "" : output || `exit ${code}`;
 }
