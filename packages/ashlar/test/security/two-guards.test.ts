@@ -13,6 +13,7 @@ import {
   travelBack,
 } from "../../src/testing/index.ts";
 import { checkTypes, generateApplication, generatedApplication } from "../support/generated-application.ts";
+import { comparePasswordsOnce } from "../support/known-passwords.ts";
 import { addAdmins } from "../support/second-guard.ts";
 import { emptyTables, onEachDatabase } from "../support/services.ts";
 
@@ -34,6 +35,7 @@ const NEW_PASSWORD = "another password altogether";
 const other = (door: Door): Door => (door === WEB ? ADMIN : WEB);
 
 await onEachDatabase("two guards with equal keys and addresses", (engine) => {
+  comparePasswordsOnce();
   let application: Application;
   let mail: MailCapture;
   const cleanUp: (() => Promise<void>)[] = [];
@@ -77,6 +79,8 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
   });
   afterEach(travelBack);
   beforeEach(async () => {
+    // What the test before has begun is done first.
+    await mail.all();
     await emptyTables(application);
     mail.clear();
     told.length = 0;

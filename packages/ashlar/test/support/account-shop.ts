@@ -76,6 +76,8 @@ export class AccountShop {
 
   /** Empties the database, and makes the account. */
   async reset(): Promise<void> {
+    // What the test before has begun is done first.
+    await this.mail.all();
     await emptyTables(this.application);
     const { kysely } = this.application.container.make("database");
     // Made once: a hash takes as long as everything else a test does.
