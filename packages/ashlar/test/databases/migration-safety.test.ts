@@ -1,15 +1,9 @@
-import { execFile } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Database, Migrations, sql } from "../../src/database/index.ts";
-import { onEachDatabase, type TestDatabase } from "../support/services.ts";
+import { MigrationFolder, DATABASE_MODULE as MODULE, upElsewhere } from "../support/migration-folder.ts";
+import { type Contents, onEachDatabase, type TestDatabase } from "../support/services.ts";
 
-const MODULE = fileURLToPath(new URL("../../src/database/index.ts", import.meta.url));
 const FIRST = "2026_01_01_000000_create_authors";
 const SECOND = "2026_01_02_000000_change_authors";
 const THIRD = "2026_01_03_000000_change_again";
@@ -31,18 +25,13 @@ export async function down(database: any): Promise<void> {
 }
 `;
 
-await onEachDatabase("migrations lose nothing", (engine) => {
-  let own: TestDatabase;
-  let folder: string;
-  let migrations: Migrations;
-
-  beforeEach(async () => {
-    own = await engine.open();
-    folder = await mkdtemp(join(tmpdir(), "ashlar-migrations-"));
-    migrations = new Migrations(own.database, folder);
-    await write(FIRST, AUTHORS);
-    await migrations.up();
-    const { kysely } = own.database;
+const CONTENTS: Contents = {
+  name: "authors",
+  async fill(database) {
+    const folder = new MigrationFolder(database, { [FIRST]: AUTHORS });
+    await folder.migrations.up();
+    folder.remove();
+    const { kysely } = database;
     await kysely
       .insertInto("authors")
       .values([{ name: "Ada" }, { name: null }, { name: "Cleo" }])
@@ -55,22 +44,31 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       .insertInto("reviews")
       .values([{ author_id: 2 }])
       .execute();
+  },
+};
+
+await onEachDatabase("migrations lose nothing", (engine) => {
+  let own: TestDatabase;
+  let folder: MigrationFolder;
+  let migrations: Migrations;
+
+  beforeEach(async () => {
+    own = await engine.open({}, CONTENTS);
+    folder = new MigrationFolder(own.database, { [FIRST]: AUTHORS });
+    ({ migrations } = folder);
   });
   afterEach(async () => {
     await own.drop();
-    await rm(folder, { recursive: true, force: true });
+    folder.remove();
   });
 
-  const write = (name: string, text: string): Promise<void> => writeFile(join(folder, `${name}.ts`), text);
+  const write = (name: string, text: string): Promise<void> => folder.write(name, text);
+  const tables = (): Promise<string[]> => folder.tables();
   const failure = (task: Promise<unknown>): Promise<unknown> =>
     task.then(
       () => "it did not fail",
       (error) => error,
     );
-  const tables = async (): Promise<string[]> => {
-    const found = await own.database.kysely.introspection.getTables();
-    return found.map(({ name }) => name).sort();
-  };
   const rows = async (table: string): Promise<unknown[]> =>
     await own.database.kysely.selectFrom(table).selectAll().orderBy("id").execute();
   const children = async () => [await rows("books"), await rows("reviews")];
@@ -87,24 +85,6 @@ await onEachDatabase("migrations lose nothing", (engine) => {
   const keysHold = async (): Promise<void> => {
     const dangling = own.database.kysely.insertInto("books").values({ author_id: 99 }).execute();
     await expect(dangling).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
-  };
-
-  /** The names of what another process has run, or the error's code and message. */
-  const upInAnotherProcess = async (): Promise<string[]> => {
-    const script = join(tmpdir(), `ashlar-run-${randomUUID()}.ts`);
-    await writeFile(
-      script,
-      `import { writeFile } from "node:fs/promises";
-       import { Database, Migrations } from "${MODULE}";
-       const database = new Database({ default: "main", main: ${JSON.stringify(own.configuration)} }, "/");
-       await writeFile(${JSON.stringify(folder)} + "/" + process.pid + ".ready", "");
-       const done = await new Migrations(database, ${JSON.stringify(folder)}).up()
-         .catch((error) => [error.code, error.message]);
-       await database.close();
-       console.log(JSON.stringify(done));`,
-    );
-    const { stdout } = await promisify(execFile)(process.execPath, [script]).finally(() => rm(script));
-    return JSON.parse(stdout) as string[];
   };
 
   const onSqlite = engine.name === "sqlite";
@@ -336,24 +316,27 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       expect(await tables()).toEqual(NOTHING);
     });
 
-    test.each([
-      ["a builder", 'database.insertInto("nowhere").values({ n: 1 }).execute();'],
-      ["raw SQL", "sql`insert into nowhere values (1)`.execute(database);"],
-      ["a helper", '(async () => { await database.insertInto("nowhere").values({ n: 1 }).execute(); })();'],
-      [
-        "a helper, and others after it",
-        `(async () => { await database.insertInto("nowhere").values({ n: 1 }).execute(); })(); await ${table("b")}; await ${table("c")};`,
-      ],
-      [
-        "raw SQL, and others after it",
-        `sql\`insert into nowhere values (1)\`.execute(database); await ${table("b")}; await ${table("c")};`,
-      ],
-    ])("%s that fails ends the migration, and not the process", async (_, body) => {
-      await write(SECOND, `import { sql } from "${MODULE}"; export async function up(database: any) { ${body} }`);
-      const [code, message] = await upInAnotherProcess();
-      expect([code, message]).toEqual(["E_MIGRATION", expect.stringMatching(/change_authors\.ts: .*not awaited/)]);
+    test("one that fails ends the migration, and not the process", async () => {
+      const nowhere = 'await database.insertInto("nowhere").values({ n: 1 }).execute();';
+      const others = `await ${table("b")}; await ${table("c")};`;
+      const bodies: Readonly<Record<string, string>> = {
+        "a builder": 'database.insertInto("nowhere").values({ n: 1 }).execute();',
+        "raw SQL": "sql`insert into nowhere values (1)`.execute(database);",
+        "a helper": `(async () => { ${nowhere} })();`,
+        "a helper, and others after it": `(async () => { ${nowhere} })(); ${others}`,
+        "raw SQL, and others after it": `sql\`insert into nowhere values (1)\`.execute(database); ${others}`,
+      };
+      const folders = Object.values(bodies).map((body) => {
+        const text = `import { sql } from "${MODULE}"; export async function up(database: any) { ${body} }`;
+        return new MigrationFolder(own.database, { [FIRST]: AUTHORS, [SECOND]: text });
+      });
+      const outcomes = await upElsewhere(own, ...folders);
+      const refused = ["E_MIGRATION", expect.stringMatching(/change_authors\.ts: .*not awaited/)];
+      const names = Object.keys(bodies);
+      expect(names.map((name, index) => [name, outcomes[index]])).toEqual(names.map((name) => [name, refused]));
       expect(await tables()).toEqual(NOTHING);
-      expect((await states())[1]).toEqual([SECOND, "pending"]);
+      expect((await folders[0]!.migrations.status()).map(({ state }) => state)).toEqual(["run", "pending"]);
+      for (const one of folders) one.remove();
     });
   });
 
@@ -411,8 +394,8 @@ await onEachDatabase("migrations lose nothing", (engine) => {
     test("S67 of four processes that migrate at once, one runs it", async () => {
       // It goes on when all four have come as far as they get, or when another one has begun as well.
       const body = `
-        const marks = (kind: string) => readdirSync("${folder}").filter((name) => name.endsWith(kind)).length;
-        writeFileSync("${folder}/" + process.pid + ".begun", "");
+        const marks = (kind: string) => readdirSync("${folder.path}").filter((name) => name.endsWith(kind)).length;
+        writeFileSync("${folder.path}/" + process.pid + ".begun", "");
         while (marks(".ready") < 4) await setTimeout(5);
         for (let turn = 0; turn < 60 && marks(".begun") < 2; turn++) await setTimeout(5);
         await database.schema.createTable("seed").ifNotExists().addColumn("n", "integer").execute();
@@ -421,7 +404,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
         import { readdirSync, writeFileSync } from "node:fs";
         import { setTimeout } from "node:timers/promises";`;
       await write(SECOND, `${imports}${off(body)}`);
-      const outcomes = await Promise.all(Array.from({ length: 4 }, () => upInAnotherProcess()));
+      const outcomes = (await Promise.all(Array.from({ length: 4 }, () => upElsewhere(own, folder)))).flat();
       expect(outcomes.sort((a, b) => b.length - a.length)).toEqual([[SECOND], [], [], []]);
       const { rows: seeds } = await sql`select n from seed`.execute(own.database.kysely);
       expect([seeds.length, (await states())[1]]).toEqual([1, [SECOND, "run"]]);
@@ -430,7 +413,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
     testOnPostgres("three that migrate at once do not lock each other up", async () => {
       await write(SECOND, off("await sql`create index concurrently by_name on authors (name)`.execute(database);"));
       const others = Array.from({ length: 3 }, () => new Database({ default: "main", main: own.configuration }, "/"));
-      const names = await Promise.all(others.map((database) => new Migrations(database, folder).up()));
+      const names = await Promise.all(others.map((database) => new Migrations(database, folder.path).up()));
       await Promise.all(others.map((database) => database.close()));
       expect(names.flat()).toEqual([SECOND]);
       const found = await sql`select 1 from pg_indexes where indexname = 'by_name'`.execute(own.database.kysely);

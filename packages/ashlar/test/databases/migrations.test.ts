@@ -1,21 +1,16 @@
-import { execFile } from "node:child_process";
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rename } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Migrations, sql } from "../../src/database/index.ts";
+import { DATABASE_MODULE, MigrationFolder, upElsewhere } from "../support/migration-folder.ts";
 import { onEachDatabase, type TestDatabase } from "../support/services.ts";
 
-const DATABASE_MODULE = fileURLToPath(new URL("../../src/database", import.meta.url));
 const FIRST = "2026_01_01_000000_create_users";
 const SECOND = "2026_01_02_000000_create_posts";
 const THIRD = "2026_01_03_000000_add_name";
 
 const USERS = `
-import type { Kysely } from "${DATABASE_MODULE}/index.ts";
-import { primaryKey, timestamps } from "${DATABASE_MODULE}/columns.ts";
+import { type Kysely, primaryKey, timestamps } from "${DATABASE_MODULE}";
 
 export async function up(database: Kysely<unknown>): Promise<void> {
   await database.schema
@@ -32,8 +27,7 @@ export async function down(database: Kysely<unknown>): Promise<void> {
 `;
 
 const POSTS = `
-import { primaryKey, reference } from "${DATABASE_MODULE}/columns.ts";
-import type { Kysely } from "${DATABASE_MODULE}/index.ts";
+import { type Kysely, primaryKey, reference } from "${DATABASE_MODULE}";
 
 export async function up(database: Kysely<any>): Promise<void> {
   await database.schema
@@ -61,24 +55,21 @@ export async function down(database: any): Promise<void> {
 
 await onEachDatabase("migrations", (engine) => {
   let own: TestDatabase;
-  let folder: string;
+  let folder: MigrationFolder;
   let migrations: Migrations;
 
   beforeEach(async () => {
     own = await engine.open();
-    folder = await mkdtemp(join(tmpdir(), "ashlar-migrations-"));
-    migrations = new Migrations(own.database, folder);
+    folder = new MigrationFolder(own.database);
+    ({ migrations } = folder);
   });
   afterEach(async () => {
     await own.drop();
-    await rm(folder, { recursive: true, force: true });
+    folder.remove();
   });
 
-  const write = (name: string, text: string): Promise<void> => writeFile(join(folder, `${name}.ts`), text);
-  const tables = async (): Promise<string[]> => {
-    const found = await own.database.kysely.introspection.getTables();
-    return found.map(({ name }) => name).sort();
-  };
+  const write = (name: string, text: string): Promise<void> => folder.write(name, text);
+  const tables = (): Promise<string[]> => folder.tables();
   const states = async () => (await migrations.status()).map(({ name, state, batch }) => [name, state, batch]);
 
   test("up runs what is new, in order, each run a batch", async () => {
@@ -103,7 +94,7 @@ await onEachDatabase("migrations", (engine) => {
   });
 
   test("no folder, no migrations", async () => {
-    const nowhere = new Migrations(own.database, join(folder, "none"));
+    const nowhere = new Migrations(own.database, join(folder.path, "none"));
     expect([await nowhere.up(), await nowhere.status(), await nowhere.rollback()]).toEqual([[], [], []]);
   });
 
@@ -175,7 +166,7 @@ await onEachDatabase("migrations", (engine) => {
     const error = await migrations.up().catch((caught: unknown) => caught as Error);
     expect(error).toMatchObject({
       code: "E_MIGRATION",
-      message: expect.stringContaining(join(folder, `${SECOND}.ts`)),
+      message: expect.stringContaining(join(folder.path, `${SECOND}.ts`)),
     });
     expect((error as Error).message).toContain("nowhere");
     expect(await tables()).toEqual(["migrations", "users"]);
@@ -198,7 +189,7 @@ await onEachDatabase("migrations", (engine) => {
     await write(FIRST, USERS);
     await write(SECOND, POSTS);
     await migrations.up();
-    await rename(join(folder, `${FIRST}.ts`), join(folder, "2026_01_01_000001_create_users.ts"));
+    await rename(join(folder.path, `${FIRST}.ts`), join(folder.path, "2026_01_01_000001_create_users.ts"));
     await write(THIRD, NAME);
     await expect(migrations.up()).rejects.toMatchObject({
       code: "E_MIGRATION",
@@ -237,20 +228,8 @@ await onEachDatabase("migrations", (engine) => {
     await write(FIRST, USERS);
     await write(SECOND, POSTS);
     await write(THIRD, NAME);
-    const elsewhere = await mkdtemp(join(tmpdir(), "ashlar-run-"));
-    const script = join(elsewhere, "run.ts");
-    await writeFile(
-      script,
-      `import { Database } from "${DATABASE_MODULE}/database.ts";
-       import { Migrations } from "${DATABASE_MODULE}/migrations.ts";
-       const database = new Database({ default: "main", main: ${JSON.stringify(own.configuration)} }, "/");
-       console.log(JSON.stringify(await new Migrations(database, ${JSON.stringify(folder)}).up()));
-       await database.close();`,
-    );
-    const run = promisify(execFile);
-    const runs = await Promise.all(Array.from({ length: 3 }, () => run(process.execPath, [script])));
-    await rm(elsewhere, { recursive: true });
-    const names = runs.flatMap(({ stdout }) => JSON.parse(stdout) as string[]);
+    const runs = await Promise.all(Array.from({ length: 3 }, () => upElsewhere(own, folder)));
+    const names = runs.flat(2);
     expect(names.sort()).toEqual([FIRST, SECOND, THIRD]);
     expect((await states()).map(([name, state]) => [name, state])).toEqual([
       [FIRST, "run"],

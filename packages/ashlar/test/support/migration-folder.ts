@@ -1,0 +1,60 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { type Database, Migrations } from "../../src/database/index.ts";
+import type { TestDatabase } from "./services.ts";
+import { makeFolder } from "./temporary-folder.ts";
+
+/** What a migration of a test imports. */
+export const DATABASE_MODULE: string = fileURLToPath(new URL("../../src/database/index.ts", import.meta.url));
+
+/** A folder of migrations for the database of a test. It stays until it is removed. */
+export class MigrationFolder {
+  readonly path: string;
+  readonly migrations: Migrations;
+  readonly remove: () => void;
+  readonly #database: Database;
+
+  /** @param files the text of each migration, by its name */
+  constructor(database: Database, files: Readonly<Record<string, string>> = {}) {
+    const named = Object.entries(files).map(([name, text]) => [`${name}.ts`, text]);
+    ({ folder: this.path, remove: this.remove } = makeFolder(Object.fromEntries(named)));
+    this.migrations = new Migrations(database, this.path);
+    this.#database = database;
+  }
+
+  write(name: string, text: string): Promise<void> {
+    return writeFile(join(this.path, `${name}.ts`), text);
+  }
+
+  /** The names of all tables of the database. */
+  async tables(): Promise<string[]> {
+    const found = await this.#database.kysely.introspection.getTables();
+    return found.map(({ name }) => name).sort();
+  }
+}
+
+/**
+ * Runs what is new in one folder after the other, in a process of its own.
+ *
+ * @returns for each folder the names of what was run, or the error's code and message
+ */
+export async function upElsewhere(own: TestDatabase, ...folders: readonly MigrationFolder[]): Promise<string[][]> {
+  const { folder, remove } = makeFolder({
+    "run.ts": `
+      import { writeFile } from "node:fs/promises";
+      import { Database, Migrations } from "${DATABASE_MODULE}";
+      const database = new Database({ default: "main", main: ${JSON.stringify(own.configuration)} }, "/");
+      const done = [];
+      for (const folder of ${JSON.stringify(folders.map(({ path }) => path))}) {
+        await writeFile(folder + "/" + process.pid + ".ready", "");
+        done.push(await new Migrations(database, folder).up().catch((error) => [error.code, error.message]));
+      }
+      await database.close();
+      console.log(JSON.stringify(done));`,
+  });
+  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "run.ts")]).finally(remove);
+  return JSON.parse(stdout) as string[][];
+}
