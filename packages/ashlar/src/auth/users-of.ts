@@ -36,5 +36,5 @@ export function keepsSameRows(one: object, other: object, defaultConnection: str
 
 /** Tells whether a class is a model, and so has a table. */
 export function isModel(value: object): value is ModelClass {
-  return typeof value === "function" && value.prototype instanceof Model;
+  return (value as { readonly prototype?: unknown }).prototype instanceof Model;
 }
