@@ -84,9 +84,16 @@ describe("what ends the boot", () => {
   });
 
   test("an option for a guard whose driver is configured elsewhere", () => {
-    const guards = registry({ default: "header", header: { minutes: 5 } });
-    guards.registerDriver("header", header, Robot);
-    expect(() => guards.prepare()).toThrow("config/auth.ts: GUARDS.header.minutes: is not a known setting.");
+    for (const [option, problem] of [
+      ["minutes", "is not a known setting."],
+      ["drvier", 'is not a known setting. Did you mean "driver"?'],
+      ["modle", 'is not a known setting. Did you mean "model"?'],
+      ["ruotes", 'is not a known setting. Did you mean "routes"?'],
+    ] as const) {
+      const guards = registry({ default: "header", header: { [option]: 5 } });
+      guards.registerDriver("header", header, Robot);
+      expect(() => guards.prepare()).toThrow(`config/auth.ts: GUARDS.header.${option}: ${problem}`);
+    }
   });
 
   test.each([
@@ -148,6 +155,35 @@ describe("what ends the boot", () => {
   });
 });
 
+test("S69 attempts are counted together for guards whose users are the same rows and log in with the same", () => {
+  class User extends compose(Model, Authenticates) {
+    static override table = "users";
+  }
+  class Editor extends User {}
+  class Sailor extends User {
+    static override identifierColumn = "name";
+  }
+  class Clerk extends compose(Model, Authenticates) {
+    static override table = "clerks";
+  }
+  const models = { web: User, editor: Editor, crew: Sailor, desk: Clerk, directory: Person };
+  const entries = Object.entries(models).map(([name, model]) => [name, { driver: "cookie", model }]);
+  const guards = registry({ default: "web", ...Object.fromEntries(entries) });
+  guards.registerDriver("cookie", cookie);
+  guards.registerDriver("header", header, Person);
+  const names = [...Object.keys(models), "header", "nobody"];
+  expect(names.map((name) => guards.modelOf(name))).toEqual([...Object.values(models), Person, null]);
+  expect(names.map((name) => guards.realmOf(name))).toEqual([
+    "web",
+    "web",
+    "crew",
+    "desk",
+    "directory",
+    "directory",
+    "nobody",
+  ]);
+});
+
 test("a driver is called once for each guard, at boot, with the guard's own settings", () => {
   const seen: unknown[] = [];
   const driver: GuardDriver = (settings) => {
@@ -160,10 +196,12 @@ test("a driver is called once for each guard, at boot, with the guard's own sett
     b: { driver: "d", model: Robot },
   });
   guards.registerDriver("d", driver);
+  guards.registerDriver("e", driver, Robot);
   guards.prepare();
   guards.prepare();
-  expect(seen).toEqual([
+  expect(seen).toStrictEqual([
     { name: "a", model: Person, options: { minutes: 1 } },
     { name: "b", model: Robot, options: {} },
+    { name: "e", model: Robot, options: {} },
   ]);
 });
