@@ -4,7 +4,7 @@ import { Person } from "../../test/support/people.ts";
 import { needsRehash, verifyPassword } from "../security/index.ts";
 import { HashingThreads } from "../security/password/hashing-threads.ts";
 import { matchesHash } from "../security/password/password-hashes.ts";
-import { isPasswordOf, verifyCredentials } from "./credentials.ts";
+import { isPasswordOf, normalizeIdentifier, verifyCredentials } from "./credentials.ts";
 
 const PASSWORD = "correct horse battery";
 
@@ -90,7 +90,51 @@ describe("what is no credential", () => {
       await verifyCredentials(Named, name, PASSWORD);
     }
     expect(looked).toEqual(["Ada", "ada lovelace", longest]);
+    // Counted by it, every account without a name would be one.
+    expect(normalizeIdentifier(Named, "")).toBeNull();
   });
+});
+
+/** Gives how many hashes were computed, and waited for, since the last call. */
+function countHashes(): () => number {
+  const { run: original } = HashingThreads.prototype;
+  let count = 0;
+  const run = vi.spyOn(HashingThreads.prototype, "run").mockImplementation(async function (this: HashingThreads, job) {
+    const answer = await original.call(this, job);
+    count++;
+    return answer;
+  });
+  onTestFinished(() => run.mockRestore());
+  return () => {
+    const counted = count;
+    count = 0;
+    return counted;
+  };
+}
+
+test("S32, S36 only a password that was tried on an account, there or not, costs a hash and counts as tried", async () => {
+  const ADA = "ada@example.com";
+  const nothing = { account: null, valid: false, identifier: null, tried: false };
+  const account = (id: number) => expect.objectContaining({ row: expect.objectContaining({ id }) });
+  const expected: [identifier: unknown, password: unknown, check: object, hashes: number][] = [
+    [undefined, PASSWORD, nothing, 0],
+    [null, PASSWORD, nothing, 0],
+    ["", PASSWORD, nothing, 0],
+    [ADA, [PASSWORD], { ...nothing, identifier: ADA }, 0],
+    [ADA, "", { ...nothing, identifier: ADA, account: account(1) }, 0],
+    ["nobody@example.com", "", { ...nothing, identifier: "nobody@example.com" }, 0],
+    ["nobody@example.com", PASSWORD, { ...nothing, identifier: "nobody@example.com", tried: true }, 1],
+    ["no address", PASSWORD, { ...nothing, tried: true }, 1],
+    [7, PASSWORD, { ...nothing, tried: true }, 1],
+    ["eve@example.com", PASSWORD, { account: account(3), valid: false, identifier: "eve@example.com", tried: true }, 1],
+    [ADA, "wrong", { account: account(1), valid: false, identifier: ADA, tried: true }, 1],
+    [ADA, PASSWORD, { account: account(1), valid: true, identifier: ADA, tried: true }, 1],
+  ];
+  const hashes = countHashes();
+  for (const [identifier, password, found, computed] of expected) {
+    const answer = await verifyCredentials(Person, identifier, password);
+    expect([identifier, password, answer, hashes()]).toStrictEqual([identifier, password, found, computed]);
+  }
 });
 
 describe("hashes of other parameters", () => {
@@ -110,6 +154,13 @@ describe("hashes of other parameters", () => {
     expect(Person.rows[0]!.hash).toBe(hash);
   });
 
+  test("a new hash that cannot be stored is an error", async () => {
+    Person.rows[0]!.hash = hashSync(PASSWORD, 4);
+    const store = vi.spyOn(Person.prototype, "storePasswordHash").mockRejectedValue(new Error("The disk is full."));
+    onTestFinished(() => store.mockRestore());
+    await expect(check("ada@example.com", PASSWORD)).rejects.toThrow("The disk is full.");
+  });
+
   test("a password that was changed while the old one was verified is not put back", async () => {
     Person.rows[0]!.hash = hashSync(PASSWORD, 4);
     const checking = check("ada@example.com", PASSWORD);
@@ -122,14 +173,7 @@ describe("hashes of other parameters", () => {
 });
 
 test("S32 that there is no user, or no password, costs what a wrong one costs where a user gives it again", async () => {
-  const { run: original } = HashingThreads.prototype;
-  let hashed = 0;
-  const run = vi.spyOn(HashingThreads.prototype, "run").mockImplementation(async function (this: HashingThreads, job) {
-    const answer = await original.call(this, job);
-    hashed++;
-    return answer;
-  });
-  onTestFinished(() => run.mockRestore());
+  const hashes = countHashes();
   const [ada, , eve] = Person.rows.map((row) => new Person(row));
   const found: unknown[] = [];
   for (const [user, password] of [
@@ -140,8 +184,7 @@ test("S32 that there is no user, or no password, costs what a wrong one costs wh
     [ada, ""],
     [null, ["no text"]],
   ] as const) {
-    hashed = 0;
-    found.push([await isPasswordOf(user ?? null, password), hashed]);
+    found.push([await isPasswordOf(user ?? null, password), hashes()]);
   }
   expect(found).toEqual([
     [true, 1],

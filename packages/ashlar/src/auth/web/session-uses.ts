@@ -41,7 +41,7 @@ export class SessionUses {
 
   /** Notes a use. */
   note(use: SessionUse): void {
-    if (this.#waiting.has(use.id) || this.#underway.has(use.id)) return;
+    if (this.#underway.has(use.id)) return;
     this.#waiting.set(use.id, use);
     // It does not keep the process alive: whoever shuts the application down waits for what is noted.
     this.#timer ??= setTimeout(() => void this.flush(), DELAY_MS).unref();
@@ -62,7 +62,6 @@ export class SessionUses {
     try {
       for (const use of uses) {
         await this.#store(use);
-        this.#underway.delete(use.id);
         // Where the database answers at once, a long queue would keep everything else waiting.
         await nextTurn();
       }
