@@ -209,8 +209,9 @@ export class SqliteSession implements OwnSession {
         throw new AshlarError("E_INVALID_QUERY", "SQLite runs one statement at a time. Split the SQL into several.");
       }
       const reads = handle.columns().length > 0;
-      // A statement that writes and gives rows cannot be run again, so it reads large integers right the first time.
-      const bigints = reads && !/^\s*select\b/i.test(text);
+      // A statement that writes cannot be run again, so it reads large integers right the first time: the connection's
+      // latest key, which comes with every such statement, and the rows it gives.
+      const bigints = !/^\s*select\b/i.test(text);
       if (bigints) handle.setReadBigInts(true);
       return { handle, reads, bigints };
     });

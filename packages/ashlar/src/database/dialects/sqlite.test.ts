@@ -141,6 +141,21 @@ test("a statement that writes and returns large integers runs once", async () =>
   expect(await rows("select count(*) as n from t")).toEqual([{ n: 2 }]);
 });
 
+test("a row whose key no number holds is stored once, and what follows on the connection is told as it is", async () => {
+  await rows("create table t (id integer primary key, n integer)");
+  const key = 9007199254740993n;
+  const plain = await database.kysely.insertInto("t").values({ id: key, n: 1 }).executeTakeFirst();
+  const returned = await database.transaction(async () => {
+    await database.kysely.updateTable("t").set({ n: 2 }).execute();
+    return await database.kysely.insertInto("t").values({ n: 3 }).returning("id").execute();
+  });
+  expect([plain.insertId, returned]).toEqual([key, [{ id: key + 1n }]]);
+  expect(await rows("select id, n from t order by id")).toEqual([
+    { id: key, n: 2 },
+    { id: key + 1n, n: 3 },
+  ]);
+});
+
 test("a second statement in one text is refused instead of being left out", async () => {
   await expect(rows("create table a (n); create table b (n)")).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
   await rows("create table a (n); ");

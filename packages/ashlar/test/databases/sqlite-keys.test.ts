@@ -1,0 +1,114 @@
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Database, primaryKey, sql } from "../../src/database/index.ts";
+import { sqlite, type TestDatabase } from "../support/services.ts";
+
+// What SQLite itself would do with the keys of a transaction that was rolled back: give them to other rows.
+
+const NO = new Error("no");
+/** Of the file, for as long as a statement waits in these tests. */
+const BUSY_TIMEOUT_MS = 150;
+
+let own: TestDatabase;
+let database: Database;
+/** Another process, as far as SQLite goes. */
+let other: DatabaseSync;
+
+beforeEach(async () => {
+  own = await sqlite.open({ busyTimeoutMs: BUSY_TIMEOUT_MS });
+  database = own.database;
+  const table = database.kysely.schema.createTable("notes").$call(primaryKey(database.kysely));
+  await table.addColumn("text", "text").execute();
+  other = new DatabaseSync(String(own.configuration.path), { timeout: 0 });
+});
+afterEach(async () => {
+  other.close();
+  await own.drop();
+});
+
+const run = async (text: string): Promise<unknown[]> => (await sql.raw(text).execute(database.kysely)).rows;
+const add = async (table = "notes"): Promise<number> => {
+  const [row] = await run(`insert into ${table} (text) values ('a') returning id`);
+  return (row as { id: number }).id;
+};
+const rolledBack = async (task: () => Promise<unknown>): Promise<void> => {
+  const attempt = database.transaction(async () => {
+    await task();
+    throw NO;
+  });
+  await expect(attempt).rejects.toBe(NO);
+};
+/** Calls a function once after a rollback's statement, before anything else that this process does. */
+const afterRollback = (act: () => void): void => {
+  const end = database.onQuery(({ sql: text }) => {
+    if (!text.startsWith("rollback")) return;
+    end();
+    queueMicrotask(act);
+  });
+};
+
+test("S68 the keys given are kept in one row for each table, with and without rows from before", async () => {
+  await run("create table others (id integer primary key autoincrement, text text)");
+  await add("others");
+  for (let n = 0; n < 3; n++) {
+    await rolledBack(async () => {
+      await add();
+      await add();
+      await add("others");
+    });
+  }
+  expect(await run("select name, seq from sqlite_sequence order by name")).toEqual([
+    { name: "notes", seq: 6 },
+    { name: "others", seq: 4 },
+  ]);
+  expect([await add(), await add("others")]).toEqual([7, 5]);
+});
+
+test("S68 a key of 64 bits is kept to the last digit", async () => {
+  await rolledBack(() => run("insert into notes (id) values (9007199254740993)"));
+  expect(await run("insert into notes (text) values ('a') returning id")).toEqual([{ id: 9007199254740994n }]);
+});
+
+test("S68 keys that another process has given since the rollback count as well", async () => {
+  await rolledBack(async () => {
+    await add();
+    afterRollback(() => other.exec("insert into notes (text) values ('b'), ('c'), ('d'); delete from notes"));
+  });
+  expect(await add()).toBe(4);
+});
+
+test("S68 nothing is kept of a table that went with the transaction, or counts no keys", async () => {
+  await run("create table plain (id integer primary key, text text)");
+  await rolledBack(async () => {
+    await run("create table passing (id integer primary key autoincrement, text text)");
+    await run("drop table plain");
+    await run("create table plain (id integer primary key autoincrement, text text)");
+    await add("passing");
+    await add("plain");
+  });
+  expect(await run("select name from sqlite_sequence")).toEqual([]);
+  expect(await add("plain")).toBe(1);
+});
+
+test("S68 a file that another process has locked is waited for", async () => {
+  await rolledBack(async () => {
+    await add();
+    afterRollback(() => {
+      other.exec("begin immediate");
+      void nextTurn().then(() => other.exec("rollback"));
+    });
+  });
+  expect(await add()).toBe(2);
+});
+
+test("S68 one that stays locked leaves the transaction's own error, and the next statement its turn", async () => {
+  await add();
+  await rolledBack(async () => {
+    await add();
+    afterRollback(() => other.exec("begin immediate"));
+  });
+  other.exec("rollback");
+  expect(await run("select id from notes")).toEqual([{ id: 1 }]);
+  expect(await add()).toBe(2);
+});
