@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import { type Cast, fromDatabase, sameValue, toDatabase } from "./casts.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Cast, differs, fromDatabase, plainForm, sameValue, toDatabase } from "./casts.ts";
 
 const date = fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
 
@@ -42,7 +42,16 @@ test("null and undefined pass every cast", () => {
   }
 });
 
-describe("times from the database", () => {
+describe("times from the database, wherever the server stands", () => {
+  const { TZ } = process.env;
+  beforeEach(() => {
+    process.env.TZ = "Asia/Kolkata";
+  });
+  afterEach(() => {
+    delete process.env.TZ;
+    Object.assign(process.env, TZ === undefined ? {} : { TZ });
+  });
+
   test.each([
     ["2026-01-31T12:00:00.000Z", "2026-01-31T12:00:00.000Z"],
     ["2026-01-31 12:00:00", "2026-01-31T12:00:00.000Z"],
@@ -72,6 +81,20 @@ test.each([
 });
 
 test.each([
+  ["datetime", "2026-01-31T12:00:00+02:00", new Date("2026-01-31T10:00:00.000Z")],
+  ["integer", 9007199254740993n, 9007199254740993n],
+  ["json", { a: [1] }, '{"a":[1]}'],
+] as const)("%s stores %s", (cast, value, expected) => {
+  expect(toDatabase(cast, "c", value)).toEqual(expected);
+});
+
+test("a time as JSON has it, also one that is invalid", () => {
+  for (const time of [new Date(5), new Date(Number.NaN)]) {
+    expect(plainForm(time)).toBe(JSON.parse(JSON.stringify(time)));
+  }
+});
+
+test.each([
   ["datetime", "not a time"],
   ["datetime", 5],
   ["datetime", {}],
@@ -98,7 +121,9 @@ test.each([
   ["integer", 1.5],
   ["integer", "1"],
   ["integer", Number.NaN],
-  ["json", () => 1],
+  ["json", (): number => 1],
+  ["datetime", (): number => 1],
+  ["boolean", (): boolean => true],
 ] as const)("%s does not store %s", (cast, value) => {
   const code = typeof value === "function" ? "E_INVALID_QUERY" : "E_INVALID_INPUT";
   expect(() => toDatabase(cast, "c", value)).toThrow(expect.objectContaining({ code }));
@@ -110,6 +135,13 @@ test("sameness", () => {
   expect(sameValue(undefined, '{"a":1,"b":2}', '{"b":2,"a":1}')).toBe(false);
   expect(sameValue(undefined, new Uint8Array([1]), new Uint8Array([1]))).toBe(true);
   expect(sameValue(undefined, new Uint8Array([1]), new Uint8Array([2]))).toBe(false);
+  expect(sameValue(undefined, new Uint8Array([1]), "1")).toBe(false);
+  expect(sameValue(undefined, "1", new Uint8Array([1]))).toBe(false);
   expect(sameValue(undefined, 1, "1")).toBe(false);
   expect(sameValue(undefined, null, undefined)).toBe(false);
+});
+
+test("a value that cannot be stored differs from every one that is", () => {
+  expect(differs("datetime", "c", "not a time", "2026-01-31T12:00:00.000Z")).toBe(true);
+  expect(differs("datetime", "c", "2026-01-31T12:00:00.000Z", "2026-01-31 12:00:00")).toBe(false);
 });

@@ -28,6 +28,5 @@ export function asInputError(plan: ModelPlan, values: Row, error: unknown): unkn
 /** The names in an error about a column that does not exist, in whatever language: the column's, and maybe the table's. */
 function missingColumns({ databaseCode, message }: DatabaseError): readonly string[] {
   if (databaseCode === UNDEFINED_COLUMN) return message.match(/(?<=["„“”«»])\w+(?=["„“”«»])/g) ?? [];
-  const named = NO_COLUMN.exec(message)?.[1];
-  return named === undefined ? [] : [named];
+  return NO_COLUMN.exec(message)?.slice(1) ?? [];
 }

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { AshlarError } from "../support/index.ts";
+import { Database } from "./database.ts";
+import { DatabaseError, NotNullViolationError } from "./errors.ts";
+import { asInputError } from "./input-errors.ts";
+import { Model } from "./model.ts";
+import { planOf } from "./model-plan.ts";
+
+class Note extends Model {
+  static override guarded: readonly string[] = ["secret"];
+}
+class TitledNote extends Note {
+  static override table = "notes";
+  static override fillable = ["title"];
+}
+
+let database: Database;
+
+beforeAll(() => {
+  database = new Database({ default: "memory", memory: { driver: "sqlite", path: ":memory:" } }, "/");
+  Note.useDatabase(database);
+});
+afterAll(async () => {
+  Note.leaveDatabase(database);
+  await database.close();
+});
+
+const empty = (column: string): Error =>
+  new NotNullViolationError({ table: "notes", columns: [column], constraint: null, cause: undefined });
+const unknown = (message: string, code = "42703"): Error => new DatabaseError(`PostgreSQL: ${message}.`, code);
+/** Also a column of the same name as the table is among the values. */
+const VALUES = { title: null, notes: "a", isbn: "b", secret: null, id: null };
+
+test.each<[string, Error, string]>([
+  ["null for a column that must have a value", empty("title"), "title"],
+  ["an unknown column", unknown('column "isbn" of relation "notes" does not exist'), "isbn"],
+  ["one in German", unknown("Spalte »isbn« von Relation »notes« existiert nicht"), "isbn"],
+  ["one in Japanese, with the table first", unknown('リレーション"notes"の列"isbn"は存在しません'), "isbn"],
+  ["one of SQLite", new DatabaseError("SQLite: table notes has no column named isbn.", "1"), "isbn"],
+  ["one of SQLite in an update", new DatabaseError("SQLite: no such column: isbn.", "1"), "isbn"],
+])("%s is the sender's mistake", (_, error, field) => {
+  expect(asInputError(planOf(Note), VALUES, error)).toMatchObject({
+    code: "E_INVALID_INPUT",
+    errors: { [field]: [expect.any(String)] },
+  });
+});
+
+test.each<[string, Error]>([
+  ["a column that was given a value, which a trigger emptied", empty("notes")],
+  ["a guarded column", empty("secret")],
+  ["the key", empty("id")],
+  ["a column that was not given", unknown('column "other" does not exist')],
+  ["a column's name without quotes", unknown("column notes.isbn does not exist")],
+  ["a guarded column that does not exist", unknown('column "secret" of relation "notes" does not exist')],
+  ["a name in the error of something else", unknown('relation "isbn" does not exist', "42P01")],
+  ["another error of SQLite", new DatabaseError("SQLite: no such table: isbn.", "1")],
+  ["an error of another kind", new AshlarError("E_OVERLOADED")],
+])("%s leaves the error as it is", (_, error) => {
+  expect(asInputError(planOf(Note), VALUES, error)).toBe(error);
+});
+
+test("what `fillable` does not name, or names although it does not exist, is the application's mistake", () => {
+  for (const error of [empty("notes"), unknown('column "title" of relation "notes" does not exist')]) {
+    expect(asInputError(planOf(TitledNote), { title: "a", notes: null }, error)).toBe(error);
+  }
+});
