@@ -58,11 +58,15 @@ let problem: string | undefined;
     }
   : (number) => number === active;
 
-function onProblem(error: unknown): void {
-  problem ??= `outside of any test: ${String(error)}`;
+const EVENTS = ["unhandledRejection", "uncaughtException"] as const;
+/** How many listen before a file is loaded: Vitest and what is here. */
+let listeners: readonly number[] = [];
+for (const [index, event] of EVENTS.entries()) {
+  process.on(event, (error: unknown) => {
+    // As with Vitest, it is theirs if a test or the product listens as well.
+    if (process.listenerCount(event) <= listeners[index]!) problem ??= `outside of any test: ${String(error)}`;
+  });
 }
-process.on("unhandledRejection", onProblem);
-process.on("uncaughtException", onProblem);
 report({ kind: "process", pid: process.pid });
 
 function failureIn(suite: RunnerTestSuite | RunnerTestFile): string | undefined {
@@ -98,6 +102,7 @@ export default class MutantRunner extends TestRunner {
     loaded.clear();
     seen = loaded;
     problem = undefined;
+    listeners = EVENTS.map((event) => process.listenerCount(event));
     active = this.#job.mutant;
     this.#loadStart = performance.now();
     report({ kind: "start", name: this.#job.name, limitMs: this.#job.limitMs });
