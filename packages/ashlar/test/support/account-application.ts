@@ -118,6 +118,7 @@ const EVENTS = [
   "auth.email_verified",
   "auth.email_change_requested",
   "auth.email_changed",
+  "auth.email_change_undone",
   "auth.password_reset_requested",
   "auth.password_reset",
   "auth.password_changed",

@@ -1,0 +1,222 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  ADA,
+  AdminUser,
+  BOB,
+  FullUser,
+  NEW_PASSWORD,
+  PASSWORD,
+  PlainUser,
+  type TestAccounts,
+  type TestAccountsOptions,
+  testAccounts,
+} from "../../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { MailProvider } from "../../mail/index.ts";
+import { Route } from "../../routing/index.ts";
+import { setClock } from "../../support/index.ts";
+import { authRoutes } from "./auth-routes.ts";
+
+afterEach(() => setClock(null));
+
+const THIEF = "thief@example.org";
+const INVALID = [200, { outcome: "invalid" }];
+
+const ROUTES = [
+  Route.get("/found/@token", async ({ accounts, request }) => ({
+    found: await accounts.findEmailChange(request.param("token")),
+  })),
+  Route.post("/undo/@token", ({ accounts, request }) => accounts.undoEmailChange(request.param("token"))),
+];
+
+function undoing(options: TestAccountsOptions = {}): Promise<TestAccounts> {
+  return testAccounts({
+    User: class User extends FullUser {},
+    ...options,
+    routes: [...ROUTES, ...(options.routes ?? [])],
+  });
+}
+
+/** Stores a change of address; gives the token that the old address was mailed. */
+async function changed(
+  { application }: TestAccounts,
+  { guard = "web", id = ADA.id as number, email = ADA.email as string } = {},
+): Promise<string> {
+  const { links, emailChanges } = application.container.make("accounts");
+  const token = links.undo({ guard, id: String(id) });
+  await emailChanges.record(guard, id, email, token);
+  return token;
+}
+
+/** Has Ada's account moved to the address of a thief. */
+async function stolen(accounts: TestAccounts): Promise<string> {
+  const token = await changed(accounts);
+  await accounts.User.where("id", ADA.id).update({ email: THIEF });
+  return token;
+}
+
+async function undo(accounts: TestAccounts, token: string): Promise<readonly [status: number, body: unknown]> {
+  const { status, body } = await accounts.visitor().post(`/undo/${token}`, {}, { accept: "application/json" });
+  return [status, body];
+}
+
+async function found(accounts: TestAccounts, token: string): Promise<unknown> {
+  return (await accounts.visitor().get(`/found/${token}`)).body;
+}
+
+await onEachDatabase("undoing a change of address", (engine) => {
+  test("S51 gives the old address back, without a password; what is returned sets one", async () => {
+    const accounts = await undoing({ engine });
+    const [thief, bob] = [await accounts.loggedIn(), await accounts.loggedIn(BOB)];
+    const token = await stolen(accounts);
+    await accounts.User.where("id", ADA.id).update({ api_token: "a".repeat(43) });
+    expect(await found(accounts, token)).toEqual({ found: { email: ADA.email } });
+    const before = await accounts.user();
+    const resetToken = expect.stringMatching(/^[\w.-]+$/);
+    const [status, body] = (await undo(accounts, token)) as [number, { readonly resetToken: string }];
+    const user = expect.objectContaining({ id: ADA.id, email: ADA.email });
+    expect([status, body]).toEqual([200, { outcome: "undone", user, resetToken }]);
+    const after = await accounts.user();
+    expect(after).toMatchObject({ email: ADA.email, password: "!", api_token: null, verified_at: expect.any(Date) });
+    expect(after.accessEpoch()).not.toBe(before.accessEpoch());
+    expect([(await thief.get("/me")).body, (await bob.get("/me")).body]).toMatchObject([
+      { user: null },
+      { user: { id: BOB.id } },
+    ]);
+    expect(await accounts.toldOf("auth.email_change_undone")).toEqual([
+      { time: expect.any(Date), address: "203.0.113.7", guard: "web", user, previousEmail: THIEF, email: ADA.email },
+    ]);
+    const mails = await accounts.mails();
+    expect(mails.map(({ to, text }) => [to, text.includes(`to ${THIEF}.`), text.includes(`to ${ADA.email}.`)])).toEqual(
+      [[THIEF, true, true]],
+    );
+    const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await accounts.visitor().post("/password_reset", { token: body.resetToken, ...passwords });
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
+    expect([await undo(accounts, token), await found(accounts, token)]).toEqual([INVALID, { found: null }]);
+  });
+
+  test("S51 uses up the later changes of that user, and no others", async () => {
+    const accounts = await undoing({ engine });
+    const email = (name: string): string => `${name}@example.com`;
+    await changed(accounts, { email: email("earlier") });
+    const token = await changed(accounts, { email: email("this") });
+    await changed(accounts, { email: email("later") });
+    await changed(accounts, { email: email("of-bob"), id: BOB.id });
+    await changed(accounts, { email: email("of-an-admin"), guard: "admin" });
+    expect(await undo(accounts, token)).toMatchObject([200, { outcome: "undone" }]);
+    const left = (await accounts.rows("email_changes")).map((row) => row.email);
+    expect(left.toSorted()).toEqual([email("earlier"), email("of-an-admin"), email("of-bob")]);
+    expect((await accounts.user()).email).toBe(email("this"));
+  });
+
+  test("all of it, or nothing: where the sessions cannot be ended, the change stays, and so does the link", async () => {
+    const accounts = await undoing({ engine });
+    const token = await stolen(accounts);
+    const before = await accounts.rows("users");
+    const stop = accounts.database.onQuery(({ sql }) => {
+      if (sql.startsWith('delete from "sessions"')) throw new Error("The disk is full.");
+    });
+    expect((await undo(accounts, token))[0]).toBe(500);
+    stop();
+    expect([await accounts.rows("users"), await accounts.mails()]).toEqual([before, []]);
+    expect(await accounts.toldOf("auth.email_change_undone")).toEqual([]);
+    expect(await undo(accounts, token)).toMatchObject([200, { outcome: "undone" }]);
+  });
+
+  test("S51 is refused while the old address is another account's, and is good still once that is gone", async () => {
+    const accounts = await undoing({ engine });
+    const token = await stolen(accounts);
+    await accounts.User.where("id", BOB.id).update({ email: ADA.email });
+    const before = await accounts.rows("users");
+    expect(await undo(accounts, token)).toEqual([200, { outcome: "taken" }]);
+    expect([await accounts.rows("users"), await accounts.mails()]).toEqual([before, []]);
+    await accounts.User.where("id", BOB.id).update({ email: BOB.email });
+    expect(await undo(accounts, token)).toMatchObject([200, { outcome: "undone" }]);
+  });
+});
+
+describe("the link that undoes a change of address", () => {
+  /** What has become of the link, or of what it is about. */
+  const DEAD: readonly (readonly [what: string, kill: (accounts: TestAccounts) => Promise<unknown>])[] = [
+    ["is as old as it may be", async () => setClock(() => Date.now() + 72 * 3_600_000)],
+    [
+      "stands in the table for longer than it was signed for",
+      async ({ database }) => {
+        await database.kysely
+          .updateTable("email_changes")
+          .set({ expires_at: new Date("2999-01-01") })
+          .execute();
+        setClock(() => Date.now() + 72 * 3_600_000);
+      },
+    ],
+    [
+      "ends earlier in the table than it was signed for",
+      ({ database }) => database.kysely.updateTable("email_changes").set({ expires_at: new Date() }).execute(),
+    ],
+    ["is not in the table any more", ({ database }) => database.kysely.deleteFrom("email_changes").execute()],
+    [
+      "stands in the table for another user",
+      ({ database }) => database.kysely.updateTable("email_changes").set({ user_id: BOB.id }).execute(),
+    ],
+    [
+      "stands in the table for another guard",
+      ({ database }) => database.kysely.updateTable("email_changes").set({ guard: "admin" }).execute(),
+    ],
+    ["is about a user who is gone", ({ User }) => User.where("id", ADA.id).delete()],
+  ];
+
+  test.each(DEAD)("S51 is dead once it %s", async (_, kill) => {
+    const accounts = await undoing();
+    const token = await stolen(accounts);
+    await kill(accounts);
+    const before = await accounts.rows("users");
+    expect([await undo(accounts, token), await found(accounts, token)]).toEqual([INVALID, { found: null }]);
+    expect([await accounts.rows("users"), await accounts.mails()]).toEqual([before, []]);
+  });
+
+  test("S51 is dead if its guard is gone, or its pages are another guard's", async () => {
+    class Admin extends AdminUser {}
+    const accounts = await undoing({
+      models: [Admin],
+      guards: { admin: { driver: "web", model: Admin } },
+      routes: [authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin")],
+    });
+    for (const guard of ["admin", "gone"]) {
+      const token = await changed(accounts, { guard, email: `${guard}@example.com` });
+      expect([guard, await undo(accounts, token), await found(accounts, token)]).toEqual([
+        guard,
+        INVALID,
+        { found: null },
+      ]);
+    }
+    expect((await Admin.findOrFail(1)).email).toBe(ADA.email);
+  });
+
+  test("S51 that is used while it is being used has one effect", async () => {
+    const accounts = await undoing();
+    const token = await stolen(accounts);
+    const service = accounts.application.container.make("accounts");
+    const consume = service.emailChanges.consume.bind(service.emailChanges);
+    // Of two uses that have both found the change, the first has used it up.
+    service.emailChanges.consume = async (change) => (await consume(change)) && (await consume(change));
+    const before = await accounts.rows("users");
+    expect(await undo(accounts, token)).toEqual(INVALID);
+    expect([await accounts.rows("users"), await accounts.mails()]).toEqual([before, []]);
+  });
+
+  test("verifies no address of a model that cannot tell", async () => {
+    const accounts = await undoing({ User: class User extends PlainUser {} as typeof PlainUser });
+    expect(await undo(accounts, await stolen(accounts))).toMatchObject([200, { outcome: "undone" }]);
+    expect((await accounts.rows("users"))[0]).toMatchObject({ email: ADA.email, verified_at: null });
+  });
+
+  test("changes nothing in an application without mail", async () => {
+    const accounts = await undoing({ without: [MailProvider] });
+    const token = await stolen(accounts);
+    expect(await undo(accounts, token)).toMatchObject([500, { code: "E_INVALID_CONFIGURATION" }]);
+    expect((await accounts.user()).email).toBe(THIEF);
+    expect(await accounts.loggedIn({ email: THIEF }, PASSWORD)).toBeDefined();
+  });
+});
