@@ -202,7 +202,8 @@ describe("the application's own mails", () => {
         const { user: _, ...data } = JSON.parse(text) as Record<string, unknown>;
         const own = { remainingTokens: null, newPasswordUrl: `${APP_URL}/admin/change_password` };
         expect([subject, data]).toEqual([subject, expect.objectContaining(own)]);
-        told.push([to, subject, String(data.url ?? data.loginUrl ?? "").replace(/[\w.-]{20,}$/, "…")]);
+        const url = String(data.url ?? data.loginUrl ?? "").replace(/[\w.-]{20,}$/, "…");
+        told.push([to, subject, url, data.expiresInMinutes ?? data.expiresInHours]);
       }
       return mails;
     };
@@ -227,14 +228,14 @@ describe("the application's own mails", () => {
     await accounts.visitor().post(linkOf(completed));
     await mailed();
     expect(told).toEqual([
-      [ADA.email, "newDevice", ""],
-      [ADA.email, "resetPassword", `${APP_URL}/admin/password_reset?token=…`],
-      [ADA.email, "emailTaken", `${APP_URL}/admin/login`],
-      ["root@example.org", "verifyEmail", `${APP_URL}/admin/email/verify/…`],
-      [ADA.email, "emailChanged", ""],
-      [ADA.email, "emailChangeCompleted", `${APP_URL}/admin/email/undo/…`],
-      ["root@example.org", "passwordChanged", ""],
-      ["root@example.org", "emailChangeUndone", ""],
+      [ADA.email, "newDevice", "", undefined],
+      [ADA.email, "resetPassword", `${APP_URL}/admin/password_reset?token=…`, 1440],
+      [ADA.email, "emailTaken", `${APP_URL}/admin/login`, undefined],
+      ["root@example.org", "verifyEmail", `${APP_URL}/admin/email/verify/…`, 60],
+      [ADA.email, "emailChanged", "", undefined],
+      [ADA.email, "emailChangeCompleted", `${APP_URL}/admin/email/undo/…`, 72],
+      ["root@example.org", "passwordChanged", "", undefined],
+      ["root@example.org", "emailChangeUndone", "", undefined],
     ]);
   });
 });

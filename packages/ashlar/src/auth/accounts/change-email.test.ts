@@ -44,6 +44,7 @@ await onEachDatabase("a changed address", (engine) => {
     await visitor.post("/account/email", { email: "  ADA@Example.ORG ", password: PASSWORD });
     const [toNew, toOld, ...others] = await accounts.mails();
     expect([toNew?.to, toOld?.to, others]).toEqual([NEW, ADA.email, []]);
+    expect(toNew?.text).toContain("It can be used for 60 minutes.");
     expect(toOld?.text).toContain(NEW);
     expect(toOld?.text).not.toContain("http");
     expect((await accounts.user()).email).toBe(ADA.email);
@@ -51,6 +52,10 @@ await onEachDatabase("a changed address", (engine) => {
     const user = await accounts.user();
     expect([user.email, user.hasVerifiedEmail()]).toEqual([NEW, true]);
     await accounts.loggedIn({ email: NEW });
+    const [completed, ...rest] = await accounts.mails();
+    expect([completed?.to, rest]).toEqual([ADA.email, []]);
+    expect(completed?.text).toContain("This link expires in 3 days.");
+    expect(linkIn(completed)).toMatch(/^https:\/\/shop\.example\/email\/undo\/[\w.-]+$/);
   });
 
   test("20 parallel uses of the link have one effect and one event", async () => {

@@ -4,6 +4,7 @@ import {
   BOB,
   NEW_PASSWORD,
   PASSWORD,
+  PlainUser,
   testAccounts,
   type Visitor,
 } from "../../../test/support/account-application.ts";
@@ -162,5 +163,29 @@ describe("changePassword()", () => {
       false,
       false,
     ]);
+  });
+
+  test("S22 ends a token that the model keeps in a way of its own, or changes nothing", async () => {
+    const kept = { digest: "a digest" as string | null, isBroken: true };
+    class User extends PlainUser {
+      tokenDigest(): string | null {
+        return kept.digest;
+      }
+
+      async storeTokenDigest(digest: string | null): Promise<void> {
+        if (kept.isBroken) throw new Error("broken");
+        kept.digest = digest;
+      }
+    }
+    const accounts = await testAccounts({ User });
+    const visitor = await accounts.loggedIn();
+    expect(await problems(visitor, SENT)).toEqual([500, undefined]);
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
+    kept.isBroken = false;
+    expect([await change(visitor), kept.digest]).toEqual([CHANGED, null]);
+    // There is nothing to end any more.
+    kept.isBroken = true;
+    const passwords = { password: PASSWORD, password_confirmation: PASSWORD };
+    expect(await change(visitor, { current_password: NEW_PASSWORD, ...passwords })).toBe(CHANGED);
   });
 });

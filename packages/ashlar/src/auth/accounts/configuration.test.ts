@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Mailable, type MailContent } from "../../mail/index.ts";
+import { BUILT_IN_MAILS } from "./built-in-mails.ts";
 import { accountsConfiguration } from "./configuration.ts";
 
 class OwnMail extends Mailable {
@@ -84,7 +85,53 @@ describe("ACCOUNTS", () => {
     [{ mailables: { verifyEmail: () => null } }, "ACCOUNTS.mailables.verifyEmail: is not the class of a mail."],
     [{ mailables: { verifyEmail: class {} } }, "ACCOUNTS.mailables.verifyEmail: is not the class of a mail."],
     [{ mailables: { verifyEmail: new OwnMail() } }, "ACCOUNTS.mailables.verifyEmail: is not the class of a mail."],
+    [{ emailChangeExpires: 0 }, "ACCOUNTS.emailChangeExpires: is not a whole number of minutes from 1 to 525600."],
+    [{ emailChangeExpires: "5" }, "Leave it out for 60."],
+    [{ retention: { addressDays: 3651 } }, "ACCOUNTS.retention.addressDays: is not a number from 1 to 3650."],
+    [{ retention: { loginDays: -1 } }, "ACCOUNTS.retention.loginDays: is not a number from 0 to 3650."],
+    [{ retention: { linkDays: 3651 } }, "ACCOUNTS.retention.linkDays: is not a number from 0 to 3650."],
   ])("%j ends the boot", (accounts, message) => {
     expect(() => accountsConfiguration(accounts)).toThrow(message);
+  });
+
+  test.each([1, 525_600])("links may be good for %d minutes", (minutes) => {
+    const lifetimes = { verificationExpires: minutes, emailChangeExpires: minutes };
+    expect(accountsConfiguration(lifetimes)).toMatchObject({
+      verificationExpiresInMinutes: minutes,
+      emailChangeExpiresInMinutes: minutes,
+    });
+  });
+
+  test("what is null is left out, and so is a mail that is undefined", () => {
+    const nothing = { verificationExpires: null, preventEnumeration: null, mailables: { verifyEmail: undefined } };
+    expect(accountsConfiguration(nothing)).toMatchObject({
+      verificationExpiresInMinutes: 1440,
+      preventEnumeration: false,
+      mailables: {},
+    });
+  });
+
+  test("any mail may be the application's own", () => {
+    const names = Object.keys(BUILT_IN_MAILS);
+    expect(names).toHaveLength(7);
+    const mailables = Object.fromEntries([...names, "newDevice"].map((name) => [name, OwnMail]));
+    expect(accountsConfiguration({ mailables }).mailables).toEqual(mailables);
+  });
+
+  test("a mail needs a subject and a content", () => {
+    const bare = Object.assign(() => null, { prototype: null });
+    const text = Object.assign(() => null, { prototype: "text" });
+    class Empty {}
+    const [subject, content] = [{ subject: () => "" }, { content: () => ({}) }];
+    const withOnly = (methods: object) => Object.assign(class {}.prototype, methods).constructor;
+    for (const mail of [bare, text, Empty, withOnly(subject), withOnly(content)]) {
+      expect(() => accountsConfiguration({ mailables: { resetPassword: mail } })).toThrow(
+        "config/auth.ts: ACCOUNTS.mailables.resetPassword: is not the class of a mail. Name a class that extends Mailable",
+      );
+    }
+    const enough = withOnly({ ...subject, ...content });
+    expect(accountsConfiguration({ mailables: { resetPassword: enough } }).mailables).toEqual({
+      resetPassword: enough,
+    });
   });
 });

@@ -159,4 +159,6 @@ describe("verifyEmail(mail, request)", () => {
 
 test("whether a user can verify an address shows in its methods", () => {
   expect([isVerifiable(new FullUser()), isVerifiable(new PlainUser()), isVerifiable({})]).toEqual([true, false, false]);
+  const half = [{ hasVerifiedEmail: () => true }, { verifyEmail: async () => {} }];
+  expect(half.map(isVerifiable)).toEqual([false, false]);
 });

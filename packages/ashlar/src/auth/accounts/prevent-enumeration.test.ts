@@ -14,6 +14,7 @@ import {
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { MailProvider } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
+import { accountDigest } from "../../throttle/index.ts";
 
 const CLEO = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 const ACCOUNTS = { preventEnumeration: true };
@@ -55,12 +56,17 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
   });
 
   test("S58 an address that is taken gets a notice, once an hour, and its account stays as it is", async () => {
-    const accounts = await preventing({ engine });
+    const logged: Record<string, unknown>[] = [];
+    const accounts = await preventing({ engine, logged });
     await (await accounts.user()).markEmailAsVerified();
     const before = await accounts.rows("users");
     const taken = { ...CLEO, email: ADA.email };
     expect(await register(accounts, taken)).toEqual([302, [[ADA.email, TAKEN]]]);
-    expect(await register(accounts, taken)).toEqual([302, []]);
+    expect(logged).toEqual([]);
+    for (let time = 0; time < 2; time++) expect(await register(accounts, taken)).toEqual([302, []]);
+    // That mails are dropped is told once, by a digest of the address.
+    const dropped = { guard: "web", limit: "email_taken", account: accountDigest(ADA.email) };
+    expect(logged).toMatchObject([{ level: "warn", ...dropped }]);
     expect(await accounts.rows("users")).toEqual(before);
     expect(await accounts.toldOf("auth.registered")).toEqual([]);
   });

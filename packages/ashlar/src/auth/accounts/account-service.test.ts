@@ -1,0 +1,84 @@
+import { expect, onTestFinished, test } from "vitest";
+import {
+  ADA,
+  AdminUser,
+  APP_URL,
+  FullUser,
+  type TestAccountsOptions,
+  testAccounts,
+} from "../../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
+import { Person } from "../../../test/support/people.ts";
+import { createApplication } from "../../foundation/index.ts";
+import { AuthProvider } from "../auth-provider.ts";
+import type { AccountService } from "./account-service.ts";
+import { authRoutes } from "./auth-routes.ts";
+
+async function serviceOf(options: TestAccountsOptions = {}): Promise<AccountService> {
+  return (await testAccounts(options)).application.container.make("accounts");
+}
+
+test("users of guards are where their models say, as far as they are models", async () => {
+  class User extends FullUser {}
+  class Elsewhere extends AdminUser {
+    static override connection = "people";
+  }
+  class Member extends User {}
+  const service = await serviceOf({
+    User,
+    secondConnection: "people",
+    guards: {
+      elsewhere: { driver: "web", model: Elsewhere },
+      hand: { driver: "web", model: Person },
+      members: { driver: "web", model: Member },
+    },
+  });
+  const [main, people] = [service.database.connection(), service.database.connection("people")];
+  expect([service.usersOf("hand"), service.usersOf("nobody")]).toEqual([null, null]);
+  expect(service.usersOf("web")).toEqual({ connection: main, table: "users", primaryKey: "id" });
+  expect(service.usersOf("elsewhere")).toEqual({ connection: people, table: "admins", primaryKey: "id" });
+  const beside = ["web", "elsewhere", "hand", "nobody"].map((guard) => service.usersBesideAuth(guard)?.table ?? null);
+  expect(beside).toEqual(["users", null, null, null]);
+  expect(service.models).toEqual([User, Elsewhere, Person, Member]);
+  expect([User, Elsewhere, Person].map((model) => service.guardsKeeping(model))).toEqual([
+    ["web", "members"],
+    ["elsewhere"],
+    ["hand"],
+  ]);
+  expect([service.modelNamed("web"), service.modelNamed("nobody")]).toEqual([User, null]);
+  expect(() => service.modelNamed("hand")).toThrow('The model of the guard "hand" cannot have accounts.');
+});
+
+test("S40 the URL of a page is under APP_URL, unless its route has a domain of its own", async () => {
+  const admin = { model: AdminUser, driver: "web" };
+  const routes = [authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).domain("admin.example")];
+  const service = await serviceOf({ guards: { admin }, routes, leftOut: { forgotPassword: false } });
+  expect(service.url("web", "email.verify", { token: "x" })).toBe(`${APP_URL}/email/verify/x`);
+  expect(service.url("web", "password_reset", {}, { token: "x" })).toBe(`${APP_URL}/password_reset?token=x`);
+  expect(service.url("admin", "login", {})).toBe("https://admin.example/login");
+  expect([service.newPasswordUrl("web"), service.newPasswordUrl("admin")]).toEqual([
+    null,
+    "https://admin.example/change_password",
+  ]);
+});
+
+test("no API tokens remain, unless the API says which", async () => {
+  const service = await serviceOf();
+  expect(service.remainingTokensOf(FullUser)).toBeNull();
+  service.tellRemainingTokensBy((model) => ({ expiresInMinutes: model === FullUser ? 5 : null }));
+  expect(service.remainingTokensOf(FullUser)).toEqual({ expiresInMinutes: 5 });
+});
+
+test("AuthProvider that is listed twice is one", async () => {
+  const accounts = await testAccounts({ providers: [AuthProvider] });
+  const visitor = await accounts.loggedIn();
+  expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
+});
+
+test("an application without config/auth.ts has no guards, and no accounts to prune", async () => {
+  const application = await createApplication({ providers: [AuthProvider], environment: { APP_ENV: "test" } });
+  onTestFinished(() => application.shutdown());
+  const service = application.container.make("accounts");
+  expect([service.guardNames, service.models, service.hasSessions]).toEqual([[], [], false]);
+  expect(await application.prune()).toEqual({});
+});
