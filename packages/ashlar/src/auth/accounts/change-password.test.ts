@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   ADA,
   BOB,
+  FullUser,
   NEW_PASSWORD,
   PASSWORD,
   PlainUser,
@@ -187,5 +188,20 @@ describe("changePassword()", () => {
     kept.isBroken = true;
     const passwords = { password: PASSWORD, password_confirmation: PASSWORD };
     expect(await change(visitor, { current_password: NEW_PASSWORD, ...passwords })).toBe(CHANGED);
+  });
+
+  test("S52 is refused, with what to do, if access ends while the new password is hashed", async () => {
+    class User extends FullUser {
+      override async setPassword(password: unknown): Promise<void> {
+        await super.setPassword(password);
+        await (await accounts.user()).endAccess();
+      }
+    }
+    const accounts = await testAccounts({ User });
+    expect(await problems(await accounts.loggedIn(), SENT)).toEqual([
+      422,
+      { current_password: ["Your account has changed in the meantime. Log in again."] },
+    ]);
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
   });
 });

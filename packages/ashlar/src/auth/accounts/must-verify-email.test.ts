@@ -55,6 +55,13 @@ await onEachDatabase("MustVerifyEmail", (engine) => {
     const stored = await accounts.user(user.id);
     expect([stored.name, stored.verified_at]).toEqual(["Grace", user.verified_at]);
     expect(await user.markEmailAsVerified()).toBe(false);
+    const known = new accounts.User().fill({ name: "Mary", email: "mary@example.com" });
+    await known.setPassword("a password of hers");
+    known.verified_at = new Date(0);
+    expect([await known.markEmailAsVerified(), (await accounts.user(known.id)).verified_at]).toEqual([
+      false,
+      new Date(0),
+    ]);
   });
 
   test("20 parallel markEmailAsVerified(): one of them did it", async () => {

@@ -1,0 +1,131 @@
+import { expect, test } from "vitest";
+import {
+  ADA,
+  APP_URL,
+  BOB,
+  FullUser,
+  PlainUser,
+  type TestAccounts,
+  testAccounts,
+  type Visitor,
+} from "../../../test/support/account-application.ts";
+import type { HttpContext } from "../../http/index.ts";
+import { Route } from "../../routing/index.ts";
+import { epochDigestOf } from "./account-links.ts";
+
+const NEW = "ada@example.org";
+
+/** Says in a header what came of a token, so that HEAD shows it too. */
+const follow = async ({ accounts, request, response }: HttpContext): Promise<string> => {
+  response.header("x-outcome", await accounts.verifyEmail(request.param("token")));
+  return "done";
+};
+const routes = [Route.get("/follow/@token", follow), Route.post("/follow/@token", follow)];
+
+/** The path of a link that is mailed to Ada: to her address, or to a new one. */
+async function linkTo(accounts: TestAccounts, newEmail: string | null): Promise<string> {
+  const user = await accounts.user();
+  const { links } = accounts.application.container.make("accounts");
+  const claim = { guard: "web", id: String(user.id), epoch: epochDigestOf(user), email: user.email, newEmail };
+  return `/follow/${links.verification(claim)}`;
+}
+
+/** What comes of a link that a visitor follows by a method. */
+async function outcomeBy({ application }: TestAccounts, visitor: Visitor, method: string, path: string) {
+  const cookie = [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
+  const answer = await application.fetch(new Request(new URL(path, APP_URL), { method, headers: { cookie } }));
+  return answer.headers.get("x-outcome");
+}
+
+/** The account: its address, and whether that is verified. */
+async function account(accounts: TestAccounts): Promise<unknown> {
+  const [row] = (await accounts.rows("users")).filter(({ id }) => Number(id) === ADA.id);
+  return row && [row.email, row.verified_at !== null];
+}
+
+type Happening = (accounts: TestAccounts) => Promise<unknown>;
+const moves: Happening = ({ User }) => User.where("id", ADA.id).update({ email: "countess@example.org" });
+const ends: Happening = async (accounts) => (await accounts.user()).endAccess();
+const goes: Happening = ({ User }) => User.where("id", ADA.id).delete();
+const isTaken: Happening = ({ User }) => User.where("id", BOB.id).update({ email: NEW });
+const isReservedFor = (id: number): Happening => {
+  return ({ application }) => application.container.make("accounts").emailChanges.record("web", id, NEW, `of ${id}`);
+};
+const COUNTESS = ["countess@example.org", false];
+
+const MEANWHILE: readonly (readonly [what: string, Happening, to: string | null, outcome: string, left: unknown])[] = [
+  ["nothing", async () => {}, null, "verified", [ADA.email, true]],
+  ["nothing", async () => {}, NEW, "verified", [NEW, true]],
+  [
+    "the address was verified",
+    async (of) => (await of.user()).markEmailAsVerified(),
+    null,
+    "already",
+    [ADA.email, true],
+  ],
+  [
+    "the new address has become the account's",
+    ({ User }) => User.where("id", ADA.id).update({ email: NEW }),
+    NEW,
+    "already",
+    [NEW, false],
+  ],
+  ["the address has changed", moves, null, "invalid", COUNTESS],
+  ["the address has changed", moves, NEW, "invalid", COUNTESS],
+  ["all access has ended", ends, null, "invalid", [ADA.email, false]],
+  ["all access has ended", ends, NEW, "invalid", [ADA.email, false]],
+  ["the user was deleted", goes, null, "invalid", undefined],
+  ["the user was deleted", goes, NEW, "invalid", undefined],
+  ["another account has the new address", isTaken, NEW, "invalid", [ADA.email, false]],
+  ["another account can still take the new address back", isReservedFor(BOB.id), NEW, "invalid", [ADA.email, false]],
+  ["the account itself had the new address before", isReservedFor(ADA.id), NEW, "verified", [NEW, true]],
+];
+
+test.each(MEANWHILE)("S38 S51 a link is told for what it is if meanwhile %s", async (_, happen, to, outcome, left) => {
+  const accounts = await testAccounts({ routes, User: class User extends FullUser {} });
+  const path = await linkTo(accounts, to);
+  await happen(accounts);
+  const answer = await accounts.visitor().post(path);
+  expect([answer.headers.get("x-outcome"), await account(accounts)]).toEqual([outcome, left]);
+});
+
+test.each([[null], [NEW]])("S59 a link to %s asks anyone else first, and by HEAD it does nothing", async (to) => {
+  const accounts = await testAccounts({ routes });
+  const path = await linkTo(accounts, to);
+  const ada = await accounts.loggedIn();
+  const told: unknown[] = [];
+  for (const [visitor, methods] of [
+    [accounts.visitor(), ["HEAD", "GET"]],
+    [await accounts.loggedIn(BOB), ["HEAD", "GET"]],
+    [ada, ["HEAD", "GET", "POST"]],
+  ] as const) {
+    for (const method of methods) {
+      told.push([method, await outcomeBy(accounts, visitor, method, path), await account(accounts)]);
+    }
+  }
+  const [before, after] = [
+    [ADA.email, false],
+    [to ?? ADA.email, true],
+  ];
+  expect(told).toEqual([
+    ["HEAD", "confirm", before],
+    ["GET", "confirm", before],
+    ["HEAD", "confirm", before],
+    ["GET", "confirm", before],
+    ["HEAD", "verified", before],
+    ["GET", "verified", after],
+    ["POST", "already", after],
+  ]);
+  expect((await ada.get("/me")).body).toMatchObject({ user: { id: ADA.id } });
+});
+
+test("of a model that verifies no address a link changes the address alone", async () => {
+  const accounts = await testAccounts({ routes, User: class User extends PlainUser {} as typeof PlainUser });
+  for (const [to, outcome, email] of [
+    [null, "invalid", ADA.email],
+    [NEW, "verified", NEW],
+  ] as const) {
+    const answer = await accounts.visitor().post(await linkTo(accounts, to));
+    expect([answer.headers.get("x-outcome"), await account(accounts)]).toEqual([outcome, [email, false]]);
+  }
+});
