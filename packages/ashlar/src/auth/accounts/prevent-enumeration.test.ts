@@ -199,4 +199,33 @@ describe("preventEnumeration", () => {
     ]);
     expect([await accounts.rows("users"), await accounts.toldOf("auth.registered")]).toMatchObject([[ADA, BOB], []]);
   });
+
+  test("S58 what fails after the answer is logged by what it was to do, and answered like any other", async () => {
+    // Without it, the answer itself looks for an owner, and the job does so again.
+    for (const [options, status, failing, jobs] of [
+      [{}, 422, 2, ["a notice to the owner of an address", "a notice to the owner of an address"]],
+      [{ ACCOUNTS }, 302, 1, ["a change of address", "a registration"]],
+    ] as const) {
+      const logged: Record<string, unknown>[] = [];
+      const accounts = await testAccounts({ ...options, logged, User: class User extends FullUser {} });
+      await (await accounts.user()).markEmailAsVerified();
+      const visitor = await accounts.loggedIn();
+      let lookups = 0;
+      accounts.database.onQuery(({ sql }) => {
+        const isLookup = /^select .* from "users" where "email" = /.test(sql);
+        if (isLookup && ++lookups === failing) throw new Error("The disk is full.");
+      });
+      const json = { accept: "application/json" };
+      for (const [path, body] of [
+        ["/account/email", { email: BOB.email, password: PASSWORD }],
+        ["/register", { ...CLEO, email: BOB.email }],
+      ] as const) {
+        lookups = 0;
+        expect(await visitor.post(path, body, json)).toMatchObject({ status });
+        await accounts.application.background.settled();
+      }
+      expect(logged.map(({ job }) => job)).toEqual(jobs);
+      expect(await accounts.mails()).toEqual([]);
+    }
+  });
 });
