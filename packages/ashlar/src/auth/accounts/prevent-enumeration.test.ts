@@ -15,6 +15,8 @@ import { onEachDatabase } from "../../../test/support/services.ts";
 import { MailProvider } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
 import { accountDigest } from "../../throttle/index.ts";
+import type { VerifyEmailData } from "./account-mailables.ts";
+import { BUILT_IN_MAILS } from "./built-in-mails.ts";
 
 const CLEO = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 const ACCOUNTS = { preventEnumeration: true };
@@ -80,7 +82,10 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
     const mails = (await accounts.mails()).map(({ subject }) => subject);
     expect(mails.toSorted()).toEqual([FINISH, "Verify your e-mail address"]);
     expect(await accounts.rows("users")).toHaveLength(3);
-    expect(await accounts.toldOf("auth.registered")).toHaveLength(1);
+    const user = expect.objectContaining({ id: 3, email: CLEO.email });
+    expect(await accounts.toldOf("auth.registered")).toEqual([
+      { time: expect.any(Date), address: "203.0.113.7", guard: "web", user },
+    ]);
   });
 });
 
@@ -109,7 +114,9 @@ describe("preventEnumeration", () => {
     for (const email of [ADA.email, CLEO.email]) {
       expect(await accounts.visitor().post("/json", { email })).toMatchObject({ status: 202, body: { user: null } });
     }
-    expect((await accounts.mails()).map(({ to }) => to)).toEqual([ADA.email, CLEO.email]);
+    const mails = await accounts.mails();
+    expect(mails.map(({ to }) => to)).toEqual([ADA.email, CLEO.email]);
+    expect(mails[0]!.text).toContain("Someone tried to create an account with this email address.");
   });
 
   test("a user whose address is not verified logs in after setting a new password by mail, which verifies it", async () => {
@@ -123,7 +130,7 @@ describe("preventEnumeration", () => {
     });
     expect((await accounts.user(BOB.id)).hasVerifiedEmail()).toBe(true);
     expect(await logIn(accounts, BOB.email, NEW_PASSWORD)).toBe("/home");
-    expect(await accounts.toldOf("auth.email_verified")).toHaveLength(1);
+    expect(await accounts.toldOf("auth.email_verified")).toMatchObject([{ guard: "web", user: { id: BOB.id } }]);
   });
 
   test("S58 a change to an address that is taken is answered like any other, and told to both owners", async () => {
@@ -185,8 +192,13 @@ describe("preventEnumeration", () => {
 
   test("a guard whose users do not register needs no MustVerifyEmail", async () => {
     const leftOut = { register: false } as const;
-    const accounts = await preventing({ User: class User extends PlainUser {}, leftOut });
+    const routes = [Route.post("/own", ({ accounts }) => accounts.register(CLEO))];
+    const accounts = await preventing({ User: class User extends PlainUser {}, leftOut, routes });
     expect(await logIn(accounts, ADA.email, PASSWORD)).toBe("/home");
+    // Should the application register some all the same, they could not prove that they read the address's mail.
+    const answer = await accounts.visitor().post("/own", {}, { accept: "application/json" });
+    expect(answer).toMatchObject({ status: 500, body: { code: "E_INVALID_CONFIGURATION" } });
+    expect(await accounts.rows("users")).toHaveLength(2);
   });
 
   test("a registration that fails on another column that is taken is logged, and told to no one", async () => {
@@ -198,6 +210,21 @@ describe("preventEnumeration", () => {
       { level: "error", job: "a registration", err: { message: expect.stringContaining("The name is taken") } },
     ]);
     expect([await accounts.rows("users"), await accounts.toldOf("auth.registered")]).toMatchObject([[ADA, BOB], []]);
+  });
+
+  test("a registration whose mail cannot be made is stored, and that is logged", async () => {
+    class Broken extends (BUILT_IN_MAILS.verifyEmail!) {
+      constructor(data: VerifyEmailData) {
+        super(data);
+        throw new Error("broken");
+      }
+    }
+    const logged: Record<string, unknown>[] = [];
+    const broken = { ACCOUNTS: { ...ACCOUNTS, mailables: { verifyEmail: Broken } } };
+    const accounts = await testAccounts({ ...broken, logged, User: class User extends FullUser {} });
+    expect(await register(accounts, CLEO)).toEqual([302, []]);
+    expect(logged).toMatchObject([{ level: "error", job: "a registration", err: { message: "broken" } }]);
+    expect(await accounts.rows("users")).toHaveLength(3);
   });
 
   test("S58 what fails after the answer is logged by what it was to do, and answered like any other", async () => {

@@ -112,6 +112,7 @@ describe("register()", () => {
     }
     const mails = await accounts.mails();
     expect(mails.map(({ to, subject }) => [to, subject])).toEqual([[ADA.email, "You already have an account"]]);
+    expect(mails[0]!.text).toContain("Someone tried to create an account with this email address.");
     expect(mails[0]!.text).toContain(`${APP_URL}/login`);
     expect(mails[0]!.text).toContain(`${APP_URL}/change_password`);
     expect(mails[0]!.text).not.toContain(CLEO.name);
