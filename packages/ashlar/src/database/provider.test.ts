@@ -52,6 +52,14 @@ test("a mistake in the configuration, and a database that is not there, end the 
   });
 });
 
+test("a mistake in the configuration is told of by the boot's own error, and the log has nothing to add", async () => {
+  const lines: string[] = [];
+  const logger = pino({ level: "info" }, { write: (line: string) => void lines.push(line) }) as unknown as Logger;
+  const memory = { driver: "sqlite", path: ":memory:", pathh: "x" };
+  await expect(boot({ default: "a", a: memory }, { logger })).rejects.toThrow("DATABASES.a.pathh: is not a known");
+  expect(lines).toEqual([]);
+});
+
 test("a connection that is not the default one is not opened at boot", async () => {
   const memory = { driver: "sqlite", path: ":memory:" };
   const application = await boot({ default: "a", a: memory, b: { driver: "postgres", port: 1 } });

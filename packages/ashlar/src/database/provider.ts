@@ -12,9 +12,15 @@ declare module "../foundation/container.ts" {
 
 /** Brings in the database: the container's key `database`, and the models' connection to it. */
 export class DatabaseProvider extends Provider {
+  /** `null` until it is first asked for. */
+  #database: Database | null = null;
+
   override register(): void {
     const { container, config, root } = this.application;
-    container.singleton("database", () => new Database(config.section("database", ["DATABASES"]).DATABASES, root));
+    container.singleton("database", () => {
+      this.#database = new Database(config.section("database", ["DATABASES"]).DATABASES, root);
+      return this.#database;
+    });
   }
 
   override async boot(): Promise<void> {
@@ -33,9 +39,8 @@ export class DatabaseProvider extends Provider {
   }
 
   override async shutdown(): Promise<void> {
-    const database = this.application.container.make("database");
     bindApplication(this.application, null);
-    await database.close();
+    await this.#database?.close();
   }
 }
 

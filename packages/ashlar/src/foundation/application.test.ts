@@ -163,6 +163,17 @@ describe("shutdown", () => {
     ]);
   });
 
+  test("what a provider fails to shut down after its own boot has failed is no error of its own", async () => {
+    const logged: unknown[] = [];
+    const logger = createLogger(
+      { name: "Shop", environment: "test", log: { level: "debug", requests: false } },
+      { write: (line) => void logged.push((JSON.parse(line) as { level: unknown }).level) },
+    );
+    const providers = [recorded("a", [], ["shutdown"]), recorded("b", [], ["boot", "shutdown"])];
+    await expect(make({ providers, logger })).rejects.toThrow("b.boot failed");
+    expect(logged).toEqual(["debug", "error"]);
+  });
+
   test("afterwards every request is turned away", async () => {
     const application = await make({ routes: [Route.get("/", () => "x")] });
     await application.shutdown();

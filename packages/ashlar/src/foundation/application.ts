@@ -93,6 +93,8 @@ export class Application {
   readonly #mounts: Mounts = new Mounts(() => this.router);
   readonly #paths: LoggablePaths = new LoggablePaths(() => this.router, this.#mounts);
   readonly #providers: Provider[] = [];
+  /** Those whose own boot has succeeded. */
+  readonly #booted = new Set<Provider>();
   /** Only where limits are for real: tests and development have one client. */
   readonly #warnings: AddressWarnings | null;
   readonly #servers = new Set<RunningServer>();
@@ -310,7 +312,9 @@ export class Application {
       try {
         await within(seconds, provider.shutdown());
       } catch (error) {
-        this.logger.error({ err: error, provider: provider.constructor.name }, "A provider could not be shut down.");
+        // What has not come up may have nothing to shut down. The failure of the boot is the one to mend.
+        const level = this.#booted.has(provider) ? "error" : "debug";
+        this.logger[level]({ err: error, provider: provider.constructor.name }, "A provider could not be shut down.");
       }
     }
     endApplication(this);
@@ -336,7 +340,10 @@ export class Application {
       appUrl: () => this.url,
       compilers: container.has("routes.compilers") ? container.make("routes.compilers") : {},
     });
-    for (const provider of this.#providers) await provider.boot();
+    for (const provider of this.#providers) {
+      await provider.boot();
+      this.#booted.add(provider);
+    }
     for (const provider of this.#providers) await provider.ready();
     const instances = new MiddlewareInstances(container);
     buildRoutes(this.#router.routes, kernel.routeMiddleware, instances, container);
