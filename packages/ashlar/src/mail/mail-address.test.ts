@@ -41,7 +41,7 @@ describe("an address", () => {
     for (const recipient of [7, {}, { address: ["jane@shop.example"] }] as unknown as MailRecipient[]) {
       expect(() => mailAddress(recipient, "The recipient")).toThrow(INVALID);
     }
-    expect(() => mailAddress("jane secret", "The sender")).toThrow(/^The sender is not an e-mail address\.$/);
+    expect(() => mailAddress("jane secret", "The sender")).toThrow(/^The sender is not an email address\.$/);
   });
 
   test.each(["Jane\r\nBcc: joe@evil.example", "Jane\n", "Jane\u0000", "Jane\u2028Doe", "Jane\u0085Doe", "Jane\ud800"])(

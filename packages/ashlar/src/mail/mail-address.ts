@@ -1,7 +1,7 @@
 import { normalizeEmail } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
 
-/** An e-mail address in its normal form, and the name that is shown with it. */
+/** An email address in its normal form, and the name that is shown with it. */
 export interface MailAddress {
   readonly address: string;
   /** `null` where there is none. */
@@ -23,7 +23,7 @@ const HEADER_TEXT_REFUSED = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
 export function mailAddress(recipient: MailRecipient, role: string): MailAddress {
   const { address, name = null } = typeof recipient === "string" ? { address: recipient } : recipient;
   const normal = typeof address === "string" ? normalizeEmail(address) : null;
-  if (normal === null) throw new AshlarError("E_INVALID_MAIL", `${role} is not an e-mail address.`);
+  if (normal === null) throw new AshlarError("E_INVALID_MAIL", `${role} is not an email address.`);
   const shown =
     name === null ? "" : headerText(name, `The name of ${role.charAt(0).toLowerCase()}${role.slice(1)}`).trim();
   return Object.freeze({ address: normal, name: shown === "" ? null : shown });

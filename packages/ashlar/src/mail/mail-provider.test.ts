@@ -222,7 +222,7 @@ describe("captured mails", () => {
   test("a mail without a recipient, or with one that is none, is refused when it is queued", async () => {
     const mailer = (await create("test")).container.make("mail");
     expect(() => mailer.queue(new Welcome())).toThrow("Welcome has no recipient.");
-    expect(() => mailer.queue(new Welcome(), "nobody")).toThrow("The recipient is not an e-mail address.");
+    expect(() => mailer.queue(new Welcome(), "nobody")).toThrow("The recipient is not an email address.");
     expect(() => mailer.queue(new Welcome(), [])).toThrow(expect.objectContaining({ code: "E_INVALID_MAIL" }));
     await expect(mailer.send(new Welcome())).rejects.toMatchObject({ code: "E_INVALID_MAIL" });
     mailer.assertNothingSent();

@@ -85,7 +85,7 @@ describe("the sender", () => {
   });
 
   test.each([
-    [{ address: "Shop <shop@shop.example>" }, "The sender is not an e-mail address."],
+    [{ address: "Shop <shop@shop.example>" }, "The sender is not an email address."],
     [{ address: "a@b.example", name: "Shop\r\nBcc: x@y.z" }, "The name of the sender holds a line break"],
   ])("%j is refused", (from, message) => {
     expect(problem({ from })).toContain(`${WHERE}.from: ${message}`);

@@ -12,7 +12,7 @@ const LOCAL_PART_REFUSED = /[\p{C}\p{Z}()<>[\]{}:;\\,"@]/u;
 const DOMAIN = /^[\p{L}\p{M}\p{N}-]+(?:\.[\p{L}\p{M}\p{N}-]+)*$/u;
 
 /**
- * Brings an e-mail address into the one form in which it is stored, compared and sent to: NFKC, lower case, without the
+ * Brings an email address into the one form in which it is stored, compared and sent to: NFKC, lower case, without the
  * spaces around it.
  *
  * Internationalised addresses (RFC 6531) are accepted; quoted local parts and address literals (`user@[127.0.0.1]`) are

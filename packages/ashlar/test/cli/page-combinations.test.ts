@@ -104,7 +104,7 @@ await onEachDatabase("the generated pages", (engine) => {
       const home = await user.get("/home");
       expect(home.text.includes("is not verified yet")).toBe(mustVerify);
       const sent = (await mail.all()).map(({ subject }) => subject);
-      expect(sent).toEqual(mustVerify ? ["Verify your e-mail address"] : []);
+      expect(sent).toEqual(mustVerify ? ["Verify your email address"] : []);
     });
 
     test("see an account through, from registration to a forgotten password", { timeout: 60_000 }, async () => {

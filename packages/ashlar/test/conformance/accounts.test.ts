@@ -74,7 +74,7 @@ describe("the middleware verified", () => {
     const user = await accounts.loggedIn();
     expect(await user.get("/members", json)).toMatchObject({
       status: 403,
-      body: { code: "E_FORBIDDEN", detail: "Verify your e-mail address first." },
+      body: { code: "E_FORBIDDEN", detail: "Verify your email address first." },
     });
   });
 });

@@ -5,7 +5,7 @@ import { AccountShop, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts"
 import { onEachDatabase } from "../support/services.ts";
 
 const OF_ATTACKER = "a password of the attacker";
-const VERIFY = "Verify your e-mail address";
+const VERIFY = "Verify your email address";
 const FINISH = "Finish creating your account";
 const TAKEN = "You already have an account";
 

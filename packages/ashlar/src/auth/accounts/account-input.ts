@@ -9,16 +9,16 @@ type Checked = { readonly value: string; readonly problem?: undefined } | { read
 const NOT_TEXT = "This must be text.";
 const MAX_NAME_LENGTH = 255;
 
-/** An e-mail address in its normal form. */
+/** An email address in its normal form. */
 export function checkEmail(input: unknown): Checked {
-  if (input === null || input === undefined || input === "") return { problem: "Enter an e-mail address." };
+  if (input === null || input === undefined || input === "") return { problem: "Enter an email address." };
   if (typeof input !== "string") return { problem: NOT_TEXT };
   const value = normalizeEmail(input);
-  return value === null ? { problem: "This is not an e-mail address." } : { value };
+  return value === null ? { problem: "This is not an email address." } : { value };
 }
 
 /**
- * An e-mail address in its normal form.
+ * An email address in its normal form.
  *
  * @throws `E_INVALID_INPUT` under `email`
  */

@@ -144,7 +144,7 @@ describe("the application's own mails", () => {
     const person = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
     await accounts.visitor().post("/register", person);
     await accounts.toldOf("auth.login");
-    expect((await accounts.mails()).map(({ subject }) => subject)).toEqual(["Verify your e-mail address"]);
+    expect((await accounts.mails()).map(({ subject }) => subject)).toEqual(["Verify your email address"]);
   });
 
   test("a notice that fails takes nothing back: the password is changed, and the failure is logged", async () => {

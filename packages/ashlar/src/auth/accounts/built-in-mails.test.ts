@@ -49,14 +49,14 @@ async function sent(mails: readonly Mailable[]): Promise<string[][]> {
 const MAILS: readonly (readonly [mail: Mailable, ...said: readonly string[]])[] = [
   [
     new VerifyEmail(verification),
-    "Verify your e-mail address",
+    "Verify your email address",
     "Follow this link to verify your address:",
     url,
     `It can be used for 60 minutes. ${IGNORE}`,
   ],
   [
     new VerifyEmail({ ...verification, isChange: true, expiresInMinutes: 120 }),
-    "Verify your e-mail address",
+    "Verify your email address",
     "Follow this link to make this the address of your account:",
     url,
     `It can be used for 2 hours. ${IGNORE}`,

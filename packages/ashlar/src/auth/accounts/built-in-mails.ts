@@ -42,7 +42,7 @@ class PlainMail extends Mailable {
 class VerifyEmail extends PlainMail {
   constructor({ isChange, url, expiresInMinutes }: VerifyEmailData) {
     super(
-      "Verify your e-mail address",
+      "Verify your email address",
       isChange
         ? "Follow this link to make this the address of your account:"
         : "Follow this link to verify your address:",

@@ -194,11 +194,11 @@ describe("requestEmailChange()", () => {
     ["ADA@EXAMPLE.COM", "This is your address already."],
     [BOB.email, "This is taken already."],
     ["Bob@Example.com ", "This is taken already."],
-    ["no address", "This is not an e-mail address."],
-    [`${NEW}\r\nBcc: eve@example.com`, "This is not an e-mail address."],
-    [`${NEW}, eve@example.com`, "This is not an e-mail address."],
-    ["", "Enter an e-mail address."],
-    [null, "Enter an e-mail address."],
+    ["no address", "This is not an email address."],
+    [`${NEW}\r\nBcc: eve@example.com`, "This is not an email address."],
+    [`${NEW}, eve@example.com`, "This is not an email address."],
+    ["", "Enter an email address."],
+    [null, "Enter an email address."],
   ])("S35 the address %j is refused", async (email, message) => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();

@@ -8,11 +8,11 @@ export interface AccountEvent extends SecurityEvent {
 
 /** A verification link was sent. */
 export interface VerificationSentEvent extends AccountEvent {
-  /** The e-mail address it was sent to. */
+  /** The email address it was sent to. */
   readonly email: string;
 }
 
-/** An account's e-mail address is to change, or has changed. */
+/** An account's email address is to change, or has changed. */
 export interface EmailChangeEvent extends AccountEvent {
   readonly previousEmail: string;
   /** The new one. */
@@ -23,7 +23,7 @@ export interface EmailChangeEvent extends AccountEvent {
 export interface PasswordResetRequestedEvent extends SecurityEvent {
   /** The account with the address, or `null` where there is none. */
   readonly user: RegisteredUser | null;
-  /** The e-mail address that was typed, in its normal form. */
+  /** The email address that was typed, in its normal form. */
   readonly email: string;
 }
 

@@ -85,7 +85,7 @@ describe("verifyEmail(mail, request)", () => {
     const accounts = await testAccounts({ routes });
     expect(await accounts.visitor().post("/verify/2")).toMatchObject({ status: 200 });
     const [mail] = await accounts.mails();
-    expect([mail?.to, mail?.subject]).toEqual(["bob@example.com", "Verify your e-mail address"]);
+    expect([mail?.to, mail?.subject]).toEqual(["bob@example.com", "Verify your email address"]);
     expect(await accounts.toldOf("auth.verification_sent")).toEqual([
       {
         time: expect.any(Date),
@@ -159,7 +159,7 @@ describe("verifyEmail(mail, request)", () => {
     const { status } = await (await accounts.loggedIn()).post("/email/resend");
     expect([status, (await accounts.mails()).map(({ subject }) => subject)]).toEqual([
       302,
-      ["Verify your e-mail address"],
+      ["Verify your email address"],
     ]);
   });
 });

@@ -45,7 +45,7 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
     expect((await visitor.get("/login")).body).toContain("We have sent you an email.");
     expect((await visitor.get("/me")).body).toEqual({ user: null });
     const [mail] = await accounts.mails();
-    expect([mail?.to, mail?.subject]).toEqual([CLEO.email, "Verify your e-mail address"]);
+    expect([mail?.to, mail?.subject]).toEqual([CLEO.email, "Verify your email address"]);
 
     // Otherwise a login would tell who registers another's address whether it was free.
     expect(await logIn(accounts, CLEO.email, PASSWORD)).not.toBe("/home");
@@ -78,7 +78,7 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
       new Set(["302 /login"]),
     );
     const mails = (await accounts.mails()).map(({ subject }) => subject);
-    expect(mails.toSorted()).toEqual([FINISH, "Verify your e-mail address"]);
+    expect(mails.toSorted()).toEqual([FINISH, "Verify your email address"]);
     expect(await accounts.rows("users")).toHaveLength(3);
     const user = expect.objectContaining({ id: 3, email: CLEO.email });
     expect(await accounts.toldOf("auth.registered")).toEqual([
@@ -153,7 +153,7 @@ describe("preventEnumeration", () => {
     const notice = `${ADA.email}: The address of your account is about to change`;
     expect(mails).toEqual([
       [`${BOB.email}: ${TAKEN}`, notice],
-      ["new@example.com: Verify your e-mail address", notice],
+      ["new@example.com: Verify your email address", notice],
     ]);
     expect(texts).toEqual([
       expect.stringContaining("tried to make this the email address of another account."),

@@ -68,10 +68,10 @@ describe("register()", () => {
 
   test.each([
     [{ ...CLEO, email: ADA.email }, { email: ["This is taken already."] }],
-    [{ ...CLEO, email: "no address" }, { email: ["This is not an e-mail address."] }],
-    [{ ...CLEO, email: `${CLEO.email}\r\nBcc: eve@example.com` }, { email: ["This is not an e-mail address."] }],
-    [{ ...CLEO, email: `${CLEO.email},eve@example.com` }, { email: ["This is not an e-mail address."] }],
-    [{ ...CLEO, email: undefined }, { email: ["Enter an e-mail address."] }],
+    [{ ...CLEO, email: "no address" }, { email: ["This is not an email address."] }],
+    [{ ...CLEO, email: `${CLEO.email}\r\nBcc: eve@example.com` }, { email: ["This is not an email address."] }],
+    [{ ...CLEO, email: `${CLEO.email},eve@example.com` }, { email: ["This is not an email address."] }],
+    [{ ...CLEO, email: undefined }, { email: ["Enter an email address."] }],
     [
       { ...CLEO, password: "short", password_confirmation: "short" },
       {
@@ -133,7 +133,7 @@ describe("register()", () => {
       422,
       {
         name: ["Enter a name."],
-        email: ["This is not an e-mail address."],
+        email: ["This is not an email address."],
         password: ["The password is too short; use at least 8 characters."],
         password_confirmation: ["The two passwords are not the same."],
       },
@@ -181,7 +181,7 @@ describe("register()", () => {
       422,
       [
         ["name", ["Enter a name."]],
-        ["email", ["Enter an e-mail address."]],
+        ["email", ["Enter an email address."]],
         ["password", ["The password must be text."]],
       ],
     ]);

@@ -20,7 +20,7 @@ export class VerifiesEmailMiddleware implements Middleware {
     const user = await auth.user();
     if (user === null) return refuseGuest(context, auth.guard(auth.guardName));
     if (isVerifiable(user) && user.hasVerifiedEmail()) return next();
-    if (request.wantsJson()) throw new AshlarError("E_FORBIDDEN", "Verify your e-mail address first.");
+    if (request.wantsJson()) throw new AshlarError("E_FORBIDDEN", "Verify your email address first.");
     return auth.redirectToRoute("email.verify.notice");
   }
 
