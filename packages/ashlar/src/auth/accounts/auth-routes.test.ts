@@ -150,7 +150,7 @@ describe("the answers of the routes", () => {
     }
   });
 
-  test("S16 pages with a token in the URL carry Referrer-Policy: no-referrer, and only those", async () => {
+  test("S16 pages with a token in the URL carry Referrer-Policy: no-referrer, only those and those of errors", async () => {
     const accounts = await testAccounts();
     const visitor = accounts.visitor();
     const policies: [string, string | null][] = [];
@@ -158,6 +158,7 @@ describe("the answers of the routes", () => {
     expect(policies.filter(([, policy]) => policy !== null)).toEqual([
       ["/password_reset?token=x", "no-referrer"],
       ["/email/verify/token", "no-referrer"],
+      ["/logout", "no-referrer"],
     ]);
   });
 
