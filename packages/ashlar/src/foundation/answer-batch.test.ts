@@ -104,6 +104,33 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     expect(batch.sent).toEqual(["one", "two"]);
   });
 
+  test("S66 asynchronous handlers that end in later turns are none that are slow", async () => {
+    const batch = observed();
+    for (const name of ["one", "two", "three"]) {
+      batch.begin();
+      await nextTurn();
+      batch.pass(50);
+      batch.add(name);
+      await nextTurn();
+    }
+    batch.handle("quick", 0.05);
+    expect(batch.sent).toEqual(["one", "two", "three"]);
+  });
+
+  test("S66 of asynchronous handlers that end in one turn, each takes the time since the one before", async () => {
+    const batch = observed();
+    for (let count = 0; count < 3; count++) batch.begin();
+    for (const name of ["one", "two", "three"]) {
+      batch.pass(0.2);
+      batch.add(name);
+    }
+    // The first has waited for longer than 0.25 ms, and takes the others along.
+    expect(batch.sent).toEqual(["one", "two", "three"]);
+    await nextTurn();
+    batch.handle("quick", 0.05);
+    expect(batch.sent).toHaveLength(3);
+  });
+
   test("S66 over sockets, every answer of slow handlers but the first is sent before the next handler begins", async () => {
     let ms = performance.now();
     const clock = vi.spyOn(performance, "now").mockImplementation(() => ms);

@@ -27,6 +27,45 @@ test("jobs begin in their order, eight at a time", async () => {
   expect([background.pending, most, begun]).toEqual([0, 8, Array.from({ length: 30 }, (_, job) => job)]);
 });
 
+test("jobs that are under way or wait for others are counted, and all of them are waited for", async () => {
+  const background = new Background(logging().logger);
+  const ends: (() => void)[] = [];
+  for (let job = 0; job < 30; job++) background.run("a job", () => new Promise((resolve) => ends.push(resolve)));
+  let isSettled = false;
+  const settled = background.settled().then(() => {
+    isSettled = true;
+  });
+  while (ends.length < 8) await turn();
+  expect([background.pending, ends.length]).toEqual([30, 8]);
+  for (let job = 0; job < 30; job++) {
+    expect(isSettled).toBe(false);
+    while (ends.length === job) await turn();
+    ends[job]!();
+    await turn();
+    expect(background.pending).toBe(29 - job);
+  }
+  await settled;
+});
+
+test("a job that began before the answer to its request is done once", async () => {
+  let done = 0;
+  const application = await createApplication({
+    environment: { APP_ENV: "test" },
+    routes: [
+      Route.get("/", async () => {
+        application.background.run("a job", async () => void done++);
+        await application.background.settled();
+        return { done };
+      }),
+    ],
+  });
+  expect(await (await application.fetch(new Request("http://localhost/"))).json()).toEqual({ done: 1 });
+  // What the answer begins, it has begun by the end of the next turn.
+  for (let count = 0; count < 3; count++) await turn();
+  await application.shutdown();
+  expect(done).toBe(1);
+});
+
 test("a job that fails is logged, and the next ones are done", async () => {
   const { logger, lines } = logging();
   const background = new Background(logger);

@@ -17,7 +17,8 @@ export class Background {
   readonly #held = new Set<Job>();
   readonly #ready: Job[] = [];
   #running = 0;
-  #idle: PromiseWithResolvers<void> | null = null;
+  /** Resolved when jobs begin or end. */
+  #step: PromiseWithResolvers<void> | null = null;
 
   /** @param logger is told of jobs that fail */
   constructor(logger: Logger) {
@@ -43,11 +44,11 @@ export class Background {
   /** Resolves once no job is left. It does not wait for answers: what waits for one begins now. */
   async settled(): Promise<void> {
     while (this.pending > 0) {
-      this.#idle ??= Promise.withResolvers();
+      this.#step ??= Promise.withResolvers();
       setImmediate(() => {
         for (const job of this.#held) this.#begin(job);
       });
-      await this.#idle.promise;
+      await this.#step.promise;
     }
   }
 
@@ -64,9 +65,8 @@ export class Background {
       this.#running++;
       void this.#do(job);
     }
-    if (this.#running + this.#ready.length > 0) return;
-    this.#idle?.resolve();
-    this.#idle = null;
+    this.#step?.resolve();
+    this.#step = null;
   }
 
   async #do({ name, work }: Job): Promise<void> {
