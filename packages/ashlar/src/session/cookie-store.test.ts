@@ -23,10 +23,11 @@ function record(contents = '{"d":{"a":1}}'): SessionRecord {
 
 describe("the sealed cookie", () => {
   test("S23 what was sealed is found, to the last character", () => {
+    const [one, other] = [store(), store()];
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (contents) => {
         const kept = record(contents);
-        expect(store().find(store().cookieFor(kept))).toEqual(kept);
+        expect(one.find(other.cookieFor(kept))).toEqual(kept);
       }),
     );
   });
@@ -62,18 +63,17 @@ describe("the sealed cookie", () => {
   });
 
   test("S25 nothing else opens, and nothing throws", () => {
-    const cookie = store().cookieFor(record());
+    const one = store();
+    const cookie = one.cookieFor(record());
+    const long = fc.tuple(fc.string(), fc.integer({ min: 4000, max: 9000 })).map(([text, to]) => text.padEnd(to, "A"));
     fc.assert(
-      fc.property(
-        fc.oneof(fc.string({ unit: "binary" }), fc.base64String(), fc.string({ minLength: 4000, maxLength: 9000 })),
-        (text) => {
-          expect(store().find(text)).toBe(null);
-        },
-      ),
+      fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.base64String(), long), (text) => {
+        expect(one.find(text)).toBe(null);
+      }),
     );
     for (let place = 0; place < cookie.length; place++) {
       const other = cookie[place] === "A" ? "B" : "A";
-      expect(store().find(cookie.slice(0, place) + other + cookie.slice(place + 1))).toBe(null);
+      expect(one.find(cookie.slice(0, place) + other + cookie.slice(place + 1))).toBe(null);
     }
   });
 

@@ -19,6 +19,11 @@ describe("tokens", () => {
     expect(tokens.matches(ID, new CsrfTokens(SECRET).issue(ID))).toBe(true);
   });
 
+  test("S26 a token that an earlier version issued is still the session's", () => {
+    const issued = "tw4tfgMq4T3HWWxTW60EzE6jNJumz6uY280KPR8RGszRK_C4zzAkYjy6Ow-lpCAeCLse70MxyOkrQrG0L9nP0g";
+    expect(new CsrfTokens("a secret of an application, that stays: 0123456789").matches("an id", issued)).toBe(true);
+  });
+
   test("S26 it is masked anew each time, so that no two pages share any of it", () => {
     const issued = Array.from({ length: 200 }, () => tokens.issue(ID));
     expect(new Set(issued).size).toBe(200);
