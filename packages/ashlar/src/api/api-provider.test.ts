@@ -6,6 +6,7 @@ import {
   type Application,
   type ApplicationOptions,
   createApplication,
+  createLogger,
   HttpKernel,
   type RouteMiddleware,
 } from "../foundation/index.ts";
@@ -75,6 +76,39 @@ describe("an application", () => {
       });
       expect(application.container.make("auth").names).toEqual(["jwt"]);
     }
+  });
+});
+
+describe("in production", () => {
+  const production = { APP_ENV: "production", APP_KEY: SECRET, APP_URL: "https://shop.example" };
+
+  /** What the log warns of while an application is made. */
+  async function warnings(jwt: object, environment: Record<string, string> = production): Promise<string[]> {
+    const lines: string[] = [];
+    const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
+    await boot({
+      providers: [AuthProvider, ApiProvider],
+      config: { api: { DRIVERS: { jwt: { secret: SECRET, model: Member, ...jwt } } } },
+      environment,
+      logger: createLogger(settings, { write: (line) => void lines.push(JSON.parse(line).msg) }),
+    });
+    return lines;
+  }
+
+  test("tokens that neither expire nor can be revoked are warned of", async () => {
+    expect(await warnings({})).toEqual([expect.stringContaining("API tokens never expire and cannot be revoked.")]);
+    expect(await warnings({ expires: 60 })).toEqual([]);
+    expect(await warnings({ authenticates: true })).toEqual([]);
+    expect(await warnings({}, { ...production, APP_ENV: "test" })).toEqual([]);
+  });
+
+  test("S65 token endpoints without limits end the boot", async () => {
+    const options = { routes: Api.routes(), providers: [AuthProvider, ApiProvider], environment: production };
+    const expiring = { api: { DRIVERS: { jwt: { secret: SECRET, model: Member, expires: 60 } } } };
+    await expect(boot({ ...options, config: expiring })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining("the token endpoints have no limits"),
+    });
   });
 });
 

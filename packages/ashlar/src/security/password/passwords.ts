@@ -38,7 +38,7 @@ export async function hashPassword(plain: string): Promise<string> {
  * @throws `E_OVERLOADED`; `E_MISSING_PACKAGE`
  */
 export async function verifyPassword(hash: string, plain: string): Promise<boolean> {
-  return isHashable(plain) && ((await threads.run({ hash, plain })) as boolean);
+  return isHashable(plain) && (threads.run({ hash, plain }) as Promise<boolean>);
 }
 
 /**

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import { FullUser, testAccounts } from "../../test/support/account-application.ts";
+import { SECRET } from "../../test/support/api-application.ts";
+import { Member, Person } from "../../test/support/people.ts";
+import { compose } from "../database/index.ts";
+import { ApiProvider } from "./api-provider.ts";
+import { AuthenticatesTokens } from "./authenticates-tokens.ts";
+
+class User extends compose(FullUser, AuthenticatesTokens) {
+  static override table = "users";
+}
+class Editor extends User {}
+class Reader extends FullUser {
+  static override table = "users";
+}
+class Admin extends User {
+  static override table = "admins";
+}
+
+/** What is said to remain of the tokens of users of several classes, when their access has been ended. */
+async function remaining(driver: object): Promise<Record<string, unknown>> {
+  const { application } = await testAccounts({
+    User: User as unknown as typeof FullUser,
+    providers: [ApiProvider],
+    config: { api: { DRIVERS: { jwt: { secret: SECRET, model: User, ...driver } } } },
+  });
+  const accounts = application.container.make("accounts");
+  const classes = { User, Editor, Reader, Admin, Person, Member };
+  return Object.fromEntries(Object.entries(classes).map(([name, one]) => [name, accounts.remainingTokensOf(one)]));
+}
+
+const nothing = { User: null, Editor: null, Reader: null, Admin: null, Person: null, Member: null };
+
+describe("API tokens that outlive the end of access", () => {
+  test.each([
+    [{ expires: 30 }, 30],
+    [{}, null],
+  ])("are told of to users whose rows they are for, whatever the class: %o", async (driver, expiresInMinutes) => {
+    const told = { expiresInMinutes };
+    expect(await remaining(driver)).toEqual({ ...nothing, User: told, Editor: told, Reader: told });
+    // Classes that are no models of the framework have no table that they could share.
+    expect(await remaining({ ...driver, model: Member })).toEqual({ ...nothing, Member: told });
+  });
+
+  test("are not told of where each request looks for the active token", async () => {
+    expect(await remaining({ expires: 30, authenticates: true })).toEqual(nothing);
+  });
+});
