@@ -105,6 +105,15 @@ describe("S2 the secret fits its family", () => {
     );
   });
 
+  test("an error that is not about the key is passed on as it is", () => {
+    const broken = {
+      get kty() {
+        throw new RangeError("broken");
+      },
+    };
+    expect(() => configured({ secret: broken })).toThrow(RangeError);
+  });
+
   test("a former secret is held against the same rules, and the error says which it is", () => {
     expect(() => configured({ previousSecrets: [OTHER, "short"] })).toThrow(
       /^config\/api\.ts: DRIVERS\.jwt\.previousSecrets\[1\]: /,

@@ -71,7 +71,7 @@ test("S61 a guard refuses guests before a byte of the body was sent", async () =
   expect(await answerToHeaders(port, "/photos", ...ANNOUNCED)).toMatch(/^HTTP\/1\.1 401 [\s\S]*E_UNAUTHENTICATED/);
 });
 
-test("S61 an API refuses a token that is not valid before a byte of the body was sent, and a conflict after it", async () => {
+test("S61 an API refuses a token that is not valid before a byte of the body was sent, and a conflict as soon as it shows", async () => {
   const api = await testApi({ routes: [Route.post("/photos", () => ({ stored: true }))] });
   const { port, url } = await listening(api.application);
   const bad = await answerToHeaders(port, "/api/photos", "Authorization: Bearer a.b.c", ...ANNOUNCED);
@@ -90,6 +90,8 @@ test("S61 an API refuses a token that is not valid before a byte of the body was
   expect(await post({}, { token })).toBe(200);
   expect(await post({ authorization: `Bearer ${token}` }, { token: "another" })).toBe(400);
   expect(await post({}, {})).toBe(401);
+  const conflict = await answerToHeaders(port, "/api/photos?token=b", `Authorization: Bearer ${token}`, ...ANNOUNCED);
+  expect(conflict).toMatch(/^HTTP\/1\.1 400 [\s\S]*E_CONFLICTING_TOKENS/);
 });
 
 test("S61 a form without a session, or from another site, is refused before a byte of it was sent", async () => {

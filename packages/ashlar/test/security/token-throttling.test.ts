@@ -57,6 +57,13 @@ test("S33 of 50 attempts at once, five reach the password", async () => {
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(45);
 });
 
+test("S33 attempts at two accounts at once are counted by account", async () => {
+  const api = await throttled();
+  const bodies = [WRONG, { ...WRONG, username: "bob@example.com" }].flatMap((body) => [body, body, body]);
+  const answers = await Promise.all(bodies.map((body) => api.post("/api/auth", body, { ip: "203.0.113.7" })));
+  expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 401));
+});
+
 test("a login that succeeds gives the account its attempts back", async () => {
   const api = await throttled();
   await attempts(api, 4, WRONG);
