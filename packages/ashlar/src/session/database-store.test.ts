@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { onEachDatabase } from "../../test/support/services.ts";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
@@ -151,6 +152,10 @@ const ROUTES: readonly RouteEntry[] = [
     session.invalidate();
     return "invalidated";
   }),
+  Route.get("/regenerate", ({ session }) => {
+    session.regenerate();
+    return "regenerated";
+  }),
   Route.get("/slow", async ({ session }) => {
     session.put("slow", true);
     await released.promise;
@@ -216,6 +221,32 @@ describe("requests", () => {
     released.resolve();
     expect((await slow).cookies).toEqual([]);
     expect([browser.cookies.size, await countRows(application)]).toEqual([0, 0]);
+  });
+
+  test.each(["invalidate", "regenerate"])("S18 S19 no answer says %s before the old row is gone", async (change) => {
+    const application = await create();
+    const browser = new Browser(application);
+    await browser.send("/put/a/1");
+    await sql`create trigger kept before delete on session_data begin select raise(abort, 'kept'); end`.execute(
+      application.container.make("database").kysely,
+    );
+    expect((await browser.send(`/${change}`)).status).toBe(500);
+  });
+
+  test("S21 once they were pruned, an hour passes before they are again", async () => {
+    let time = START;
+    setClock(() => time);
+    const session = { driver: "database", lifetimeMinutes: 10 };
+    const application = await sessionApplication({ routes: ROUTES, session, web: [SessionMiddleware] });
+    const browser = new Browser(application);
+    const after = async (minutes: number): Promise<number> => {
+      time += minutes * MINUTE;
+      await browser.send("/put/a/1");
+      await application.container.make("session").settled();
+      return countRows(application);
+    };
+    // After another 59 minutes, the second session is too old as well, and its row stays for a minute more.
+    expect([await after(0), await after(60), await after(59), await after(1)]).toEqual([1, 1, 2, 1]);
   });
 
   test("S21 sessions that have ended are pruned, on demand and now and then by themselves", async () => {

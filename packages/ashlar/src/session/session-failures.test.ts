@@ -3,7 +3,7 @@ import { Browser, sessionApplication } from "../../test/support/session-applicat
 import type { Application } from "../foundation/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { AshlarError, now, setClock, ValidationError } from "../support/index.ts";
-import { SessionMiddleware } from "./index.ts";
+import { csrfToken, SessionMiddleware } from "./index.ts";
 
 const TOO_MUCH = "x".repeat(70_000);
 
@@ -133,8 +133,16 @@ test("work that no answer waits for is waited for at the end, and its failure is
   await settled;
   expect(problems()).toEqual(["E_SESSION"]);
   await manager.settled();
-  manager.track(Promise.reject(new AshlarError("E_INTERNAL")));
-  await manager.settled();
+  const third = Promise.withResolvers<void>();
+  manager.track(third.promise);
+  isSettled = false;
+  const settledAgain = manager.settled().then(() => {
+    isSettled = true;
+  });
+  for (let turn = 0; turn < 5; turn += 1) await null;
+  expect(isSettled).toBe(false);
+  third.reject(new AshlarError("E_INTERNAL"));
+  await settledAgain;
   expect(problems()).toEqual(["E_SESSION", "E_INTERNAL"]);
 });
 
@@ -164,6 +172,32 @@ test("a form that cannot be parsed, and that nothing says is the site's own, is 
   const headers = { "content-type": "application/json", "sec-fetch-site": null };
   const answer = await browser.send("/often", { method: "POST", body: "{", headers });
   expect([answer.status, answer.text]).toEqual([429, '{"":["Too many."]}']);
+});
+
+test("a form of which only its token says that it is the site's own is shown again with what was typed", async () => {
+  const routes = [
+    Route.get("/order", (context) => {
+      const { session } = context;
+      return { token: csrfToken(context), typed: session.old("article"), errors: session.errors() };
+    }),
+    Route.post("/order", () => {
+      throw new AshlarError("E_TOO_MANY_REQUESTS", "Too many.");
+    }),
+  ];
+  const browser = new Browser(await sessionApplication({ routes, web: [SessionMiddleware] }));
+  const { token } = JSON.parse((await browser.send("/order")).text);
+  const sent = async (__token: string) => {
+    const body = new URLSearchParams({ article: "a lamp", __token });
+    const { status, text } = await browser.send("/order", {
+      method: "POST",
+      body,
+      headers: { "sec-fetch-site": null },
+    });
+    return { ...JSON.parse(text), token: null, status };
+  };
+  const shown = { token: null, errors: { "": ["Too many."] }, status: 429 };
+  expect(await sent(token)).toEqual({ ...shown, typed: "a lamp" });
+  expect(await sent(token.slice(1))).toEqual({ ...shown, typed: null });
 });
 
 test("a form without a session, of a kind that is not read, is shown again without what was typed", async () => {
