@@ -29,6 +29,8 @@ interface PreparedStatement {
  */
 export class SqliteSession implements OwnSession {
   failure: AshlarError | null = null;
+  /** Whether a transaction was begun and not ended yet; SQLite may have rolled it back by itself meanwhile. */
+  isBegun = false;
   readonly #configuration: SqliteConnectionConfiguration;
   readonly #observer: Observer;
   readonly #statements = new BoundedCache<PreparedStatement>(STATEMENTS_KEPT);
@@ -49,23 +51,21 @@ export class SqliteSession implements OwnSession {
 
   execute(query: CompiledQuery): MaybePromise<QueryResult<Row>> {
     this.#observer.notify?.(query.sql);
-    const within = this.#isWithin();
     try {
       return this.#execute(query);
     } catch (error) {
-      return this.#again(error, within, () => this.#execute(query));
+      return this.#again(error, () => this.#execute(query));
     }
   }
 
   first(text: string, value: ColumnValue): MaybePromise<Row | undefined> {
     this.#observer.notify?.(text);
-    const within = this.#isWithin();
     try {
       return this.#first(text, value);
     } catch (error) {
       // An integer that no column holds is in no row.
       if (error instanceof ColumnValueError) return undefined;
-      return this.#again(error, within, () => this.#first(text, value));
+      return this.#again(error, () => this.#first(text, value));
     }
   }
 
@@ -99,11 +99,10 @@ export class SqliteSession implements OwnSession {
   }
 
   #raise(table: string, key: string): MaybePromise<void> {
-    const within = this.#isWithin();
     try {
       this.#raiseKey(table, key);
     } catch (error) {
-      return this.#again(error, within, () => this.#raiseKey(table, key));
+      return this.#again(error, () => this.#raiseKey(table, key));
     }
   }
 
@@ -150,6 +149,7 @@ export class SqliteSession implements OwnSession {
   }
 
   #execute(query: CompiledQuery): QueryResult<Row> {
+    this.#refuseAlone();
     const statement = this.#prepared(query.sql);
     const values = query.parameters.map(bind);
     if (statement.reads) return { rows: this.#rows(statement, values) };
@@ -158,6 +158,7 @@ export class SqliteSession implements OwnSession {
   }
 
   #first(text: string, value: ColumnValue): Row | undefined {
+    this.#refuseAlone();
     const statement = this.#prepared(text);
     if (statement.bigints) return this.#rows(statement, [bind(value)])[0];
     try {
@@ -167,25 +168,26 @@ export class SqliteSession implements OwnSession {
     }
   }
 
-  /** Whether a transaction is under way. One that only reads is never in one; the way of `find` is spared the question. */
-  #isWithin(): boolean {
-    return !this.#readOnly && this.inTransaction;
+  /** Refuses what would be committed by itself, without what came before it: SQLite rolls back on a full disk, for one. */
+  #refuseAlone(): void {
+    if (!this.isBegun || this.inTransaction) return;
+    throw new DatabaseError(
+      "SQLite has rolled the transaction back, because a statement in it failed.",
+      null,
+      this.failure,
+    );
   }
 
   /** What follows the failure of a statement: more attempts where the file was locked, the translated error otherwise. */
-  #again<T>(error: unknown, within: boolean, attempt: () => T): Promise<T> {
+  #again<T>(error: unknown, attempt: () => T): Promise<T> {
     if (!isBusy(error)) throw this.#translated(error);
-    return this.#retry(within, attempt);
+    return this.#retry(attempt);
   }
 
-  async #retry<T>(within: boolean, attempt: () => T): Promise<T> {
+  async #retry<T>(attempt: () => T): Promise<T> {
     const { path, busyTimeoutMs } = this.#configuration;
     try {
-      return await retryWhileBusy(() => {
-        // Alone, the statement would be committed without what came before it.
-        if (within !== this.#isWithin()) throw new DatabaseError("SQLite has rolled the transaction back.", null);
-        return attempt();
-      }, busyTimeoutMs);
+      return await retryWhileBusy(attempt, busyTimeoutMs);
     } catch (error) {
       if (!isBusy(error)) throw this.#translated(error);
       const problem = `The SQLite file ${path} was locked by another process for all of ${busyTimeoutMs} ms.`;

@@ -70,14 +70,16 @@ export class SqliteShared implements Session {
   /** Opens both connections, the one that writes first: it makes the file, and its log. */
   open(): Session {
     this.#writer.open();
-    if (this.#reader !== null) return this.#reader;
-    // In memory, and on a file system that cannot share a log, there is but the one.
-    if (this.#writer.hasWriteAheadLog()) {
-      this.#ownReader = new SqliteSession(this.#configuration, this.#observer, true);
-      this.#ownReader.open();
-    }
-    this.#reader = this.#ownReader ?? this.#line;
+    this.#reader ??= this.#openReader();
     return this.#reader;
+  }
+
+  #openReader(): Session {
+    // In memory, and on a file system that cannot share a log, there is but the one.
+    if (!this.#writer.hasWriteAheadLog()) return this.#line;
+    this.#ownReader = new SqliteSession(this.#configuration, this.#observer, true);
+    this.#ownReader.open();
+    return this.#ownReader;
   }
 
   /** Closes the connection for reading. */

@@ -184,6 +184,10 @@ test("a transaction takes the write lock at its beginning; one that only reads d
   await database.transaction(async () => {
     await expect(impatient.transaction(async () => 1)).rejects.toMatchObject({ code: "E_OVERLOADED", status: 503 });
     expect(await impatient.transaction(() => rows("select n from t", impatient), { readOnly: true })).toEqual([]);
+    const byKysely = impatient.kysely.transaction().setAccessMode("read only").setIsolationLevel("serializable");
+    expect(await byKysely.execute((trx) => trx.selectFrom("t").selectAll().execute())).toEqual([]);
+    const writing = byKysely.setAccessMode("read write").execute(async () => 1);
+    await expect(writing).rejects.toMatchObject({ code: "E_OVERLOADED" });
     // Nobody who reads waits for one who writes.
     expect(await rows("select n from t", impatient)).toEqual([]);
   });
@@ -221,10 +225,54 @@ test("a transaction that SQLite itself has rolled back ends with the error that 
   expect(await rows("select n from t")).toEqual([{ n: 1 }]);
 });
 
+test.each([
+  ["parent_id integer references parents (id))", 5, ["row 1", "row 2", "row 3", "row 4", "row 5"], ""],
+  ["parent_id integer references parents (id))", 7, ["row 1", "row 2", "row 3", "row 4", "row 5"], "; and 2 more"],
+  ["parent_id integer primary key references parents (id)) without rowid", 1, ["a row"], ""],
+])("rows that refer to nothing are told, the first five by name: %s, %s times", async (columns, count, named, more) => {
+  await rows("create table parents (id integer primary key)");
+  await rows(`create table children (${columns}`);
+  const connection = database.connection();
+  const attempt = connection.rebuilding(async () => {
+    for (let n = 1; n <= count; n++) await rows(`insert into children values (${n})`);
+    await connection.checkForeignKeys();
+  });
+  const told = named.map((row) => `${row} of "children" refers to a row of "parents" that does not exist`).join("; ");
+  await expect(attempt).rejects.toMatchObject({
+    code: "E_FOREIGN_KEY_VIOLATION",
+    message: expect.stringContaining(`${told}${more}. Foreign keys are off`),
+  });
+});
+
+test("once SQLite itself has rolled a transaction back, nothing more of it is stored, although the error was caught", async () => {
+  await rows("create table t (n integer unique)");
+  await rows("insert into t values (1)");
+  const lose = (): Promise<unknown> => rows("insert or rollback into t values (1)").catch(() => undefined);
+  const gone = { code: "E_DATABASE", cause: expect.objectContaining({ code: "E_UNIQUE_VIOLATION" }) };
+  const goingOn = database.transaction(async () => {
+    await lose();
+    await rows("insert into t values (2)");
+  });
+  await expect(goingOn).rejects.toMatchObject(gone);
+  await expect(database.transaction(lose)).rejects.toMatchObject(gone);
+  const around = database.transaction(async () => {
+    await database.transaction(() => rows("insert or rollback into t values (1)")).catch(() => undefined);
+    expect(await rows("insert into t values (3)").catch(({ code }) => code)).toBe("E_DATABASE");
+    await database.transaction(() => rows("insert into t values (4)")).catch(() => undefined);
+  });
+  await expect(around).rejects.toMatchObject({ code: "E_DATABASE" });
+  expect(await rows("select n from t")).toEqual([{ n: 1 }]);
+  await database.transaction(() => rows("insert into t values (5)"));
+  await rows("insert into t values (6)");
+  expect(await rows("select n from t")).toEqual([{ n: 1 }, { n: 5 }, { n: 6 }]);
+});
+
 test("a closed database stays closed, and closing it twice is no error", async () => {
+  await database.connect();
   await database.connect();
   await database.close();
   await database.close();
+  expect(await readdir(join(folder, "data"))).toEqual(["app.sqlite"]);
   await expect(rows("select 1")).rejects.toMatchObject({
     code: "E_DATABASE",
     message: "The connection to the database is closed.",

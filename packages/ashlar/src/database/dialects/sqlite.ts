@@ -80,13 +80,16 @@ export class SqliteDialect implements Dialect {
   async begin(session: Session, options: TransactionOptions): Promise<void> {
     // Immediate: a transaction that takes the write lock late cannot wait for another process any more, and would fail.
     await session.execute(CompiledQuery.raw(options.readOnly === true ? "begin" : "begin immediate"));
+    this.#session.isBegun = true;
   }
 
   async commit(session: Session): Promise<void> {
     await session.execute(CompiledQuery.raw("commit"));
+    this.#session.isBegun = false;
   }
 
   async rollback(session: Session, savepoint: string | null): Promise<void> {
+    if (savepoint === null) this.#session.isBegun = false;
     // Some failures (a full disk, an I/O error) make SQLite roll back by itself.
     if (!this.#session.inTransaction) return;
     const keys = this.#session.keysGiven();
