@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { Model, primaryKey, timestamp, timestamps } from "../../src/database/index.ts";
+import { Model, primaryKey, sql, timestamp, timestamps } from "../../src/database/index.ts";
 import { setClock } from "../../src/support/index.ts";
 import { onEachDatabase, type TestDatabase } from "../support/services.ts";
 
@@ -137,6 +137,13 @@ await onEachDatabase("queries", (engine) => {
   test("delete says how many", async () => {
     expect(await Book.where("pages", "<", 450).delete()).toBe(2);
     expect(titles(await Book.all())).toEqual(["Emma", "Ulysses"]);
+  });
+
+  test.each(["a\0b", "\ud800"])("text that no database keeps is refused in SQL of your own too: %j", async (text) => {
+    const { kysely } = own.database;
+    await expect(sql`select ${text} as text`.execute(kysely)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
+    const update = kysely.updateTable("books").set({ title: text }).execute();
+    await expect(update).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
   });
 
   test("update and delete refuse what databases read differently", async () => {

@@ -128,6 +128,23 @@ test("writes of one process keep their order while they wait", async () => {
   expect(asked).toHaveLength(6);
 });
 
+test("what was waited for is told as it is: the row, or why there is none", async () => {
+  await serve();
+  await sql`create unique index texts on notes (text)`.execute(own.database.kysely);
+  const connection = locked.connection();
+  const first = (text: string) => connection.first("insert into notes values (?) returning text", text);
+  other.exec("begin immediate; insert into notes values ('taken')");
+  const waiting = connection.reserved(async () => [await first("free"), await insert("taken").catch((error) => error)]);
+  await get("/nothing");
+  expect(texts()).toEqual(["taken"]);
+  other.exec("commit");
+  expect(await waiting).toEqual([{ text: "free" }, expect.objectContaining({ code: "E_UNIQUE_VIOLATION" })]);
+  other.exec("begin immediate; insert into notes values ('late')");
+  const refused = insert("late");
+  other.exec("commit");
+  await expect(refused).rejects.toMatchObject({ code: "E_UNIQUE_VIOLATION", column: "text" });
+});
+
 test("a transaction keeps what it has while another process waits for its turn", async () => {
   await serve();
   const [started, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -5,6 +5,8 @@ import {
   Model,
   primaryKey,
   sql,
+  type Tables,
+  type Transaction,
   type TransactionOptions,
   UniqueViolationError,
 } from "../../src/database/index.ts";
@@ -206,16 +208,19 @@ await onEachDatabase("transactions", (engine) => {
   // SQLite knows one isolation alone; what a transaction that only reads spares it is in sqlite.test.ts.
   if (engine.name === "postgres") {
     test("the isolation and access asked for are in force", async () => {
-      const inForce = async (options: TransactionOptions): Promise<string> =>
-        await database.transaction(async (trx) => {
-          const { rows } = await sql<Record<string, string>>`
-            select current_setting('transaction_isolation') as isolation, current_setting('transaction_read_only') as read_only
-          `.execute(trx);
-          return `${rows[0]!.isolation}, ${rows[0]!.read_only}`;
-        }, options);
+      const current = async (trx: Transaction<Tables>): Promise<string> => {
+        const { rows } = await sql<Record<string, string>>`
+          select current_setting('transaction_isolation') as isolation, current_setting('transaction_read_only') as read_only
+        `.execute(trx);
+        return `${rows[0]!.isolation}, ${rows[0]!.read_only}`;
+      };
+      const inForce = (options: TransactionOptions): Promise<string> => database.transaction(current, options);
       expect(await inForce({})).toBe("read committed, off");
       expect(await inForce({ isolation: "serializable" })).toBe("serializable, off");
       expect(await inForce({ isolation: "repeatable read", readOnly: true })).toBe("repeatable read, on");
+      const byKysely = database.kysely.transaction().setAccessMode("read only").setIsolationLevel("serializable");
+      expect(await byKysely.execute(current)).toBe("serializable, on");
+      expect(await byKysely.setAccessMode("read write").execute(current)).toBe("serializable, off");
       const attempt = database.transaction(() => Account.create({ name: "written" }), { readOnly: true });
       await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE" });
       expect(await names()).toEqual([]);
