@@ -1,7 +1,8 @@
+import { EventEmitter } from "node:events";
 import { describe, expect, test } from "vitest";
 import { HttpContext, type HttpServices, type Middleware, type Next } from "../http/index.ts";
 import { Container } from "./container.ts";
-import { compose, MiddlewareInstances } from "./pipeline.ts";
+import { compose, composeWithBody, isEarly, MiddlewareInstances } from "./pipeline.ts";
 
 const SERVICES = { urls: { to: () => "/" }, limits: {}, appUrl: null } as unknown as HttpServices;
 const ROUTE = { name: null, pattern: "/@id", methods: ["GET"], middleware: [], answersJson: false };
@@ -94,6 +95,57 @@ describe("compose", () => {
     const run = compose([{ middleware: new Counting(), args: ["a"] }], () => null);
     run(context());
     expect(run(context())).toBe(2);
+  });
+});
+
+describe("a response that middleware replaces", () => {
+  const replacing: Middleware = {
+    handle: async (_, next) => {
+      await next();
+      return "replaced";
+    },
+  };
+  const step = { middleware: replacing, args: [], isEarly: true };
+
+  test.each([
+    ["of a handler", compose, (response: Response): unknown => response],
+    ["of an asynchronous handler", compose, async (response: Response): Promise<unknown> => response],
+    ["behind a body that was read first", composeWithBody, (response: Response): unknown => response],
+  ])("S62 has what it holds open closed with the answer: %s", async (_, composed, handler) => {
+    let cancelled = 0;
+    const stream = new ReadableStream({ cancel: () => void cancelled++ });
+    const raw = new Request("http://localhost/", { method: "POST" });
+    const sent = new EventEmitter();
+    Object.assign(raw, { runtime: { node: { res: sent } } });
+    const run = composed([step], () => handler(new Response(stream)));
+    expect(await run(new HttpContext(raw, SERVICES, { route: ROUTE, params: {} }))).toBe("replaced");
+    expect(cancelled).toBe(0);
+    sent.emit("close");
+    expect(cancelled).toBe(1);
+  });
+});
+
+describe("isEarly", () => {
+  const asked: string[][] = [];
+  const asking: Middleware = {
+    handle: (_, next) => next(),
+    beforeBody: (...args) => {
+      asked.push(args);
+      return args[0] === "early";
+    },
+  };
+
+  test("a middleware says by its arguments whether it may run before the body is read", () => {
+    expect([isEarly(asking, ["early"]), isEarly(asking, ["late"]), isEarly({ handle: () => null }, [])]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test("S61 one that a parameter of the route decides about is not asked by the parameter's name", () => {
+    asked.length = 0;
+    expect([isEarly(asking, ["@name"]), isEarly(asking, ["early", "@name"]), asked]).toEqual([false, false, []]);
   });
 });
 

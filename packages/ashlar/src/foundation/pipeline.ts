@@ -72,12 +72,10 @@ function held(context: HttpContext, result: unknown): unknown {
 }
 
 function wrap({ middleware, args }: PipelineStep, next: Run): Run {
-  const [first, second] = args;
-  if (first === undefined) return (context) => middleware.handle(context, () => next(context));
+  if (args.length === 0) return (context) => middleware.handle(context, () => next(context));
   if (args.some(isParameter)) {
     return (context) => middleware.handle(context, () => next(context), ...args.map((arg) => resolve(arg, context)));
   }
-  if (second === undefined) return (context) => middleware.handle(context, () => next(context), first);
   return (context) => middleware.handle(context, () => next(context), ...args);
 }
 

@@ -119,4 +119,5 @@ test("what has not changed is not sent again, and what has is not mixed with it"
     false,
   ]);
   expect((await ask({ "if-none-match": '"mine"' }, "/own")).status).toBe(304);
+  expect((await ask({ "if-none-match": etag }, "/file", "HEAD")).status).toBe(304);
 });

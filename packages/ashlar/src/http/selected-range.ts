@@ -64,6 +64,6 @@ function parse(range: string, length: number): Selection {
   // "-5" are the last five bytes.
   const start = first === "" ? Math.max(0, length - Number(last)) : Number(first);
   const end = first === "" || last === "" ? length - 1 : Math.min(Number(last), length - 1);
-  if (first !== "" && last !== "" && Number(last) < Number(first)) return { status: 200 };
-  return start >= length || (first === "" && Number(last) === 0) ? { status: 416 } : { status: 206, start, end };
+  if (last !== "" && Number(last) < Number(first)) return { status: 200 };
+  return start >= length ? { status: 416 } : { status: 206, start, end };
 }

@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type Application, createApplication, createLogger, Route } from "../../src/index.ts";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { type Application, createApplication, createLogger, Route, type RouteEntry } from "../../src/index.ts";
+import { generateSecret } from "../../src/security/index.ts";
+import { exchange } from "../support/raw-socket.ts";
+import { folderWith } from "../support/temporary-folder.ts";
 
 /** As long as a mailed token, and of the same letters. */
 const TOKEN = "Zk3vB8s_Q1xLw0TyR5nHc7uJ2mEoA9dGfKiP6bVzX4t";
@@ -10,31 +13,37 @@ const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI3In0.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg
 const lines: Record<string, unknown>[] = [];
 let application: Application;
 
-beforeAll(async () => {
+/** An application that logs to `lines`. */
+function logging(routes: readonly RouteEntry[], root?: string): Promise<Application> {
   const settings = { name: "Shop", environment: "test", log: { level: "info", requests: true } } as const;
-  application = await createApplication({
+  return createApplication({
     logger: createLogger(settings, { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) }),
-    environment: { APP_ENV: "development" },
-    routes: [
-      Route.get("/", () => "start"),
-      Route.get("/email/verify/@token", () => "page"),
-      Route.get("/password/reset/@token", () => "page"),
-      Route.get("/cards/@passcode", () => "page"),
-      Route.get("/orders/@id", () => "page"),
-      Route.get("/orders/@id/lines", () => "page"),
-      Route.get("/passports/@passport", () => "page"),
-      Route.get("/fails/@token", () => {
-        throw new Error("broken");
-      }),
-    ],
+    environment: { APP_ENV: "development", APP_KEY: generateSecret() },
+    ...(root === undefined ? {} : { root }),
+    routes,
   });
+}
+
+beforeAll(async () => {
+  application = await logging([
+    Route.get("/", () => "start"),
+    Route.get("/email/verify/@token", () => "page"),
+    Route.get("/password/reset/@token", () => "page"),
+    Route.get("/cards/@passcode", () => "page"),
+    Route.get("/orders/@id", () => "page"),
+    Route.get("/orders/@id/lines", () => "page"),
+    Route.get("/passports/@passport", () => "page"),
+    Route.get("/fails/@token", () => {
+      throw new Error("broken");
+    }),
+  ]);
   application.mount("/mounted", () => new Response("other"));
 });
 beforeEach(() => void lines.splice(0));
 afterAll(() => application.shutdown());
 
-async function logged(path: string, init: RequestInit = {}): Promise<unknown> {
-  await (await application.fetch(new Request(`http://localhost${path}`, init))).text();
+async function logged(path: string, init: RequestInit = {}, asked: Application = application): Promise<unknown> {
+  await (await asked.fetch(new Request(`http://localhost${path}`, init))).text();
   expect(JSON.stringify(lines)).not.toContain(TOKEN);
   expect(JSON.stringify(lines)).not.toContain(JWT);
   return lines.at(-1)?.path;
@@ -61,6 +70,33 @@ test.each([
   expect(await logged(path)).toBe(expected);
 });
 
+test.each(["/@token/orders", "/?number:integer"])(
+  "S60 no first segment of a path without a route is logged where a route takes a parameter there: %s",
+  async (pattern) => {
+    const other = await logging([Route.get(pattern, () => "page"), Route.get("/orders/list", () => "page")]);
+    onTestFinished(() => other.shutdown());
+    expect([await logged("/letmein", {}, other), await logged("/letmein/none", {}, other)]).toEqual(["/…", "/…"]);
+    expect([await logged("/orders", {}, other), await logged("/orders/none", {}, other)]).toEqual([
+      "/orders",
+      "/orders/…",
+    ]);
+  },
+);
+
+test("a file that is served is logged by its path, and one that is not as any other path", async () => {
+  const root = folderWith({ "public/assets/logo-2.min.svg": "<svg/>" });
+  const other = await logging([], root);
+  onTestFinished(() => other.shutdown());
+  expect(await logged("/assets/logo-2.min.svg", {}, other)).toBe("/assets/logo-2.min.svg");
+  expect(await logged("/assets/logo-3.min.svg", {}, other)).toBe("/assets/…");
+});
+
+test("OPTIONS * is logged as that, and a path of an asterisk as a path", async () => {
+  const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  for (const line of ["OPTIONS *", "OPTIONS /*", "GET /*"]) await exchange(port, line, "Host: a");
+  expect(lines.map(({ method, path }) => `${method} ${path}`)).toEqual(["OPTIONS *", "OPTIONS /…", "GET /…"]);
+});
+
 test.each([
   ["POST", `/email/verify/${TOKEN}`, "/email/verify/@token"],
   ["DELETE", `/password/reset/${TOKEN}/`, "/password/reset/@token"],
@@ -80,6 +116,8 @@ test.each([
   ["/wp-login.php", "/wp-login.php"],
   ["/orders", "/orders"],
   ["/mounted", "/mounted"],
+  ["/nowhere/", "/nowhere/"],
+  ["/orders/", "/orders/"],
 ])("what holds no secret is logged as it is: %s", async (path, expected) => {
   expect(await logged(path)).toBe(expected);
 });
@@ -99,6 +137,14 @@ test("S60 an error is logged, and shown to developers, without the token in its 
     expect(text).not.toContain(CODE);
   }
   expect(lines.map(({ path }) => path)).toEqual(["/fails/@token", "/fails/@token"]);
+});
+
+test.each(["", "/", "?page=2", "#top"])("S60 a Referer with a token before %j is shown without it", async (end) => {
+  const headers = { accept: "text/html", referer: `http://localhost/email/verify/${TOKEN}${end}` };
+  const response = await application.fetch(new Request(`http://localhost/fails/${TOKEN}`, { headers }));
+  const page = await response.text();
+  expect(page).toContain(`http://localhost/email/verify/…${end}`);
+  expect(page).not.toContain(TOKEN);
 });
 
 test("S60 a URL that an application logs is logged without the secrets in its query", () => {

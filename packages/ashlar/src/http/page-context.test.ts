@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { makeContext } from "../../test/support/http-context.ts";
+import { HttpContext, type VisitorMemory } from "./context.ts";
+import { pageContext } from "./page-context.ts";
+import { setPeerAddress } from "./peer-address.ts";
+
+class OwnContext extends HttpContext {}
+
+function sentForm(address: string | null): HttpContext {
+  const raw = new Request("http://localhost/orders?page=2", {
+    method: "POST",
+    body: '{"article":"a lamp"}',
+    headers: {
+      accept: "*/*",
+      "accept-language": "de",
+      cookie: "token=abc",
+      "content-type": "application/json",
+      "content-length": "20",
+      "content-encoding": "identity",
+    },
+  });
+  if (address !== null) setPeerAddress(raw, address);
+  return new OwnContext(raw, makeContext().services, null);
+}
+
+test("S54 the page that answers a form knows the address of the form's sender, who is limited and told of by it", () => {
+  for (const address of ["203.0.113.7", "2001:db8::1"]) {
+    const { request } = pageContext(sentForm(address), null);
+    expect([request.remoteAddress, request.clientAddress]).toEqual([address, address]);
+  }
+  expect(pageContext(sentForm(null), null).request.remoteAddress).toBeNull();
+});
+
+test("it is a GET of the same URL by the same visitor, without a body and what describes one", async () => {
+  const form = sentForm(null);
+  form.visitor = {} as VisitorMemory;
+  const page = pageContext(form, null);
+  expect(page).toBeInstanceOf(OwnContext);
+  expect(page.visitor).toBe(form.visitor);
+  const { raw } = page.request;
+  expect([raw.method, raw.url, await raw.text()]).toEqual(["GET", "http://localhost/orders?page=2", ""]);
+  expect([...raw.headers]).toEqual([
+    ["accept", "*/*"],
+    ["accept-language", "de"],
+    ["cookie", "token=abc"],
+  ]);
+  expect([form.request.wantsJson(), page.request.wantsJson()]).toEqual([true, false]);
+});
