@@ -1,6 +1,15 @@
 import { connect } from "node:net";
-import { describe, expect, test } from "vitest";
-import { COMMAND, edit, execute, generatedApplication, serve } from "../support/generated-application.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  COMMAND,
+  edit,
+  execute,
+  generateApplication,
+  generatedApplication,
+  type ServedProcess,
+  serve,
+  startServing,
+} from "../support/generated-application.ts";
 import { startProcess } from "../support/long-process.ts";
 import { exchange, rawSocket } from "../support/raw-socket.ts";
 
@@ -10,6 +19,13 @@ const PRODUCTION = {
   MAIL_FROM: "shop@shop.example",
   SMTP_HOST: "127.0.0.1",
 };
+
+/** An application as it is generated. */
+let generated: { readonly root: string; readonly remove: () => Promise<void> };
+beforeAll(async () => {
+  generated = await generateApplication();
+});
+afterAll(() => generated.remove());
 
 /** What a boot that fails prints, on a line of its own. */
 async function bootFailure(root: string, environment: Record<string, string>): Promise<string> {
@@ -54,7 +70,7 @@ describe("the environment", () => {
     [{ APP_ENV: "prod" }, 'APP_ENV: is "prod". Set it to production, development or test.'],
     [{ NODE_ENV: "prod" }, 'NODE_ENV: is "prod". Set it, or APP_ENV, to production, development or test.'],
   ])("S55 %j ends the boot", async (environment, message) => {
-    expect(await bootFailure(await generatedApplication(), { ...PRODUCTION, ...environment })).toContain(message);
+    expect(await bootFailure(generated.root, { ...PRODUCTION, ...environment })).toContain(message);
   });
 
   test.each([
@@ -64,7 +80,7 @@ describe("the environment", () => {
     [{ APP_ENV: "production", NODE_ENV: "production" }],
     [{ APP_ENV: "production", NODE_ENV: "test" }],
   ])("S55 %j is production, as the application is generated", async (environment) => {
-    const root = await generatedApplication();
+    const { root } = generated;
     expect(await bootFailure(root, environment)).toContain("APP_URL: is not set, and production needs it");
     const { url } = await serve(root, { ...PRODUCTION, ...environment });
     expect((await fetch(`${url}dev/mailbox`)).status).toBe(404);
@@ -73,7 +89,7 @@ describe("the environment", () => {
 
 describe("listening", () => {
   test("S55 in development, it listens at 127.0.0.1 and ::1 and nowhere else", async () => {
-    const { url } = await serve(await generatedApplication(), { NODE_ENV: "" });
+    const { url } = await serve(generated.root, { NODE_ENV: "" });
     const port = portOf(url);
     expect(url).toBe(`http://localhost:${port}/`);
     expect(await Promise.all(["127.0.0.1", "::1"].map((host) => answersAt(host, port)))).toEqual([true, true]);
@@ -85,7 +101,7 @@ describe("listening", () => {
   });
 
   test("S55 HOST and --host open it, and production listens everywhere", async () => {
-    const root = await generatedApplication();
+    const { root } = generated;
     const opened = [
       await serve(root, { HOST: "0.0.0.0" }),
       await serve(root, {}, ["--host", "0.0.0.0"]),
@@ -95,7 +111,7 @@ describe("listening", () => {
   });
 
   test("S55 a port that another program has at ::1 alone is in use", async () => {
-    const root = await generatedApplication();
+    const { root } = generated;
     const first = await serve(root, {}, ["--host", "::1"]);
     const PORT = String(portOf(first.url));
     const { ended, output } = startProcess(root, process.execPath, [COMMAND, "serve"], { PORT });
@@ -106,15 +122,23 @@ describe("listening", () => {
 
 describe("the host of a request", () => {
   /** An application in development that has an APP_URL and a route that fails, open to other machines. */
-  async function application(environment: Record<string, string> = {}): Promise<number> {
-    const root = await generatedApplication();
-    await edit(root, "routes/web.ts", [
+  let failing: typeof generated;
+  let plain: ServedProcess;
+  let behindProxy: ServedProcess;
+  beforeAll(async () => {
+    failing = await generateApplication();
+    await edit(failing.root, "routes/web.ts", [
       "export const ROUTES: RouteEntry[] = [",
       'export const ROUTES: RouteEntry[] = [\n  Route.get("/boom", () => {\n    throw new Error("the secret detail");\n  }),',
     ]);
-    const { url } = await serve(root, { APP_URL: "http://shop.test:3000", HOST: "0.0.0.0", ...environment });
-    return portOf(url);
-  }
+    const open = { APP_URL: "http://shop.test:3000", HOST: "0.0.0.0" };
+    plain = await startServing(failing.root, open);
+    behindProxy = await startServing(failing.root, { ...open, TRUSTED_PROXIES: "loopback" });
+  });
+  afterAll(async () => {
+    for (const served of [plain, behindProxy]) served?.child.kill("SIGKILL");
+    await failing.remove();
+  });
 
   const status = (answer: string): number => Number(answer.split(" ")[1]);
   const content = (answer: string): string => answer.slice(answer.indexOf("\n\n"));
@@ -134,7 +158,7 @@ describe("the host of a request", () => {
   ];
 
   test("S55 the mailbox and the previews are there for loopback hosts and that of APP_URL, for no other", async () => {
-    const port = await application();
+    const port = portOf(plain.url);
     for (const host of [...OWN, ...OWN_BY_URL]) {
       for (const path of PATHS) {
         expect([host, path, status(await exchange(port, `GET ${path}`, `Host: ${host}`))]).toEqual([host, path, 200]);
@@ -160,7 +184,7 @@ describe("the host of a request", () => {
   });
 
   test("S55 behind a trusted proxy, the host it was asked for and the one it asks for must both qualify", async () => {
-    const port = await application({ TRUSTED_PROXIES: "loopback" });
+    const port = portOf(behindProxy.url);
     const ask = async (host: string, forwarded: string): Promise<number> => {
       return status(await exchange(port, "GET /dev/mailbox", `Host: ${host}`, `X-Forwarded-Host: ${forwarded}`));
     };
@@ -172,13 +196,13 @@ describe("the host of a request", () => {
   });
 
   test("S55 a request that names no host is not the developer's browser", async () => {
-    const port = await application();
+    const port = portOf(plain.url);
     const { closed } = rawSocket(port, "GET /dev/mailbox HTTP/1.0\r\n\r\n");
     expect(status(await closed)).toBe(404);
   });
 
   test("S55 an error shows its details to loopback hosts and that of APP_URL, to no other", async () => {
-    const port = await application();
+    const port = portOf(plain.url);
     for (const accept of ["text/html", "application/json"]) {
       for (const host of [...OWN, ...OWN_BY_URL]) {
         const answer = await exchange(port, "GET /boom", `Host: ${host}`, `Accept: ${accept}`);

@@ -13,20 +13,28 @@ const folder = join(import.meta.dirname, "public");
 const large = join(folder, "large.bin");
 let closed = 0;
 
+/** What is being read at the moment. */
+function resources() {
+  return process.getActiveResourcesInfo().filter((name) => name.startsWith("File") || name.startsWith("FS"));
+}
+
 /** How many files of the folder are open, when everything that nobody refers to has been collected. */
 async function openFiles() {
+  let open = [];
   for (let round = 0; round < 5; round++) {
     globalThis.gc();
     await turn();
+    open = readdirSync("/proc/self/fd").filter((fd) => {
+      try {
+        return readlinkSync("/proc/self/fd/" + fd).startsWith(folder);
+      } catch {
+        return false;
+      }
+    });
+    if (open.length === 0 && resources().length === 0) break;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  return readdirSync("/proc/self/fd").filter((fd) => {
-    try {
-      return readlinkSync("/proc/self/fd/" + fd).startsWith(folder);
-    } catch {
-      return false;
-    }
-  }).length;
+  return open.length;
 }
 
 /** Reads the first piece of an answer and drops the rest; in a frame of its own, which holds on to nothing. */
@@ -64,7 +72,7 @@ const application = await createApplication({
   environment: { APP_ENV: "test" },
   config: { app: { APP: { log: { level: "silent" } } } },
   routes: [
-    Route.get("/open", async () => ({ open: await openFiles(), closed, resources: process.getActiveResourcesInfo().filter((name) => name.startsWith("File") || name.startsWith("FS")) })),
+    Route.get("/open", async () => ({ open: await openFiles(), closed, resources: resources() })),
     Route.get("/bare/@path", async ({ request }) => {
       let begun = 0;
       for (let round = 0; round < 20; round++) begun += await begin(request.param("path"));
