@@ -145,6 +145,20 @@ test("one statement is enough where the model names the connection that is the d
   expect(web.queries).toEqual([JOINED]);
 });
 
+test("times are read to the millisecond, as a Date or as text", () => {
+  const at = 1_900_000_000_123;
+  for (const time of [new Date(at), new Date(at).toISOString()]) {
+    const columns = ["authenticated_at", "last_used_at", "expires_at", "created_at"];
+    const session = new FoundSession(Object.fromEntries(columns.map((column) => [`__session_${column}`, time])));
+    expect([session.authenticatedAt, session.lastUsedAt, session.expiresAt, session.createdAt]).toEqual([
+      at,
+      at,
+      at,
+      at,
+    ]);
+  }
+});
+
 describe("a hand-made class as the users", () => {
   const GUARDS = { people: { driver: "web", model: Person } };
   const webOfPeople = async (...routes: readonly RouteEntry[]) => {
@@ -206,9 +220,13 @@ describe("a hand-made class as the users", () => {
     const browser = web.browser();
     await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
     const { findByAuthId } = Person;
-    Person.findByAuthId = async () => new Person(Person.rows[1]!);
+    const [ada, bob] = Person.rows as [(typeof Person.rows)[0], (typeof Person.rows)[0]];
     try {
-      expect((await browser.get("/people/me")).body).toEqual({ user: null });
+      // The second has the access epoch of the one who was asked for.
+      for (const other of [bob, { ...ada, id: bob.id }]) {
+        Person.findByAuthId = async () => new Person(other);
+        expect((await browser.get("/people/me")).body).toEqual({ user: null });
+      }
     } finally {
       Person.findByAuthId = findByAuthId;
     }
