@@ -145,6 +145,17 @@ test("one statement is enough where the model names the connection that is the d
   expect(web.queries).toEqual([JOINED]);
 });
 
+test("a class of another ORM may name tables and connections of its own: it is asked", async () => {
+  class User extends Person {
+    static readonly table = "users of another ORM";
+    static readonly connection = null;
+  }
+  const web = await testWeb({ guards: { people: { driver: "web", model: User } } });
+  const finder = sessionFinder(web.database, "people", User);
+  expect(await finder.find("x")).toBeUndefined();
+  expect(await finder.userOf({ user_id: 2 })).toMatchObject({ row: BOB });
+});
+
 test("times are read to the millisecond, as a Date or as text", () => {
   const at = 1_900_000_000_123;
   for (const time of [new Date(at), new Date(at).toISOString()]) {

@@ -1,7 +1,7 @@
 import {
   type Database,
   deleteInBatches,
-  Model,
+  type Model,
   type ModelClass,
   type QueryBuilder,
   type Row,
@@ -9,6 +9,7 @@ import {
 import { currentDate } from "../../support/index.ts";
 import { accessEpochOf } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
+import { isModel } from "../users-of.ts";
 
 /** The table of sessions: one row for each device that somebody is logged in on. */
 export const SESSION_TABLE = "sessions";
@@ -34,9 +35,7 @@ export type UserModelClass = ModelClass<Model & Authenticatable> & Authenticatab
 
 /** Whether a class keeps its users in a table beside that of the sessions, so that one statement can reach both. */
 export function standsBesideSessions(database: Database, model: AuthenticatableClass): model is UserModelClass {
-  const { prototype, connection } = model as UserModelClass;
-  if (!((prototype as unknown) instanceof Model)) return false;
-  return connection === null || connection === database.configuration.default;
+  return isModel(model) && (model.connection === null || model.connection === database.configuration.default);
 }
 
 /** Deletes the sessions of a guard that have one of the digests. */
@@ -49,14 +48,14 @@ export async function deleteSessionsByDigest(
   await kysely.deleteFrom(SESSION_TABLE).where("guard", "=", guard).where("token_hash", "in", digests).execute();
 }
 
-/** Deletes one session of a guard. */
-export async function deleteSession(kysely: QueryBuilder, guard: string, id: SessionId): Promise<void> {
-  await kysely.deleteFrom(SESSION_TABLE).where("guard", "=", guard).where("id", "=", id).execute();
+/** Deletes one session. */
+export async function deleteSession(kysely: QueryBuilder, id: SessionId): Promise<void> {
+  await kysely.deleteFrom(SESSION_TABLE).where("id", "=", id).execute();
 }
 
 /** A user's sessions that have not ended, the last used first. */
 export async function liveSessions(kysely: QueryBuilder, guard: string, user: Authenticatable): Promise<Row[]> {
-  return await kysely
+  return kysely
     .selectFrom(SESSION_TABLE)
     .select(["id", "ip", "user_agent", "last_used_at", "created_at"])
     .where("guard", "=", guard)

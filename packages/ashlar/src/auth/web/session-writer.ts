@@ -193,7 +193,7 @@ class ComparingWriter implements SessionWriter {
       .where("access_epoch", "=", accessEpochOf(user))
       .executeTakeFirst();
     // A session carries the epoch it began in, so what was renewed in vain is void in any case.
-    return numUpdatedRows > 0n && (await this.#holds(user));
+    return numUpdatedRows > 0n && this.#holds(user);
   }
 
   async #holds(user: Authenticatable): Promise<boolean> {

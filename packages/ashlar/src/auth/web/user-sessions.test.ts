@@ -2,6 +2,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Browser } from "../../../test/support/browser.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { ADA, BOB, PASSWORD, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
+import { sql } from "../../database/index.ts";
+import { Route } from "../../routing/index.ts";
 import { currentDate, now, setClock } from "../../support/index.ts";
 import { endAllSessions, pruneSessions } from "./session-table.ts";
 import type { SessionInfo } from "./user-sessions.ts";
@@ -19,6 +21,9 @@ const sessionsOf = async (browser: Browser) => (await browser.get("/sessions")).
 /** Who is still logged in, of several browsers. */
 const whoIs = (browsers: readonly Browser[]) =>
   Promise.all(browsers.map(async (browser) => ((await browser.get("/me")).body as { user: unknown }).user));
+
+/** What Ada's logins, links in mails and API tokens are bound to. */
+const epochOf = async (web: TestWeb) => (await web.User.findOrFail(ADA.id)).accessEpoch();
 
 afterEach(() => setClock(null));
 
@@ -76,6 +81,9 @@ await onEachDatabase("the sessions of a user", (engine) => {
     expect((await here.post("/sessions/end", { id })).body).toEqual({ ended: true });
     expect((await here.post("/sessions/end", { id })).body).toEqual({ ended: false });
     expect(await whoIs([here, there, elsewhere])).toEqual([ADA, null, ADA]);
+    const { id: last } = (await sessionsOf(elsewhere)).find(({ isCurrent }) => isCurrent)!;
+    expect((await here.post("/sessions/end", { id: Number(last) })).body).toEqual({ ended: true });
+    expect(await whoIs([here, elsewhere])).toEqual([ADA, null]);
   });
 
   test("S22 ending the one that the request comes from is a logout", async () => {
@@ -113,11 +121,15 @@ await onEachDatabase("the sessions of a user", (engine) => {
   test("S22 all others can be ended, and all", async () => {
     const web = await testWeb({ engine });
     const [a, b, c, bob] = [await web.loggedIn(), await web.loggedIn(), await web.loggedIn(), await web.loggedIn(BOB)];
+    const epochs = [await epochOf(web)];
     expect((await a.post("/sessions/end-others")).body).toEqual({ ended: 2 });
+    epochs.push(await epochOf(web));
     expect(await whoIs([a, b, c, bob])).toEqual([ADA, null, null, BOB]);
     await web.loggedIn();
     expect((await a.post("/sessions/end-all")).body).toEqual({ ended: 2, user: null });
     expect([a.cookies.has("token"), await whoIs([a, bob])]).toEqual([false, [null, BOB]]);
+    // With each of them, links in mails and API tokens ended too.
+    expect(new Set([...epochs, await epochOf(web)]).size).toBe(3);
   });
 
   test("S22 logoutOtherDevices ends the others for the right password alone", async () => {
@@ -150,6 +162,42 @@ await onEachDatabase("the sessions of a user", (engine) => {
       { done: false },
     ]);
     expect(await web.rows()).toHaveLength(1);
+  });
+});
+
+describe("S22 where the database refuses, the request fails and ends nothing:", () => {
+  test.each([
+    ["/logout", "delete on sessions"],
+    ["/login-twice", "delete on sessions"],
+    ["/sessions/end-others", "update on users"],
+    ["/sessions/end-others", "delete on sessions"],
+    ["/sessions/end-others", "update on sessions"],
+    ["/sessions/end-all", "update on users"],
+    ["/sessions/end-all", "delete on sessions"],
+    ["/new-password", "delete on sessions"],
+  ])("%s, %s", async (path, statement) => {
+    const web: TestWeb = await testWeb({
+      routes: [
+        Route.post("/login-twice", async ({ auth }) => [await auth.attemptById(1), await auth.attemptById(1)]),
+        Route.post("/new-password", async ({ auth }) => {
+          const user = (await auth.user()) as InstanceType<typeof web.User>;
+          await web.database.transaction(async () => {
+            await user.setPassword("another password of hers");
+            await user.save();
+            await auth.sessions().keepCurrent();
+          });
+          return {};
+        }),
+      ],
+    });
+    const browsers = [await web.loggedIn(), await web.loggedIn()];
+    const [rows, epoch] = [await web.rows(), await epochOf(web)];
+    const refuse = sql.raw(`create trigger refuse before ${statement} begin select raise(abort, 'no'); end`);
+    await refuse.execute(web.database.kysely);
+    const [browser] = path === "/login-twice" ? [web.browser()] : browsers;
+    expect((await browser!.post(path)).status).toBe(500);
+    expect([(await web.rows()).slice(0, 2), await epochOf(web)]).toEqual([rows, epoch]);
+    expect(await whoIs(browsers)).toEqual([ADA, ADA]);
   });
 });
 

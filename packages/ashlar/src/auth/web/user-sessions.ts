@@ -57,7 +57,7 @@ export class UserSessions {
       userAgent: row.user_agent as string | null,
       lastUsedAt: new Date(row.last_used_at as Date | string),
       createdAt: new Date(row.created_at as Date | string),
-      isCurrent: current !== null && String(row.id) === String(current),
+      isCurrent: String(row.id) === String(current),
     }));
   }
 
@@ -88,9 +88,9 @@ export class UserSessions {
   async endOthers(): Promise<number> {
     const user = await this.#owner.user();
     if (user === null) return 0;
-    return await this.#owner.database.transaction(async () => {
+    return this.#owner.database.transaction(async () => {
       if (!(await rotateAccess(user))) throw staleProof();
-      return await this.keepCurrent();
+      return this.keepCurrent();
     });
   }
 
@@ -121,7 +121,7 @@ export class UserSessions {
     if (user === null) return 0;
     const ended = await database.transaction(async () => {
       await endAllAccess(user);
-      return await endAllSessions(database, guard, user.authId());
+      return endAllSessions(database, guard, user.authId());
     });
     await logout();
     return ended;

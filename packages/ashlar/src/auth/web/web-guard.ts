@@ -194,7 +194,7 @@ export class WebGuard extends Guard {
     const digests = presentedTokens(this.context.request, options.cookie).map(digest);
     await deleteSessionsByDigest(database.kysely, this.name, digests);
     // One that was begun in this very request has no cookie yet that names it.
-    if (session !== null) await deleteSession(database.kysely, this.name, session.id);
+    if (session !== null) await deleteSession(database.kysely, session.id);
   }
 
   #sendToken(token: string): void {
