@@ -46,14 +46,17 @@ interface Attempt {
   readonly email?: unknown;
   readonly ip?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** In place of JSON with the email address. */
+  readonly body?: ReadableStream;
 }
 
 async function post(application: Application, attempt: Attempt = {}): Promise<Response> {
-  const { path = "/login", email = "ann@example.com", ip = "203.0.113.7", headers = {} } = attempt;
+  const { path = "/login", email = "ann@example.com", ip = "203.0.113.7", headers = {}, body } = attempt;
   const request = new Request(`http://localhost${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify({ email }),
+    body: body ?? JSON.stringify({ email }),
+    duplex: "half",
   });
   Object.defineProperty(request, "ip", { value: ip });
   return application.fetch(request);
@@ -117,6 +120,31 @@ describe("ThrottleMiddleware", () => {
     // In the query, which is there before the body is.
     const attempts = Array.from({ length: 5 }, (_, index) => ({ path: `/login?email=user${index}@example.com` }));
     expect(await statuses(application, attempts)).toEqual([200, 200, 200, 429, 429]);
+  });
+
+  test.each([
+    ["throttle:uploads", 0],
+    ["throttle:login,user", 0],
+    ["throttle:login", 1],
+  ])("S61 %s refuses without the body, unless an input of it says whose attempt it is", async (use, reads) => {
+    const buckets = [{ by: ["account", "address"] as const, attempts: 1, windowSeconds: 60 }];
+    const limits = { login: { account: "email", buckets }, uploads: { buckets } };
+    const routes = [Route.post("/login", () => "welcome").middleware(use)];
+    const application = await create({ routes, config: { throttle: { THROTTLE: { limits } } } });
+    const send = async () => {
+      let read = 0;
+      const pull = (controller: ReadableStreamDefaultController) => {
+        read++;
+        controller.enqueue(Buffer.from('{"email":"ann@example.com"}'));
+        controller.close();
+      };
+      const { status } = await post(application, { body: new ReadableStream({ pull }, { highWaterMark: 0 }) });
+      return { status, read };
+    };
+    expect([await send(), await send()]).toEqual([
+      { status: 200, read: 1 },
+      { status: 429, read: reads },
+    ]);
   });
 
   test("S30 S33 no other way to write the path has attempts of its own", async () => {
@@ -185,6 +213,7 @@ describe("ThrottleMiddleware", () => {
     ["throttle", "This middleware takes the name of one limit, as in throttle:login."],
     ["throttle:", "This middleware takes the name of one limit, as in throttle:login."],
     ["throttle:login,api", "This middleware takes the name of one limit, as in throttle:login."],
+    ["throttle:login,user,api", "This middleware takes the name of one limit, as in throttle:login."],
   ])("%s ends the boot", async (use, message) => {
     const routes = [Route.get("/", () => "").middleware(use)];
     await expect(create({ routes })).rejects.toThrow(message);

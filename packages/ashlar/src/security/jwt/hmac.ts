@@ -62,7 +62,7 @@ export class Hmac {
       code = this.#finish(this.#inner.subarray(0, this.#blockBytes + dot));
     }
     if (this.#presented.write(token.slice(dot + 1)) !== this.#presented.length) return false;
-    this.#computed.write(code, "latin1");
+    this.#computed.write(code);
     return timingSafeEqual(this.#presented, this.#computed);
   }
 

@@ -48,7 +48,7 @@ function readKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyMaterial, u
         : createPrivateKey({ key: jwk, format: "jwk" }),
     );
   }
-  const pem = typeof key === "string" ? key : Buffer.from(key).toString("latin1");
+  const pem = Buffer.from(key).toString("latin1");
   if (!pem.includes("-----BEGIN")) {
     throw new AshlarError("E_JWT_KEY", `${name} needs a key in PEM or JWK form, or a KeyObject.`);
   }

@@ -75,7 +75,7 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
     for (const signing of [
       pair.privateKey,
       pem(pair.privateKey),
-      Buffer.from(pem(pair.privateKey)),
+      new Uint8Array(Buffer.from(pem(pair.privateKey))),
       ...(hasJwk ? [pair.privateKey.export({ format: "jwk" })] : []),
     ]) {
       expect(verifies(signing, signing)).toBe(true);
@@ -109,6 +109,7 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
     ]) {
       expect(refusal(algorithm, secret)).toBe("E_JWT_KEY");
     }
+    expect(() => createVerificationKey(algorithm, createSecretKey(randomBytes(64)))).toThrow(/was given a secret/);
   });
 
   test("a key that cannot be read, or needs a passphrase, is refused without a word of it in the message", () => {
@@ -202,6 +203,28 @@ describe("which key pair fits which algorithm", () => {
       }
     });
     expect(accepted).toEqual([3, 5, 65_537]);
+  });
+
+  test("an RSA key with the fingerprint of ROCA is refused, and one that lacks it modulo a single prime is not", () => {
+    const primes = [11n, 13n, 17n, 19n, 37n, 53n, 61n, 71n, 73n, 79n, 97n, 103n, 107n, 109n, 127n, 151n, 157n];
+    const product = primes.reduce((a, b) => a * b);
+    const create = (modulus: bigint) => {
+      const n = Buffer.from(modulus.toString(16), "hex").toString("base64url");
+      return createVerificationKey("RS256", { kty: "RSA", n, e: "AQAB" }).algorithm;
+    };
+    // Of 2048 bits, odd, and congruent to a number modulo another.
+    const like = (remainder: bigint, step: bigint) => remainder + (2n ** 2047n / (2n * step) + 1n) * 2n * step;
+    for (const power of [65_537n, 65_537n ** 5n]) {
+      expect(() => create(like(power, product))).toThrow(/known flaws \(ROCA\)/);
+    }
+    for (const prime of primes) {
+      const powers = Array.from({ length: Number(prime) }, (_, power) => 65_537n ** BigInt(power) % prime);
+      // 1 is a power modulo all the others, and modulo the number after this one.
+      const step = (product / prime) * (prime + 1n);
+      let modulus = like(1n, step);
+      while (powers.includes(modulus % prime)) modulus += 2n * step;
+      expect(create(modulus)).toBe("RS256");
+    }
   });
 
   test("an RSA key of fewer than 2048 bits is refused", () => {

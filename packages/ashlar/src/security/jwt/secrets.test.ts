@@ -119,6 +119,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
         `\uFEFF ${JSON.stringify(publicKey.export({ format: "jwk" }), null, 2)}\n`,
         JSON.stringify({ keys: [publicKey.export({ format: "jwk" })] }),
         JSON.stringify({ keys: [], comment: "a set without a key is one nonetheless" }),
+        JSON.stringify([publicKey.export({ format: "jwk" })]),
         publicKey.export({ format: "jwk" }),
         privateKey.export({ format: "jwk" }),
         privateKey.export({ type: "pkcs8", format: "der" }),

@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, KeyObject, X509Certificate } from "node:crypto";
+import { createPublicKey, KeyObject, X509Certificate } from "node:crypto";
 import { AshlarError } from "../../support/index.ts";
 import type { HmacAlgorithm, JwtAlgorithm } from "./algorithms.ts";
 import { decodeBase64url } from "./base64url.ts";
@@ -65,8 +65,9 @@ function looksLikeKey(bytes: Buffer): boolean {
 
 function isJwk(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && ("kty" in value || "keys" in value);
+    // A list has `keys` as well, its method, and may be one of JWKs. What holds nothing is wrapped, and has neither.
+    const value: object = Object(JSON.parse(text));
+    return "kty" in value || "keys" in value;
   } catch {
     return false;
   }
@@ -76,10 +77,8 @@ function isDer(bytes: Buffer): boolean {
   if (bytes.length < SHORTEST_DER || bytes[0] !== 0x30) return false;
   return (
     parses(() => createPublicKey({ key: bytes, format: "der", type: "spki" })) ||
+    // Takes a private key for its public one too, be it in PKCS#1, PKCS#8 or SEC 1.
     parses(() => createPublicKey({ key: bytes, format: "der", type: "pkcs1" })) ||
-    parses(() => createPrivateKey({ key: bytes, format: "der", type: "pkcs8" })) ||
-    parses(() => createPrivateKey({ key: bytes, format: "der", type: "pkcs1" })) ||
-    parses(() => createPrivateKey({ key: bytes, format: "der", type: "sec1" })) ||
     parses(() => new X509Certificate(bytes))
   );
 }

@@ -90,6 +90,7 @@ describe("signing a JWT", () => {
         expect.objectContaining({ code: "E_JWT_CLAIMS" }),
       );
     }
+    expect(() => signJwt([] as unknown as JwtClaims, KEY)).toThrow("The claims must be a plain object.");
   });
 
   test("a member named __proto__ is not signed, at any depth", () => {

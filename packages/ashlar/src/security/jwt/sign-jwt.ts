@@ -32,7 +32,7 @@ export function signJwt(claims: JwtClaims, key: SigningKey, options: JwtSignOpti
   if (read === null || !hasClaimTypes(read)) {
     throw new AshlarError("E_JWT_CLAIMS", 'A registered claim has a wrong type, or a member is named "__proto__".');
   }
-  if (options.typ === undefined || options.typ === "JWT") return signSegments(key.jwtHeader, payload, key);
+  if (options.typ === undefined) return signSegments(key.jwtHeader, payload, key);
   const header = objectSegment({ alg: key.algorithm, typ: options.typ }, "header");
   return signSegments(header, payload, key);
 }

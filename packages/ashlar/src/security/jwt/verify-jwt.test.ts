@@ -136,6 +136,12 @@ describe("S9 options that cannot be meant", () => {
   });
 });
 
+test("S9 no skew at all, and a limit of one byte, can be meant", () => {
+  const token = signJwt({ iat: NOW }, SIGNING);
+  expect(tryVerifyJwt(token, KEY, { ...AT, clockSkewSeconds: 0 })).toEqual({ claims: { iat: NOW } });
+  expect(tryVerifyJwt(token, KEY, { ...AT, maxBytes: 1 })).toEqual({ failure: "too_large" });
+});
+
 describe("any input", () => {
   const valid = signJwt({ sub: "1", exp: NOW + 60 }, SIGNING, { now: NOW });
   const part = fc.oneof(
