@@ -6,6 +6,7 @@ import {
   linkIn,
   outcomeOf,
   PASSWORD,
+  PlainUser,
   type TestAccounts,
   testAccounts,
   type Visitor,
@@ -100,6 +101,14 @@ await onEachDatabase("a changed address", (engine) => {
     expect([(await accounts.user()).email, await accounts.rows("email_changes")]).toEqual([ADA.email, []]);
     expect([await accounts.toldOf("auth.email_changed"), await accounts.mails()]).toEqual([[], []]);
     expect(await follow(accounts, link)).toBe("verified");
+  });
+
+  test("S51 leaves the old one reserved where addresses are never verified", async () => {
+    const accounts = await testAccounts({ engine, User: class User extends PlainUser {} });
+    expect(await follow(accounts, await asked(accounts))).toBe("verified");
+    const registration = { name: "Thief", email: ADA.email, password: PASSWORD };
+    const answer = await accounts.visitor().post("/register", registration, { accept: "application/json" });
+    expect(answer).toMatchObject({ status: 422, body: { errors: { email: ["This is taken already."] } } });
   });
 
   test("two accounts that ask for one address: the first to follow the link has it", async () => {

@@ -70,6 +70,8 @@ export async function completeEmailChange(
   const token = service.links.undo({ guard, id });
   const url = service.url(guard, "email.undo", { token });
   const wasVerified = isVerifiable(user) && user.hasVerifiedEmail();
+  // One that was never proved may be a stranger's, who must be able to register it.
+  const isReserved = wasVerified || !isVerifiable(user);
   const isOwn = context.auth.guardName === guard && ((await context.auth.user()) as object | null) === user;
   try {
     const isDone = await service.database.transaction(async () => {
@@ -77,7 +79,9 @@ export async function completeEmailChange(
       const proof = isVerifiable(user) ? { verified_at: currentDate() } : {};
       if (!(await rotateAccess(user, { email, ...proof }))) return false;
       await refuseReserved(service, guard, email, user);
-      await service.emailChanges.record(guard, user.authId(), previousEmail, token);
+      await service.emailChanges.record(guard, user.authId(), previousEmail, token, isReserved);
+      // What is kept under an address that is not reserved can't be told from another user's by the time of a deletion.
+      if (!isReserved) await service.resets.delete(service.guardsKeeping(user.constructor), [previousEmail]);
       await endAccess(service, user, isOwn ? context : null);
       return true;
     });

@@ -44,7 +44,8 @@ async function applicationWithGrace(engine: TestEngine, options: TestAccountsOpt
   const { kysely } = accounts.database;
   await createSessionDataTable(kysely);
   await insertUsers(accounts.database, "users", [{ name: GRACE.name, email: OLD_ADDRESS }]);
-  await kysely.updateTable("users").set({ id: GRACE.id }).where("email", "=", OLD_ADDRESS).execute();
+  const verified_at = new Date();
+  await kysely.updateTable("users").set({ id: GRACE.id, verified_at }).where("email", "=", OLD_ADDRESS).execute();
   return accounts;
 }
 

@@ -15,12 +15,14 @@ export interface EmailChange {
   /** The address before the change. */
   readonly email: string;
   readonly createdAt: Date;
+  /** Whether no other account could have the address meanwhile. */
+  readonly isReserved: boolean;
 }
 
 /**
- * The table of changes of address: one row for each, as long as it can be undone. Until then the old address is reserved
- * for the account. The table holds the digest of the token that
- * the old address was mailed, never the token itself.
+ * The table of changes of address: one row for each, as long as it can be undone. Until then an old address that was
+ * verified is reserved for the account. The table holds the digest of the token that the old address was mailed, never
+ * the token itself.
  */
 export class EmailChanges {
   readonly #database: Database;
@@ -29,18 +31,23 @@ export class EmailChanges {
     this.#database = database;
   }
 
-  /** Notes a change. Called while the user's row is locked, so that the keys are in the order of the changes. */
-  async record(guard: string, userId: UserId, email: string, token: string): Promise<void> {
+  /**
+   * Notes a change. Called while the user's row is locked, so that the keys are in the order of the changes.
+   *
+   * @param isReserved whether no other account can have the old address meanwhile
+   */
+  async record(guard: string, userId: UserId, email: string, token: string, isReserved: boolean): Promise<void> {
     const created_at = currentDate();
     const expires_at = new Date(created_at.getTime() + UNDO_EXPIRES_IN_HOURS * 3_600_000);
+    const reserved_until = isReserved ? expires_at : null;
     await this.#database.kysely
       .insertInto(TABLE)
-      .values({ guard, user_id: userId, email, token: digest(token), created_at, expires_at })
+      .values({ guard, user_id: userId, email, token: digest(token), created_at, expires_at, reserved_until })
       .execute();
   }
 
   /**
-   * Tells whether an account can still take an address back, by undoing a change of its own.
+   * Tells whether an address is kept for an account that can still take it back, by undoing a change of its own.
    *
    * @param guards those whose users are in one table
    * @param userId the account that may have the address all the same: its own changes don't count; `null` for none
@@ -51,7 +58,7 @@ export class EmailChanges {
       .select("user_id")
       .where("email", "=", email)
       .where("guard", "in", guards)
-      .where("expires_at", ">", currentDate())
+      .where("reserved_until", ">", currentDate())
       .execute();
     return rows.some((row) => userId === null || String(row.user_id) !== String(userId));
   }
@@ -60,7 +67,7 @@ export class EmailChanges {
   async find(token: string): Promise<EmailChange | null> {
     const row = await this.#database.kysely
       .selectFrom(TABLE)
-      .select(["id", "guard", "user_id", "email", "created_at"])
+      .select(["id", "guard", "user_id", "email", "created_at", "reserved_until"])
       .where("token", "=", digest(token))
       .where("expires_at", ">", currentDate())
       .executeTakeFirst();
@@ -71,6 +78,7 @@ export class EmailChanges {
       userId: String(row.user_id),
       email: String(row.email),
       createdAt: new Date(row.created_at as Date | string),
+      isReserved: row.reserved_until !== null,
     };
   }
 
@@ -103,14 +111,16 @@ export class EmailChanges {
       .deleteFrom(TABLE)
       .where("guard", "in", guards)
       .where("user_id", "=", userId)
-      .returning(["email", "expires_at"])
+      .returning(["email", "reserved_until"])
       .execute();
     if (email !== null) {
       const former = kysely.deleteFrom(TABLE).where("guard", "in", guards).where("email", "=", email);
       await former.where("expires_at", "<=", now).execute();
     }
-    // One that is reserved no more may be another user's by now.
-    return own.flatMap((row) => (new Date(row.expires_at as Date | string) > now ? [String(row.email)] : []));
+    // One that is not reserved may be another user's by now.
+    return own.flatMap(({ email: former, reserved_until: end }) =>
+      end !== null && new Date(end as Date | string) > now ? [String(former)] : [],
+    );
   }
 
   /** The table, to be gone through; `null` where the application has no such table. */

@@ -43,8 +43,8 @@ export async function refuseReserved(
 }
 
 /**
- * An address stays reserved for the account that had it for as long as the change can be undone: otherwise a thief could
- * register the address that was freed, and the owner's link would come to nothing.
+ * An address stays reserved for the account that had verified it for as long as the change can be undone: otherwise a
+ * thief could register the address that was freed, and the owner's link would come to nothing.
  */
 async function isReserved(
   service: AccountService,

@@ -45,7 +45,7 @@ async function changed(
 ): Promise<string> {
   const { links, emailChanges } = application.container.make("accounts");
   const token = links.undo({ guard, id: String(id) });
-  await emailChanges.record(guard, id, email, token);
+  await emailChanges.record(guard, id, email, token, true);
   return token;
 }
 

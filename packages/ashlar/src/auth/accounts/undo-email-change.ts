@@ -8,6 +8,7 @@ import type { AccountService } from "./account-service.ts";
 import { type AccountUser, isVerifiable, NO_PASSWORD } from "./account-user.ts";
 import type { EmailChange } from "./email-changes.ts";
 import { endAccess } from "./end-access.ts";
+import { ReservedAddress, refuseReserved } from "./reserved-addresses.ts";
 import { resetTokenFor } from "./reset-password.ts";
 
 /** A change of address that a link can undo. */
@@ -98,12 +99,14 @@ async function restore(
       };
       if (!(await writeColumns(user, changes))) return "invalid";
       if (!(await service.emailChanges.consume(change))) throw new UsedMeanwhile();
+      // Meanwhile another account may have had the address, verified it, and left it.
+      if (!change.isReserved) await refuseReserved(service, change.guard, change.email, user);
       await endAccess(service, user);
       return "undone";
     });
   } catch (error) {
     if (error instanceof UsedMeanwhile) return "invalid";
-    if (error instanceof UniqueViolationError) return "taken";
+    if (error instanceof UniqueViolationError || error instanceof ReservedAddress) return "taken";
     throw error;
   }
 }

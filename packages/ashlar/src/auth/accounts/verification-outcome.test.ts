@@ -49,7 +49,8 @@ const ends: Happening = async (accounts) => (await accounts.user()).endAccess();
 const goes: Happening = ({ User }) => User.where("id", ADA.id).delete();
 const isTaken: Happening = ({ User }) => User.where("id", BOB.id).update({ email: NEW });
 const isReservedFor = (id: number): Happening => {
-  return ({ application }) => application.container.make("accounts").emailChanges.record("web", id, NEW, `of ${id}`);
+  return ({ application }) =>
+    application.container.make("accounts").emailChanges.record("web", id, NEW, `of ${id}`, true);
 };
 const COUNTESS = ["countess@example.org", false];
 
