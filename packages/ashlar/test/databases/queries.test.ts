@@ -156,7 +156,26 @@ await onEachDatabase("queries", (engine) => {
     expect(await Book.rows().count()).toBe(4);
   });
 
+  test("what is wrong with a window of rows is told under its name", async () => {
+    const attempts: readonly [field: string, attempt: () => unknown][] = [
+      ["direction", () => Book.rows().orderBy("pages", "up" as never)],
+      ["limit", () => Book.rows().limit(-1)],
+      ["offset", () => Book.rows().offset(1.5)],
+      ["page", () => Book.rows().paginate(0)],
+      ["perPage", () => Book.rows().paginate(1, 0)],
+    ];
+    for (const [field, attempt] of attempts) {
+      const errors = { [field]: [expect.any(String)] };
+      await expect((async () => attempt())()).rejects.toMatchObject({ code: "E_INVALID_INPUT", errors });
+    }
+  });
+
   test("paginate", async () => {
+    expect(await Book.rows().orderBy("id").paginate(4, 1)).toMatchObject({
+      data: [{ title: "Emil" }],
+      total: 4,
+      lastPage: 4,
+    });
     const { data, ...numbers } = await Book.rows().orderBy("pages").paginate(2, 3);
     expect(titles(data)).toEqual(["Ulysses"]);
     expect(numbers).toEqual({ total: 4, page: 2, perPage: 3, lastPage: 2 });

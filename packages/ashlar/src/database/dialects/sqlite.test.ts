@@ -3,6 +3,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Database } from "../database.ts";
@@ -240,8 +241,32 @@ test.each([
   const told = named.map((row) => `${row} of "children" refers to a row of "parents" that does not exist`).join("; ");
   await expect(attempt).rejects.toMatchObject({
     code: "E_FOREIGN_KEY_VIOLATION",
+    table: "children",
+    columns: [],
+    constraint: null,
     message: expect.stringContaining(`${told}${more}. Foreign keys are off`),
   });
+});
+
+test("everything is dropped once the file is free, in whatever order it lies there, and foreign keys hold again", async () => {
+  await rows("create table parents (id integer primary key)");
+  await rows("create table children (parent_id integer references parents (id) on delete restrict)");
+  await rows("insert into parents values (1)");
+  await rows("insert into children values (1)");
+  await rows(`create table "a ""b""" (n integer)`);
+  await rows("create virtual table search using fts5(body)");
+  await rows(`create view "v ""w""" as select * from parents`);
+  // Puts the virtual table and the view behind the tables.
+  await rows("vacuum");
+  const other = new DatabaseSync(join(folder, "data/app.sqlite"));
+  other.exec("begin immediate");
+  const dropping = database.connection().dropEverything();
+  await nextTurn();
+  other.exec("rollback");
+  await dropping;
+  expect(other.prepare("select name from sqlite_schema").all()).toEqual([]);
+  other.close();
+  expect(await rows("pragma foreign_keys")).toEqual([{ foreign_keys: 1 }]);
 });
 
 test("once SQLite itself has rolled a transaction back, nothing more of it is stored, although the error was caught", async () => {
