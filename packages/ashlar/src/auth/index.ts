@@ -52,7 +52,7 @@ export type { RegistrationAttributes } from "./accounts/register-user.ts";
 export type { RemainingTokens } from "./accounts/remaining-tokens.ts";
 export type { UsablePasswordReset } from "./accounts/reset-password.ts";
 export type { EmailChangeUndo, UndoableEmailChange } from "./accounts/undo-email-change.ts";
-export type { VerificationOutcome } from "./accounts/verification-outcome.ts";
+export type { VerificationLink, VerificationOutcome } from "./accounts/verification-outcome.ts";
 export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
 export { Auth } from "./auth.ts";
 export { AuthProvider, installAuth } from "./auth-provider.ts";

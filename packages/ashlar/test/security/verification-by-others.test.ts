@@ -29,8 +29,14 @@ await onEachDatabase("a verification link", (engine) => {
     return client;
   }
 
-  const links: readonly (readonly [string, (client: TestClient) => Promise<string>, string])[] = [
-    ["to a new address", (client) => shop.changeLink(client, NEW), NEW],
+  const links: readonly (readonly [string, (client: TestClient) => Promise<string>, string, string, string])[] = [
+    [
+      "to a new address",
+      (client) => shop.changeLink(client, NEW),
+      NEW,
+      `Someone who is logged in to an account here asked to make ${NEW} its email address.`,
+      `The email address of your account is already ${NEW}.`,
+    ],
     [
       "to the first address",
       async (client) => {
@@ -38,17 +44,19 @@ await onEachDatabase("a verification link", (engine) => {
         return shop.linkTo(EMAIL);
       },
       EMAIL,
+      "you want an account here to use the address",
+      "Your email address is already verified.",
     ],
   ];
 
   test.each(links)(
     "S59 %s has no effect by a GET or HEAD of anyone else, and one by the button",
-    async (_, ask, to) => {
+    async (_, ask, to, words) => {
       const link = await ask(await shop.loggedIn());
       const stranger = await registered("bob@example.com");
       for (const client of [shop.visitor(), stranger]) {
         const page = await client.get(link);
-        page.assertStatus(200).assertSee("Confirm your email address").assertHeader("referrer-policy", "no-referrer");
+        page.assertStatus(200).assertSee(words).assertHeader("referrer-policy", "no-referrer");
         page.assertHeader("cache-control", "private, no-store");
         (await client.send("HEAD", link)).assertStatus(200);
         (await client.post(link)).assertStatus(419);
@@ -71,17 +79,28 @@ await onEachDatabase("a verification link", (engine) => {
 
   test.each(links)(
     "S59 %s that was used or is void is told at once, and its button has no effect",
-    async (_, ask, to) => {
+    async (_, ask, to, _words, already) => {
       const link = await ask(await shop.loggedIn());
       const late = shop.visitor();
       const page = await late.get(link);
       await shop.verify(link);
       const client = shop.visitor();
-      (await client.follow(await client.get(link))).assertSee("Your email address is already verified.");
+      (await client.follow(await client.get(link))).assertSee(already);
       (await client.get(`${link}x`)).assertRedirect("/email/verify/notice");
       await (await shop.user())!.endAccess();
       (await late.submit(page, FORM)).assertRedirect("/login");
       expect(await account()).toEqual([to, true]);
     },
   );
+
+  test("a changed address is named, and that the account is logged out elsewhere, at home and on another device", async () => {
+    const done = `The email address of your account is now ${NEW}, and it has been logged out on all other devices.`;
+    const client = await shop.loggedIn();
+    (await client.follow(await client.get(await shop.changeLink(client, NEW)))).assertSee("Hello", done);
+    const back = await shop.changeLink(client, EMAIL);
+    const other = shop.visitor();
+    const page = await other.follow(await other.submit(await other.get(back), FORM));
+    page.assertSee("Log in", done.replace(NEW, EMAIL)).assertDontSee("verified");
+    (await client.get("/home")).assertRedirect("/login");
+  });
 });

@@ -200,11 +200,13 @@ export class Visitor extends Browser {
   }
 }
 
-const OUTCOMES: Readonly<Record<string, string>> = {
-  "Your email address is verified.": "verified",
-  "Your email address is already verified.": "already",
-  "This link is no longer valid.": "invalid",
-};
+const OUTCOMES: readonly (readonly [said: RegExp, outcome: string])[] = [
+  [/^Your email address is verified\.$/, "verified"],
+  [/^The email address of your account is now \S+@\S+, and it has been logged out /, "verified"],
+  [/^Your email address is already verified\.$/, "already"],
+  [/^The email address of your account is already \S+@\S+\.$/, "already"],
+  [/^This link is no longer valid\.$/, "invalid"],
+];
 
 /**
  * What came of following a verification link, and of pressing the button if there is one: `verified`, `already` or
@@ -216,7 +218,7 @@ export async function outcomeOf(visitor: Visitor, link: string): Promise<string>
   const target = answer.headers.get("location") ?? "";
   const { body } = await visitor.get(target);
   const [, said = ""] = /role="(?:status|alert)"[\s\S]*?>([^<>]*\.)</.exec(String(body)) ?? [];
-  return OUTCOMES[said] ?? `${target}: ${said}`;
+  return OUTCOMES.find(([words]) => words.test(said))?.[1] ?? `${target}: ${said}`;
 }
 
 /** Where the button of the page posts that a verification link leads to. */

@@ -12,8 +12,8 @@ import {
   type UndoableEmailChange,
   undoEmailChange,
 } from "./undo-email-change.ts";
-import type { VerificationOutcome } from "./verification-outcome.ts";
-import { sendVerification, verifyEmail } from "./verify-email.ts";
+import type { VerificationLink, VerificationOutcome } from "./verification-outcome.ts";
+import { readVerification, sendVerification, verifyEmail } from "./verify-email.ts";
 
 declare module "../../http/context.ts" {
   interface FrameworkContext {
@@ -149,6 +149,17 @@ export class Accounts {
    */
   verifyEmail(token: unknown): Promise<VerificationOutcome> {
     return verifyEmail(this.#service, this.#context, token);
+  }
+
+  /**
+   * Says what a verification link is about, for the page that asks and for what is told afterwards. It looks nothing up:
+   * whether the link still has an effect, {@link verifyEmail} says.
+   *
+   * @param token the parameter of the route `email.verify`
+   * @returns `null` if the token is not one, or has expired
+   */
+  readVerification(token: unknown): VerificationLink | null {
+    return readVerification(this.#service, this.#context, token);
   }
 
   /**

@@ -7,6 +7,14 @@ import { type AccountUser, isVerifiable } from "./account-user.ts";
  */
 export type VerificationOutcome = "verified" | "already" | "invalid" | "confirm";
 
+/** What a verification link is about. */
+export interface VerificationLink {
+  /** The address that it was mailed to. */
+  readonly email: string;
+  /** Whether that is to replace the address of an account. */
+  readonly isChange: boolean;
+}
+
 /** What following a link means for a user as the table has it now. */
 export function outcomeFor(
   user: AccountUser | null,

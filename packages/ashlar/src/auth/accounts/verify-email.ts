@@ -6,7 +6,7 @@ import type { AccountService } from "./account-service.ts";
 import { type AccountModel, type AccountUser, asAccountUser, isVerifiable } from "./account-user.ts";
 import { completeEmailChange } from "./change-email.ts";
 import { requireUser } from "./change-password.ts";
-import { outcomeFor, type VerificationOutcome } from "./verification-outcome.ts";
+import { outcomeFor, type VerificationLink, type VerificationOutcome } from "./verification-outcome.ts";
 
 /** Mails the user who is logged in a new verification link; see `Accounts.sendVerification`. */
 export async function sendVerification(service: AccountService, context: HttpContext): Promise<boolean> {
@@ -18,16 +18,30 @@ export async function sendVerification(service: AccountService, context: HttpCon
   return true;
 }
 
+/** Says what a verification link is about; see `Accounts.readVerification`. */
+export function readVerification(
+  service: AccountService,
+  context: HttpContext,
+  token: unknown,
+): VerificationLink | null {
+  const claim = claimOf(service, context, token);
+  return claim === null ? null : { email: claim.newEmail ?? claim.email, isChange: claim.newEmail !== null };
+}
+
+/** A link that was made for another guard's page is not one here. */
+function claimOf(service: AccountService, context: HttpContext, token: unknown): VerificationClaim | null {
+  const read = service.links.readVerification(token);
+  const isHere = read !== null && service.pages.isShared("email.verify", read.guard, context.auth.guardName);
+  return isHere ? read : null;
+}
+
 /** Follows a verification link; see `Accounts.verifyEmail`. */
 export async function verifyEmail(
   service: AccountService,
   context: HttpContext,
   token: unknown,
 ): Promise<VerificationOutcome> {
-  const read = service.links.readVerification(token);
-  // A link that was made for another guard's page is not one here.
-  const isHere = read !== null && service.pages.isShared("email.verify", read.guard, context.auth.guardName);
-  const claim = isHere ? read : null;
+  const claim = claimOf(service, context, token);
   const model = claim === null ? null : service.modelNamed(claim.guard);
   if (claim === null || model === null) return "invalid";
   const own = await ownUser(context, claim);
