@@ -6,7 +6,15 @@ import fc from "fast-check";
 import { type Server, serve } from "srvx";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { AshlarError } from "../support/index.ts";
-import { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody, NO_BODY, type RequestBody, readBody } from "./body.ts";
+import {
+  type BodyLimits,
+  DEFAULT_BODY_LIMITS,
+  hasBody,
+  NO_BODY,
+  type RequestBody,
+  readBody,
+  refuseTooLarge,
+} from "./body.ts";
 
 type Payload = NonNullable<RequestInit["body"]>;
 
@@ -298,6 +306,36 @@ describe("readBody behind srvx", () => {
     await expect(outcome).rejects.toMatchObject({ code: "E_INVALID_BODY", cause: new Error("reset") });
   });
 
+  /** A request whose body is read from a stream in place of node's message. */
+  function behind(message: Readable, length = 5): Request {
+    Object.assign(message, { headers: { "content-length": `${length}` }, httpVersionMajor: 1, complete: false });
+    return Object.assign(post(null), { runtime: { node: { req: message } } });
+  }
+
+  test("S42 beyond the limit nothing more is read, and nothing goes on listening", async () => {
+    const message = new Readable({ read() {} });
+    const outcome = readBody(behind(message), LIMITS);
+    message.push(Buffer.alloc(101));
+    await expect(outcome).rejects.toMatchObject({ code: "E_PAYLOAD_TOO_LARGE" });
+    expect(message.isPaused()).toBe(true);
+    expect(["data", "end", "close"].map((event) => message.listenerCount(event))).toEqual([0, 0, 0]);
+    message.push("more");
+    expect(message.readableLength).toBe(4);
+  });
+
+  test("S42 a client that was gone before its body was asked for is a 400", async () => {
+    const message = new Readable({ read() {} }).destroy();
+    await once(message, "close");
+    await expect(readBody(behind(message), LIMITS)).rejects.toMatchObject({ code: "E_INVALID_BODY" });
+  });
+
+  test("a body that was read to its end before is the application's mistake", async () => {
+    const message = new Readable({ read() {}, autoDestroy: false });
+    message.push(null);
+    await once(message.resume(), "end");
+    await expect(readBody(behind(message), LIMITS)).rejects.toMatchObject({ code: "E_INTERNAL" });
+  });
+
   test("two requests on one connection each have their own body", async () => {
     const socket = connect(port, "127.0.0.1");
     const one = (body: string) =>
@@ -311,4 +349,30 @@ describe("readBody behind srvx", () => {
     expect(answers).toContain('["json","[1]"]');
     socket.destroy();
   });
+});
+
+test("a body that was read for several routes may be as large as the one it is meant for takes, and no larger", () => {
+  const form = (length: number) => ({ kind: "form", bytes: new Uint8Array(length), type: "" }) as const;
+  const multipart = (size: number, fieldBytes: number) =>
+    ({ kind: "multipart", size, fields: [["a", "ü".repeat(fieldBytes / 2)]], files: [] }) as const;
+  for (const [body, routeLimit] of [
+    [form(100), null],
+    [form(200), 200],
+    [multipart(300, 100), null],
+    [multipart(200, 200), 200],
+    [NO_BODY, 1],
+  ] as const) {
+    expect(() => refuseTooLarge(body, LIMITS, routeLimit)).not.toThrow();
+  }
+  for (const [body, routeLimit] of [
+    [form(101), null],
+    [form(201), 200],
+    [multipart(301, 100), null],
+    [multipart(300, 102), null],
+    [multipart(201, 200), 200],
+  ] as const) {
+    expect(() => refuseTooLarge(body, LIMITS, routeLimit)).toThrow(
+      expect.objectContaining({ code: "E_PAYLOAD_TOO_LARGE" }),
+    );
+  }
 });

@@ -1,10 +1,10 @@
-import { mkdtemp, readdir, rm, truncate, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readdir, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { AshlarError } from "../support/index.ts";
 import { byteStream, readFileBytes, toByteStream } from "./byte-stream.ts";
 
@@ -56,6 +56,30 @@ describe("a file as a stream", () => {
     await truncate(path, 5);
     await expect(new Response(shorter.read(0, shorter.length).stream).arrayBuffer()).rejects.toThrow();
     expect(await openFiles()).toBe(0);
+  });
+
+  test("sends what a read gave, also when that is less than was asked for", async () => {
+    const bytes = Uint8Array.from({ length: 100 }, (_, index) => index + 1);
+    const path = await fileOf("short", bytes);
+    const handle = await open(path);
+    const prototype = Object.getPrototypeOf(handle) as { read: (...args: unknown[]) => unknown };
+    await handle.close();
+    const { read } = prototype;
+    let reads = 0;
+    const short = vi.spyOn(prototype, "read").mockImplementation(function (
+      this: unknown,
+      buffer,
+      offset,
+      length,
+      position,
+    ) {
+      reads++;
+      return read.call(this, buffer, offset, Math.min(30, Number(length)), position);
+    });
+    onTestFinished(() => short.mockRestore());
+    const file = await readFileBytes(path);
+    expect(new Uint8Array(await new Response(file.read(0, 100).stream).arrayBuffer())).toEqual(bytes);
+    expect(reads).toBe(4);
   });
 
   test("that is not there, or is a folder, is not found, and the message does not say where it was looked for", async () => {

@@ -88,6 +88,11 @@ describe("parseMultipart", () => {
     expect((await summary(await parse(body))).files).toEqual([["some", "a.txt", "text/plain", ""]]);
   });
 
+  test("a file that was sent without a name is a file", async () => {
+    const [file] = (await parse(form([fileHead("some", ""), "content"]))).files;
+    expect([file?.[0], await file?.[1].text()]).toEqual(["some", "content"]);
+  });
+
   test("a part that has its file's name in filename* alone is a file", async () => {
     const head = (value: string): [string, string] => [
       `Content-Disposition: form-data; name="f"; filename*=${value}`,
@@ -207,6 +212,8 @@ describe("S42 limits", () => {
 
   test("fields may hold no more bytes than a body that is not multipart; files may", async () => {
     const large = "x".repeat(60);
+    const exact = await parse(form(field("a", large), field("b", "x".repeat(40))), TYPE, { maxBodyBytes: 100 });
+    expect(exact.fields).toHaveLength(2);
     expect((await parse(form([fileHead("f", "a.txt"), large]), TYPE, { maxBodyBytes: 100 })).files).toHaveLength(1);
     await expect(parse(form(field("a", large), field("b", large)), TYPE, { maxBodyBytes: 100 })).rejects.toMatchObject({
       code: "E_PAYLOAD_TOO_LARGE",

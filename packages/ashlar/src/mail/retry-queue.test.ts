@@ -62,6 +62,19 @@ describe("running", () => {
   });
 });
 
+test("a task that was begun before the answer it was to wait for is run once", async () => {
+  const runs: number[] = [];
+  const tasks = queue({ run: async (task) => void runs.push(task) });
+  tasks.add(1);
+  const settled = tasks.settled();
+  // Its own turn comes after that of the wait, which begins it.
+  tasks.add(2);
+  await settled;
+  await nextTurn();
+  await tasks.settled();
+  expect([runs, tasks.pending]).toEqual([[1, 2], 0]);
+});
+
 describe("trying again", () => {
   test("a task that fails is run again as often and as late as is said", async () => {
     const tries: [task: number, attempts: number, message: string][] = [];
@@ -187,6 +200,32 @@ describe("draining", () => {
     // Task 3 failed by itself; what was given up is nobody's failure, and is not tried again.
     expect(asked).toBe(1);
     expect(tasks.pending).toBe(0);
+  });
+
+  test("a task that failed meanwhile, and waits for another try, is given up and told of", async () => {
+    useFakeTimeouts();
+    const tasks = queue({ run: () => Promise.reject(new Error("no")), again: () => 60_000 });
+    tasks.add(1);
+    const drained = tasks.drain(0.05);
+    await nextTurn();
+    await vi.advanceTimersByTimeAsync(50);
+    expect([await drained, tasks.pending, vi.getTimerCount()]).toEqual([[1], 0, 0]);
+  });
+
+  test("a task that was tried at once is not tried again when its time has come, and no timer is left", async () => {
+    useFakeTimeouts();
+    let runs = 0;
+    const run = async () => {
+      if (++runs === 1) throw new Error("no");
+    };
+    const tasks = queue({ run, again: () => 60_000 });
+    tasks.add(1);
+    await nextTurn();
+    expect(vi.getTimerCount()).toBe(1);
+    expect(await tasks.drain(5)).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([runs, tasks.pending]).toEqual([2, 0]);
   });
 
   test("an empty queue is drained at once", async () => {

@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { lstat, mkdir, open, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { setImmediate as turn } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
-import { replaceEnvFile, setMissingVariables, withVariables } from "./env-file.ts";
+import { replaceEnvFile, setMissingVariables, withEnvFile, withVariables } from "./env-file.ts";
 
 async function envFile(text?: string): Promise<string> {
   const path = join(await temporaryFolder(), ".env");
@@ -103,6 +105,36 @@ test("a link that leads in a circle is left alone", async () => {
   await symlink(".env", path);
   await expect(replaceEnvFile(path, "KEY=value\n")).rejects.toMatchObject({ code: "ELOOP" });
   expect((await lstat(path)).isSymbolicLink()).toBe(true);
+});
+
+test("a lock that a process has left behind is told of at once, and left for its owner to remove", async () => {
+  const path = await envFile("KEY=\n");
+  const { pid } = spawnSync(process.execPath, ["--version"]);
+  await writeFile(`${path}.lock`, String(pid));
+  const looked = vi.spyOn(process, "kill");
+  onTestFinished(() => looked.mockRestore());
+  await expect(setMissingVariables(path, { KEY: "value" })).rejects.toMatchObject({
+    code: "E_COMMAND",
+    message: expect.stringContaining(`process ${pid} has locked it`),
+  });
+  // One look is one attempt, of the hundreds there are.
+  expect(looked.mock.calls).toEqual([[pid, 0]]);
+  expect([await readFile(path, "utf8"), await readFile(`${path}.lock`, "utf8")]).toEqual(["KEY=\n", String(pid)]);
+});
+
+test("S12 a value that another process has written meanwhile is kept", async () => {
+  const path = await envFile("KEY=\n");
+  const looked = vi.spyOn(process, "kill");
+  onTestFinished(() => looked.mockRestore());
+  const { filling } = await withEnvFile(path, async () => {
+    const filling = setMissingVariables(path, { KEY: "mine", OTHER: "mine" });
+    // Waits until it has found the lock.
+    while (looked.mock.calls.length === 0) await turn();
+    await replaceEnvFile(path, "KEY=theirs\n");
+    return { filling };
+  });
+  expect(await filling).toEqual(["OTHER"]);
+  expect(await readFile(path, "utf8")).toBe("KEY=theirs\nOTHER=mine\n");
 });
 
 test("a file that lacks nothing is not written", async () => {

@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import type { MailMessage } from "./mail-message.ts";
+import type { Mailable } from "./mailable.ts";
+import type { SmtpTimeouts } from "./settings.ts";
+import { SmtpTransport } from "./smtp-transport.ts";
+
+const MESSAGE: MailMessage = {
+  id: "1@shop.example",
+  date: new Date("2026-01-02T03:04:05Z"),
+  mailable: "Note",
+  from: { address: "shop@shop.example", name: null },
+  to: [{ address: "jane@shop.example", name: null }],
+  cc: [],
+  bcc: [],
+  replyTo: [],
+  subject: "A note",
+  text: "Hello",
+  html: null,
+  attachments: [],
+};
+
+interface Server {
+  readonly transport: SmtpTransport;
+  readonly deliver: () => Promise<readonly string[]>;
+  /** The first words of what the server was told, over all connections, and `connected` for each of these. */
+  readonly heard: string[];
+}
+
+/** A server that speaks as little SMTP as a mail needs, but for one command: what it says to that is given. */
+async function serve(
+  instead: Readonly<Record<string, (socket: Socket) => void>>,
+  timeouts: SmtpTimeouts = { connectSeconds: 60, idleSeconds: 60 },
+): Promise<Server> {
+  const heard: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    const say = (command: string, answer: string): void => {
+      heard.push(command);
+      if (Object.hasOwn(instead, command)) instead[command]!(socket);
+      else socket.write(`${answer}\r\n`);
+    };
+    let isContent = false;
+    socket.on("data", (data) => {
+      for (const line of String(data).split("\r\n").slice(0, -1)) {
+        const [command = ""] = line.split(/[ :]/);
+        if (isContent && line !== ".") continue;
+        isContent = command === "DATA";
+        say(command, isContent ? "354 go on" : "250 well");
+      }
+    });
+    say("connected", "220 welcome");
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const transport = new SmtpTransport({
+    host: "127.0.0.1",
+    port,
+    secure: false,
+    requireTls: false,
+    user: null,
+    password: null,
+    poolSize: 1,
+    timeouts,
+  });
+  onTestFinished(() => {
+    transport.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const deliver = () => transport.deliver(MESSAGE, null as unknown as Mailable, new AbortController().signal);
+  return { transport, deliver, heard };
+}
+
+const silent = (): void => {};
+
+test("mails go over a connection that stays open, and over another one once that was closed", async () => {
+  const { transport, deliver, heard } = await serve({});
+  expect([await deliver(), await deliver()]).toEqual([[], []]);
+  expect(heard.filter((one) => one === "connected")).toHaveLength(1);
+  transport.close();
+  expect(await deliver()).toEqual([]);
+  expect(heard.filter((one) => one === "connected")).toHaveLength(2);
+});
+
+test("a mail that the server does not answer ends with the connection", async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const { transport, deliver } = await serve({ MAIL: () => resolve() });
+  const delivered = deliver().catch((error: unknown) => error);
+  await asked;
+  transport.close();
+  expect(await delivered).toBeInstanceOf(Error);
+});
+
+test("a connection that the server closes instead of a greeting is tried once more", async () => {
+  const { deliver, heard } = await serve({ connected: (socket) => socket.end() });
+  await expect(deliver()).rejects.toThrow();
+  expect(heard).toEqual(["connected", "connected"]);
+});
+
+test("a mail goes over another connection when the server has closed the one that was kept", async () => {
+  let mails = 0;
+  const { deliver, heard } = await serve({
+    MAIL: (socket) => {
+      mails++;
+      if (mails === 2) socket.destroy();
+      else socket.write("250 well\r\n");
+    },
+  });
+  expect([await deliver(), await deliver()]).toEqual([[], []]);
+  expect(heard.filter((one) => one === "connected")).toHaveLength(2);
+});
+
+test.each([
+  ["does not greet", "connected", { connectSeconds: 0.05, idleSeconds: 60 }],
+  ["stops amid a mail", ".", { connectSeconds: 60, idleSeconds: 0.05 }],
+])("a server that %s is given up when its time is over", async (_, command, timeouts) => {
+  const { deliver } = await serve({ [command]: silent }, timeouts);
+  await expect(deliver()).rejects.toMatchObject({ code: "ETIMEDOUT" });
+});
