@@ -43,6 +43,10 @@ test("a guest has proved no password, and has no sessions to keep; a user has pr
   const web = await testWeb({
     routes: [
       Route.get("/proved", async ({ auth }) => ({ at: await auth.guard("web").passwordConfirmedAt() })),
+      Route.post("/leave", async ({ auth }) => {
+        await auth.logout();
+        return { at: await auth.guard("web").passwordConfirmedAt() };
+      }),
       Route.post("/keep", async ({ auth }) => ({ ended: await auth.sessions().keepCurrent() })),
     ],
   });
@@ -53,6 +57,7 @@ test("a guest has proved no password, and has no sessions to keep; a user has pr
   expect((await user.get("/proved")).body).toEqual({ at: new Date(time).toISOString() });
   expect((await guest.post("/keep")).body).toEqual({ ended: 0 });
   expect(await web.rows()).toHaveLength(2);
+  expect((await user.post("/leave")).body).toEqual({ at: null });
 });
 
 test("where a visitor was heading is the page itself, without sessions", async () => {
