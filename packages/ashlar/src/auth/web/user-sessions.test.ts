@@ -64,6 +64,19 @@ await onEachDatabase("the sessions of a user", (engine) => {
     for (const userAgent of ["first", "second"]) await web.loggedIn(ADA, { userAgent });
     const listed = await sessionsOf(await web.loggedIn(ADA, { userAgent: "third" }));
     expect(listed.map(({ userAgent }) => userAgent)).toEqual(["third", "second", "first"]);
+    // What was used since comes first, whenever it began.
+    const used = web.database.kysely.updateTable("sessions").set({ last_used_at: new Date(now() + MINUTE) });
+    await used.where("user_agent", "=", "first").execute();
+    const relisted = await sessionsOf(await web.loggedIn(ADA, { userAgent: "fourth" }));
+    expect(relisted.map(({ userAgent }) => userAgent)).toEqual(["first", "fourth", "third", "second"]);
+  });
+
+  test("S37 of another user are not this user's, though the access epoch is equal", async () => {
+    const web = await testWeb({ engine });
+    const [ada] = [await web.loggedIn(ADA), await web.loggedIn(BOB)];
+    const access_epoch = await epochOf(web);
+    await web.database.kysely.updateTable("sessions").set({ access_epoch }).execute();
+    expect(await sessionsOf(ada)).toMatchObject([{ isCurrent: true }]);
   });
 
   test("S22 that have ended are not listed", async () => {
