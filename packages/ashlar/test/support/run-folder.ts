@@ -1,10 +1,14 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresDatabases } from "./postgres-databases.ts";
 
 /** The variable that names the folder. */
 export const RUN_FOLDER = "ASHLAR_TEST_FOLDER";
+
+const PACKAGE = join(import.meta.dirname, "../..");
+/** Begins the folder's name; the number of the run's process follows. */
+const PREFIX = ".generated-run-";
 
 /**
  * Makes a folder for one run of the tests, for what several files use, of which none knows whether it is the last.
@@ -14,13 +18,35 @@ export const RUN_FOLDER = "ASHLAR_TEST_FOLDER";
  */
 export default async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env[RUN_FOLDER] !== undefined) return undefined;
-  const folder = await mkdtemp(join(import.meta.dirname, "../..", ".generated-"));
+  await sweep();
+  const folder = await mkdtemp(join(PACKAGE, `${PREFIX}${process.pid}-`));
   process.env[RUN_FOLDER] = folder;
   // What Node makes of the framework's source, the processes that tests start share as well.
   process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), "node-compile-cache");
   return async () => {
     delete process.env[RUN_FOLDER];
-    await new PostgresDatabases(folder).drop();
-    await rm(folder, { recursive: true, force: true });
+    await remove(folder);
   };
+}
+
+/** Removes what runs left behind whose process was killed. */
+async function sweep(): Promise<void> {
+  for (const name of await readdir(PACKAGE)) {
+    const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : 0;
+    // A server that is gone keeps no run from starting.
+    if (pid > 0 && !isRunning(pid)) await remove(join(PACKAGE, name)).catch(() => {});
+  }
+}
+
+async function remove(folder: string): Promise<void> {
+  await new PostgresDatabases(folder).drop();
+  await rm(folder, { recursive: true, force: true });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
