@@ -150,6 +150,16 @@ await onEachDatabase("models", (engine) => {
       expect([user.getOriginal("email"), user.getOriginal("verified_at")]).toEqual(["other@example.com", null]);
     });
 
+    test("what a statement of your own stored is noted, and the rest of the row stays known", async () => {
+      const user = await User.create({ email: "ada@example.com" });
+      await User.where("id", user.id).update({ logins: 3, verified_at: new Date(NOON) });
+      user.noteStored({ logins: 3, verified_at: new Date(NOON) });
+      expect([user.logins, user.isDirty(), user.getOriginal("email")]).toEqual([3, false, "ada@example.com"]);
+      user.verified_at = null;
+      expect(await statements(() => user.save())).toHaveLength(1);
+      expect((await User.findOrFail(user.id)).verified_at).toBe(null);
+    });
+
     test("a new model is stored by save, and is stored from then on", async () => {
       const user = new User();
       user.email = "ada@example.com";
@@ -257,6 +267,7 @@ await onEachDatabase("models", (engine) => {
       });
       expect(new Set(seen).size).toBe(1);
       expect(seen[0]).toMatch(/^select \* from "users" where "email" = (\?|\$1) limit 1$/);
+      expect(await statements(() => User.findBy("password", null))).toEqual([expect.stringMatching(/is null limit/)]);
     });
 
     test("another table, another key, and no times", async () => {
