@@ -57,6 +57,14 @@ export class RouteDefinition {
   /**
    * Adds middleware inside what is there already, the first named outermost.
    *
+   * The stack `api` has a route answer JSON wherever it stands, and takes nothing away: in `routes/web.ts` the route goes
+   * through `web` as well, which refuses a POST without the token of a page. A route there that takes bearer tokens leaves
+   * `web` out, unless you move it to `routes/api.ts`:
+   *
+   * ```ts
+   * Route.post("/upload", [UploadController, "store"]).middleware("api").withoutMiddleware("web")
+   * ```
+   *
    * @param names names of the kernel's `routeMiddleware`, with arguments after a colon: `guard:jwt`
    */
   middleware(...names: string[]): RouteDefinition {

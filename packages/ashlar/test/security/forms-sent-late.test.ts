@@ -26,7 +26,9 @@ beforeAll(async () => {
   Route.get("/invitation", async ({ auth, response, view }) => {
     return (await auth.check()) ? response.redirect("/order").status(307) : view.render("order");
   }),
-  Route.post("/invitation", () => "accepted"),`,
+  Route.post("/invitation", () => "accepted"),
+  Route.post("/upload", () => "taken").middleware("api"),
+  Route.post("/upload/apart", () => "taken").middleware("api").withoutMiddleware("web"),`,
   ]);
   await writeFile(
     join(made.root, "views/order.edge"),
@@ -207,6 +209,16 @@ describe("a form whose page has expired", () => {
     const { code } = (await client.post("/order", typed, { headers })).assertStatus(419).json as { code: string };
     expect(code).toBe("E_CSRF");
   });
+});
+
+test("S26: a page's route with the stack api wants a page's token beside the bearer's, unless it leaves web out", async () => {
+  const client = createTestClient(application);
+  const answer = await client.post("/api/auth", { username: credentials.email, password: PASSWORD });
+  client.withToken((answer.json as { data: string }).data);
+  const { code } = (await client.post("/upload")).assertStatus(419).json as { code: string };
+  expect(code).toBe("E_CSRF");
+  (await client.post("/upload/apart")).assertStatus(200).assertSee("taken");
+  (await createTestClient(application).post("/upload/apart")).assertStatus(401);
 });
 
 test("S33: a throttled form comes back under 429 with Retry-After and what was typed, without the password", async () => {
