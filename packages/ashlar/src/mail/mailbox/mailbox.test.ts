@@ -80,6 +80,13 @@ function bare(page: string): string {
 }
 
 describe("/dev/mailbox.json", () => {
+  test("with mails and without, it says once that it starts empty", async () => {
+    const count = async () => (await get("/dev/mailbox"))[1].split("It starts empty").length - 1;
+    const before = await count();
+    await send(new Note("First"));
+    expect([before, await count()]).toEqual([1, 1]);
+  });
+
   test("it lists the mails, the newest first, with exactly these members", async () => {
     await send(new Note("First", "one").cc("c@shop.example"));
     await application.container

@@ -51,7 +51,10 @@ export function listPage(mails: readonly KeptMail[], isOn: boolean): string {
 <p class="soft">To ${line(message.to)} · ${moment(message.date)}</p></li>
 `;
   });
-  return layout("Mailbox", "mailbox", mails.length === 0 ? none : html`<ul class="mails">${items}</ul>`);
+  const list = mails.length === 0 ? none : html`<ul class="mails">${items}</ul>`;
+  const kept = html`${list}
+<p class="soft">It starts empty whenever the application starts; with --watch, that's after every saved change.</p>`;
+  return layout("Mailbox", "mailbox", isOn ? kept : list);
 }
 
 /** The page that lists the mailables with a preview. */
