@@ -4,7 +4,7 @@ const [major, minor] = process.versions.node.split(".").map(Number);
 
 if (major < 24 || (major === 24 && minor < 7)) {
   console.error(
-    `Ashlar needs Node.js 24.7 or newer, and this is ${process.versions.node}: install a newer one, or run "npm install --save-dev node@26" and use npm scripts.`,
+    `Ashlar needs Node.js 24.7 or newer, and this is ${process.versions.node}: install a newer one, or run "npm install node@26" and use npm scripts.`,
   );
   process.exitCode = 1;
 } else {

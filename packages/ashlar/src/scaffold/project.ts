@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { nodeVersionProblem } from "../support/index.ts";
+import { NEWEST_NODE, nodeVersionProblem } from "../support/index.ts";
 import { type NewFile, requireEmptyFolder, writeAllOrNone } from "./files.ts";
 import { fillSecrets } from "./fill-secrets.ts";
 import { migrationPaths } from "./make.ts";
@@ -44,8 +44,6 @@ export interface Project {
   readonly files: readonly string[];
 }
 
-/** The newest major version of Node.js that is known to run it. */
-const NEWEST_NODE = "26";
 const ALWAYS = ["app.ts", "config/app.ts", "config/database.ts", "tsconfig.json"] as const;
 
 /**
@@ -152,11 +150,12 @@ async function packageManifest(name: string, { database, bringsNode }: ProjectOp
     },
     dependencies: {
       ashlar: `^${own.version}`,
+      // Here, since the production command runs on it, where packages for development are left out.
+      ...(bringsNode ? { node: `^${NEWEST_NODE}.0.0` } : {}),
       ...(database === "postgres" ? { pg: own.peerDependencies.pg } : {}),
     },
     devDependencies: {
       "@types/node": `^${NEWEST_NODE}.0.0`,
-      ...(bringsNode ? { node: `^${NEWEST_NODE}.0.0` } : {}),
       // It knows the types, and so which promises were not awaited: the error of such a one ends the process.
       oxlint: "^1.89.0",
       "oxlint-tsgolint": "^7.0.2004",

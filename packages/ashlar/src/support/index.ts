@@ -12,7 +12,7 @@ export {
   ValidationError,
 } from "./errors.ts";
 export { isSpeltAlike, nearest, suggestion } from "./nearest.ts";
-export { nodeVersionProblem } from "./node-version.ts";
+export { NEWEST_NODE, nodeVersionProblem } from "./node-version.ts";
 export type { GuardUser, Register, RegisteredUser } from "./register.ts";
 export { isSecretName } from "./secret-names.ts";
 export { settingsOf, unknownSetting } from "./setting-names.ts";

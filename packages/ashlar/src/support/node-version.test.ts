@@ -8,7 +8,7 @@ test.each(["24.7.0", "24.7.1", "24.10.0", "25.0.0", "26.10.0", "100.0.0"])("Node
 test.each(["24.6.9", "24.0.0", "23.11.1", "20.19.5", "8.0.0", "0.12.18"])("Node.js %s is too old", (version) => {
   expect(nodeVersionProblem(version)).toBe(
     `Ashlar needs Node.js 24.7 or newer and this is ${version}: run it through npm (npm start, npx ashlar …) after ` +
-      `"npm install --save-dev node@24", or install a newer Node.js from https://nodejs.org.`,
+      `"npm install node@26", or install a newer Node.js from https://nodejs.org.`,
   );
 });
 

@@ -1,6 +1,9 @@
 /** The oldest Node.js that Ashlar runs on. */
 const OLDEST_NODE: readonly [major: number, minor: number] = [24, 7];
 
+/** The newest major version of Node.js that is known to run it. */
+export const NEWEST_NODE = "26";
+
 /**
  * Says in one sentence what to do where this Node.js is too old; `null` where it is not.
  *
@@ -14,6 +17,6 @@ export function nodeVersionProblem(version: string = process.versions.node): str
   if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return null;
   return (
     `Ashlar needs Node.js ${oldestMajor}.${oldestMinor} or newer and this is ${version}: run it through npm (npm start, ` +
-    `npx ashlar …) after "npm install --save-dev node@${oldestMajor}", or install a newer Node.js from https://nodejs.org.`
+    `npx ashlar …) after "npm install node@${NEWEST_NODE}", or install a newer Node.js from https://nodejs.org.`
   );
 }

@@ -276,9 +276,9 @@ describe("a command that fails", () => {
 
 describe("an old Node", () => {
   test.for([
-    { name: "ashlar", version: "20.20.2", needs: "Ashlar needs Node.js 24.7" },
-    { name: "create-ashlar", version: "20.11.1", needs: "create-ashlar needs Node.js 20.12" },
-  ])("$name says in one sentence what to do", async ({ name, version, needs }) => {
+    { name: "ashlar", version: "20.20.2", needs: "Ashlar needs Node.js 24.7", advice: '"npm install node@26"' },
+    { name: "create-ashlar", version: "20.11.1", needs: "create-ashlar needs Node.js 20.12", advice: "" },
+  ])("$name says in one sentence what to do", async ({ name, version, needs, advice }) => {
     const script = join(import.meta.dirname, "../../..", name, `bin/${name}.js`);
     const old = `data:text/javascript,${encodeURIComponent('Object.defineProperty(process.versions, "node", { value: VERSION });'.replace("VERSION", JSON.stringify(version)))}`;
     const failure = await promisify(execFile)(process.execPath, ["--import", old, script]).then(
@@ -287,6 +287,7 @@ describe("an old Node", () => {
     );
     expect(failure?.code).toBe(1);
     expect(failure?.stderr).toContain(`${needs} or newer, and this is ${version}: `);
+    expect(failure?.stderr).toContain(advice);
     expect(failure?.stderr).toMatch(/^[^\n]+\.\n$/);
   });
 });

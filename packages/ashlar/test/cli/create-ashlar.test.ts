@@ -61,7 +61,9 @@ test("on one that is too old, the application brings its own, and the generator 
   const parent = await temporaryFolder();
   expect(await generated(parent, "24.6.0")).toContain("Node.js 24.6.0 is too old to run it");
   const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
-  expect(manifest.devDependencies.node).toBe("^26.0.0");
+  // Not among those for development, which a deployment leaves out: npm start runs on it.
+  expect(manifest.dependencies.node).toBe("^26.0.0");
+  expect(Object.keys(manifest.devDependencies)).not.toContain("node");
   expect([manifest.allowScripts, manifest.trustedDependencies]).toEqual([{ node: true }, ["node"]]);
   expect(await readFile(join(parent, "shop/pnpm-workspace.yaml"), "utf8")).toMatch(/^allowBuilds:\n {2}node: true\n$/m);
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("26\n");
