@@ -52,6 +52,12 @@ test("in development, each field that loses values is warned of once, by name an
   expect(JSON.stringify(lines)).not.toContain("s3cret");
 });
 
+test("a field that several requests lose at the same time is warned of once", async () => {
+  const { ask, lines } = await make("development");
+  await Promise.all(["a", "b", "c"].map((value) => ask(`/posts?tags=${value}&tags=x`)));
+  expect(lines.map(({ field }) => field)).toEqual(["tags"]);
+});
+
 test("lists, and forms that lose nothing, are not warned of", async () => {
   const { ask, lines } = await make("development");
   expect(await ask("/posts", multipart(["tags[]", "a"], ["tags[]", "b"], ["news", "0"], ["news", "1"]))).toEqual({

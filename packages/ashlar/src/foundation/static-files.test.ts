@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { toNodeHandler } from "srvx/node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { Route } from "../routing/index.ts";
+import { createApplication } from "./create-application.ts";
 import { type StaticFiles, staticFiles } from "./static-files.ts";
 
 const root = mkdtempSync(join(tmpdir(), "ashlar-public-"));
@@ -307,4 +309,18 @@ test("a large file is streamed, not held", async () => {
   expect(value!.byteLength).toBeLessThan(1024 * 1024);
   await reader.cancel();
   expect(statSync(path).size).toBe(8 * 1024 * 1024);
+});
+
+test("a file is served where its path has no route, and to GET and HEAD alone", async () => {
+  const application = await createApplication({
+    root,
+    environment: { APP_ENV: "test" },
+    routes: [Route.post("/letters.txt", () => "posted")],
+  });
+  onTestFinished(() => application.shutdown());
+  const status = async (method: string, path: string) =>
+    (await application.fetch(new Request(`http://localhost${path}`, { method }))).status;
+  const methods = ["GET", "HEAD", "POST", "PUT", "DELETE"];
+  expect(await Promise.all(methods.map((method) => status(method, "/app.css")))).toEqual([200, 200, 404, 404, 404]);
+  expect(await Promise.all(methods.map((method) => status(method, "/letters.txt")))).toEqual([405, 405, 200, 405, 405]);
 });

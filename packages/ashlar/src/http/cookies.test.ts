@@ -214,6 +214,7 @@ describe("a cookie of the answer", () => {
     "\ud800",
   ])("S25 the value %j is refused", (value) => {
     expect(refusal("a", value)).toBe("E_INVALID_COOKIE");
+    expect(() => serializeCookie("a", value, {}, false)).toThrow(/has a value that is no text/);
   });
 
   test("S25 a value that is no text is refused", () => {

@@ -9,7 +9,18 @@ test.each([
   ...["__token", "csrf_field", "xsrf", "reset_token", "jwt", "bearer", "secret", "client_secret", "clientSecrets"],
   ...["JWT_SECRET", "previousSecrets", "authorization", "Proxy-Authorization", "cookie", "Set-Cookie", "cookies"],
   ...["x-api-key", "apikey", "apiKeys", "APP_KEY", "private_key", "previousKeys", "APP_PREVIOUS_KEYS", "accessKey"],
-  ...["encryption_key", "session_id", "sessionId", "credentials", "userCredential", "user[password]", "a.b.token"],
+  ...[
+    "encryption_key",
+    "masterKey",
+    "signing_key",
+    "secretKey",
+    "session_id",
+    "sessionId",
+    "credentials",
+    "userCredential",
+    "user[password]",
+    "a.b.token",
+  ],
 ])("S60 %s is the name of a secret", (name) => {
   expect(isSecretName(name)).toBe(true);
 });

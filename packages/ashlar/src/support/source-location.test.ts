@@ -21,6 +21,7 @@ test("the place of source that Node could not read stands before the stack", () 
     );
   expect(unread("/srv/shop/routes/web.ts:3")).toBe("/srv/shop/routes/web.ts:3");
   expect(unread("file:///srv/a%20b/routes/web.ts:12")).toBe("/srv/a b/routes/web.ts:12");
+  expect(unread("file:///srv/shop/web.ts?v=17:3")).toBe("/srv/shop/web.ts:3");
   expect(placeOf(Object.assign(new Error("no"), { stack: "Error: no\n    at node:x:1:1" }))).toBeNull();
 });
 

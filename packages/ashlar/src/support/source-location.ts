@@ -69,10 +69,8 @@ function parseFrame(text: string): { readonly file: string; readonly line: strin
 
 function fileOf(place: string): string | null {
   if (!place.startsWith("file:")) return /^(?:\/|[A-Za-z]:[\\/])/.test(place) ? place : null;
-  const url = new URL(place);
-  // A development server that reloads modules tells their versions apart by a query.
-  url.search = "";
-  return fileURLToPath(url);
+  // Without its query, by which a development server that reloads modules tells their versions apart.
+  return fileURLToPath(place);
 }
 
 function isFramework(file: string): boolean {

@@ -79,6 +79,29 @@ test("what the stack answers in place of the page is not the error's answer", as
   expect([status, headers.get("location"), text.includes('<p class="status">404</p>')]).toEqual([404, null, true]);
 });
 
+test("what the stack answers once the page is made is not the error's answer either", async () => {
+  const leadAway = async (_: HttpContext, next: Next): Promise<unknown> => {
+    await next();
+    return Response.redirect("http://localhost/", 303);
+  };
+  const { status, headers, text } = await get(await create([leadAway]), "/nowhere");
+  expect([status, headers.get("location"), text.includes('<p class="status">404</p>')]).toEqual([404, null, true]);
+});
+
+test("the stack answers HEAD as HEAD, and a form as a GET", async () => {
+  const methods: string[] = [];
+  const note = ({ request }: HttpContext, next: Next): unknown => {
+    methods.push(request.raw.method);
+    return next();
+  };
+  const application = await create([note]);
+  for (const method of ["GET", "HEAD", "POST", "DELETE"]) {
+    const request = new Request("http://localhost/nowhere", { method, headers: { accept: "text/html" } });
+    expect((await application.fetch(request, { address: "203.0.113.7" })).status).toBe(404);
+  }
+  expect(methods).toEqual(["GET", "HEAD", "GET", "GET"]);
+});
+
 test("what the stack refuses is answered with the plain page, and nothing that is broken", async () => {
   const refuse = (): never => {
     throw new AshlarError("E_TOO_MANY_REQUESTS");
