@@ -182,6 +182,7 @@ describe("a hand-made class as the users", () => {
         }),
         Route.get("/people/me", ({ request }) => ({ user: request.user() })).middleware("guard:people"),
         Route.post("/people/logout", ({ auth }) => auth.guard("people").logout()),
+        Route.get("/people/proved", async ({ auth }) => ({ at: await auth.guard("people").passwordConfirmedAt() })),
         Route.get("/people/sessions", ({ auth }) => auth.guard("people").sessions().list()),
       ],
     });
@@ -196,6 +197,7 @@ describe("a hand-made class as the users", () => {
     web.forgetQueries();
     expect((await browser.get("/people/me")).body).toEqual({ user: ADA });
     expect([Person.lookups, web.queries]).toEqual([[1], [OF_SESSIONS]]);
+    expect((await browser.get("/people/proved")).body).toEqual({ at: expect.any(String) });
     expect((await browser.get("/people/sessions")).body).toEqual([expect.objectContaining({ isCurrent: true })]);
     await browser.post("/people/logout");
     expect([(await browser.get("/people/me")).body, await web.rows()]).toEqual([{ user: null }, []]);

@@ -60,6 +60,14 @@ test("a guest has proved no password, and has no sessions to keep; a user has pr
   expect((await user.post("/leave")).body).toEqual({ at: null });
 });
 
+test("S20 the cookies of an application whose URL is plain http have no prefix, or browsers would not take them", async () => {
+  const origin = "http://shop.example";
+  const web = await testWeb({ environment: { APP_URL: origin } });
+  const browser = await web.loggedIn(ADA, { origin });
+  expect([...browser.cookies.keys()].sort()).toEqual(["device", "token"]);
+  expect((await browser.get("/me")).body).toEqual({ user: ADA });
+});
+
 test("where a visitor was heading is the page itself, without sessions", async () => {
   const web = await testWeb({ routes: [Route.get("/on", ({ auth }) => auth.redirectToIntended("home"))] });
   const page = await web.browser().get("/on");
