@@ -1,0 +1,96 @@
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { kernelWith } from "../../test/support/application-parts.ts";
+import { CookieGuard, Person } from "../../test/support/people.ts";
+import { EventProvider } from "../events/index.ts";
+import { createApplication, Provider } from "../foundation/index.ts";
+import type { HttpContext } from "../http/index.ts";
+import { Route } from "../routing/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { AuthProvider } from "./auth-provider.ts";
+
+const PASSWORD = "correct horse battery";
+const STALE = new AshlarError("E_STALE_PROOF");
+const FOREIGN = Object.assign(new Error("The directory is down."), { code: "E_STALE_PROOF" });
+
+/** Can store a login, and end one, no more than the failure says. */
+let failure: unknown;
+class FailingGuard extends CookieGuard {
+  protected override persist(): Promise<void> {
+    return Promise.reject(failure);
+  }
+
+  protected override async forget(): Promise<void> {
+    if (failure !== undefined) throw failure;
+  }
+}
+
+class FailingProvider extends Provider {
+  override boot(): void {
+    const guards = this.application.container.make("auth");
+    guards.registerDriver(
+      "failing",
+      ({ name, model }) =>
+        (context) =>
+          new FailingGuard(name, context, model),
+      Person,
+    );
+  }
+}
+
+/** What came of a request by `person=2`, or by a guest, and the events that it told. */
+async function outcomeOf(act: (context: HttpContext) => Promise<unknown>, cookie = ""): Promise<unknown[]> {
+  let outcome: unknown;
+  const application = await createApplication({
+    kernel: kernelWith({ web: [] }),
+    routes: [
+      Route.get("/", async (context) => {
+        const [settled] = await Promise.allSettled([act(context)]);
+        const user = (await context.auth.user()) as Person | null;
+        outcome = [settled.status === "rejected" ? settled.reason : settled.value, user?.authId() ?? null];
+        return {};
+      }),
+    ],
+    providers: [EventProvider, AuthProvider, FailingProvider],
+    environment: { APP_ENV: "test" },
+  });
+  onTestFinished(() => application.shutdown());
+  const told: unknown[] = [];
+  const events = application.container.make("events");
+  for (const name of ["auth.login", "auth.failed", "auth.logout"] as const) events.on(name, () => void told.push(name));
+  await application.fetch(new Request("http://localhost/", { headers: { cookie } }));
+  await events.settled();
+  return [outcome, told];
+}
+
+const attempt = ({ auth }: HttpContext) => auth.attempt("ada@example.com", PASSWORD);
+const attemptById = ({ auth }: HttpContext) => auth.attemptById(1);
+const loginAs = async ({ auth }: HttpContext) => auth.loginAs((await Person.findByAuthId(1))!);
+const logout = ({ auth }: HttpContext) => auth.logout();
+
+beforeEach(() => Person.populate(PASSWORD));
+
+test.each([
+  ["attempt", attempt],
+  ["attemptById", attemptById],
+])("S52 a login by %s that could not be stored since access ended is one that failed", async (_, act) => {
+  failure = STALE;
+  expect(await outcomeOf(act, "person=2")).toEqual([[null, 2], ["auth.failed"]]);
+});
+
+test.each([
+  ["attempt", attempt, FOREIGN],
+  ["attemptById", attemptById, FOREIGN],
+  ["attempt", attempt, new AshlarError("E_OVERLOADED")],
+  ["attempt", attempt, null],
+  ["loginAs", loginAs, STALE],
+  ["logout", logout, STALE],
+] as const)("a failure that %s meets is passed on, and the request keeps its user", async (_, act, error) => {
+  failure = error;
+  expect(await outcomeOf(act, "person=2")).toEqual([[error, 2], []]);
+});
+
+test("a logout of a guest tells of nobody", async () => {
+  failure = undefined;
+  expect(await outcomeOf(logout)).toEqual([[undefined, null], []]);
+  expect(await outcomeOf(logout, "person=2")).toEqual([[undefined, null], ["auth.logout"]]);
+});
