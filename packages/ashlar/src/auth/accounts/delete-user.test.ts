@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import {
   AdminUser,
   APP_URL,
@@ -17,6 +17,9 @@ import { onEachDatabase, onPostgres, postgres, type TestEngine } from "../../../
 import { type Row, reference } from "../../database/index.ts";
 import { Route } from "../../routing/index.ts";
 import { createSessionDataTable } from "../../session/index.ts";
+import { setClock } from "../../support/index.ts";
+
+afterEach(() => setClock(null));
 
 /** All that is known of one user, each of it unlike anything else in the tables. */
 const GRACE = { id: 987_654, name: "Grace", email: "grace@new.example" };
@@ -215,6 +218,19 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await (await accounts.user()).delete()).toBe(true);
     expect(await User.find(1)).toBeNull();
     expect(await placesOf(accounts.database, ["ada@example.com", "203.0.113.7"])).toEqual([]);
+  });
+
+  test("S70 leaves alone the link of another user who has an address since it is no longer reserved", async () => {
+    const noon = Date.parse("2026-03-01T12:00:00.000Z");
+    setClock(() => noon);
+    const accounts = await testAccounts({ engine });
+    const shared = "shared@example.com";
+    await accounts.application.container.make("accounts").emailChanges.record("web", 1, shared, "a token");
+    setClock(() => noon + 72 * 3_600_000);
+    await accounts.User.where("id", 2).update({ email: shared });
+    await accounts.visitor().post("/change_password", { email: shared });
+    expect(await (await accounts.user(1)).delete()).toBe(true);
+    expect(await placesOf(accounts.database, [shared])).toEqual(["password_resets.email", "users.email"]);
   });
 });
 
