@@ -1,4 +1,5 @@
-import { afterEach, expect, test } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, expect, onTestFinished, test } from "vitest";
 import {
   ADA,
   AdminUser,
@@ -181,4 +182,20 @@ await onEachDatabase("pruning accounts", (engine) => {
     const left = (await accounts.rows("sessions")).filter(({ ip, user_agent }) => ip !== null || user_agent !== null);
     expect(left).toMatchObject([{ ip: "203.0.113.9", user_agent: "Bob's own browser" }]);
   });
+});
+
+test("S71 keeps the address of a login that is used while the table is gone through", async () => {
+  setClock(() => NOON);
+  const accounts = await testAccounts({ ACCOUNTS: { retention: { addressDays: 7 } } });
+  await storeSessions(accounts, BOB.id, 1, { last_used_at: new Date(NOON - 7 * DAY) });
+  const { DATABASES } = accounts.application.config.section("database") as {
+    readonly DATABASES: { readonly main: { readonly path: string } };
+  };
+  const other = new DatabaseSync(DATABASES.main.path);
+  onTestFinished(() => other.close());
+  accounts.database.onQuery(({ sql }) => {
+    if (sql.startsWith('update "sessions"')) other.exec("update sessions set last_used_at = created_at");
+  });
+  expect(await accounts.application.prune()).toEqual(NOTHING);
+  expect(await accounts.rows("sessions")).toMatchObject([{ ip: "203.0.113.7" }]);
 });
