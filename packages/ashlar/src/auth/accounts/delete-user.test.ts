@@ -225,7 +225,7 @@ await onEachDatabase("deleting a user", (engine) => {
     setClock(() => noon);
     const accounts = await testAccounts({ engine });
     const shared = "shared@example.com";
-    await accounts.application.container.make("accounts").emailChanges.record("web", 1, shared, "a token");
+    await accounts.application.container.make("accounts").emailChanges.record("web", 1, shared, "a token", true);
     setClock(() => noon + 72 * 3_600_000);
     await accounts.User.where("id", 2).update({ email: shared });
     await accounts.visitor().post("/change_password", { email: shared });
