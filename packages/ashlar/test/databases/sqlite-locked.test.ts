@@ -105,7 +105,8 @@ test("the error names the setting, and nothing of it is written later", async ()
   await serve({ busyTimeoutMs: 30 });
   other.exec("begin immediate");
   const message = `The SQLite file ${own.configuration.path} was locked by another process for all of 30 ms. Keep its transactions short, or set busyTimeoutMs in config/database.ts.`;
-  const expected = { code: "E_OVERLOADED", status: 503, message };
+  const cause = expect.objectContaining({ errcode: 5 });
+  const expected = { code: "E_OVERLOADED", status: 503, message, cause };
   await expect(insert("a")).rejects.toMatchObject(expected);
   await expect(locked.transaction(() => insert("b"))).rejects.toMatchObject(expected);
   other.exec("rollback");

@@ -232,3 +232,29 @@ test("a statement that writes and gives a row is run by the connection that writ
   });
   expect(await Note.where("text", "by first").count()).toBe(1);
 });
+
+test("a read that is wrong is refused at once, also beside a transaction", async () => {
+  const [started, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holder = database.transaction(async () => {
+    started.resolve();
+    await gate.promise;
+  });
+  await started.promise;
+  let isOver = false;
+  const refused = Promise.allSettled([
+    run("select nothing from notes"),
+    sql`select ${undefined}`.execute(database.kysely),
+  ]);
+  void refused.finally(() => {
+    isOver = true;
+  });
+  for (let turn = 0; turn < 10; turn++) await nextTurn();
+  const wasAtOnce = isOver;
+  gate.resolve();
+  await holder;
+  expect(wasAtOnce).toBe(true);
+  expect((await refused).map((outcome) => outcome.status === "rejected" && outcome.reason.code)).toEqual([
+    "E_DATABASE",
+    "E_INVALID_QUERY",
+  ]);
+});
