@@ -253,7 +253,8 @@ async function run(mutants: readonly NumberedMutant[]): Promise<void> {
 }
 
 const mutants = chosen();
-if (options.list === undefined) await run(mutants);
+if (mutants.length === 0) say("there is nothing to change in what was named");
+else if (options.list === undefined) await run(mutants);
 const left = survivors(mutants).sort(byFile);
 for (const mutant of left) console.log(`${results.get(mutant)!.state} ${shown(mutant)}`);
 summary(mutants);
