@@ -146,6 +146,7 @@ await onEachDatabase("models", (engine) => {
         new Date(NOON),
         { theme: "a" },
       ]);
+      expect([user.isDirty("email", "logins"), user.isDirty("password", "logins")]).toEqual([true, false]);
       await user.save();
       expect([user.getOriginal("email"), user.getOriginal("verified_at")]).toEqual(["other@example.com", null]);
     });
