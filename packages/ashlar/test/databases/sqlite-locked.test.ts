@@ -164,10 +164,15 @@ test("a transaction keeps what it has while another process waits for its turn",
   expect(texts()).toEqual(["one", "two", "three"]);
 });
 
-test("reads and writes of a file that is not locked need no promise", async () => {
+test("reads and writes need a promise only of a file that is locked", async () => {
   await serve();
   const connection = locked.connection();
   await insert("a");
   expect(connection.first("select text from notes where text = ?", "a")).toEqual({ text: "a" });
   expect(connection.rows("insert into notes values (?) returning text", ["b"])).toEqual([{ text: "b" }]);
+  other.exec("begin immediate");
+  const waiting = connection.rows("insert into notes values (?) returning text", ["c"]);
+  expect(waiting).toBeInstanceOf(Promise);
+  other.exec("rollback");
+  expect(await waiting).toEqual([{ text: "c" }]);
 });
