@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectConfiguration, type ViteUserConfig } from "vitest/config";
 import { SlowestFirst } from "./packages/ashlar/test/support/slowest-first.ts";
@@ -57,8 +58,8 @@ const configuration: ViteUserConfig = defineConfig({
       ? { projects: PROJECTS, sequence: { sequencer: SlowestFirst } }
       : { include: TESTS }),
     globalSetup: [runFolder],
-    // Many tests wait for processes of their own, so that every processor is given work.
-    maxWorkers: "100%",
+    // Many tests wait for processes of their own, or for a database: two more workers than processors keep these busy.
+    maxWorkers: availableParallelism() + 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // What is polled for comes, on a busy machine later: how late proves nothing.

@@ -62,7 +62,7 @@ export class RouteDefinition {
    * `web` out, unless you move it to `routes/api.ts`:
    *
    * ```ts
-   * Route.post("/upload", [UploadController, "store"]).middleware("api").withoutMiddleware("web")
+   * Route.post("/upload", ({ request }) => ({ size: request.file("upload")?.size })).middleware("api").withoutMiddleware("web")
    * ```
    *
    * @param names names of the kernel's `routeMiddleware`, with arguments after a colon: `guard:jwt`

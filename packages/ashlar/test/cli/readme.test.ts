@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { freePort } from "../support/generated-application.ts";
 import { type LongProcess, startProcess } from "../support/long-process.ts";
 import { canInstall, packageRegistry } from "../support/package-registry.ts";
-import { RUNTIMES } from "../support/runtimes.ts";
+import { RUNTIMES, type Runtime } from "../support/runtimes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** The commands of a section of a document: its indented lines, but for those of code in fences. */
@@ -21,75 +21,104 @@ async function readmeCommands(): Promise<string[]> {
   return commandsOf(document, "A new application").map((line) => line.replace(/\s+#.*$/, ""));
 }
 
+interface Machine {
+  /** Runs commands in a folder, one after the other. */
+  run(folder: string, commands: readonly string[]): LongProcess;
+  /** Waits until what runs answers with the page that it is asked for, and ends it. */
+  answers(application: LongProcess): Promise<void>;
+}
+
+/** A developer's machine with a Node, on which this repository's packages can be installed. */
+async function machine(node: Runtime): Promise<Machine> {
+  const registry = await packageRegistry();
+  const port = String(await freePort());
+  return {
+    run: (folder, commands) =>
+      startProcess(folder, "sh", ["-ec", commands.join("\n")], {
+        PATH: `${dirname(node.path)}:${process.env.PATH}`,
+        PORT: port,
+        ...registry,
+        // What a developer answers when npm asks whether it may fetch the generator.
+        npm_config_yes: "true",
+      }),
+    answers: async (application) => {
+      await application.printed(/answers at http/);
+      const response = await fetch(`http://localhost:${port}/register`);
+      expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("Register")]);
+      application.signalGroup("SIGTERM");
+      await application.ended;
+    },
+  };
+}
+
+/** Begins an application in a folder whose name has a blank. */
+async function begin(node: Runtime): Promise<string> {
+  const { run, answers } = await machine(node);
+  const parent = join(await temporaryFolder(), "my projects");
+  await mkdir(parent);
+  const commands = await readmeCommands();
+  expect(commands).toEqual(["npm create ashlar@latest shop", "cd shop && npm run dev"]);
+  const begun = run(parent, commands);
+  await begun.printed(/Made \d+ files in shop/);
+  await begun.printed(/added \d+ packages/);
+  await begun.printed(/Migrated \S+_create_users/);
+  await answers(begun);
+  const shop = join(parent, "shop");
+  expect((await stat(join(shop, ".env"))).mode & 0o777).toBe(0o600);
+  await expect(stat(join(shop, "node_modules/node"))).rejects.toThrow("ENOENT");
+  return shop;
+}
+
+function commit(shop: string): void {
+  const git = (...args: string[]): string =>
+    execFileSync("git", ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", ...args], {
+      cwd: shop,
+      encoding: "utf8",
+    });
+  git("init", "--quiet");
+  git("add", "--all");
+  git("commit", "--quiet", "--message", "Begin");
+  expect(git("ls-files").split("\n")).toEqual(expect.arrayContaining([".env.example", ".gitattributes", ".nvmrc"]));
+  expect(git("ls-files")).not.toMatch(/^(\.env|database\/.*sqlite.*|node_modules\/.*)$/m);
+}
+
+/** Takes an application over from another developer's repository. */
+async function takeOver(shop: string, node: Runtime): Promise<void> {
+  const { run, answers } = await machine(node);
+  const other = await temporaryFolder();
+  const readme = await readFile(join(shop, "README.md"), "utf8");
+  const commands = commandsOf(readme, "On another machine");
+  expect(commands[0]).toBe("git clone <address of the repository> shop");
+  expect(commands).toEqual(expect.arrayContaining(["npm test", "npm run migrate"]));
+  expect(commands.at(-1)).toBe("npm run dev");
+  const walk = run(
+    other,
+    commands.map((command) => command.replace("<address of the repository>", () => `"${shop}"`)),
+  );
+  await walk.printed(/added \d+ packages/);
+  await walk.printed(/Made \.env from \.env\.example\. APP_KEY and JWT_SECRET were written to it\./);
+  await walk.printed(/fail 0\b/);
+  await answers(walk);
+  expect((await stat(join(other, "shop/.env"))).mode & 0o777).toBe(0o600);
+  expect(await readFile(join(other, "shop/.env"), "utf8")).not.toBe(await readFile(join(shop, ".env"), "utf8"));
+}
+
 // With CI set a missing registry fails the tests instead of skipping them.
 const isMissing = !canInstall && process.env.CI === undefined;
 
 describe.skipIf(isMissing)(
   `the READMEs, followed to the letter${isMissing ? " (no registry of packages)" : ""}`,
   () => {
-    test.for(RUNTIMES)("on Node $version", { timeout: 300_000 }, async ({ path: node }) => {
-      const registry = await packageRegistry();
-      const port = String(await freePort());
-      const home = await temporaryFolder();
-      const run = (folder: string, commands: readonly string[]): LongProcess =>
-        startProcess(folder, "sh", ["-ec", commands.join("\n")], {
-          PATH: `${dirname(node)}:${process.env.PATH}`,
-          PORT: port,
-          ...registry,
-          // What a developer answers when npm asks whether it may fetch the generator.
-          npm_config_yes: "true",
-        });
-      const answers = async (application: LongProcess): Promise<void> => {
-        await application.printed(/answers at http/);
-        const response = await fetch(`http://localhost:${port}/register`);
-        expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("Register")]);
-        application.signalGroup("SIGTERM");
-        await application.ended;
-      };
+    const [newest, older] = RUNTIMES as readonly [Runtime, Runtime];
 
-      // The first developer, in a folder whose name has a blank.
-      const parent = join(home, "my projects");
-      await mkdir(parent);
-      const first = await readmeCommands();
-      expect(first).toEqual(["npm create ashlar@latest shop", "cd shop && npm run dev"]);
-      const begun = run(parent, first);
-      await begun.printed(/Made \d+ files in shop/);
-      await begun.printed(/added \d+ packages/);
-      await begun.printed(/Migrated \S+_create_users/);
-      await answers(begun);
-      const shop = join(parent, "shop");
-      expect((await stat(join(shop, ".env"))).mode & 0o777).toBe(0o600);
-      await expect(stat(join(shop, "node_modules/node"))).rejects.toThrow("ENOENT");
+    test(`an application begun on Node ${newest.version} is taken over on Node ${older.version}`, async () => {
+      const shop = await begin(newest);
+      commit(shop);
+      await takeOver(shop, older);
+    }, 300_000);
 
-      const git = (...args: string[]): string =>
-        execFileSync("git", ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", ...args], {
-          cwd: shop,
-          encoding: "utf8",
-        });
-      git("init", "--quiet");
-      git("add", "--all");
-      git("commit", "--quiet", "--message", "Begin");
-      expect(git("ls-files").split("\n")).toEqual(expect.arrayContaining([".env.example", ".gitattributes", ".nvmrc"]));
-      expect(git("ls-files")).not.toMatch(/^(\.env|database\/.*sqlite.*|node_modules\/.*)$/m);
-
-      // The second one, elsewhere.
-      const other = join(home, "another place");
-      await mkdir(other);
-      const readme = await readFile(join(shop, "README.md"), "utf8");
-      const commands = commandsOf(readme, "On another machine");
-      expect(commands[0]).toBe("git clone <address of the repository> shop");
-      expect(commands).toEqual(expect.arrayContaining(["npm test", "npm run migrate"]));
-      expect(commands.at(-1)).toBe("npm run dev");
-      const walk = run(
-        other,
-        commands.map((command) => command.replace("<address of the repository>", () => `"${shop}"`)),
-      );
-      await walk.printed(/added \d+ packages/);
-      await walk.printed(/Made \.env from \.env\.example\. APP_KEY and JWT_SECRET were written to it\./);
-      await walk.printed(/fail 0\b/);
-      await answers(walk);
-      expect((await stat(join(other, "shop/.env"))).mode & 0o777).toBe(0o600);
-      expect(await readFile(join(other, "shop/.env"), "utf8")).not.toBe(await readFile(join(shop, ".env"), "utf8"));
-    });
+    test(`an application is begun on Node ${older.version}`, async () => {
+      await begin(older);
+    }, 300_000);
   },
 );

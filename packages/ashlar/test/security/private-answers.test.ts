@@ -86,10 +86,10 @@ test("S63: what an API answers to a token is private, no-store, wherever the tok
 });
 
 test.each([
-  ["POST", "/email/verify/a-token", 419],
+  ["POST", "/email/verify/a-token", 303],
   ["PUT", "/email/verify/a-token", 405],
   ["GET", "/email/verify/a-token/more", 404],
-])("S16: the error page of %s %s names its address to no other page", async (method, path, status) => {
+])("S16: the page that answers %s %s names its address to no other page", async (method, path, status) => {
   const headers = { accept: "text/html", "content-type": "application/x-www-form-urlencoded" };
   const body = method === "POST" ? "a=b" : null;
   const answer = await application.fetch(new Request(`http://localhost${path}`, { method, headers, body }));
