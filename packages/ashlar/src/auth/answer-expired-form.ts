@@ -42,7 +42,7 @@ async function answerAsGuest(context: HttpContext, route: RouteInfo, guards: Gua
     const [name, argument] = use.split(":") as [string, string?];
     const isNaming = (name === "auth" || name === "guard") && argument !== undefined && guards.names.includes(argument);
     const guard = auth.guard(isNaming ? argument : auth.guardName);
-    // A guard that knows its users by something else, such as a token, has nobody whose login could have ended.
+    // A guard that knows its users by something else, such as a token, has no one whose login could have ended.
     if (REFUSING_GUESTS.has(name) && guard.keepsLogins && !(await guard.check())) return refuseGuest(context, guard);
   }
   return null;

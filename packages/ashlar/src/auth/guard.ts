@@ -273,8 +273,8 @@ export abstract class Guard<User extends object = RegisteredUser> {
   }
 
   #markAnswer(user: Authenticatable | null): void {
-    // By a cookie, the same URL gives other visitors something else, which no cache may hand on. By a token, it is only known
-    // to be theirs where it came in the header (RFC 9111 §3.5), and not in the query.
+    // By a cookie, the same URL gives other visitors something else, which no cache may hand on. By a token, caches know
+    // that only if it came in the header (RFC 9111 §3.5), and not in the query.
     if (this.keepsLogins || user !== null) this.context.response.dependsOnVisitor(user !== null);
   }
 

@@ -33,9 +33,9 @@ export function createLogger(
 }
 
 /**
- * Standard output, as an application in production has it. When it cannot be written, because its disk is full, say, answers go
- * on: lines are kept and written with the next one that can be, and dropped beyond {@link MAX_KEPT}. What pino does by itself,
- * as of 10, is to end the process, or, after a `fatal` line, to stop it until the disk has room.
+ * Standard output, as an application in production has it. When it cannot be written, because its disk is full, say,
+ * answers go on: lines are kept and written with the next one that can be, and dropped beyond {@link MAX_KEPT}. Left to
+ * itself, pino 10 ends the process, or, after a `fatal` line, stops it until the disk has room.
  */
 function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true, maxLength: MAX_KEPT });

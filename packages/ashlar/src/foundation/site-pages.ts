@@ -116,7 +116,7 @@ export class SitePages {
     const { response, currentUser } = context;
     response.status(error.status).appendHeader("vary", "accept");
     response.header("cache-control", currentUser === null ? "no-store" : "private, no-store");
-    // What went wrong may be a link that opens an account: its address is nobody else's business.
+    // What went wrong may be a link that opens an account: its address is for no one else.
     response.header("referrer-policy", "no-referrer");
     for (const [name, value] of Object.entries(error.headers)) response.header(name, value);
     pending.isRendered = true;

@@ -2,26 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { mailMessage } from "../../test/support/mail-message.ts";
 import type { MailMessage } from "./mail-message.ts";
 import { mimeOptions, mimeSource } from "./mime.ts";
 
-function message(parts: Partial<MailMessage> = {}): MailMessage {
-  return {
-    id: "1@shop.example",
-    date: new Date(Date.UTC(2026, 2, 1, 12)),
-    mailable: "Note",
-    from: { address: "shop@shop.example", name: "Shop" },
-    to: [{ address: "jane@shop.example", name: null }],
-    cc: [],
-    bcc: [],
-    replyTo: [],
-    subject: "A note",
-    text: "Hello",
-    html: null,
-    attachments: [],
-    ...parts,
-  };
-}
+const message = (parts: Partial<MailMessage> = {}): MailMessage =>
+  mailMessage({ from: { address: "shop@shop.example", name: "Shop" }, ...parts });
 
 describe("the source of a mail", () => {
   test("a mail of text alone is one part, with these headers and no other", async () => {

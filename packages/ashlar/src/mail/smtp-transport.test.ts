@@ -1,25 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import type { MailMessage } from "./mail-message.ts";
+import { mailMessage } from "../../test/support/mail-message.ts";
 import type { Mailable } from "./mailable.ts";
 import type { SmtpTimeouts } from "./settings.ts";
 import { SmtpTransport } from "./smtp-transport.ts";
 
-const MESSAGE: MailMessage = {
-  id: "1@shop.example",
-  date: new Date("2026-01-02T03:04:05Z"),
-  mailable: "Note",
-  from: { address: "shop@shop.example", name: null },
-  to: [{ address: "jane@shop.example", name: null }],
-  cc: [],
-  bcc: [],
-  replyTo: [],
-  subject: "A note",
-  text: "Hello",
-  html: null,
-  attachments: [],
-};
+const MESSAGE = mailMessage();
 
 interface Server {
   readonly transport: SmtpTransport;

@@ -107,7 +107,7 @@ export class Views {
   constructor(options: ViewsOptions) {
     this.#cache = options.cache;
     this.#mounts.set(OWN, options.directory);
-    // Of when it is asked for: a handler may have logged somebody in or out since the request began.
+    // Of when it is asked for: a handler may have logged someone in or out since the request began.
     defineName(this.#classes.RequestState.prototype, "user", ({ context }) => context.currentUser);
     this.shareByRequest("route", ({ services }) => services.urls.to.bind(services.urls));
   }

@@ -9,6 +9,7 @@ import {
   testAccounts,
 } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
+import { BrokenMailable } from "../../../test/support/broken-mailable.ts";
 import type { ProviderClass } from "../../foundation/index.ts";
 import { type CapturedMail, Mailable, type MailContent, MailProvider } from "../../mail/index.ts";
 import type { AccountMailables } from "./account-mailables.ts";
@@ -148,24 +149,10 @@ describe("the application's own mails", () => {
   });
 
   test("a notice that fails takes nothing back: the password is changed, and the failure is logged", async () => {
-    class Broken extends Mailable {
-      constructor() {
-        super();
-        throw new Error("broken");
-      }
-
-      override subject(): string {
-        return "";
-      }
-
-      override content(): MailContent {
-        return { text: "" };
-      }
-    }
     const logged: Record<string, unknown>[] = [];
     const accounts = await testAccounts({
       logged,
-      ACCOUNTS: { mailables: { passwordChanged: Broken, resetPassword: Broken } },
+      ACCOUNTS: { mailables: { passwordChanged: BrokenMailable, resetPassword: BrokenMailable } },
     });
     const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     const { status } = await (await accounts.loggedIn()).post("/account/password", {

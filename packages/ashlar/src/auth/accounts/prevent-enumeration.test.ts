@@ -11,8 +11,9 @@ import {
   type TestAccountsOptions,
   testAccounts,
 } from "../../../test/support/account-application.ts";
+import { BrokenMailable } from "../../../test/support/broken-mailable.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
-import { Mailable, type MailContent, MailProvider } from "../../mail/index.ts";
+import { MailProvider } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
 import { accountDigest } from "../../throttle/index.ts";
 
@@ -212,22 +213,8 @@ describe("preventEnumeration", () => {
   });
 
   test("a registration whose mail cannot be made is stored, and that is logged", async () => {
-    class Broken extends Mailable {
-      constructor() {
-        super();
-        throw new Error("broken");
-      }
-
-      override subject(): string {
-        return "";
-      }
-
-      override content(): MailContent {
-        return { text: "" };
-      }
-    }
     const logged: Record<string, unknown>[] = [];
-    const broken = { ACCOUNTS: { ...ACCOUNTS, mailables: { verifyEmail: Broken } } };
+    const broken = { ACCOUNTS: { ...ACCOUNTS, mailables: { verifyEmail: BrokenMailable } } };
     const accounts = await testAccounts({ ...broken, logged, User: class User extends FullUser {} });
     expect(await register(accounts, CLEO)).toEqual([302, []]);
     expect(logged).toMatchObject([{ level: "error", job: "a registration", err: { message: "broken" } }]);

@@ -19,8 +19,8 @@ export interface SessionFinder {
 }
 
 /**
- * Makes the finder for a guard, by its name: session and user in one query, where the user is a model whose table stands beside that
- * of the sessions and that is found by its primary key and nothing else; in two queries otherwise.
+ * Makes the finder for a guard, by its name: session and user in one query, if the user is a model whose table stands
+ * beside that of the sessions and that is found by its primary key and nothing else; in two queries otherwise.
  */
 export function sessionFinder(database: Database, guard: string, model: AuthenticatableClass): SessionFinder {
   const connection = database.connection();

@@ -246,7 +246,8 @@ function openForWriting(path: string, busyTimeoutMs: number): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   // Only opening may wait in place. Later on that would stop everything else that the process does.
   // With a write-ahead log no reader waits for a writer, and NORMAL loses nothing but, on a power cut, the last
-  // transactions; the file stays sound. What is deleted is overwritten: a user who was deleted is not to be found in the file.
+  // transactions; the file stays sound. What is deleted is overwritten: a user who was deleted is not to be found in
+  // the file.
   database.exec("pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on");
   database.exec("pragma busy_timeout = 0");
   return database;

@@ -1,21 +1,12 @@
 import { describe, expect, test } from "vitest";
-import type { MailMessage } from "../mail-message.ts";
+import { mailMessage } from "../../../test/support/mail-message.ts";
 import { framed, listPage, mailPage, previewsPage, problemPage } from "./pages.ts";
 
-const MESSAGE: MailMessage = {
-  id: "1@shop.example",
-  date: new Date(Date.UTC(2026, 2, 1, 12)),
-  mailable: "Note",
-  from: { address: "shop@shop.example", name: null },
-  to: [{ address: "jane@shop.example", name: null }],
-  cc: [],
-  bcc: [],
-  replyTo: [],
+const MESSAGE = mailMessage({
   subject: "  ",
-  text: "Hello",
   html: "<p>Hello</p>",
   attachments: [{ filename: "a.txt", content: "äö" }],
-};
+});
 
 const PAGES: readonly (readonly [string, string])[] = [
   ["the empty list", listPage([], true)],
