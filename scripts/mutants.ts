@@ -7,6 +7,7 @@
 //   --keep-reach       trust what earlier runs learned about which tests reach what, although files have changed
 //   --again            decide survivors again, although neither they nor their tests have changed
 //   --list survivors   what earlier runs found, without running anything
+//   --record           write which mutants are known to be killed to scripts/mutants/record.json
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -41,6 +42,7 @@ const { values: options } = parseArgs({
     "keep-reach": { type: "boolean", default: false },
     again: { type: "boolean", default: false },
     list: { type: "string" },
+    record: { type: "boolean", default: false },
   },
 });
 
@@ -48,7 +50,7 @@ const root = join(import.meta.dirname, "..");
 const folder = join(root, "node_modules/.cache/ashlar-mutation");
 mkdirSync(folder, { recursive: true });
 const build = new MutantBuild(FOLDERS, IN_THREADS);
-const results = new Results(join(folder, "results.json"));
+const results = new Results(join(folder, "results.json"), build);
 const reach = new Reach(join(folder, "reach.json"), build);
 
 function say(line: string): void {
@@ -255,6 +257,7 @@ async function run(mutants: readonly NumberedMutant[]): Promise<void> {
 const mutants = chosen();
 if (mutants.length === 0) say("there is nothing to change in what was named");
 else if (options.list === undefined) await run(mutants);
+if (options.record) results.record(new Set(mutants.map(({ file }) => file)));
 const left = survivors(mutants).sort(byFile);
 for (const mutant of left) console.log(`${results.get(mutant)!.state} ${shown(mutant)}`);
 summary(mutants);

@@ -1,8 +1,9 @@
-// What came of each mutant, kept from run to run, and the mutants that no test can notice.
+// What came of each mutant, kept from run to run and, where it was noticed, with the sources; and the mutants that no
+// test can notice.
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { MutantBuild, NumberedMutant } from "./build.ts";
+import { hashOf, type MutantBuild, type NumberedMutant } from "./build.ts";
 
 export interface Result {
   /** `undecided` where there was no time for every test that reaches it. */
@@ -26,14 +27,60 @@ export interface Equivalent {
   readonly why: string;
 }
 
+/**
+ * What a clone begins with, by file: the digest of its mutants, a space, and a letter for each of them, `k` where a test
+ * noticed it and `-` where none did or none was tried.
+ */
+type Record = { readonly [file: string]: string };
+
+const recordFile: string = join(import.meta.dirname, "record.json");
+
+function digestOf(file: string, mutants: readonly NumberedMutant[], build: MutantBuild): string {
+  return hashOf([build.hash(file), ...mutants.map(({ key }) => key)].join("\n"));
+}
+
 export class Results {
   readonly #path: string;
+  readonly #build: MutantBuild;
+  readonly #recorded: ReadonlyMap<string, Result>;
   #results: ReadonlyMap<string, Result>;
   readonly #own = new Map<string, Result>();
 
-  constructor(path: string) {
+  constructor(path: string, build: MutantBuild) {
     this.#path = path;
+    this.#build = build;
+    this.#recorded = this.#readRecord();
     this.#results = this.#read();
+  }
+
+  #readRecord(): Map<string, Result> {
+    const record = JSON.parse(readFileSync(recordFile, "utf8")) as Record;
+    const recorded = new Map<string, Result>();
+    for (const [file, mutants] of Map.groupBy(this.#build.mutants, (mutant) => mutant.file)) {
+      const [digest, letters] = record[file]?.split(" ") ?? [];
+      if (digest !== digestOf(file, mutants, this.#build)) continue;
+      for (const [index, { key }] of mutants.entries()) {
+        if (letters![index] === "k") recorded.set(key, { state: "killed", source: this.#build.hash(file)!, tried: [] });
+      }
+    }
+    return recorded;
+  }
+
+  /** Writes what is known of these files for the clones to come; what is recorded of others stays. */
+  record(files: ReadonlySet<string>): void {
+    const before = JSON.parse(readFileSync(recordFile, "utf8")) as Record;
+    const record: { [file: string]: string } = {};
+    for (const [file, mutants] of Map.groupBy(this.#build.mutants, (mutant) => mutant.file)) {
+      const known = (mutant: NumberedMutant): string => {
+        const result = this.get(mutant);
+        return result?.state === "killed" && result.source === this.#build.hash(file) ? "k" : "-";
+      };
+      const line = files.has(file)
+        ? `${digestOf(file, mutants, this.#build)} ${mutants.map(known).join("")}`
+        : before[file];
+      if (line !== undefined) record[file] = line;
+    }
+    writeFileSync(recordFile, `${JSON.stringify(record, null, 2)}\n`);
   }
 
   #read(): Map<string, Result> {
@@ -41,7 +88,8 @@ export class Results {
   }
 
   get(mutant: NumberedMutant): Result | undefined {
-    return this.#own.get(mutant.key) ?? this.#results.get(mutant.key);
+    const known = this.#own.get(mutant.key) ?? this.#results.get(mutant.key);
+    return known?.source === this.#build.hash(mutant.file) ? known : (this.#recorded.get(mutant.key) ?? known);
   }
 
   set(mutant: NumberedMutant, result: Result): void {
