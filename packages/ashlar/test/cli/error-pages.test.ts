@@ -1,15 +1,10 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type Application, createLogger, type KernelClass } from "../../src/foundation/index.ts";
-import {
-  createTestApplication,
-  createTestClient,
-  resetDatabase,
-  type TestClient,
-  type TestResponse,
-} from "../../src/testing/index.ts";
+import { type Application, createLogger } from "../../src/foundation/index.ts";
+import { createTestClient, resetDatabase, type TestClient, type TestResponse } from "../../src/testing/index.ts";
 import type { FullUser } from "../support/account-application.ts";
+import { bootApplication, userClass } from "../support/booted-application.ts";
 import { edit, generateApplication } from "../support/generated-application.ts";
 
 const PASSWORD = "a password of hers";
@@ -48,14 +43,14 @@ beforeAll(async () => {
     "    login: {",
     '    often: { buckets: [{ by: ["address"], attempts: 1, windowSeconds: 60 }] },\n    login: {',
   ]);
-  const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
-  ({ User } = (await import(join(root, "app/models/user.ts"))) as { User: typeof FullUser });
+  User = await userClass(root);
   const settings = { name: "Shop", environment: "test", log: { level: "info", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(JSON.parse(line)) });
-  application = await createTestApplication({ root, kernel: Kernel, logger });
+  const booted = await bootApplication(root, { logger });
+  ({ application } = booted);
   application.container.make("database").onQuery(({ sql }) => queries.push(sql));
   remove = async () => {
-    await application.shutdown();
+    await booted.end();
     await made.remove();
   };
 });

@@ -1,14 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Application, KernelClass } from "../../src/foundation/index.ts";
-import {
-  captureMail,
-  createTestApplication,
-  createTestClient,
-  linksIn,
-  type MailCapture,
-  type TestClient,
-} from "../../src/testing/index.ts";
+import type { Application } from "../../src/foundation/index.ts";
+import { captureMail, createTestClient, linksIn, type MailCapture, type TestClient } from "../../src/testing/index.ts";
+import { bootApplication } from "../support/booted-application.ts";
 import { edit, generatedApplication } from "../support/generated-application.ts";
 import { onEachDatabase, type TestEngine } from "../support/services.ts";
 
@@ -50,15 +44,8 @@ async function started(made: Combination): Promise<{ readonly application: Appli
     await edit(root, path, ["{ Authenticates, MustVerifyEmail }", "{ Authenticates }"], [", MustVerifyEmail)", ")"]);
   }
   for (const [path, from, to] of changes) await edit(root, path, [from, to]);
-  const server = engine.name === "sqlite" ? null : await engine.open();
-  if (server !== null) onTestFinished(() => server.drop());
-  const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
-  const application = await createTestApplication({
-    root,
-    kernel: Kernel,
-    ...(server === null ? {} : { database: server.configuration }),
-  });
-  onTestFinished(() => application.shutdown());
+  const { application, end } = await bootApplication(root, { engine });
+  onTestFinished(end);
   return { application, mail: pages ? captureMail(application) : (undefined as never) };
 }
 

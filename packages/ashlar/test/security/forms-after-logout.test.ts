@@ -1,9 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Application, KernelClass } from "../../src/foundation/index.ts";
-import { createTestApplication, createTestClient, resetDatabase, type TestClient } from "../../src/testing/index.ts";
+import type { Application } from "../../src/foundation/index.ts";
+import { createTestClient, resetDatabase, type TestClient } from "../../src/testing/index.ts";
 import type { FullUser } from "../support/account-application.ts";
+import { bootApplication, userClass } from "../support/booted-application.ts";
 import { generateApplication } from "../support/generated-application.ts";
 import { addAdmins } from "../support/second-guard.ts";
 
@@ -36,14 +37,11 @@ beforeAll(async () => {
 @end
 `,
   );
-  const { Kernel } = (await import(join(made.root, "app/kernel.ts"))) as { Kernel: KernelClass };
-  for (const name of ["User", "Admin"]) {
-    const file = join(made.root, `app/models/${name.toLowerCase()}.ts`);
-    classes.push(((await import(file)) as Record<string, typeof FullUser>)[name]!);
-  }
-  application = await createTestApplication({ root: made.root, kernel: Kernel });
+  for (const name of ["User", "Admin"]) classes.push(await userClass(made.root, name));
+  const booted = await bootApplication(made.root);
+  ({ application } = booted);
   remove = async () => {
-    await application.shutdown();
+    await booted.end();
     await made.remove();
   };
 });

@@ -1,9 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Application, KernelClass } from "../../src/foundation/index.ts";
-import { createTestApplication, createTestClient, resetDatabase, type TestClient } from "../../src/testing/index.ts";
+import type { Application } from "../../src/foundation/index.ts";
+import { createTestClient, resetDatabase, type TestClient } from "../../src/testing/index.ts";
 import type { FullUser } from "../support/account-application.ts";
+import { bootApplication, userClass } from "../support/booted-application.ts";
 import { edit, generateApplication } from "../support/generated-application.ts";
 
 const PASSWORD = "a password of hers";
@@ -40,11 +41,11 @@ beforeAll(async () => {
 @end
 `,
   );
-  const { Kernel } = (await import(join(made.root, "app/kernel.ts"))) as { Kernel: KernelClass };
-  ({ User } = (await import(join(made.root, "app/models/user.ts"))) as { User: typeof FullUser });
-  application = await createTestApplication({ root: made.root, kernel: Kernel });
+  User = await userClass(made.root);
+  const booted = await bootApplication(made.root);
+  ({ application } = booted);
   remove = async () => {
-    await application.shutdown();
+    await booted.end();
     await made.remove();
   };
 });

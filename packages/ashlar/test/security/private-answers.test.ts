@@ -1,8 +1,7 @@
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Application, KernelClass } from "../../src/foundation/index.ts";
-import { createTestApplication, createTestClient, type TestClient } from "../../src/testing/index.ts";
-import type { FullUser } from "../support/account-application.ts";
+import type { Application } from "../../src/foundation/index.ts";
+import { createTestClient, type TestClient } from "../../src/testing/index.ts";
+import { bootApplication, userClass } from "../support/booted-application.ts";
 import { edit, generateApplication } from "../support/generated-application.ts";
 
 const ROUTES = `export const ROUTES: RouteEntry[] = [
@@ -24,11 +23,11 @@ let token: string;
 beforeAll(async () => {
   const made = await generateApplication({});
   await edit(made.root, "routes/web.ts", ["export const ROUTES: RouteEntry[] = [", ROUTES]);
-  const { Kernel } = (await import(join(made.root, "app/kernel.ts"))) as { Kernel: KernelClass };
-  const { User } = (await import(join(made.root, "app/models/user.ts"))) as { User: typeof FullUser };
-  application = await createTestApplication({ root: made.root, kernel: Kernel });
+  const User = await userClass(made.root);
+  const booted = await bootApplication(made.root);
+  ({ application } = booted);
   remove = async () => {
-    await application.shutdown();
+    await booted.end();
     await made.remove();
   };
   const user = new User().fill({ name: "Ada", email: "ada@example.com" });

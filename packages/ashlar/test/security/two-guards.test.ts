@@ -1,9 +1,7 @@
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Application, KernelClass } from "../../src/foundation/index.ts";
+import type { Application } from "../../src/foundation/index.ts";
 import {
   captureMail,
-  createTestApplication,
   createTestClient,
   linksIn,
   type MailCapture,
@@ -12,6 +10,7 @@ import {
   travel,
   travelBack,
 } from "../../src/testing/index.ts";
+import { bootApplication } from "../support/booted-application.ts";
 import { checkTypes, generateApplication, generatedApplication } from "../support/generated-application.ts";
 import { comparePasswordsOnce } from "../support/known-passwords.ts";
 import { addAdmins } from "../support/second-guard.ts";
@@ -56,16 +55,9 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
   Route.get("/admin/verified", () => "for verified admins").middleware("auth:admin", "verified"),`,
       ],
     );
-    const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
-    const server = engine.name === "sqlite" ? null : await engine.open();
-    if (server !== null) cleanUp.unshift(() => server.drop());
-    application = await createTestApplication({
-      root,
-      kernel: Kernel,
-      config: { throttle: { THROTTLE: { limits: {} } } },
-      ...(server === null ? {} : { database: server.configuration }),
-    });
-    cleanUp.unshift(() => application.shutdown());
+    const booted = await bootApplication(root, { engine, config: { throttle: { THROTTLE: { limits: {} } } } });
+    ({ application } = booted);
+    cleanUp.unshift(booted.end);
     mail = captureMail(application);
     const names = ["auth.login", "auth.failed", "auth.logout", "auth.registered", "auth.verification_sent"] as const;
     const later = ["auth.email_verified", "auth.password_reset_requested", "auth.password_reset"] as const;

@@ -1,9 +1,7 @@
-import { join } from "node:path";
 import type { Row } from "../../src/database/index.ts";
-import type { Application, KernelClass } from "../../src/foundation/index.ts";
+import type { Application } from "../../src/foundation/index.ts";
 import {
   captureMail,
-  createTestApplication,
   createTestClient,
   linksIn,
   type MailCapture,
@@ -11,6 +9,7 @@ import {
   type TestResponse,
 } from "../../src/testing/index.ts";
 import type { FullUser } from "./account-application.ts";
+import { bootApplication, userClass } from "./booted-application.ts";
 import { edit, generateApplication } from "./generated-application.ts";
 import { emptyTables, type TestEngine } from "./services.ts";
 
@@ -54,18 +53,13 @@ export class AccountShop {
       `export const ROUTES: RouteEntry[] = [
   Route.get("/vault", () => "the vault").middleware("auth", "password.confirm:1"),`,
     ]);
-    const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
-    const { User } = (await import(join(root, "app/models/user.ts"))) as { User: typeof FullUser };
-    const server = engine.name === "sqlite" ? null : await engine.open();
-    const application = await createTestApplication({
-      root,
-      kernel: Kernel,
-      config: { throttle: { THROTTLE: { limits: Object.fromEntries(LIMITS.map((name) => [name, WIDE])) } } },
-      ...(server === null ? {} : { database: server.configuration }),
+    const limits = Object.fromEntries(LIMITS.map((name) => [name, WIDE]));
+    const { application, end } = await bootApplication(root, {
+      engine,
+      config: { throttle: { THROTTLE: { limits } } },
     });
-    return new AccountShop(application, User, async () => {
-      await application.shutdown();
-      await server?.drop();
+    return new AccountShop(application, await userClass(root), async () => {
+      await end();
       await remove();
     });
   }

@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import type { Application, KernelClass } from "../../src/foundation/index.ts";
+import { createTestApplication, type TestApplicationOptions } from "../../src/testing/index.ts";
+import type { FullUser } from "./account-application.ts";
+import type { TestEngine } from "./services.ts";
+
+export interface BootOptions extends Omit<TestApplicationOptions, "root" | "kernel" | "database"> {
+  /** Where its database is, if not in memory. */
+  readonly engine?: TestEngine;
+}
+
+/** An application that was generated, in this process. */
+export interface BootedApplication {
+  readonly application: Application;
+  /** Shuts the application down, and drops its database. Its folder stays. */
+  readonly end: () => Promise<void>;
+}
+
+/**
+ * Boots a generated application, for tests to ask.
+ *
+ * @param root its folder
+ */
+export async function bootApplication(root: string, options: BootOptions = {}): Promise<BootedApplication> {
+  const { engine, ...rest } = options;
+  const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
+  const server = engine === undefined || engine.name === "sqlite" ? null : await engine.open();
+  const database = server === null ? {} : { database: server.configuration };
+  const application = await createTestApplication({ ...rest, ...database, root, kernel: Kernel });
+  const end = async (): Promise<void> => {
+    await application.shutdown();
+    await server?.drop();
+  };
+  return { application, end };
+}
+
+/** The class of a generated application's users, or of those of a second guard: `User`, `Admin`. */
+export async function userClass(root: string, name = "User"): Promise<typeof FullUser> {
+  const module = (await import(join(root, `app/models/${name.toLowerCase()}.ts`))) as Record<string, typeof FullUser>;
+  return module[name]!;
+}
