@@ -1,6 +1,6 @@
 // Changes the sources in thousands of small ways, and says which changes no test notices: `npm run mutants`.
 //
-//   --only PATH        of packages/ashlar/src, a folder or a file; may be given several times
+//   --only PATH        of packages/ashlar/src, a folder or a file, also of another folder; may be given several times
 //   --since REF        only lines that differ from this commit
 //   --tests PATH       of packages/ashlar, a folder or a file whose tests are run; all unless given
 //   --seconds N        per mutant and run; the next run goes on with the tests that are left
@@ -20,6 +20,7 @@ import { type Candidate, Reach } from "./mutants/reach.ts";
 import { namedBy, type Result, Results, readEquivalents } from "./mutants/results.ts";
 import type { Job } from "./mutants/test-runner.ts";
 
+/** What is changed unless other folders are named. */
 const FOLDERS = ["session", "auth", "api", "security", "throttle", "database"];
 /** Runs in threads, which load it as it is. */
 const IN_THREADS = ["security/password/hashing-worker.ts"];
@@ -49,7 +50,8 @@ const { values: options } = parseArgs({
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "node_modules/.cache/ashlar-mutation");
 mkdirSync(folder, { recursive: true });
-const build = new MutantBuild(FOLDERS, IN_THREADS);
+const folders = new Set([...FOLDERS, ...options.only.map((path) => path.split("/")[0]!)]);
+const build = new MutantBuild([...folders], IN_THREADS);
 const results = new Results(join(folder, "results.json"), build);
 const reach = new Reach(join(folder, "reach.json"), build);
 
