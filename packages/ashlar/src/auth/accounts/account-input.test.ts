@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { FullUser, NEW_PASSWORD } from "../../../test/support/account-application.ts";
+import { ADA, FullUser, NEW_PASSWORD } from "../../../test/support/account-application.ts";
 import { AshlarError } from "../../support/index.ts";
-import { choosePassword, hashChosenPassword } from "./account-input.ts";
+import { checkEmail, checkName, choosePassword, hashChosenPassword } from "./account-input.ts";
 
 const SHORT = ["password", ["The password is too short; use at least 8 characters."]];
 const NOT_TEXT = ["password", ["The password must be text."]];
@@ -45,4 +45,26 @@ test("a password that cannot be hashed for now is not taken for one that is fine
   await expect(choosePassword(new Overloaded(), NEW_PASSWORD, NEW_PASSWORD)).rejects.toMatchObject(overloaded);
   const hash = hashChosenPassword(new Overloaded(), "password", NEW_PASSWORD, NEW_PASSWORD);
   await expect(hash).rejects.toMatchObject(overloaded);
+});
+
+test.each([
+  ["a".repeat(255), { value: "a".repeat(255) }],
+  ["a".repeat(256), { problem: "Use at most 255 characters." }],
+  [" Ada  Lovelace ", { value: " Ada  Lovelace " }],
+  [7, { problem: "This must be text." }],
+  [["Ada"], { problem: "This must be text." }],
+  [undefined, { problem: "Enter a name." }],
+  ["Ada\u2028Lovelace", { problem: "This holds a character that cannot be used." }],
+])("the name %j is kept as it is, or refused with the reason", (name, expected) => {
+  expect(checkName(name)).toEqual(expected);
+});
+
+test.each([
+  [" ADA@Example.com", { value: ADA.email }],
+  ["", { problem: "Enter an email address." }],
+  [undefined, { problem: "Enter an email address." }],
+  [0, { problem: "This must be text." }],
+  ["ada", { problem: "This is not an email address." }],
+])("the address %j is brought to its normal form, or refused with the reason", (address, expected) => {
+  expect(checkEmail(address)).toEqual(expected);
 });

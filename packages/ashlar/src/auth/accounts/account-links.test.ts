@@ -112,6 +112,7 @@ describe("S8 purposes do not mix", () => {
   });
 
   test.each(KEY_PURPOSES)("S8 what was signed for %s is neither, unless that is its purpose", (purpose) => {
+    const links = new AccountLinks(SECRET, LIFETIMES);
     const signer = new Signer(SECRET, purpose);
     const verification = signer.sign(JSON.stringify(["verify", "web", "1", "epoch", EMAIL]));
     const reset = signer.sign(JSON.stringify(["web", "1", "epoch", "random"]));
@@ -144,6 +145,7 @@ describe("S8 purposes do not mix", () => {
     ["one part more", ["verify", "web", "1", "epoch", EMAIL, EMAIL]],
     ["a change without an address", ["change", "web", "1", "epoch", EMAIL]],
     ["another kind", ["reset", "web", "1", "epoch", EMAIL]],
+    ["another kind alone", ["reset"]],
   ])("S8 %s is no verification token, though the key is right", (_, parts) => {
     const token = new Signer(SECRET, "email-verification").sign(JSON.stringify(parts));
     expect(links.readVerification(token)).toBeNull();
@@ -155,4 +157,8 @@ describe("S8 purposes do not mix", () => {
       expect(links.readReset(new Signer(SECRET, "password-reset").sign(JSON.stringify(parts)))).toBeNull();
     },
   );
+
+  test.each([[["web", "1"]], [["web", "1", "random", "more"]], [[]]])("S8 %j is no undo token", (parts) => {
+    expect(links.readUndo(new Signer(SECRET, "email-change-undo").sign(JSON.stringify(parts)))).toBeNull();
+  });
 });

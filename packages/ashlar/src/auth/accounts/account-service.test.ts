@@ -47,6 +47,9 @@ test("users of guards are where their models say, as far as they are models", as
   ]);
   expect([service.modelNamed("web"), service.modelNamed("nobody")]).toEqual([User, null]);
   expect(() => service.modelNamed("hand")).toThrow('The model of the guard "hand" cannot have accounts.');
+  expect(() => service.modelOf("nobody")).toThrow("config/auth.ts: GUARDS.nobody: its users cannot have accounts.");
+  expect(service.guardNames).toEqual(["web", "elsewhere", "hand", "members"]);
+  expect(["web", "nobody"].map((guard) => service.keepsSessions(guard))).toEqual([true, false]);
 });
 
 test("S40 the URL of a page is under APP_URL, unless its route has a domain of its own", async () => {

@@ -10,6 +10,7 @@ import {
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import type { Page } from "../../../test/support/browser.ts";
 import { createApplication, HttpKernel, type RouteMiddleware } from "../../foundation/index.ts";
+import type { RouteDefinition } from "../../routing/index.ts";
 import { ThrottleProvider } from "../../throttle/index.ts";
 import type { AuthControllers } from "./auth-controllers.ts";
 import { AuthPageMiddleware } from "./auth-page-middleware.ts";
@@ -56,6 +57,46 @@ describe("authRoutes()", () => {
       "GET /email/undo/@token email.undo (auth.page:token)",
       "POST /email/undo/@token email.undo.store (auth.page:token, throttle:email.undo)",
       "GET /.well-known/change-password null (auth.page)",
+    ]);
+  });
+
+  test("those of a guard have names of their own, and have it active before anything is counted", () => {
+    const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin"));
+    expect(routes).toHaveLength(26);
+    expect(routes).toEqual(
+      expect.arrayContaining([
+        "GET /admin/login admin.login (auth.page, guard:admin)",
+        "POST /admin/login admin.login.store (auth.page, guard:admin, throttle:login)",
+        "GET /admin/logout null (auth.page, guard:admin)",
+        "GET /admin/home admin.home (auth.page, guard:admin, auth:admin)",
+        "GET /admin/email/verify/@token admin.email.verify (auth.page:token, guard:admin)",
+        "POST /admin/password_reset admin.password_reset.store (auth.page:token, guard:admin, throttle:password_reset)",
+        "POST /admin/email/resend admin.email.resend (auth.page, guard:admin, auth:admin, throttle:email.resend,user)",
+      ]),
+    );
+  });
+
+  test.each(["", "a b", "a:b", ":a", "a:", ",a", "a,", "a\n", 7, null])("guard: %j is refused", (guard) => {
+    expect(() => authRoutes(ACCOUNT_CONTROLLERS, { guard } as { readonly guard: string })).toThrow(
+      'Auth.routes: guard is not the name of a guard. Write { guard: "admin" }.',
+    );
+  });
+
+  test("the address for password managers is there as long as it has a page to lead to", () => {
+    const hasAddress = (leftOut: object): boolean =>
+      listed(authRoutes(ACCOUNT_CONTROLLERS, leftOut)).some((route) => route.includes("/.well-known/"));
+    expect(hasAddress({ changePassword: false })).toBe(true);
+    expect(hasAddress({ forgotPassword: false })).toBe(true);
+    expect(hasAddress({ changePassword: false, forgotPassword: false })).toBe(false);
+  });
+
+  test("the bodies of their forms are short, except for the registration's, which may bring a picture", () => {
+    const isShort = ({ attributes }: RouteDefinition): boolean => attributes.bodyLimit === "64kb";
+    const routes = [...authRoutes(ACCOUNT_CONTROLLERS)].filter(({ attributes }) => attributes.name !== null);
+    const { true: short, false: others } = Object.groupBy(routes, (route) => `${isShort(route)}`);
+    expect([short?.length, others?.map(({ attributes }) => attributes.name)]).toEqual([
+      23,
+      ["register", "register.store"],
     ]);
   });
 
@@ -193,6 +234,14 @@ describe("the answers of the routes", () => {
       expect(statuses.at(-1)).toBe(429);
     },
   );
+
+  test("S28 GET /logout logs nobody out, and says that POST does", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    const { status, headers, body } = await visitor.get("/logout", { accept: "application/json" });
+    expect([status, headers.get("allow"), body]).toMatchObject([405, "POST", { code: "E_METHOD_NOT_ALLOWED" }]);
+    expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
+  });
 
   test("S28 GET and HEAD change nothing", async () => {
     const accounts = await testAccounts();

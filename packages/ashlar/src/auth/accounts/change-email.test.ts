@@ -235,6 +235,25 @@ describe("requestEmailChange()", () => {
     expect(await accounts.toldOf("auth.email_verified")).toEqual([{ ...common, user: change.user }]);
   });
 
+  test("without a page to undo a change on, none can be asked for", async () => {
+    const accounts = await testAccounts({ leftOut: { undoEmailChange: false } });
+    const visitor = await accounts.loggedIn();
+    const answer = await visitor.post(
+      "/account/email",
+      { email: NEW, password: PASSWORD },
+      { accept: "application/json" },
+    );
+    expect(answer).toMatchObject({ status: 500, body: { code: "E_UNKNOWN_ROUTE" } });
+    expect(await accounts.mails()).toEqual([]);
+  });
+
+  test("where addresses are never verified, nobody is told of as verified", async () => {
+    const accounts = await testAccounts({ User: class User extends PlainUser {} });
+    expect(await follow(accounts, await asked(accounts))).toBe("verified");
+    expect(await accounts.toldOf("auth.email_changed")).toHaveLength(1);
+    expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
+  });
+
   test("a user who was verified before is not told of as verified again", async () => {
     const accounts = await testAccounts();
     await (await accounts.user()).markEmailAsVerified();

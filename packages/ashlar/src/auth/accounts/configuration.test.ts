@@ -124,7 +124,8 @@ describe("ACCOUNTS", () => {
     class Empty {}
     const [subject, content] = [{ subject: () => "" }, { content: () => ({}) }];
     const withOnly = (methods: object) => Object.assign(class {}.prototype, methods).constructor;
-    for (const mail of [bare, text, Empty, withOnly(subject), withOnly(content)]) {
+    const noClass = { prototype: { ...subject, ...content } };
+    for (const mail of [bare, text, Empty, withOnly(subject), withOnly(content), noClass]) {
       expect(() => accountsConfiguration({ mailables: { resetPassword: mail } })).toThrow(
         "config/auth.ts: ACCOUNTS.mailables.resetPassword: is not the class of a mail. Name a class that extends Mailable",
       );

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import {
+  ADA,
   AdminUser,
   APP_URL,
   FullUser,
@@ -231,6 +232,26 @@ await onEachDatabase("deleting a user", (engine) => {
     await accounts.visitor().post("/change_password", { email: shared });
     expect(await (await accounts.user(1)).delete()).toBe(true);
     expect(await placesOf(accounts.database, [shared])).toEqual(["password_resets.email", "users.email"]);
+  });
+});
+
+describe("deleting a user", () => {
+  test.each([{}, { id: null }])("that was read without its key (%j) asks the database nothing", async (key) => {
+    const accounts = await testAccounts();
+    const user = accounts.User.fromRow({ ...key, email: ADA.email });
+    accounts.forgetQueries();
+    const message = "The model User was read without its primary key.";
+    await expect(user.delete()).rejects.toMatchObject({ code: "E_INVALID_QUERY", message });
+    expect(accounts.queries).toEqual([]);
+  });
+
+  test("S70 whose row is gone already deletes what is kept of the user all the same", async () => {
+    const accounts = await testAccounts();
+    const user = await accounts.user();
+    await accounts.loggedIn();
+    await accounts.User.where("id", ADA.id).delete();
+    expect(await user.delete()).toBe(false);
+    expect(await accounts.rows("sessions")).toEqual([]);
   });
 });
 
