@@ -8,9 +8,12 @@ import {
   testAccounts,
 } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
-import { Person } from "../../../test/support/people.ts";
-import { createApplication } from "../../foundation/index.ts";
+import { HeaderGuard, Person } from "../../../test/support/people.ts";
+import { createApplication, Provider } from "../../foundation/index.ts";
+import type { HttpContext } from "../../http/index.ts";
+import { Route } from "../../routing/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
+import type { GuardSettings } from "../guard-registry.ts";
 import type { AccountService } from "./account-service.ts";
 import { authRoutes } from "./auth-routes.ts";
 
@@ -63,6 +66,38 @@ test("S40 the URL of a page is under APP_URL, unless its route has a domain of i
     null,
     "https://admin.example/change_password",
   ]);
+});
+
+test("a verification link leads to the page of the default guard before that of one listed earlier", async () => {
+  class User extends FullUser {}
+  class Admin extends AdminUser {}
+  class PeopleProvider extends Provider {
+    override boot(): void {
+      const make = ({ name, model }: GuardSettings) => {
+        return (context: HttpContext) => new HeaderGuard(name, context, model);
+      };
+      this.application.container.make("auth").registerDriver("people", make, Person);
+    }
+  }
+  const mailed = async ({ request }: HttpContext) => {
+    await (await User.findOrFail(1)).verifyEmail(accounts.application.container.make("mail"), request);
+    return { done: true };
+  };
+  const guards = {
+    people: {},
+    admin: { driver: "web", model: Admin },
+    staff: { driver: "web", model: User },
+    default: "staff",
+  };
+  const accounts = await testAccounts({
+    User,
+    models: [Admin],
+    guards,
+    providers: [PeopleProvider],
+    routes: [Route.post("/as-admin", mailed).middleware("guard:admin")],
+  });
+  expect((await accounts.visitor().post("/as-admin")).status).toBe(200);
+  expect(await accounts.toldOf("auth.verification_sent")).toMatchObject([{ guard: "staff" }]);
 });
 
 test("no API tokens remain, unless the API says which", async () => {

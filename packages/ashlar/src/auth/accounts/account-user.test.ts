@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { FullUser, PlainUser } from "../../../test/support/account-application.ts";
+import { PlainUser } from "../../../test/support/account-application.ts";
 import { Person } from "../../../test/support/people.ts";
 import { Model } from "../../database/index.ts";
-import { asAccountUser, isVerifiable } from "./account-user.ts";
+import { asAccountUser } from "./account-user.ts";
 
 test("a user can have an account whose class is a model with a password", () => {
   class Bare extends Model {}
@@ -16,14 +16,4 @@ test("a user can have an account whose class is a model with a password", () => 
   }
   const user = new PlainUser();
   expect(asAccountUser(user)).toBe(user);
-});
-
-test("a user has an address to verify whose class can both mail the link and tell what came of it", () => {
-  const [hasVerifiedEmail, verifyEmail] = [() => true, () => Promise.resolve()];
-  expect([new FullUser(), new PlainUser()].map(isVerifiable)).toEqual([true, false]);
-  expect([{ hasVerifiedEmail, verifyEmail }, { hasVerifiedEmail }, { verifyEmail }].map(isVerifiable)).toEqual([
-    true,
-    false,
-    false,
-  ]);
 });

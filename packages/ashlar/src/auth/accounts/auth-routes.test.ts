@@ -235,6 +235,14 @@ describe("the answers of the routes", () => {
     },
   );
 
+  test("a guest who sends a body that is too long is sent to /login before it is read", async () => {
+    const accounts = await testAccounts();
+    const long = { current_password: "x".repeat(100_000) };
+    const answer = await accounts.visitor().post("/account/password", long);
+    expect([answer.status, answer.headers.get("location")]).toEqual([302, "/login"]);
+    expect((await (await accounts.loggedIn()).post("/account/password", long)).status).toBe(413);
+  });
+
   test("S28 GET /logout logs nobody out, and says that POST does", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();

@@ -12,6 +12,7 @@ import {
   type Visitor,
 } from "../../../test/support/account-application.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
+import { MailProvider } from "../../mail/index.ts";
 import { setClock } from "../../support/index.ts";
 
 afterEach(() => setClock(null));
@@ -30,6 +31,12 @@ async function asked(accounts: TestAccounts, email: unknown = NEW): Promise<stri
 
 function follow(accounts: TestAccounts, link: string): Promise<string> {
   return outcomeOf(accounts.visitor(), link);
+}
+
+/** A link to a new address that was mailed by another server. */
+async function linkOf(accounts: TestAccounts): Promise<string> {
+  const service = accounts.application.container.make("accounts");
+  return new URL(service.verificationUrl("web", await accounts.user(), NEW)).pathname;
 }
 
 /** The messages by field that a caller gets who takes JSON. */
@@ -171,6 +178,22 @@ describe("the link to a new address", () => {
     const passwords = { password: "another password", password_confirmation: "another password" };
     const { headers } = await accounts.visitor().post("/password_reset", { token, ...passwords });
     expect(headers.get("location")).toBe("/change_password");
+  });
+
+  test("works on another server than the one that mailed it, and the old address is told by that one", async () => {
+    const accounts = await testAccounts();
+    expect(await follow(accounts, await linkOf(accounts))).toBe("verified");
+    const mails = await accounts.mails();
+    expect(mails.map(({ to, subject }) => [to, subject])).toEqual([
+      [ADA.email, "The email address of your account was changed"],
+    ]);
+  });
+
+  test("changes nothing where the old address cannot be told", async () => {
+    const accounts = await testAccounts({ without: [MailProvider] });
+    const answer = await accounts.visitor().post(await linkOf(accounts), {}, { accept: "application/json" });
+    expect(answer).toMatchObject({ status: 500, body: { code: "E_INVALID_CONFIGURATION" } });
+    expect([(await accounts.user()).email, await accounts.rows("email_changes")]).toEqual([ADA.email, []]);
   });
 });
 

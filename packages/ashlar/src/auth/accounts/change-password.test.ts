@@ -9,8 +9,12 @@ import {
   testAccounts,
   type Visitor,
 } from "../../../test/support/account-application.ts";
+import { HeaderGuard } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
+import { Provider } from "../../foundation/index.ts";
+import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
+import type { GuardSettings } from "../guard-registry.ts";
 
 const CHANGED = "/home";
 const SENT = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
@@ -188,6 +192,43 @@ describe("changePassword()", () => {
     kept.isBroken = true;
     const passwords = { password: PASSWORD, password_confirmation: PASSWORD };
     expect(await change(visitor, { current_password: NEW_PASSWORD, ...passwords })).toBe(CHANGED);
+  });
+
+  test("by a guard without sessions asks for the password as well, and ends the sessions of all devices", async () => {
+    class HeaderProvider extends Provider {
+      override boot(): void {
+        const make = ({ name, model }: GuardSettings) => {
+          return (context: HttpContext) => new HeaderGuard(name, context, model);
+        };
+        this.application.container.make("auth").registerDriver("header", make);
+      }
+    }
+    const change = Route.post("/by-header", async ({ accounts: own, request }) => {
+      await own.changePassword(request.input("current_password"), NEW_PASSWORD, NEW_PASSWORD);
+      return "changed";
+    });
+    class User extends FullUser {}
+    const accounts = await testAccounts({
+      User,
+      providers: [HeaderProvider],
+      guards: { header: { model: User } },
+      routes: [change.middleware("auth:header")],
+    });
+    const [ada, bob] = [await accounts.loggedIn(), await accounts.loggedIn(BOB)];
+    const send = (current_password: string) => {
+      const headers = { "x-person": String(ADA.id), accept: "application/json" };
+      return accounts.visitor().post("/by-header", { current_password }, headers);
+    };
+    const errors = { current_password: ["This is not your password."] };
+    expect(await send("another password")).toMatchObject({ status: 422, body: { errors } });
+    const user = expect.objectContaining({ id: ADA.id });
+    expect(await accounts.toldOf("auth.failed")).toEqual([
+      { time: expect.any(Date), address: "203.0.113.7", guard: "header", user, identifier: null },
+    ]);
+    expect(await send(PASSWORD)).toMatchObject({ status: 200, body: "changed" });
+    expect(await ada.get("/me")).toMatchObject({ body: { user: null } });
+    expect(await bob.get("/me")).toMatchObject({ body: { user: { id: BOB.id } } });
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
   });
 
   test("S52 is refused, with what to do, if access ends while the new password is hashed", async () => {

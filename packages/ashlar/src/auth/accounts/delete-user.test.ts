@@ -12,10 +12,10 @@ import {
   testAccounts,
   type Visitor,
 } from "../../../test/support/account-application.ts";
-import { insertUsers } from "../../../test/support/application-parts.ts";
+import { insertUsers, UserWithPassword } from "../../../test/support/application-parts.ts";
 import { placesOf } from "../../../test/support/places-of.ts";
 import { onEachDatabase, onPostgres, postgres, type TestEngine } from "../../../test/support/services.ts";
-import { type Row, reference } from "../../database/index.ts";
+import { primaryKey, type Row, reference } from "../../database/index.ts";
 import { Route } from "../../routing/index.ts";
 import { createSessionDataTable } from "../../session/index.ts";
 import { setClock } from "../../support/index.ts";
@@ -253,6 +253,29 @@ describe("deleting a user", () => {
     expect(await user.delete()).toBe(false);
     expect(await accounts.rows("sessions")).toEqual([]);
   });
+
+  test("who has no address deletes the row like any other", async () => {
+    class Robot extends UserWithPassword {
+      static override table = "robots";
+      static override identifierColumn = "name";
+      static override timestamps = false;
+    }
+    const accounts = await testAccounts({
+      models: [Robot as never],
+      guards: { robots: { driver: "web", model: Robot } },
+    });
+    const { kysely } = accounts.database;
+    await kysely.schema
+      .createTable("robots")
+      .$call(primaryKey(kysely))
+      .addColumn("name", "varchar(255)", (column) => column.notNull())
+      .addColumn("password", "varchar(255)", (column) => column.notNull())
+      .addColumn("access_epoch", "varchar(43)")
+      .execute();
+    await kysely.insertInto("robots").values({ name: "R2", password: "!" }).execute();
+    expect(await (await Robot.findOrFail(1)).delete()).toBe(true);
+    expect(await accounts.rows("robots")).toEqual([]);
+  });
 });
 
 await onPostgres("deleting a user on PostgreSQL", () => {
@@ -268,6 +291,26 @@ await onPostgres("deleting a user on PostgreSQL", () => {
       if (length > 0) return;
     }
   }
+
+  test("S70 whose address is being changed leaves nothing of the new one", async () => {
+    const accounts = await testAccounts({ engine: postgres });
+    const user = await accounts.user();
+    const { resets } = accounts.application.container.make("accounts");
+    const [isChanged, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const change = accounts.database.transaction(async () => {
+      await accounts.User.where("id", ADA.id).update({ email: GRACE.email });
+      await resets.replace("web", GRACE.email, "a token", { users: null, email: GRACE.email, isKnown: true });
+      isChanged.resolve();
+      await commit.promise;
+    });
+    await isChanged.promise;
+    const deletion = user.delete();
+    await Promise.race([deletion, waiting(accounts)]);
+    commit.resolve();
+    await change;
+    expect(await deletion).toBe(true);
+    expect(await placesOf(accounts.database, [ADA.email, GRACE.email])).toEqual(["admins.email"]);
+  });
 
   describe.each([
     ["a login", (visitor: Visitor) => visitor.post("/login", { email: OLD_ADDRESS, password: PASSWORD })],
