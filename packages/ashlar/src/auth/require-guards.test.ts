@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type ApplicationOptions, createApplication, HttpKernel, type MiddlewareEntry } from "../foundation/index.ts";
 import { Route } from "../routing/index.ts";
+import { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { AuthenticationMiddleware } from "./authentication-middleware.ts";
 import { ConfirmPasswordMiddleware } from "./confirm-password-middleware.ts";
@@ -12,6 +13,7 @@ const EACH: readonly [name: string, middleware: MiddlewareEntry][] = [
   ["auth", AuthenticationMiddleware],
   ["user", LoadUserMiddleware],
   ["password.confirm", ConfirmPasswordMiddleware],
+  ["verified", VerifiesEmailMiddleware],
 ];
 
 function boot(use: string, entry: MiddlewareEntry, options: ApplicationOptions = {}): Promise<unknown> {

@@ -12,6 +12,7 @@ import {
 import { SignedMiddleware } from "../../src/routing/index.ts";
 import { csrfToken } from "../../src/session/index.ts";
 import { ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";
+import { testAccounts } from "../support/account-application.ts";
 import { testApi } from "../support/api-application.ts";
 import { rawSocket } from "../support/raw-socket.ts";
 import { sessionApplication } from "../support/session-application.ts";
@@ -68,6 +69,12 @@ test("S61 a limit on an address refuses before a byte of the body was sent", asy
 test("S61 a guard refuses guests before a byte of the body was sent", async () => {
   const web = await testWeb({ routes: [Route.post("/photos", () => "stored").middleware("auth")] });
   const { port } = await listening(web.application);
+  expect(await answerToHeaders(port, "/photos", ...ANNOUNCED)).toMatch(/^HTTP\/1\.1 401 [\s\S]*E_UNAUTHENTICATED/);
+});
+
+test("S61 so does a route for users whose address is verified", async () => {
+  const accounts = await testAccounts({ routes: [Route.post("/photos", () => "stored").middleware("verified")] });
+  const { port } = await listening(accounts.application);
   expect(await answerToHeaders(port, "/photos", ...ANNOUNCED)).toMatch(/^HTTP\/1\.1 401 [\s\S]*E_UNAUTHENTICATED/);
 });
 

@@ -2,6 +2,7 @@ import type { Container } from "../../foundation/index.ts";
 import type { HttpContext, Middleware, Next } from "../../http/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { refuseGuest } from "../refuse-guest.ts";
+import { requireGuards } from "../require-guards.ts";
 import { isVerifiable } from "./account-user.ts";
 
 /**
@@ -11,7 +12,7 @@ import { isVerifiable } from "./account-user.ts";
  */
 export class VerifiesEmailMiddleware implements Middleware {
   constructor(container: Container) {
-    container.make("auth").prepare();
+    requireGuards(container);
   }
 
   /** @throws `E_UNAUTHENTICATED`, `E_FORBIDDEN` where the caller takes JSON */
