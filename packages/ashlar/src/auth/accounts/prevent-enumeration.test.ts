@@ -133,6 +133,22 @@ describe("preventEnumeration", () => {
     expect(await accounts.toldOf("auth.email_verified")).toMatchObject([{ guard: "web", user: { id: BOB.id } }]);
   });
 
+  test("a new password by mail verifies no address a second time, and none of a model that cannot tell", async () => {
+    const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    const accounts = await preventing();
+    await (await accounts.user()).markEmailAsVerified();
+    const before = (await accounts.rows("users"))[0]!.verified_at;
+    await accounts.visitor().post("/password_reset", { token: await accounts.resetToken(), ...passwords });
+    expect(await logIn(accounts, ADA.email, NEW_PASSWORD)).toBe("/home");
+    expect((await accounts.rows("users"))[0]!.verified_at).toEqual(before);
+    expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
+
+    const plain = await preventing({ User: class User extends PlainUser {}, leftOut: { register: false } });
+    await plain.visitor().post("/password_reset", { token: await plain.resetToken(), ...passwords });
+    expect(await logIn(plain, ADA.email, NEW_PASSWORD)).toBe("/home");
+    expect((await plain.rows("users"))[0]!.verified_at).toBeNull();
+  });
+
   test("S58 a change to an address that is taken is answered like any other, and told to both owners", async () => {
     const accounts = await preventing();
     for (const { id } of [ADA, BOB]) await (await accounts.user(id)).markEmailAsVerified();

@@ -10,10 +10,12 @@ import {
   type TestAccounts,
   testAccounts,
 } from "../../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { Route } from "../../routing/index.ts";
 import { digest } from "../../security/index.ts";
 import { setClock } from "../../support/index.ts";
+import { ThrottleProvider } from "../../throttle/index.ts";
 
 afterEach(() => setClock(null));
 
@@ -98,6 +100,20 @@ await onEachDatabase("a reset link", (engine) => {
     const start = Date.now();
     setClock(() => start + 10 * 365 * 86_400_000);
     expect(await reset(accounts, token)).toBe(DONE);
+  });
+
+  test("S39 is dead as well if that time is over before the new password is hashed", async () => {
+    const accounts = await testAccounts({ engine, guards: { passwordResetExpiration: 30 } });
+    const token = await accounts.resetToken();
+    const start = Date.now();
+    const end = accounts.database.onQuery(({ sql }) => {
+      if (sql.startsWith('select "email" from "password_resets"')) setClock(() => start + 31 * 60_000);
+    });
+    expect(await reset(accounts, token)).toBe(DEAD);
+    end();
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
+    expect(await accounts.rows("password_resets")).toHaveLength(1);
+    expect([await accounts.toldOf("auth.password_reset"), await accounts.mails()]).toEqual([[], []]);
   });
 
   test("S22 ends every session of the user and the API token, and nobody else's", async () => {
@@ -258,6 +274,33 @@ describe("a reset link", () => {
     expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
     expect(await user.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
     expect(await accounts.toldOf("auth.password_reset")).toMatchObject([{ guard: "admin" }]);
+  });
+
+  test("verifies no address of an application whose users log in without that", async () => {
+    const accounts = await testAccounts();
+    expect(await reset(accounts, await accounts.resetToken())).toBe(DONE);
+    expect([(await accounts.user()).verified_at, await accounts.toldOf("auth.email_verified")]).toEqual([null, []]);
+  });
+
+  test("needs no ThrottleProvider", async () => {
+    const groups = Object.keys(ACCOUNT_CONTROLLERS).map((group) => [group, false] as const);
+    const accounts = await testAccounts({
+      leftOut: Object.fromEntries(groups),
+      without: [ThrottleProvider],
+      routes: [
+        Route.post("/change_password", async ({ accounts: own }) => ({
+          sent: await own.requestPasswordReset(ADA.email),
+        })),
+        Route.post("/password_reset", async ({ accounts: own, request }) => {
+          return { user: await own.resetPassword(request.input("token"), NEW_PASSWORD, NEW_PASSWORD) };
+        }).name("password_reset"),
+      ],
+    });
+    const token = await accounts.resetToken();
+    expect(await accounts.visitor().post("/password_reset", { token })).toMatchObject({
+      body: { user: { id: ADA.id } },
+    });
+    expect(await (await accounts.user()).verifyPassword(NEW_PASSWORD)).toBe(true);
   });
 
   test("a notice is mailed afterwards, without a link", async () => {

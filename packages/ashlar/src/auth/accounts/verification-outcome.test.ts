@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   ADA,
+  AdminUser,
   APP_URL,
   BOB,
   FullUser,
@@ -24,9 +25,13 @@ const routes = [Route.get("/follow/@token", follow), Route.post("/follow/@token"
 
 /** The path of a link that is mailed to Ada: to her address, or to a new one. */
 async function linkTo(accounts: TestAccounts, newEmail: string | null): Promise<string> {
-  const user = await accounts.user();
-  const { links } = accounts.application.container.make("accounts");
-  const claim = { guard: "web", id: String(user.id), epoch: epochDigestOf(user), email: user.email, newEmail };
+  return linkFor(accounts, "web", await accounts.user(), newEmail);
+}
+
+/** The path of a link that is mailed to a user of a guard. */
+function linkFor({ application }: TestAccounts, guard: string, user: FullUser, newEmail: string | null): string {
+  const { links } = application.container.make("accounts");
+  const claim = { guard, id: String(user.id), epoch: epochDigestOf(user), email: user.email, newEmail };
   return `/follow/${links.verification(claim)}`;
 }
 
@@ -64,6 +69,7 @@ const MEANWHILE: readonly (readonly [what: string, Happening, to: string | null,
     "already",
     [ADA.email, true],
   ],
+  ["the address was verified", async (of) => (await of.user()).markEmailAsVerified(), NEW, "verified", [NEW, true]],
   [
     "the new address has become the account's",
     ({ User }) => User.where("id", ADA.id).update({ email: NEW }),
@@ -129,4 +135,37 @@ test("of a model that verifies no address a link changes the address alone", asy
     const answer = await accounts.visitor().post(await linkTo(accounts, to));
     expect([answer.headers.get("x-outcome"), await account(accounts)]).toEqual([outcome, [email, false]]);
   }
+});
+
+test("S59 S69 a link of another guard's user is no one's own, though key, address and access epoch are equal", async () => {
+  class Admin extends AdminUser {}
+  const guards = { admin: { driver: "web", model: Admin } };
+  const accounts = await testAccounts({ routes, guards, models: [Admin] });
+  const admin = await Admin.findOrFail(1);
+  expect([admin.email, admin.accessEpoch()]).toEqual([ADA.email, (await accounts.user()).accessEpoch()]);
+  const path = linkFor(accounts, "admin", admin, null);
+  const ada = await accounts.loggedIn();
+  expect(await outcomeBy(accounts, ada, "GET", path)).toBe("confirm");
+  expect(await outcomeBy(accounts, ada, "POST", path)).toBe("verified");
+  expect([(await Admin.findOrFail(1)).hasVerifiedEmail(), (await accounts.user()).hasVerifiedEmail()]).toEqual([
+    true,
+    false,
+  ]);
+});
+
+test("S38 a link of a user who is deleted as soon as the address is verified is dead, and no event tells of it", async () => {
+  const accounts = await testAccounts({ routes, User: class User extends FullUser {} });
+  const path = await linkTo(accounts, null);
+  const end = accounts.database.onQuery(({ sql }) => {
+    if (!sql.startsWith('update "users" set "verified_at"')) return;
+    end();
+    const find = accounts.User.findByAuthId;
+    accounts.User.findByAuthId = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
+      await goes(accounts);
+      return Reflect.apply(find, this, args);
+    } as typeof find;
+  });
+  const answer = await accounts.visitor().post(path);
+  expect([answer.headers.get("x-outcome"), await account(accounts)]).toEqual(["invalid", undefined]);
+  expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
 });

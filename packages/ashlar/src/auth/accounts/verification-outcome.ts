@@ -21,10 +21,12 @@ export function outcomeFor(
   { email, newEmail, epoch }: VerificationClaim,
 ): VerificationOutcome {
   if (user === null) return "invalid";
-  if (newEmail !== null && user.email === newEmail) return "already";
+  if (user.email === newEmail) return "already";
   if (user.email !== email) return "invalid";
-  if (newEmail === null && !isVerifiable(user)) return "invalid";
-  if (newEmail === null && isVerifiable(user) && user.hasVerifiedEmail()) return "already";
+  if (newEmail === null) {
+    if (!isVerifiable(user)) return "invalid";
+    if (user.hasVerifiedEmail()) return "already";
+  }
   // What ended access to the account has voided every link mailed before.
   return epochDigestOf(user) === epoch ? "verified" : "invalid";
 }

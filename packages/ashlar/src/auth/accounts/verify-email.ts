@@ -42,8 +42,9 @@ export async function verifyEmail(
   token: unknown,
 ): Promise<VerificationOutcome> {
   const claim = claimOf(service, context, token);
-  const model = claim === null ? null : service.modelNamed(claim.guard);
-  if (claim === null || model === null) return "invalid";
+  if (claim === null) return "invalid";
+  const model = service.modelNamed(claim.guard);
+  if (model === null) return "invalid";
   const own = await ownUser(context, claim);
   const user = own ?? (await model.findByAuthId(claim.id));
   const outcome = outcomeFor(user, claim);

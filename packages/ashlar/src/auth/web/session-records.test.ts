@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { HeaderGuard, Person } from "../../../test/support/people.ts";
-import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
+import { ADA, BOB, PASSWORD, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
 import { Provider } from "../../foundation/index.ts";
 import { Route } from "../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../session/index.ts";
@@ -90,6 +90,44 @@ test("S18 a confirmation gives no other session a new token", async () => {
   expect((await here.post("/confirm", { password: PASSWORD })).body).toEqual({ done: true });
   expect((await web.rows())[1]).toEqual(before);
   expect((await there.get("/me")).body).toEqual({ user: ADA });
+});
+
+test("S18 a confirmation counts at once, for the session that it goes on with", async () => {
+  const start = Date.parse("2030-01-01T00:00:00.000Z");
+  setClock(() => start);
+  const web = await testWeb({
+    routes: [
+      Route.post("/confirm-and-end", async ({ auth }) => {
+        setClock(() => start + 60 * SECOND);
+        const isDone = await auth.confirmPassword(PASSWORD);
+        const at = await auth.guard("web").passwordConfirmedAt();
+        const isCurrent = (await auth.sessions().list()).map((session) => session.isCurrent);
+        return { isDone, at, isCurrent, isDoneAgain: await auth.confirmPassword(PASSWORD) };
+      }),
+    ],
+  });
+  const browser = web.browser();
+  await browser.post("/login", { email: ADA.email, password: PASSWORD, remember: true });
+  const { body, setCookies } = await browser.post("/confirm-and-end");
+  const at = new Date(start + 60 * SECOND).toISOString();
+  expect(body).toEqual({ isDone: true, at, isCurrent: [true], isDoneAgain: true });
+  expect(setCookies.at(-1)).toMatch(/^token=[\w-]{43}; Max-Age=2591940; /);
+  expect((await browser.get("/me")).body).toEqual({ user: ADA });
+});
+
+test("S22 a user who is not logged in by a session ends all of theirs: none of them is the one to keep", async () => {
+  const web: TestWeb = await testWeb({
+    routes: [
+      Route.post("/once", async ({ auth }) => {
+        auth.once((await web.User.find(ADA.id))!);
+        const isCurrent = (await auth.sessions().list()).map((session) => session.isCurrent);
+        return { isCurrent, ended: await auth.sessions().endOthers() };
+      }),
+    ],
+  });
+  for (const user of [ADA, ADA, BOB]) await web.loggedIn(user);
+  expect((await web.browser().post("/once")).body).toEqual({ isCurrent: [false, false], ended: 2 });
+  expect((await web.rows()).map(({ user_id }) => user_id)).toEqual([BOB.id]);
 });
 
 test("S22 users of a class that is not a model end their other logins, and all", async () => {

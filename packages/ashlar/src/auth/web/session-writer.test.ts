@@ -2,10 +2,11 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { Person } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { ADA, BOB, PASSWORD, type TestUser, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
-import type { Row } from "../../database/index.ts";
+import { Model, type Row } from "../../database/index.ts";
 import { Route } from "../../routing/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import type { AuthenticatableClass } from "../authenticatable.ts";
+import { accessEpochOf } from "../access-epoch.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
 import { sessionWriter } from "./session-writer.ts";
 
 const LATER = new Date("2030-01-01T01:00:00.000Z");
@@ -21,9 +22,36 @@ const NEW = {
 
 beforeEach(() => Person.populate(PASSWORD));
 
+/** Users who are rows beside the sessions, of a model with methods of its own in the place of `Authenticates`. */
+function handMadeModel({ database }: TestWeb): AuthenticatableClass {
+  class Account extends Model implements Authenticatable {
+    static override table = "users";
+    static override timestamps = false;
+    static readonly identifierColumn: string = "email";
+    static findByAuthId = (id: UserId): Promise<Account | null> => Account.find(id);
+    static findByIdentifier = (email: string): Promise<Account | null> => Account.where("email", email).first();
+    declare id: number;
+    declare email: string;
+    declare password: string;
+
+    authId(): number {
+      return this.id;
+    }
+
+    passwordHash(): string {
+      return this.password;
+    }
+
+    async storePasswordHash(): Promise<void> {}
+  }
+  Account.useDatabase(database);
+  return Account;
+}
+
 /** The writers, by the kind of class that the users are of. */
 const WRITERS: readonly [name: string, classOf: (web: TestWeb) => AuthenticatableClass][] = [
   ["models beside the sessions", ({ User }) => User],
+  ["models with methods of their own", handMadeModel],
   ["of a class that is not a model", () => Person],
 ];
 
@@ -69,6 +97,17 @@ await onEachDatabase("S52 a new token", (engine) => {
     const isRenewed = await writer.renew(ada, before[0]!.id as number, "renewed", LATER);
     expect([isRenewed, await web.rows()]).toEqual([false, before]);
   });
+});
+
+test("S52 a login by a model with methods of its own is not stored once the password is another", async () => {
+  const web = await testWeb();
+  const model = handMadeModel(web);
+  const ada = (await model.findByAuthId(ADA.id))!;
+  const writer = sessionWriter(web.database, model);
+  await web.database.kysely.updateTable("users").set({ password: "another hash" }).where("id", "=", ADA.id).execute();
+  expect([await writer.insert(ada, NEW), await web.rows()]).toEqual([null, []]);
+  const again = (await model.findByAuthId(ADA.id))!;
+  expect(await writer.insert(again, NEW)).toMatchObject({ accessEpoch: accessEpochOf(again) });
 });
 
 test("S52 a session of a user who is gone that cannot be taken back either is an error", async () => {

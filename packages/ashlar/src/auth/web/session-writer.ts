@@ -1,5 +1,5 @@
 import { type ColumnValue, type Connection, type Database, sql } from "../../database/index.ts";
-import { type AccessConditions, accessEpochOf, holdsAccess } from "../access-epoch.ts";
+import { type AccessConditions, type AccessHolder, accessEpochOf, holdsAccess } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
 import {
   SESSION_TABLE,
@@ -204,5 +204,5 @@ class ComparingWriter implements SessionWriter {
 
 function conditionsOf(user: Authenticatable): AccessConditions {
   // Given by the class, which was looked at when the writer was made.
-  return holdsAccess(user) ? user.accessConditions() : {};
+  return (user as AccessHolder).accessConditions();
 }

@@ -105,9 +105,8 @@ export class UserSessions {
     const user = await this.#owner.user();
     if (user === null) return 0;
     const current = currentId();
-    const ended = await endAllSessions(database, guard, user.authId(), current);
     if (current !== null) await takeSessionOn(database, current, accessEpochOf(user));
-    return ended;
+    return endAllSessions(database, guard, user.authId(), current);
   }
 
   /**
