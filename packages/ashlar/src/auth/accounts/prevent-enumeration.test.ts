@@ -217,6 +217,16 @@ describe("preventEnumeration", () => {
     expect(await accounts.rows("users")).toHaveLength(2);
   });
 
+  test("that mails are dropped is logged once, whichever of a limit's buckets is used up", async () => {
+    const logged: Record<string, unknown>[] = [];
+    const buckets = [1, 100].map((attempts) => ({ by: ["account"], attempts, windowSeconds: 3600 }));
+    const accounts = await preventing({ logged, throttle: { email_taken: { buckets } } });
+    await (await accounts.user()).markEmailAsVerified();
+    const taken = { ...CLEO, email: ADA.email };
+    for (const mails of [[[ADA.email, TAKEN]], [], []]) expect(await register(accounts, taken)).toEqual([302, mails]);
+    expect(logged).toMatchObject([{ level: "warn", limit: "email_taken", account: accountDigest(ADA.email) }]);
+  });
+
   test("a registration that fails on another column that is taken is logged, and told to no one", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await preventing({ logged });

@@ -185,6 +185,18 @@ await onEachDatabase("pruning accounts", (engine) => {
   });
 });
 
+test("asks for no other users than those that the rows at hand name", async () => {
+  setClock(() => NOON);
+  const accounts = await testAccounts();
+  await storeSessions(accounts, BOB.id, 3);
+  const lookups: string[] = [];
+  accounts.database.onQuery(({ sql }) => {
+    if (sql.includes('from "users"')) lookups.push(sql);
+  });
+  expect(await accounts.application.prune()).toEqual(NOTHING);
+  expect(lookups).toEqual(['select "id" from "users" where "id" in (?)']);
+});
+
 test("S71 keeps the address of a login that is used while the table is gone through", async () => {
   setClock(() => NOON);
   const accounts = await testAccounts({ ACCOUNTS: { retention: { addressDays: 7 } } });

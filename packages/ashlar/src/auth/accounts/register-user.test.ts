@@ -246,6 +246,21 @@ describe("register()", () => {
     expect([await accounts.rows("users"), await accounts.mails()]).toMatchObject([[ADA, BOB], []]);
   });
 
+  test("S51 an address that becomes reserved while it is registered is taken, and told to no one", async () => {
+    const accounts = await testAccounts();
+    const { emailChanges } = accounts.application.container.make("accounts");
+    const isReserved = emailChanges.isReserved.bind(emailChanges);
+    let asked = 0;
+    emailChanges.isReserved = async (...args) => {
+      const answer = await isReserved(...args);
+      if (++asked === 1) await emailChanges.record("web", ADA.id, CLEO.email, "of Ada", true);
+      return answer;
+    };
+    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
+    expect([await accounts.rows("users"), await accounts.mails()]).toMatchObject([[ADA, BOB], []]);
+    expect(await accounts.toldOf("auth.registered")).toEqual([]);
+  });
+
   test("another value that is taken is told by its field, and to no owner of an address", async () => {
     const accounts = await testAccounts();
     await accounts.database.kysely.schema.createIndex("names").unique().on("users").column("name").execute();

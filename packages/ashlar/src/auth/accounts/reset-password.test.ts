@@ -116,6 +116,21 @@ await onEachDatabase("a reset link", (engine) => {
     expect([await accounts.toldOf("auth.password_reset"), await accounts.mails()]).toEqual([[], []]);
   });
 
+  test("S52 is dead if access to the account ends while it is used", async () => {
+    const accounts = await testAccounts({ engine });
+    const token = await accounts.resetToken();
+    const find = accounts.User.findByAuthId;
+    accounts.User.findByAuthId = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
+      accounts.User.findByAuthId = find;
+      const user = await Reflect.apply(find, this, args);
+      await (await accounts.user()).endAccess();
+      return user;
+    } as typeof find;
+    expect(await reset(accounts, token)).toBe(DEAD);
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
+    expect([await accounts.toldOf("auth.password_reset"), await accounts.mails()]).toEqual([[], []]);
+  });
+
   test("S22 ends every session of the user and the API token, and nobody else's", async () => {
     const accounts = await testAccounts({ engine });
     const devices = [await accounts.loggedIn(), await accounts.loggedIn()];

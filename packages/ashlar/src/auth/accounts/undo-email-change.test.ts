@@ -206,6 +206,42 @@ describe("the link that undoes a change of address", () => {
     expect([await accounts.rows("users"), await accounts.mails()]).toEqual([before, []]);
   });
 
+  test("S51 is dead if the user is deleted while it is used, and no one is mailed", async () => {
+    const accounts = await undoing();
+    const token = await stolen(accounts);
+    const find = accounts.User.findByAuthId;
+    accounts.User.findByAuthId = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
+      const user = await Reflect.apply(find, this, args);
+      await accounts.User.where("id", ADA.id).delete();
+      return user;
+    } as typeof find;
+    expect(await undo(accounts, token)).toEqual(INVALID);
+    expect([await accounts.toldOf("auth.email_change_undone"), await accounts.mails()]).toEqual([[], []]);
+  });
+
+  test("S51 is good for an account that is as old as the change, and dead for a younger one with its key", async () => {
+    class User extends FullUser {
+      static override timestamps = true;
+      declare created_at: Date;
+    }
+    const accounts = await undoing({ User });
+    for (const column of ["created_at", "updated_at"]) {
+      await accounts.database.kysely.schema.alterTable("users").addColumn(column, "varchar(40)").execute();
+    }
+    const at = new Date("2030-01-01T00:00:00.000Z");
+    setClock(() => at.getTime());
+    const token = await stolen(accounts);
+    for (const [createdAt, isFound] of [
+      [new Date(at.getTime() + 1), false],
+      [at, true],
+      [new Date(at.getTime() - 1), true],
+    ] as const) {
+      await accounts.database.kysely.updateTable("users").set({ created_at: createdAt }).execute();
+      expect((await User.findOrFail(ADA.id)).created_at).toEqual(createdAt);
+      expect(await found(accounts, token)).toEqual({ found: isFound ? { email: ADA.email } : null });
+    }
+  });
+
   test("verifies no address of a model that cannot tell", async () => {
     const accounts = await undoing({ User: class User extends PlainUser {} as typeof PlainUser });
     expect(await undo(accounts, await stolen(accounts))).toMatchObject([200, { outcome: "undone" }]);

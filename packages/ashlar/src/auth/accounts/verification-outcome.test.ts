@@ -169,3 +169,11 @@ test("S38 a link of a user who is deleted as soon as the address is verified is 
   expect([answer.headers.get("x-outcome"), await account(accounts)]).toEqual(["invalid", undefined]);
   expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
 });
+
+test("S38 what is not a link, and a link of a guard that is gone, are dead", async () => {
+  const accounts = await testAccounts({ routes });
+  for (const path of ["/follow/garbage", linkFor(accounts, "gone", await accounts.user(), null)]) {
+    expect((await accounts.visitor().post(path)).headers.get("x-outcome")).toBe("invalid");
+  }
+  expect(await account(accounts)).toEqual([ADA.email, false]);
+});
