@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Cast, differs, fromDatabase, plainForm, sameValue, toDatabase } from "./casts.ts";
+import { type Cast, differs, fromDatabase, plainForm, sameValue, storedForm, toDatabase } from "./casts.ts";
 
 const date = fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
 
@@ -144,4 +144,28 @@ test("sameness", () => {
 test("a value that cannot be stored differs from every one that is", () => {
   expect(differs("datetime", "c", "not a time", "2026-01-31T12:00:00.000Z")).toBe(true);
   expect(differs("datetime", "c", "2026-01-31T12:00:00.000Z", "2026-01-31 12:00:00")).toBe(false);
+});
+
+test("only what is of one kind can be the same", () => {
+  const time = new Date(0);
+  expect([sameValue(undefined, time, new Date(0)), sameValue(undefined, time, new Date(1))]).toEqual([true, false]);
+  for (const [a, b] of [
+    [time, 0],
+    ["null", null],
+  ]) {
+    for (const cast of [undefined, "json"] as const) {
+      expect([sameValue(cast, a, b), sameValue(cast, b, a)]).toEqual([false, false]);
+    }
+  }
+});
+
+test("what a row does not have has no stored form", () => {
+  for (const cast of ["datetime", "boolean", "json", "integer", undefined] as const) {
+    expect(storedForm(cast, "c", undefined)).toBe(undefined);
+  }
+  expect(storedForm(undefined, "c", "as it is")).toBe("as it is");
+});
+
+test("a large integer as JSON has it is text", () => {
+  expect(plainForm(9007199254740993n)).toBe("9007199254740993");
 });

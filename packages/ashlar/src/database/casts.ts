@@ -98,9 +98,7 @@ export function differs(cast: Cast | undefined, column: string, value: unknown, 
 
 /** A row's value in the form that {@link toDatabase} gives, to be compared with that. */
 export function storedForm(cast: Cast | undefined, column: string, value: unknown): unknown {
-  return value === undefined || cast === undefined
-    ? value
-    : toDatabase(cast, column, fromDatabase(cast, column, value));
+  return value === undefined ? value : toDatabase(cast, column, fromDatabase(cast, column, value));
 }
 
 /** JSON text of a value. */

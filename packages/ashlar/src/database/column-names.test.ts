@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { AshlarError } from "../support/index.ts";
 import { columnName, columnValue, isColumnName, kindOf, tableName } from "./column-names.ts";
+import { ColumnValueError } from "./column-value-error.ts";
 
 test.each(["id", "api_token", "_x", "A1", "a".repeat(63)])("%s is a column's name", (name) => {
   expect(columnName(name)).toBe(name);
@@ -77,4 +78,21 @@ test.each([
   ["OAuth2Client", "o_auth2_clients"],
 ])("the table of %s is %s", (className, table) => {
   expect(tableName(className)).toBe(table);
+});
+
+test("text is named for what is wrong with it", () => {
+  expect(kindOf("secret\0")).toBe("text with a NUL or half a surrogate pair");
+});
+
+test("what no request can hold is the code's mistake", () => {
+  for (const value of [Symbol("x"), () => 1, undefined]) {
+    expect(() => columnValue("email", value)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
+  }
+});
+
+test("a value that does not suit is told under its column, and under no name where that is not known", () => {
+  const sentence = "This is not a value that can be used here.";
+  const [known, unknown] = ["email", null].map((column) => new ColumnValueError(column, "It is a list."));
+  expect(known).toMatchObject({ code: "E_INVALID_INPUT", message: expect.stringContaining("It is a list.") });
+  expect([known!.errors, unknown!.errors]).toEqual([{ email: [sentence] }, { "": [sentence] }]);
 });

@@ -62,6 +62,17 @@ test("paths: relative to the root, absolute, in memory", () => {
   ]);
 });
 
+test.each([
+  [true, true],
+  ["true", true],
+  [false, false],
+  ["false", false],
+  [null, false],
+])("ssl: %j is %s", (ssl, expected) => {
+  const { connections } = databaseConfiguration({ default: "a", a: { driver: "postgres", ssl } }, ROOT);
+  expect(connections.a).toMatchObject({ ssl: expected });
+});
+
 test("environment variables are text: numbers and truth in them are read, and empty ones are left out", () => {
   const { connections } = databaseConfiguration(
     {
@@ -78,8 +89,11 @@ describe("what is wrong is said, with its place and the remedy", () => {
     [undefined, "config/database.ts: DATABASES: is missing or no object. Write: {"],
     [[], "DATABASES: is missing or no object."],
     [{ sqlite: SQLITE }, "DATABASES.default: is not set."],
+    [{ rotated: SQLITE }, 'DATABASES.default: is not set. Known are "rotated".'],
+    [{ default: "a" }, 'DATABASES.default: names no connection: "a". Add a connection.'],
     [{ default: "sqlit", sqlite: SQLITE }, 'DATABASES.default: names no connection: "sqlit". Did you mean "sqlite"?'],
     [{ default: "a", a: 1 }, "DATABASES.a: is not an object."],
+    [{ default: "a", a: SQLITE, defalt: "a" }, 'DATABASES.defalt: is not a known setting. Did you mean "default"?'],
     [{ default: "a", a: {} }, "DATABASES.a.driver: is not set."],
     [{ default: "a", a: { driver: "postgre" } }, 'is not a known driver: "postgre". Did you mean "postgres"?'],
     [{ default: "a", a: { driver: "sqlite" } }, "DATABASES.a.path: is not set."],
@@ -124,4 +138,46 @@ describe("what is wrong is said, with its place and the remedy", () => {
       }),
     );
   });
+});
+
+describe("each setting is taken as it is set, from the least to the most", () => {
+  const POSTGRES = { driver: "postgres", host: "h", user: "u", password: "p", database: "d", ssl: true };
+
+  test.each([
+    { ...SQLITE, path: "/x.db", busyTimeoutMs: 0, acquireTimeoutMs: 1 },
+    { ...SQLITE, path: "/x.db", busyTimeoutMs: 600_000, acquireTimeoutMs: 600_000 },
+    { ...POSTGRES, port: 1, poolSize: 1, statementTimeoutMs: 1, acquireTimeoutMs: 1 },
+    { ...POSTGRES, port: 65_535, poolSize: 10_000, statementTimeoutMs: 86_400_000, acquireTimeoutMs: 600_000 },
+  ])("%j", (settings) => {
+    expect(databaseConfiguration({ default: "a", a: settings }, ROOT).connections.a).toEqual({
+      ...settings,
+      ...(settings.driver === "postgres" && { url: null }),
+    });
+  });
+
+  test.each([
+    [SQLITE, "busyTimeoutMs", 0, 600_000],
+    [SQLITE, "acquireTimeoutMs", 1, 600_000],
+    [POSTGRES, "port", 1, 65_535],
+    [POSTGRES, "poolSize", 1, 10_000],
+    [POSTGRES, "statementTimeoutMs", 1, 86_400_000],
+    [POSTGRES, "acquireTimeoutMs", 1, 600_000],
+  ])("%j: %s is not less than %i or more than %i", (settings, name, least, most) => {
+    for (const value of [least - 1, most + 1, [String(most)], `${most}.5`]) {
+      expect(problem({ default: "a", a: { ...settings, [name]: value } })).toContain(
+        `DATABASES.a.${name}: is not a whole number from ${least} to ${most}.`,
+      );
+    }
+  });
+});
+
+test.each(["postgres://u@h/d", "postgresql://u@h/d"])("%s is the address of a database", (url) => {
+  expect(databaseConfiguration({ default: "a", a: { driver: "postgres", url } }, ROOT).connections.a).toMatchObject({
+    url,
+  });
+});
+
+test("an address that is none is told under its name", () => {
+  const message = "config/database.ts: DATABASES.a.url: is not the address of a PostgreSQL database.";
+  expect(problem({ default: "a", a: { driver: "postgres", url: "h/d" } })).toContain(message);
 });

@@ -146,7 +146,7 @@ function postgres(where: string, read: Reader): PostgresConnectionConfiguration 
 
 /** The address itself stays out of the message: it holds a password. */
 function checkPostgresUrl(where: string, url: string): void {
-  const protocol = URL.canParse(url) ? new URL(url).protocol : "";
+  const protocol = URL.parse(url)?.protocol;
   if (protocol === "postgres:" || protocol === "postgresql:") return;
   throw new ConfigurationError(
     where,

@@ -12,6 +12,9 @@ class Note extends Model {
   declare text: string;
 }
 
+/** What a transaction throws to be rolled back. */
+const NO = new Error("no");
+
 let database: Database;
 
 beforeEach(async () => {
@@ -39,9 +42,9 @@ test("a transaction on one connection is none on the other", async () => {
     expect([a.inTransaction, b.inTransaction]).toEqual([true, false]);
     await a.kysely.insertInto("notes").values({ text: "a" }).execute();
     await b.kysely.insertInto("notes").values({ text: "b" }).execute();
-    throw new Error("no");
+    throw NO;
   });
-  await expect(attempt).rejects.toThrow("no");
+  await expect(attempt).rejects.toBe(NO);
   const texts = async (on: typeof a) =>
     (await on.kysely.selectFrom("notes").select("text").execute()).map(({ text }) => text);
   expect([await texts(a), await texts(b)]).toEqual([[], ["b"]]);
@@ -109,9 +112,9 @@ test("a transaction's own Kysely is bound to it, also where the context is lost"
   const attempt = database.transaction(async (trx) => {
     hand(() => trx.insertInto("notes").values({ text: "by trx" }).execute());
     await outside;
-    throw new Error("no");
+    throw NO;
   });
-  await expect(attempt).rejects.toThrow("no");
+  await expect(attempt).rejects.toBe(NO);
   expect(await Note.rows().count()).toBe(0);
 });
 
@@ -124,6 +127,10 @@ test("a transaction's own Kysely is of no use after its end", async () => {
   await expect(kept!()).rejects.toMatchObject({ code: "E_DATABASE", message: expect.stringContaining("has ended") });
 });
 
+test("a database is of the kind of its default connection", () => {
+  expect(database.dialect).toBe("sqlite");
+});
+
 test("an unknown connection is named with those there are", () => {
   expect(() => database.connection("c")).toThrow(expect.objectContaining({ code: "E_DATABASE" }));
   expect(() => database.connection("__proto__")).toThrow(expect.objectContaining({ code: "E_DATABASE" }));
@@ -132,4 +139,41 @@ test("an unknown connection is named with those there are", () => {
 test("Kysely does not close the database", async () => {
   await database.kysely.destroy();
   expect(await Note.rows().count()).toBe(0);
+});
+
+test("what a reserved connection's function left running goes on outside of it", async () => {
+  const gate = Promise.withResolvers<void>();
+  let left: Promise<unknown> = Promise.resolve();
+  await database.connection().reserved(() => {
+    left = gate.promise.then(() => Note.create({ text: "left" }));
+  });
+  gate.resolve();
+  await left;
+  expect(await Note.rows().count()).toBe(1);
+});
+
+test.each([
+  ["commits", "commit"],
+  ["rolls back", "rollback"],
+])("a nested transaction that was not awaited ends before the one around it %s", async (_, last) => {
+  const seen: string[] = [];
+  const end = database.onQuery(({ sql }) => seen.push(sql.replace(/ into .*/, "")));
+  const attempt = database.transaction(async () => {
+    void database.transaction(async () => {
+      await nextTurn();
+      await Note.create({ text: "inner" });
+    });
+    if (last === "rollback") throw NO;
+  });
+  await attempt.catch((error: unknown) => expect(error).toBe(NO));
+  end();
+  const nested = ["begin immediate", "savepoint nested_2", "insert", "release savepoint nested_2"];
+  expect(seen.filter((statement) => !statement.startsWith("select"))).toEqual([...nested, last]);
+});
+
+test("S68 outside of a transaction, on a reserved connection too, there is nothing to take back", async () => {
+  const connection = database.connection();
+  const logs = [connection.rollbackLog, await connection.reserved(() => connection.rollbackLog)];
+  expect(logs).toEqual([null, null]);
+  expect(await connection.transaction(() => connection.rollbackLog)).not.toBe(null);
 });

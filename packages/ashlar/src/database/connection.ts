@@ -310,7 +310,7 @@ export class Connection {
     const mutex = new Mutex(this.#acquireTimeoutMs);
     const session = new LockedSession(reservation.session, mutex);
     const depth = parent === null ? 0 : parent.depth + 1;
-    const log = depth === 0 ? null : new RollbackLog(parent?.log ?? null);
+    const log = parent === null ? null : new RollbackLog(parent.log);
     return { parent, reservation, session, mutex, depth, log, open: true, broken: false };
   }
 
@@ -334,12 +334,12 @@ export class Connection {
       if (session.failure !== null) this.#reportCaughtFailure?.(session.failure);
       if (scope.depth === 1) await this.#dialect.commit(session);
       else await session.execute(CompiledQuery.raw(`release savepoint ${savepoint(scope)}`));
-      scope.log?.commit();
+      scope.log!.commit();
       return result;
     } catch (error) {
-      if (scope.open) await end();
+      await end();
       await this.#rollback(scope);
-      scope.log?.rollBack();
+      scope.log!.rollBack();
       throw error;
     } finally {
       session.failure = failure;

@@ -53,3 +53,54 @@ test("a file is imported as it is", async () => {
   await (await loadMigration(file!)).up(database as never);
   expect(database.n).toBe(2);
 });
+
+test("the oldest first, whatever the order in the folder", async () => {
+  const days = ["07", "03", "09", "01", "05", "02", "08", "04", "06"];
+  for (const day of days) await write(`2026_01_${day}_000000_x.ts`);
+  expect((await migrationFiles(folder)).map(({ name }) => name)).toEqual(
+    days.toSorted().map((day) => `2026_01_${day}_000000_x`),
+  );
+});
+
+test.each(["2026_01_01_000000_x.ts.bak", "2026_01_01_000000_x.tsx", "notes.txt"])(
+  "%s is another file",
+  async (file) => {
+    await write(file);
+    expect(await migrationFiles(folder)).toEqual([]);
+  },
+);
+
+test.each(["x2026_01_01_000000_x.ts", "2026_01_01_000000_x-y.ts", "2026_01_01_000000_.ts"])(
+  "%s is named nearly like a migration, and refused",
+  async (file) => {
+    await write(file);
+    await expect(migrationFiles(folder)).rejects.toMatchObject({ code: "E_MIGRATION" });
+  },
+);
+
+test("what is there and no folder is an error of its own", async () => {
+  await write("file");
+  await expect(migrationFiles(join(folder, "file"))).rejects.toMatchObject({ code: "ENOTDIR" });
+});
+
+test.each([
+  ["no_up", "export const down = () => {};", 'does not export a function "up"', undefined],
+  ["broken", "export const up = (;", "could not be loaded: ", expect.any(Error)],
+  ["throws", 'throw new Error("while it loads");', "could not be loaded: while it loads", expect.any(Error)],
+  ["odd", 'export const transaction = "no"; export const up = () => {};', '"transaction" must be', undefined],
+])("a file that is %s is refused", async (name, text, message, cause) => {
+  await write(`2026_01_01_000000_${name}.ts`, text);
+  const [file] = await migrationFiles(folder);
+  const error = await loadMigration(file!).catch((caught: unknown) => caught as Error);
+  expect(error).toMatchObject({ code: "E_MIGRATION", message: expect.stringContaining(`${file!.path}: `) });
+  expect([(error as Error).message, (error as Error).cause]).toEqual([expect.stringContaining(message), cause]);
+});
+
+test.each([true, false])("a migration may say that it runs in a transaction: %s", async (transaction) => {
+  await write(
+    `2026_01_01_000000_${transaction}.ts`,
+    `export const transaction = ${transaction}; export const up = () => {};`,
+  );
+  const [file] = await migrationFiles(folder);
+  expect((await loadMigration(file!)).transaction).toBe(transaction);
+});

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
+import { CompiledQuery, sql } from "kysely";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { Database } from "./database.ts";
 import { runAwaited } from "./migration-statements.ts";
@@ -82,6 +83,47 @@ test("S67 a rejection that is none of the migration's is left to the process's l
   expect(rejections).toEqual([other]);
 });
 
+test("S67 a dropped helper whose statement has failed by then is told with the failure", async () => {
+  const attempt = run(async (kysely) => {
+    void (async () => await kysely.insertInto("nowhere").values({ n: 1 }).execute())();
+    for (let n = 0; n < 3; n++) await kysely.insertInto("things").values({ n }).execute();
+  });
+  await expect(attempt).rejects.toMatchObject({
+    code: "E_MIGRATION",
+    message: expect.stringMatching(
+      /^A statement was not awaited\. Write "await" before it\. It failed: .*no such table: nowhere/,
+    ),
+  });
+});
+
+test("what a transaction of Kysely's is set to stays in force", async () => {
+  const seen: string[] = [];
+  const end = database.onQuery(({ sql }) => seen.push(sql));
+  await run(
+    async (kysely) =>
+      await kysely
+        .transaction()
+        .setAccessMode("read only")
+        .execute(async () => {}),
+  );
+  end();
+  expect(seen).toEqual(["begin", "commit"]);
+});
+
+test("S67 a rejection that is none of the migration's, and nobody listens for, is thrown on", async () => {
+  const listeners = process.rawListeners("unhandledRejection") as (() => void)[];
+  const other = new Error("other");
+  await run(async () => {
+    for (const listener of listeners) process.off("unhandledRejection", listener);
+    try {
+      // As Node calls the listeners.
+      expect(() => process.emit("unhandledRejection", other, Promise.resolve())).toThrow(other);
+    } finally {
+      for (const listener of listeners) process.on("unhandledRejection", listener);
+    }
+  });
+});
+
 test("S67 a rejection that is none of the migration's, and nobody listens for, ends the process", async () => {
   const script = join(tmpdir(), `ashlar-rejection-${process.pid}.ts`);
   await writeFile(
@@ -97,4 +139,54 @@ test("S67 a rejection that is none of the migration's, and nobody listens for, e
   );
   const run = promisify(execFile)(process.execPath, [script]).finally(() => rm(script));
   await expect(run).rejects.toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Error: other") });
+});
+
+test.each<[string, (kysely: QueryBuilder) => unknown, string]>([
+  [
+    "a builder",
+    (kysely) => kysely.insertInto("things").values({ n: 1 }).execute(),
+    ': insert into "things" ("n") values (?)',
+  ],
+  ["raw SQL", (kysely) => sql`insert into things values (${7})`.execute(kysely), ": insert into things values (?)"],
+  [
+    "a compiled statement",
+    (kysely) => kysely.executeQuery(CompiledQuery.raw("insert into things values (1)")),
+    ": insert into things values (1)",
+  ],
+  ["a transaction of Kysely's", (kysely) => kysely.transaction().execute(async () => {}), ""],
+  [
+    "what is in a transaction of Kysely's",
+    (kysely) =>
+      kysely.transaction().execute(async (trx) => {
+        void trx.deleteFrom("things").execute();
+      }),
+    "",
+  ],
+])("S67 %s that was dropped is named, without its values", async (_, drop, named) => {
+  const attempt = run(async (kysely) => void drop(kysely));
+  await expect(attempt).rejects.toMatchObject({
+    code: "E_MIGRATION",
+    message: `A statement was not awaited${named}. Write "await" before it.`,
+  });
+});
+
+test("S67 what is dropped in a transaction or on a connection of Kysely's is noticed, though that was awaited", async () => {
+  const scopes = [
+    (kysely: QueryBuilder) => kysely.transaction(),
+    (kysely: QueryBuilder) => kysely.connection(),
+  ] as readonly ((kysely: QueryBuilder) => { execute<T>(task: (one: QueryBuilder) => Promise<T>): Promise<T> })[];
+  for (const scope of scopes) {
+    const attempt = run(async (kysely) => {
+      await scope(kysely).execute(async (one) => void one.deleteFrom("things").execute());
+    });
+    await expect(attempt).rejects.toThrow('not awaited: delete from "things"');
+    expect(await run((kysely) => scope(kysely).execute(async () => "given"))).toBe("given");
+  }
+});
+
+test("what a transaction's function throws is thrown, even if it is no error", async () => {
+  const thrown = await run(async (kysely) => {
+    await kysely.transaction().execute(() => Promise.reject("just text"));
+  }).catch((error: unknown) => error);
+  expect(thrown).toBe("just text");
 });

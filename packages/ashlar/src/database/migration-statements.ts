@@ -66,9 +66,9 @@ interface Statement {
 
 class Statements {
   readonly #all: Statement[] = [];
-  readonly #errors = new WeakSet<object>();
-  #dropped: Statement | null = null;
-  #running: Statement | null = null;
+  readonly #errors = new Set<unknown>();
+  #dropped: Statement | undefined;
+  #running: Statement | undefined;
   #unseen: unknown = null;
   #isClosed = false;
 
@@ -80,8 +80,8 @@ class Statements {
   /** Ends it: waits for what still runs, so that its errors are known. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#dropped = this.#all.find(({ promise }) => !promise.isHandled) ?? null;
-    this.#running = this.#all.find(({ isSettled }) => !isSettled) ?? null;
+    this.#dropped = this.#all.find(({ promise }) => !promise.isHandled);
+    this.#running = this.#all.find(({ isSettled }) => !isSettled);
     let known = -1;
     while (known !== this.#all.length) {
       known = this.#all.length;
@@ -94,8 +94,8 @@ class Statements {
   /** What is to be said of a statement that was not awaited, or `null`. */
   complaint({ status }: PromiseSettledResult<unknown>): AshlarError | null {
     // Where one of a `Promise.all` failed, others may still run, and were awaited all the same.
-    const statement = this.#dropped ?? (status === "fulfilled" ? this.#running : null);
-    if (statement === null && this.#unseen === null) return null;
+    const statement = this.#dropped ?? (status === "fulfilled" ? this.#running : undefined);
+    if (statement === undefined && this.#unseen === null) return null;
     const sql = statement?.sql ?? null;
     const which = sql === null ? "A statement was not awaited." : `A statement was not awaited: ${sql}.`;
     const failure = this.#unseen instanceof Error ? ` It failed: ${this.#unseen.message}` : "";
@@ -103,7 +103,7 @@ class Statements {
   }
 
   readonly claimRejection = (reason: unknown): void => {
-    if (typeof reason === "object" && reason !== null && this.#errors.has(reason)) this.#unseen = reason;
+    if (this.#errors.has(reason)) this.#unseen = reason;
     // As it would have ended without the listener.
     else if (process.listenerCount("unhandledRejection") === 1) throw reason;
   };
@@ -147,7 +147,7 @@ class Statements {
       result.then(
         (value) => settle(() => resolve(value))(),
         (error: unknown) => {
-          if (typeof error === "object" && error !== null) this.#errors.add(error);
+          this.#errors.add(error);
           return settle(() => reject(error))();
         },
       );

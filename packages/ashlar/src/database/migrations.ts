@@ -112,8 +112,7 @@ export class Migrations {
       // Before the first is taken back: half a batch is no place to stop.
       if (missing.length > 0) throw this.#missing(missing.toReversed(), "migrate:rollback");
       for (const name of concerned) {
-        await this.#revert(files.get(name)!);
-        names.push(name);
+        if (await this.#revert(files.get(name)!)) names.push(name);
       }
       return names;
     });
@@ -167,7 +166,7 @@ export class Migrations {
     });
   }
 
-  async #revert(file: MigrationFile): Promise<void> {
+  async #revert(file: MigrationFile): Promise<boolean> {
     const migration = await loadMigration(file);
     const { down } = migration as Required<Migration>;
     if (typeof down !== "function") {
@@ -176,10 +175,11 @@ export class Migrations {
         `${file.path}: it cannot be rolled back, because it exports no function "down".`,
       );
     }
-    await this.#attempt(file, migration, "down", async (run) => {
-      if (!(await this.#isRun(file))) return;
+    return await this.#attempt(file, migration, "down", async (run) => {
+      if (!(await this.#isRun(file))) return false;
       await run(down);
       await this.#kysely.deleteFrom("migrations").where("name", "=", file.name).execute();
+      return true;
     });
   }
 
@@ -227,7 +227,7 @@ export class Migrations {
 
 function chosen(latestFirst: readonly RunMigration[], { steps, batch }: RollbackOptions): readonly RunMigration[] {
   if (batch !== undefined) return latestFirst.filter((one) => one.batch === batch);
-  if (steps === undefined) return latestFirst.filter((one) => one.batch === latestFirst[0]?.batch);
+  if (steps === undefined) return latestFirst.filter((one) => one.batch === latestFirst[0]!.batch);
   if (Number.isSafeInteger(steps) && steps > 0) return latestFirst.slice(0, steps);
   throw new AshlarError("E_MIGRATION", "The number of steps to roll back is no whole number from 1 on.");
 }

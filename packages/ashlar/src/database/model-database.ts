@@ -102,11 +102,7 @@ export function databaseOf(modelClass: object): Database {
 /** The class, what it extends, and so on. */
 export function lineage(modelClass: ModelClass): ModelClass[] {
   const classes: ModelClass[] = [];
-  for (
-    let one: unknown = modelClass;
-    typeof one === "function" && one !== Function.prototype;
-    one = Object.getPrototypeOf(one)
-  ) {
+  for (let one: unknown = modelClass; one !== Function.prototype; one = Object.getPrototypeOf(one)) {
     classes.push(one as ModelClass);
   }
   return classes;
@@ -121,9 +117,10 @@ function applicationsNaming(modelClass: ModelClass): readonly Application[] {
   return [];
 }
 
-function among(applications: readonly Application[]): Application | null {
+/** The one of these applications that the running code belongs to. */
+function among(applications: readonly Application[]): Application | undefined {
   const current = currentApplication();
-  return current !== null && applications.includes(current) ? current : null;
+  return applications.find((one) => one === current);
 }
 
 function ambiguous({ name }: ModelClass, applications: readonly Application[]): never {

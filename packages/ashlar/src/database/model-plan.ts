@@ -118,10 +118,9 @@ export function lookUp(plan: ModelPlan, column: string, value: ColumnValue): May
 
 function compileLookup(plan: ModelPlan, column: string): string {
   const { kysely } = plan.connection;
-  const query = kysely.selectFrom(plan.table).selectAll().where(columnName(column), "=", null).limit(1);
-  // The limit is a parameter to Kysely; written out, the value looked for is the only one.
-  const statement = query.clearLimit().compile().sql;
-  const limited = `${statement} limit 1`;
+  const query = kysely.selectFrom(plan.table).selectAll().where(columnName(column), "=", null);
+  // A limit of Kysely's is a parameter; written out, the value looked for is the only one.
+  const limited = `${query.compile().sql} limit 1`;
   plan.lookups.set(column, limited);
   return limited;
 }

@@ -11,7 +11,13 @@ test("a missing one is named, with the command that installs it", async () => {
   await expect(loading).rejects.toMatchObject({
     code: "E_MISSING_PACKAGE",
     message: `A connection to PostgreSQL needs the package "${name}". Run: npm install ${name}`,
+    cause: { code: "ERR_MODULE_NOT_FOUND" },
   });
+});
+
+test("what fails in loading it otherwise is an error of its own, though it names the package", async () => {
+  const broken = new Error("'pg' cannot be used with this version of Node.");
+  await expect(optionalPackage("pg", "This", () => Promise.reject(broken))).rejects.toBe(broken);
 });
 
 test("one that is there and broken is an error of its own", async () => {

@@ -44,3 +44,25 @@ test("what is recorded late, after the commit of all, is done and stays", () => 
   const thing = new Thing();
   expect([thing.set(log, "late"), thing.value]).toEqual([true, "late"]);
 });
+
+test("S68 what a released savepoint changed goes back with the transaction around it", () => {
+  const outer = new RollbackLog(null);
+  const inner = new RollbackLog(outer);
+  const thing = new Thing();
+  thing.set(inner, "in the savepoint");
+  inner.commit();
+  expect(thing.value).toBe("in the savepoint");
+  outer.rollBack();
+  expect(thing.value).toBe("before");
+});
+
+test("S68 what both changed goes back to what it was before either of them", () => {
+  const outer = new RollbackLog(null);
+  const inner = new RollbackLog(outer);
+  const thing = new Thing();
+  thing.set(outer, "outside");
+  thing.set(inner, "in the savepoint");
+  inner.commit();
+  outer.rollBack();
+  expect(thing.value).toBe("before");
+});

@@ -2,6 +2,9 @@ import { CamelCasePlugin, sql } from "kysely";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Database } from "./database.ts";
 
+/** What a transaction throws to be rolled back. */
+const NO = new Error("no");
+
 let database: Database;
 
 beforeEach(async () => {
@@ -43,9 +46,9 @@ test("what only changes the type takes part in the transaction like the rest", a
       .execute();
     await kysely.withSchema("main").insertInto("notes").values({ long_text: "e" }).execute();
     expect(await texts()).toEqual(["a", "b", "c", "d", "e"]);
-    throw new Error("no");
+    throw NO;
   });
-  await expect(attempt).rejects.toThrow("no");
+  await expect(attempt).rejects.toBe(NO);
   expect(await texts()).toEqual([]);
 });
 
@@ -72,13 +75,64 @@ test("connection() inside of a transaction is the transaction's", async () => {
     await database.kysely.connection().execute(async (one) => {
       await one.insertInto("notes").values({ long_text: "a" }).execute();
     });
-    throw new Error("no");
+    throw NO;
   });
-  await expect(attempt).rejects.toThrow("no");
+  await expect(attempt).rejects.toBe(NO);
   expect(await texts()).toEqual([]);
 });
 
 test("the introspection sees the tables", async () => {
   const [notes] = await database.kysely.introspection.getTables();
   expect([notes?.name, notes?.columns.map(({ name }) => name)]).toEqual(["notes", ["id", "long_text"]]);
+});
+
+test("what the builders of Kysely give is given", async () => {
+  const { kysely } = database;
+  expect(await kysely.connection().execute(async (one) => await one.selectFrom("notes").selectAll().execute())).toEqual(
+    [],
+  );
+  expect(await kysely.transaction().execute(async () => "given")).toBe("given");
+  expect(await kysely.withSchema("main").selectFrom("notes").selectAll().execute()).toEqual([]);
+});
+
+test("connection() keeps what belongs to the connection, and models' statements go there as well", async () => {
+  await database.kysely.connection().execute(async (one) => {
+    await sql`create temporary table mine (n integer)`.execute(one);
+    await one.insertInto("mine").values({ n: 1 }).execute();
+    expect(await database.kysely.selectFrom("mine").select("n").execute()).toEqual([{ n: 1 }]);
+  });
+});
+
+test("access and isolation can be set in either order", async () => {
+  const seen: string[] = [];
+  const end = database.onQuery(({ sql: text }) => seen.push(text));
+  const { kysely } = database;
+  await kysely
+    .transaction()
+    .setAccessMode("read only")
+    .setIsolationLevel("serializable")
+    .execute(async () => {});
+  await kysely
+    .transaction()
+    .setIsolationLevel("serializable")
+    .setAccessMode("read only")
+    .execute(async () => {});
+  await kysely
+    .transaction()
+    .setAccessMode("read write")
+    .execute(async () => {});
+  end();
+  expect(seen).toEqual(["begin", "commit", "begin", "commit", "begin immediate", "commit"]);
+  const nested = kysely.transaction().setIsolationLevel("serializable").setAccessMode("read write");
+  const attempt = database.transaction(() => nested.execute(async () => {}));
+  await expect(attempt).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+});
+
+test("rows cannot be streamed, nor a transaction left open", async () => {
+  const rows = database.kysely.selectFrom("notes").selectAll().stream();
+  await expect(rows.next()).rejects.toMatchObject({
+    code: "E_INVALID_QUERY",
+    message: "Rows cannot be streamed. Read them in parts, with a limit.",
+  });
+  expect(() => database.kysely.startTransaction()).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
 });

@@ -62,6 +62,27 @@ await onPostgres("PostgreSQL alone", () => {
     expect(await rows("select n from kept")).toEqual([{ n: 3 }]);
   });
 
+  test("a connection on which not even rolling back works is given up, and the error is the function's own", async () => {
+    const small = await postgres.open({ poolSize: 1 });
+    const { database: one } = small;
+    const pid = async (): Promise<unknown> => (await sql`select pg_backend_pid() as pid`.execute(one.kysely)).rows[0];
+    const first = await pid();
+    expect(await one.transaction(pid)).toEqual(first);
+    const no = new Error("no");
+    await expect(one.transaction(() => Promise.reject(no))).rejects.toBe(no);
+    expect(await pid()).toEqual(first);
+    await one.transaction(async () => {
+      const nested = one.transaction(async () => {
+        // There is no savepoint to roll back to any more.
+        await sql`rollback`.execute(one.kysely);
+        throw no;
+      });
+      await expect(nested).rejects.toBe(no);
+    });
+    expect(await pid()).not.toEqual(first);
+    await small.drop();
+  });
+
   test("a statement that takes too long is broken off, and the connection goes on", async () => {
     await expect(rows("select pg_sleep(10)")).rejects.toMatchObject({
       code: "E_DATABASE_UNAVAILABLE",
@@ -126,6 +147,8 @@ await onPostgres("PostgreSQL alone", () => {
     await rows("create table things (id bigint primary key)");
     Thing.useDatabase(database);
     expect(await Thing.find("secret-text")).toBe(null);
+    // Text that no database stores is not even sent.
+    expect(await database.transaction(() => Thing.find("\0"))).toBe(null);
     const attempt = database.transaction(() => Thing.find("secret-text"));
     await expect(attempt).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
     await expect(attempt).rejects.not.toThrow("secret-text");

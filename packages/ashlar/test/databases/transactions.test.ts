@@ -19,6 +19,9 @@ class Account extends Model {
   declare balance: number;
 }
 
+/** What a transaction throws to be rolled back. */
+const NO = new Error("no");
+
 await onEachDatabase("transactions", (engine) => {
   let own: TestDatabase;
   let database: Database;
@@ -118,9 +121,9 @@ await onEachDatabase("transactions", (engine) => {
       await trx.insertInto("accounts").values({ name: "a" }).execute();
       await Account.create({ name: "b" });
       expect(await names()).toEqual(["a", "b"]);
-      throw new Error("no");
+      throw NO;
     });
-    await expect(attempt).rejects.toThrow("no");
+    await expect(attempt).rejects.toBe(NO);
     await kysely
       .withSchema(engine.name === "sqlite" ? "main" : "public")
       .transaction()
@@ -165,9 +168,9 @@ await onEachDatabase("transactions", (engine) => {
           await Account.create({ name: "inner" });
         });
         expect(await names()).toEqual(["inner", "innermost"]);
-        throw new Error("no");
+        throw NO;
       });
-      await expect(attempt).rejects.toThrow("no");
+      await expect(attempt).rejects.toBe(NO);
       expect(await names()).toEqual([]);
     });
 
@@ -238,9 +241,9 @@ await onEachDatabase("transactions", (engine) => {
     });
     const attempt = small.database.transaction(async () => {
       await Promise.all(started);
-      throw new Error("no");
+      throw NO;
     });
-    await expect(attempt).rejects.toThrow("no");
+    await expect(attempt).rejects.toBe(NO);
     const { rows } = await sql<{ n: number }>`select n from things order by n`.execute(small.database.kysely);
     expect(rows.map(({ n }) => n)).toEqual([1, 2, 3]);
     await small.drop();
@@ -255,9 +258,9 @@ await onEachDatabase("transactions", (engine) => {
     const attempt = database.transaction(async () => {
       gate.resolve();
       await nextTurn();
-      throw new Error("no");
+      throw NO;
     });
-    await expect(attempt).rejects.toThrow("no");
+    await expect(attempt).rejects.toBe(NO);
     await left;
     expect(await names()).toEqual(["left"]);
   });
@@ -266,9 +269,9 @@ await onEachDatabase("transactions", (engine) => {
     const attempt = database.transaction(async () => {
       const started = ["d", "e"].map((name) => database.kysely.insertInto("accounts").values({ name }).execute());
       await started[0];
-      throw new Error("no");
+      throw NO;
     });
-    await expect(attempt).rejects.toThrow("no");
+    await expect(attempt).rejects.toBe(NO);
     expect(await names()).toEqual([]);
   });
 

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { Database } from "./database.ts";
+import { DatabaseError, ForeignKeyViolationError, NotNullViolationError, UniqueViolationError } from "./errors.ts";
+
+const CAUSE = new Error("of the driver");
+const of = (table: string | null, ...columns: string[]) => ({ table, columns, constraint: "a_key", cause: CAUSE });
+
+test("a violation tells of the table, the columns, the constraint and the driver's error", () => {
+  for (const Violation of [UniqueViolationError, ForeignKeyViolationError, NotNullViolationError]) {
+    const details = { table: "users", columns: ["email", "name"], constraint: "a_key", column: "email", cause: CAUSE };
+    expect(new Violation(of("users", "email", "name"))).toMatchObject(details);
+    expect(new Violation(of(null)).column).toBe(null);
+  }
+});
+
+test("each kind of violation has its code", () => {
+  const violations = [UniqueViolationError, ForeignKeyViolationError, NotNullViolationError];
+  expect(violations.map((Violation) => new Violation(of("users")).code)).toEqual([
+    "E_UNIQUE_VIOLATION",
+    "E_FOREIGN_KEY_VIOLATION",
+    "E_NOT_NULL_VIOLATION",
+  ]);
+});
+
+test("the message names the columns as far as they are known", () => {
+  expect([
+    new UniqueViolationError(of("users", "email")).message,
+    new UniqueViolationError(of("users", "email", "name")).message,
+    new NotNullViolationError(of("users", "email")).message,
+    new NotNullViolationError(of(null, "email")).message,
+    new NotNullViolationError(of("users")).message,
+    new ForeignKeyViolationError(of("posts"), "The sentence of the database.").message,
+    new UniqueViolationError(of(null)).message,
+    new NotNullViolationError(of(null)).message,
+  ]).toEqual([
+    "A record with the same email exists already.",
+    "A record with the same email, name exists already.",
+    "The column users.email must have a value.",
+    "The column email must have a value.",
+    "The column users must have a value.",
+    "The sentence of the database.",
+    "A record with this value exists already.",
+    "A required column has no value.",
+  ]);
+});
+
+test("any other error has the database's own code, and is E_DATABASE unless it is said otherwise", () => {
+  expect(new DatabaseError("Gone.", "42P01", CAUSE)).toMatchObject({
+    code: "E_DATABASE",
+    databaseCode: "42P01",
+    message: "Gone.",
+    cause: CAUSE,
+  });
+  expect(new DatabaseError("Gone.", null, undefined, "E_DATABASE_UNAVAILABLE")).toMatchObject({
+    code: "E_DATABASE_UNAVAILABLE",
+    databaseCode: null,
+  });
+});
+
+test("an error about a table that is not there says how to migrate", async () => {
+  const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
+  await expect(database.kysely.selectFrom("nowhere").selectAll().execute()).rejects.toMatchObject({
+    code: "E_DATABASE",
+    message: expect.stringContaining("nowhere. If the database has not been migrated: npx ashlar migrate"),
+  });
+  await database.close();
+});

@@ -1,0 +1,242 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { MigrationFolder } from "../../test/support/migration-folder.ts";
+import { setClock } from "../support/index.ts";
+import { Database } from "./database.ts";
+import type { Migrations } from "./migrations.ts";
+
+const A = "2026_01_01_000000_a";
+const B = "2026_01_02_000000_b";
+const C = "2026_01_03_000000_c";
+const D = "2026_01_04_000000_d";
+const NOON = Date.parse("2026-03-01T12:00:00.000Z");
+
+let database: Database;
+let folder: MigrationFolder;
+let migrations: Migrations;
+
+beforeEach(() => {
+  database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
+  folder = new MigrationFolder(database);
+  ({ migrations } = folder);
+});
+afterEach(async () => {
+  await database.close();
+  folder.remove();
+});
+
+/** A migration that makes the table of its last letter. */
+const making = (name: string): string => `
+  export const up = (database) => database.schema.createTable("${name.at(-1)}").addColumn("n", "integer").execute();
+  export const down = (database) => database.schema.dropTable("${name.at(-1)}").execute();`;
+const write = async (...names: readonly string[]): Promise<void> => {
+  for (const name of names) await folder.write(name, making(name));
+};
+const remove = (name: string): Promise<void> => rm(join(folder.path, `${name}.ts`));
+const tables = async (): Promise<string[]> => (await folder.tables()).filter((name) => name.length === 1);
+const failure = (task: Promise<unknown>): Promise<unknown> =>
+  task.then(
+    () => "it did not fail",
+    (error: unknown) => error,
+  );
+
+describe("up", () => {
+  test("runs what is new, the oldest first, and each run is a batch", async () => {
+    await write(B, A);
+    expect([await migrations.up(), await tables()]).toEqual([
+      [A, B],
+      ["a", "b"],
+    ]);
+    await write(C);
+    expect([await migrations.up(), await migrations.up()]).toEqual([[C], []]);
+    expect((await migrations.status()).map(({ name, batch }) => [name, batch])).toEqual([
+      [A, 1],
+      [B, 1],
+      [C, 2],
+    ]);
+  });
+
+  test("does not run one that an earlier one of the same run has recorded as run", async () => {
+    const record = `{ name: "${B}", batch: 7, run_at: new Date(0).toISOString() }`;
+    await folder.write(
+      A,
+      `export const up = (database) => database.insertInto("migrations").values(${record}).execute();`,
+    );
+    await write(B, C);
+    expect([await migrations.up(), await tables()]).toEqual([[A, C], ["c"]]);
+    expect((await migrations.status()).map(({ name, batch }) => [name, batch])).toEqual([
+      [A, 1],
+      [B, 7],
+      [C, 1],
+    ]);
+  });
+
+  test.each(["true", "false"])(
+    "with transaction = %s, one that fails is an error with its cause",
+    async (transaction) => {
+      await write(A);
+      await folder.write(
+        B,
+        `export const transaction = ${transaction};
+       export async function up(database) {
+         await database.schema.createTable("b").addColumn("n", "integer").execute();
+         throw new TypeError("no luck");
+       }`,
+      );
+      await write(C);
+      const outcome =
+        transaction === "true"
+          ? "and nothing of it remains"
+          : "and what it did before that remains, because it runs without a transaction. " +
+            "It is not recorded as run: undo what remains, then migrate again";
+      expect(await failure(migrations.up())).toMatchObject({
+        code: "E_MIGRATION",
+        message: `${join(folder.path, B)}.ts: up() failed, ${outcome}. no luck`,
+        cause: expect.any(TypeError),
+      });
+      expect(await tables()).toEqual(transaction === "true" ? ["a"] : ["a", "b"]);
+      expect((await migrations.status()).map(({ state }) => state)).toEqual(["run", "pending", "pending"]);
+    },
+  );
+
+  test("what is thrown and is no error is told as well", async () => {
+    await folder.write(A, 'export async function up() { throw "just text"; }');
+    expect(await failure(migrations.up())).toMatchObject({
+      message: expect.stringMatching(/nothing of it remains\. just text$/),
+      cause: "just text",
+    });
+  });
+
+  test("refuses to go on without a file that was run, unless it is told to", async () => {
+    await write(A, B);
+    await migrations.up();
+    for (const name of [A, B]) await remove(name);
+    await write(C);
+    for (const options of [undefined, {}, { allowMissing: false }]) {
+      expect(await failure(migrations.up(options))).toMatchObject({
+        code: "E_MIGRATION",
+        message: expect.stringMatching(
+          new RegExp(`missing in ${folder.path}: ${A}, ${B}\\. .* npx ashlar migrate --allow-missing$`),
+        ),
+      });
+    }
+    expect(await tables()).toEqual(["a", "b"]);
+    expect([await migrations.up({ allowMissing: true }), await tables()]).toEqual([[C], ["a", "b", "c"]]);
+  });
+});
+
+describe("rollback", () => {
+  beforeEach(async () => {
+    await write(A);
+    await migrations.up();
+    await write(B, C);
+    await migrations.up();
+  });
+
+  test("takes back the last batch, the last one first", async () => {
+    expect([await migrations.rollback(), await tables()]).toEqual([[C, B], ["a"]]);
+    expect([await migrations.rollback(), await tables()]).toEqual([[A], []]);
+    expect(await migrations.rollback()).toEqual([]);
+  });
+
+  test("takes back so many steps, or a batch", async () => {
+    expect(await migrations.rollback({ steps: 1 })).toEqual([C]);
+    expect(await migrations.rollback({ batch: 1 })).toEqual([A]);
+    expect(await migrations.rollback({ batch: 1 })).toEqual([]);
+    expect(await migrations.rollback({ steps: 9 })).toEqual([B]);
+  });
+
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("refuses %d steps", async (steps) => {
+    expect(await failure(migrations.rollback({ steps }))).toMatchObject({ code: "E_MIGRATION" });
+    expect(await tables()).toEqual(["a", "b", "c"]);
+  });
+
+  test("takes nothing back where one of the batch is missing, unless it is told to leave that", async () => {
+    await remove(B);
+    for (const options of [undefined, { allowMissing: false }]) {
+      expect(await failure(migrations.rollback(options))).toMatchObject({
+        code: "E_MIGRATION",
+        message: expect.stringMatching(
+          new RegExp(`missing in .*: ${B}\\. .* npx ashlar migrate:rollback --allow-missing$`),
+        ),
+      });
+    }
+    expect(await tables()).toEqual(["a", "b", "c"]);
+    expect([await migrations.rollback({ allowMissing: true }), await tables()]).toEqual([[C], ["a", "b"]]);
+  });
+
+  test("names those that are missing in the order in which they were run", async () => {
+    for (const name of [B, C]) await remove(name);
+    expect(await failure(migrations.rollback())).toMatchObject({
+      message: expect.stringContaining(`: ${B}, ${C}. `),
+    });
+  });
+
+  test("does not take one back that another one's way back has recorded as not run", async () => {
+    await folder.write(
+      D,
+      `export const up = async () => {};
+       export const down = (database) => database.deleteFrom("migrations").where("name", "=", "${B}").execute();`,
+    );
+    await migrations.up();
+    expect([await migrations.rollback({ steps: 3 }), await tables()]).toEqual([
+      [D, C],
+      ["a", "b"],
+    ]);
+    expect((await migrations.status()).map(({ state }) => state)).toEqual(["run", "pending", "pending", "pending"]);
+  });
+
+  test("refuses one that has no way back, and leaves it", async () => {
+    await folder.write(D, "export const up = async () => {};");
+    await migrations.up();
+    expect(await failure(migrations.rollback())).toMatchObject({
+      code: "E_MIGRATION",
+      message: `${join(folder.path, D)}.ts: it cannot be rolled back, because it exports no function "down".`,
+    });
+    expect((await migrations.status()).map(({ state }) => state)).toEqual(["run", "run", "run", "run"]);
+  });
+});
+
+test("status tells of each migration, the oldest first, how it stands and when it was run", async () => {
+  setClock(() => NOON);
+  onTestFinished(() => setClock(null));
+  await write(B);
+  await migrations.up();
+  await remove(B);
+  await write(C, A);
+  expect(await migrations.status()).toEqual([
+    { name: A, state: "pending", batch: null, runAt: null },
+    { name: B, state: "missing", batch: 1, runAt: new Date(NOON) },
+    { name: C, state: "pending", batch: null, runAt: null },
+  ]);
+});
+
+test("fresh drops what there is, and runs everything", async () => {
+  await write(A);
+  await migrations.up();
+  await database.kysely.schema.createTable("x").addColumn("n", "integer").execute();
+  await write(B);
+  expect([await migrations.fresh(), await tables()]).toEqual([
+    [A, B],
+    ["a", "b"],
+  ]);
+  expect((await migrations.status()).map(({ batch }) => batch)).toEqual([1, 1]);
+});
+
+test("a migration is recorded once, with everything that is known of it", async () => {
+  await write(A);
+  await migrations.up();
+  const { kysely } = database;
+  const record = { name: A, batch: 2, run_at: new Date(NOON) };
+  await expect(kysely.insertInto("migrations").values(record).execute()).rejects.toMatchObject({
+    code: "E_UNIQUE_VIOLATION",
+  });
+  for (const missing of ["batch", "run_at"]) {
+    const values = { ...record, name: B, [missing]: null };
+    await expect(kysely.insertInto("migrations").values(values).execute()).rejects.toMatchObject({
+      code: "E_NOT_NULL_VIOLATION",
+      column: missing,
+    });
+  }
+});

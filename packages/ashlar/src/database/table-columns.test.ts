@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Database } from "./database.ts";
+import { Model } from "./model.ts";
+import { hasTable, tableHasColumn } from "./table-columns.ts";
+
+class Note extends Model {
+  static override timestamps = false;
+  declare id: number;
+}
+class Memo extends Model {
+  static override timestamps = false;
+  declare id: number;
+}
+
+let database: Database;
+let asked: number;
+
+beforeEach(async () => {
+  database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
+  const { schema } = database.kysely;
+  await schema.createTable("notes").addColumn("id", "integer").addColumn("text", "text").execute();
+  await schema.createTable("memos").addColumn("id", "integer").addColumn("title", "text").execute();
+  Note.useDatabase(database);
+  Memo.useDatabase(database);
+  asked = 0;
+  database.onQuery(() => asked++);
+});
+afterEach(async () => {
+  Note.leaveDatabase(database);
+  Memo.leaveDatabase(database);
+  await database.close();
+});
+
+test("a column counts if it is one of the model's own table", async () => {
+  expect([await tableHasColumn(Note, "text"), await tableHasColumn(Note, "title")]).toEqual([true, false]);
+  expect([await tableHasColumn(Memo, "text"), await tableHasColumn(Memo, "title")]).toEqual([false, true]);
+});
+
+test("the table is asked once for all of its columns, also by two at the same time", async () => {
+  await tableHasColumn(Note, "text");
+  const once = asked;
+  expect(once).toBeGreaterThan(0);
+  await Promise.all(["text", "title", "id"].map((column) => tableHasColumn(Note, column)));
+  expect(asked).toBe(once);
+  await Promise.all(["text", "title"].map((column) => tableHasColumn(Memo, column)));
+  expect(asked).toBe(2 * once);
+});
+
+test("a column that a row has shown is known without asking", async () => {
+  await database.kysely.insertInto("notes").values({ id: 1, text: "a" }).execute();
+  await Note.find(1);
+  asked = 0;
+  expect([await tableHasColumn(Note, "text"), asked]).toEqual([true, 0]);
+});
+
+test("where the table could not be asked, the next one asks again", async () => {
+  const gone = new Database({ default: "main", main: { driver: "sqlite", path: "/dev/null/x" } }, "/");
+  Note.useDatabase(gone);
+  const attempt = async (): Promise<unknown> => await tableHasColumn(Note, "text").catch((error: unknown) => error);
+  const [first, second] = [await attempt(), await attempt()];
+  expect(first).toMatchObject({ code: "E_DATABASE" });
+  expect(second).toMatchObject({ code: "E_DATABASE" });
+  expect(second).not.toBe(first);
+  Note.leaveDatabase(gone);
+  await gone.close();
+});
+
+test("a table that was there once is not asked for again; one that was missing is", async () => {
+  expect([await hasTable(database, "notes"), await hasTable(database, "orders")]).toEqual([true, false]);
+  await database.kysely.schema.createTable("orders").addColumn("id", "integer").execute();
+  expect(await hasTable(database, "orders")).toBe(true);
+  asked = 0;
+  expect([await hasTable(database, "orders"), await hasTable(database, "notes"), asked]).toEqual([true, true, 0]);
+  const other = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
+  expect(await hasTable(other, "notes")).toBe(false);
+  await other.close();
+});
