@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { MigrationFolder } from "../../test/support/migration-folder.ts";
 import { setClock } from "../support/index.ts";
@@ -239,4 +240,29 @@ test("a migration is recorded once, with everything that is known of it", async 
       column: missing,
     });
   }
+});
+
+test("a way back that fails says so, and leaves the migration as run", async () => {
+  await folder.write(
+    A,
+    `export const up = async () => {};
+     export async function down() { throw new TypeError("no luck"); }`,
+  );
+  await migrations.up();
+  expect(await failure(migrations.rollback())).toMatchObject({
+    code: "E_MIGRATION",
+    message: `${join(folder.path, A)}.ts: down() failed, and nothing of it remains. no luck`,
+  });
+  expect((await migrations.status()).map(({ state }) => state)).toEqual(["run"]);
+});
+
+test.each(["insert", "delete"])("where the note cannot be changed by %s, nothing is done", async (verb) => {
+  await write(A);
+  if (verb === "delete") await migrations.up();
+  else await migrations.status();
+  const refusal = `begin select raise(abort, 'The notes are kept.'); end`;
+  await sql.raw(`create trigger keep before ${verb} on migrations ${refusal}`).execute(database.kysely);
+  const attempt = verb === "delete" ? migrations.rollback() : migrations.up();
+  expect(await failure(attempt)).toMatchObject({ code: "E_MIGRATION", message: expect.stringContaining("are kept") });
+  expect(await tables()).toEqual(verb === "delete" ? ["a"] : []);
 });

@@ -125,7 +125,7 @@ await onEachDatabase("models", (engine) => {
       const { id } = await User.create({ email: "ada@example.com", settings: { theme: "dark" } });
       const user = await User.findOrFail(id);
       user.settings!.theme = "light";
-      expect(user.isDirty("settings")).toBe(true);
+      expect([user.isDirty(), user.isDirty("settings")]).toEqual([true, true]);
       expect(user.isDirty("email")).toBe(false);
       await user.save();
       expect((await User.findOrFail(id)).settings).toEqual({ theme: "light" });
@@ -164,7 +164,7 @@ await onEachDatabase("models", (engine) => {
     test("a new model is stored by save, and is stored from then on", async () => {
       const user = new User();
       user.email = "ada@example.com";
-      expect(user.isStored()).toBe(false);
+      expect([user.isStored(), user.isDirty(), user.getOriginal("email")]).toEqual([false, true, undefined]);
       await user.save();
       expect(user.isStored()).toBe(true);
       expect(await User.rows().count()).toBe(1);
@@ -491,7 +491,10 @@ await onEachDatabase("models", (engine) => {
       await User.create({ email: "a@example.com" });
       const user = User.fromRow({ email: "a@example.com" });
       user.email = "b@example.com";
-      await expect(user.save()).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+      await expect(user.save()).rejects.toMatchObject({
+        code: "E_INVALID_QUERY",
+        message: "The model User was read without its primary key.",
+      });
     });
   });
 });

@@ -100,6 +100,18 @@ await onEachDatabase("queries", (engine) => {
     expect(await pages(ordered.limit(2).offset(1))).toEqual([474, 412]);
     expect(await pages(ordered.offset(3))).toEqual([160]);
     expect(await pages(ordered.limit(0))).toEqual([]);
+    const newLast = Book.rows().whereIn("title", ["Dune", "Emma", "Emil"]).orderBy("created_at").orderBy("pages");
+    await own.database.kysely
+      .updateTable("books")
+      .set({ created_at: new Date(0) })
+      .where("title", "=", "Emma")
+      .execute();
+    await own.database.kysely
+      .updateTable("books")
+      .set({ created_at: new Date(9) })
+      .where("title", "!=", "Emma")
+      .execute();
+    expect(await pages(newLast)).toEqual([474, 160, 412]);
     for (const number of [-1, 1.5, Number.NaN, "1" as never]) {
       expect(() => ordered.limit(number)).toThrow(expect.objectContaining({ code: "E_INVALID_INPUT" }));
       expect(() => ordered.offset(number)).toThrow(expect.objectContaining({ code: "E_INVALID_INPUT" }));
