@@ -159,6 +159,13 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     ]);
   });
 
+  test("S2 it is no key that was put into base64 once more, as variables of the environment are", () => {
+    const { publicKey } = P256;
+    for (const text of [pem(publicKey), JSON.stringify(publicKey.export({ format: "jwk" }))]) {
+      expect(refusal(algorithm, Buffer.from(text).toString("base64"))).toBe("E_JWT_KEY");
+    }
+  });
+
   test("S2 a JWK or a set of them, even too short for a secret, is named as what it is", () => {
     expect(refusal(algorithm, '{"kty":"oct","k":"AA"}')).toBe("E_JWT_KEY");
     expect(refusal(algorithm, '{"keys":[]}')).toBe("E_JWT_KEY");

@@ -4,9 +4,6 @@ import type { HmacAlgorithm, JwtAlgorithm } from "./algorithms.ts";
 import { decodeBase64url } from "./base64url.ts";
 import { checkJwk, type KeyMaterial, type KeyUse } from "./key-material.ts";
 
-/** The shortest DER structure that could hold a key, to spare the parsers what is plainly none. */
-const SHORTEST_DER = 32;
-
 /**
  * The bytes of an HMAC secret, checked.
  *
@@ -52,15 +49,13 @@ function secretBytes(name: JwtAlgorithm, key: KeyMaterial, use: KeyUse): Buffer 
 
 /** Whether a secret is a key that was meant for another algorithm, in any of the forms in which keys are kept. */
 function looksLikeKey(bytes: Buffer): boolean {
+  // In base64 there are the body of a PEM file without its first and last line, and files that a variable holds.
+  return isKey(bytes) || isKey(Buffer.from(bytes.toString(), "base64"));
+}
+
+function isKey(bytes: Buffer): boolean {
   const text = bytes.toString().trim();
-  return (
-    text.includes("-----BEGIN") ||
-    /^(ssh-|ecdsa-sha2-)/.test(text) ||
-    isJwk(text) ||
-    isDer(bytes) ||
-    // The body of a PEM file without its first and last line.
-    isDer(Buffer.from(text, "base64"))
-  );
+  return text.includes("-----BEGIN") || /^(ssh-|ecdsa-sha2-)/.test(text) || isJwk(text) || isDer(bytes);
 }
 
 function isJwk(text: string): boolean {
@@ -74,7 +69,6 @@ function isJwk(text: string): boolean {
 }
 
 function isDer(bytes: Buffer): boolean {
-  if (bytes.length < SHORTEST_DER || bytes[0] !== 0x30) return false;
   return (
     parses(() => createPublicKey({ key: bytes, format: "der", type: "spki" })) ||
     // Takes a private key for its public one too, be it in PKCS#1, PKCS#8 or SEC 1.

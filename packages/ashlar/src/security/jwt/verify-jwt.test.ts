@@ -92,6 +92,15 @@ describe("verifying a JWT", () => {
     expect(verifyJwt(token, KEY)).toEqual({ sub: "1" });
   });
 
+  test("an issuer and an audience that are asked for must be what the claims say", () => {
+    const claims = { iss: "https://a.example", aud: ["web", "api"], iat: NOW };
+    const token = signJwt(claims, SIGNING);
+    const options = { ...AT, issuer: "https://a.example", audience: "api" };
+    expect(tryVerifyJwt(token, KEY, options)).toEqual({ claims });
+    expect(tryVerifyJwt(token, KEY, { ...options, issuer: "https://b.example" })).toEqual({ failure: "issuer" });
+    expect(tryVerifyJwt(token, KEY, { ...options, audience: "ap" })).toEqual({ failure: "audience" });
+  });
+
   test("the size limit reaches both ways", () => {
     const token = signJwt({ text: "x".repeat(20_000) }, SIGNING, { now: NOW });
     expect(tryVerifyJwt(token, KEY, AT)).toEqual({ failure: "too_large" });

@@ -1,4 +1,5 @@
-import { availableParallelism, getPriority } from "node:os";
+import { syncBuiltinESMExports } from "node:module";
+import os, { getPriority } from "node:os";
 import { MessagePort, Worker } from "node:worker_threads";
 import { hashSync } from "bcryptjs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -14,21 +15,30 @@ const FATAL = null as unknown as HashingJob;
 
 /** The threads that were given something during a test. */
 const workers = new Set<Worker>();
+/** Whether a thread holds the process, each time it is told. */
+const holds: boolean[] = [];
 
 beforeEach(() => {
-  const { ref } = Worker.prototype;
+  const { ref, unref } = Worker.prototype;
   // A thread holds the process from its first job on.
   vi.spyOn(Worker.prototype, "ref").mockImplementation(function (this: Worker) {
     workers.add(this);
+    holds.push(true);
     Reflect.apply(ref, this, []);
+  });
+  vi.spyOn(Worker.prototype, "unref").mockImplementation(function (this: Worker) {
+    holds.push(false);
+    Reflect.apply(unref, this, []);
   });
 });
 
 afterEach(async () => {
   vi.restoreAllMocks();
+  syncBuiltinESMExports();
   vi.unstubAllEnvs();
   await Promise.all([...workers].map((worker) => worker.terminate()));
   workers.clear();
+  holds.length = 0;
 });
 
 describe("HashingThreads", () => {
@@ -78,13 +88,23 @@ describe("HashingThreads", () => {
     expect(await threads.run(JOB)).toBe(true);
   });
 
-  test("S34 unless told otherwise, as many threads as cores, eight at most, and 64 wait for each of them", async () => {
-    const expected = Math.min(availableParallelism(), 8);
+  test.each([
+    [1, 1],
+    [64, 8],
+  ])("S34 of %i cores, unless told otherwise, %i hash, and 64 wait for each of them", async (cores, expected) => {
+    vi.spyOn(os, "availableParallelism").mockReturnValue(cores);
+    syncBuiltinESMExports();
     const threads = new HashingThreads();
     const admitted = expected * (1 + 1 + 64);
     const outcomes = await Promise.allSettled(Array.from({ length: admitted + 3 }, () => threads.run(JOB)));
     expect(workers.size).toBe(expected);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(admitted);
+  });
+
+  test("a thread holds the process until the last of its jobs is answered", async () => {
+    const threads = new HashingThreads({ threads: 1 });
+    await Promise.all([threads.run(JOB), threads.run(JOB)]);
+    expect(holds).toEqual([true, false]);
   });
 
   test("a job that cannot be done is an error, and the thread goes on", async () => {

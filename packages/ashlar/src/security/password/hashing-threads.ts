@@ -138,7 +138,6 @@ class HashingThread {
       this.#error = error;
     });
     this.#worker.on("exit", () => this.#end());
-    this.#worker.unref();
   }
 
   /** How many jobs it has been given and not yet answered. */
