@@ -16,8 +16,8 @@ export async function openPool(configuration: PostgresConnectionConfiguration): 
   const { default: pg } = await optionalPackage("pg", "A connection to PostgreSQL", () => import("pg"));
   // Kept to these connections: the driver's own table of parsers belongs to everybody in the process.
   const types = {
-    getTypeParser: (oid: number, format?: "text" | "binary") =>
-      (format !== "binary" && PARSERS.get(oid)) || pg.types.getTypeParser(oid, format),
+    // No statement asks for the binary format.
+    getTypeParser: (oid: number) => PARSERS.get(oid) ?? pg.types.getTypeParser(oid),
   } as NonNullable<ClientConfig["types"]>;
   const pool = new pg.Pool({
     ...address(configuration),

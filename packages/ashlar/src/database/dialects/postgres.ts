@@ -140,19 +140,19 @@ export class PostgresDialect implements Dialect {
   }
 
   async #lockedMigrations(session: Session): Promise<AshlarError> {
-    // A lock's key of 64 bits stands there in two halves.
-    const [high, low] = [Math.floor(MIGRATION_LOCK / 2 ** 32), MIGRATION_LOCK % 2 ** 32];
-    const holders = `select l.pid, host(a.client_addr) as address from pg_locks l left join pg_stat_activity a using (pid)
-      where l.locktype = 'advisory' and l.classid = ${high} and l.objid = ${low} and l.granted
+    // A lock's key of 64 bits stands there in two halves. One process at most holds it.
+    const query = `
+      select coalesce(min(format(
+        'It is the server''s process %s%s. Migrate again when it has ended; to end it: select pg_terminate_backend(%1$s)',
+        l.pid, ' from ' || host(a.client_addr)
+      )), 'Migrate again.') as remedy
+      from pg_locks l left join pg_stat_activity a using (pid)
+      where l.locktype = 'advisory' and l.granted
+      and l.classid = (${MIGRATION_LOCK}::bigint >> 32) and l.objid = (${MIGRATION_LOCK}::bigint & 4294967295)
       and l.database = (select oid from pg_database where datname = current_database())`;
-    const { rows } = await session.execute(CompiledQuery.raw(holders));
-    const named = rows.map(({ pid, address }) => `${pid}${address === null ? "" : ` from ${address}`}`).join(", ");
+    const { rows } = await session.execute(CompiledQuery.raw(query));
     const problem = `Another process has been running migrations for more than ${this.#migrationTimeoutMs} ms.`;
-    const remedy =
-      named === ""
-        ? "Migrate again."
-        : `It is the server's process ${named}. Migrate again when it has ended; to end it: select pg_terminate_backend(${rows[0]!.pid})`;
-    return new AshlarError("E_MIGRATION", `${problem} ${remedy}`);
+    return new AshlarError("E_MIGRATION", `${problem} ${rows[0]!.remedy}`);
   }
 
   async unlockMigrations(session: Session): Promise<void> {
@@ -182,10 +182,8 @@ export class PostgresDialect implements Dialect {
 
   async close(): Promise<void> {
     this.#closed = true;
-    const pool = this.#pool;
-    this.#pool = null;
-    // A pool that could not be opened has been reported where it was needed.
-    if (pool !== null) await pool.then((open) => open.end()).catch(() => undefined);
+    // A pool that could not be opened has been reported where it was needed; one that was closed need not be again.
+    await this.#pool?.then((open) => open.end()).catch(() => undefined);
   }
 
   async #first(text: string, value: ColumnValue): Promise<Row | undefined> {
@@ -211,10 +209,7 @@ export class PostgresDialect implements Dialect {
   async #client(): Promise<PoolClient> {
     if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
     this.#pool ??= openPool(this.#configuration);
-    const pool = await this.#pool.catch((error: unknown) => {
-      this.#pool = null;
-      throw error;
-    });
+    const pool = await this.#pool;
     try {
       return await pool.connect();
     } catch (error) {
