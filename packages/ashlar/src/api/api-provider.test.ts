@@ -11,6 +11,7 @@ import {
   type RouteMiddleware,
 } from "../foundation/index.ts";
 import { Route } from "../routing/index.ts";
+import { ThrottleProvider } from "../throttle/index.ts";
 import { Api } from "./api.ts";
 import { ApiProvider } from "./api-provider.ts";
 import { AuthenticatesTokens } from "./authenticates-tokens.ts";
@@ -83,11 +84,16 @@ describe("in production", () => {
   const production = { APP_ENV: "production", APP_KEY: SECRET, APP_URL: "https://shop.example" };
 
   /** What the log warns of while an application is made. */
-  async function warnings(jwt: object, environment: Record<string, string> = production): Promise<string[]> {
+  async function warnings(
+    jwt: object,
+    environment: Record<string, string> = production,
+    options: ApplicationOptions = {},
+  ): Promise<string[]> {
     const lines: string[] = [];
     const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
     await boot({
       providers: [AuthProvider, ApiProvider],
+      ...options,
       config: { api: { DRIVERS: { jwt: { secret: SECRET, model: Member, ...jwt } } } },
       environment,
       logger: createLogger(settings, { write: (line) => void lines.push(JSON.parse(line).msg) }),
@@ -100,6 +106,24 @@ describe("in production", () => {
     expect(await warnings({ expires: 60 })).toEqual([]);
     expect(await warnings({ authenticates: true })).toEqual([]);
     expect(await warnings({}, { ...production, APP_ENV: "test" })).toEqual([]);
+  });
+
+  test("S65 token endpoints without limits are warned of in any other environment, and with limits in none", async () => {
+    const elsewhere = { ...production, APP_ENV: "test" };
+    expect(await warnings({}, elsewhere, { routes: Api.routes() })).toEqual([
+      expect.stringContaining("config/providers.ts: PROVIDERS: the token endpoints have no limits"),
+    ]);
+    class OtherController {
+      show(): string {
+        return "";
+      }
+    }
+    const others = [PROTECTED, Route.get("/other", [OtherController, "show"])];
+    expect(await warnings({}, elsewhere, { routes: others })).toEqual([]);
+    const providers = [ThrottleProvider, AuthProvider, ApiProvider];
+    for (const environment of [elsewhere, production]) {
+      expect(await warnings({ expires: 60 }, environment, { routes: Api.routes(), providers })).toEqual([]);
+    }
   });
 
   test("S65 token endpoints without limits end the boot", async () => {
@@ -129,6 +153,11 @@ describe("what ends the boot", () => {
     await expect(boot({ providers: [ApiProvider] })).rejects.toMatchObject({
       message: expect.stringContaining("npx ashlar api:install"),
     });
+  });
+
+  test("another export of config/api.ts than DRIVERS", async () => {
+    const booting = boot({ providers: [ApiProvider], config: { api: { DRVIERS: config.api.DRIVERS } } });
+    await expect(booting).rejects.toThrow('Did you mean "DRIVERS"?');
   });
 
   test("a model without Authenticates", async () => {

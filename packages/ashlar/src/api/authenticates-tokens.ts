@@ -69,7 +69,7 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
       const service = serviceOf(this);
       const verification = service.verify(token);
       if ("failure" in verification) return null;
-      return (await service.findActiveUser(token, verification.claims)) as M | null;
+      return service.findActiveUser(token, verification.claims) as Promise<M | null>;
     }
 
     static async replaceTokenDigest(id: UserId, replaced: string, digest: string): Promise<boolean> {
@@ -82,7 +82,7 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
     }
 
     async generateJwt(): Promise<string> {
-      return await serviceOf(this.#class).issueTo(this as unknown as TokenBearer, null);
+      return serviceOf(this.#class).issueTo(this as unknown as TokenBearer, null);
     }
 
     revokeToken(): Promise<void> {
@@ -113,7 +113,7 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
 
     override toJSON(): ReturnType<Model["toJSON"]> {
       const json = super.toJSON();
-      if (this.#class.tokenColumn in json) delete json[this.#class.tokenColumn];
+      delete json[this.#class.tokenColumn];
       return json;
     }
   }

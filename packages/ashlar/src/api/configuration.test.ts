@@ -55,6 +55,14 @@ describe("the source's table of options", () => {
     });
   });
 
+  test("null stands for every default, as what is left out does", () => {
+    const names = ["algorithm", "previousSecrets", "expires", "authenticates", "version", "issuer", "audience"];
+    const all = [...names, "reauthWithin", "tokenInQuery", "clockSkew"];
+    const { signingKey, verificationKeys, ...rest } = configured(Object.fromEntries(all.map((name) => [name, null])));
+    const { signingKey: _, verificationKeys: __, ...defaults } = configured();
+    expect([signingKey.algorithm, verificationKeys.length, rest]).toEqual(["HS512", 1, defaults]);
+  });
+
   test("it is frozen", () => {
     expect(Object.isFrozen(configured())).toBe(true);
   });
@@ -127,11 +135,16 @@ describe("S12 a missing or weak secret", () => {
     ["is null", null],
     ["is blank", ""],
     ["is shorter than its hash", "a".repeat(63)],
-  ])("%s: an error with the command that mends it, and without the secret", (_, secret) => {
+  ])("%s: an error with the command that mends it, and without the secret", (state, secret) => {
     const failing = () => configured({ secret });
     expect(failing).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
     expect(failing).toThrow(/^config\/api\.ts: DRIVERS\.jwt\.secret: .*npx ashlar key:generate$/);
     expect(failing).not.toThrow(/aaa/);
+    // The command leaves alone what is set: that has to be emptied first.
+    const isSet = state === "is shorter than its hash";
+    expect(failing).toThrow(
+      isSet ? /Empty the line of JWT_SECRET/ : /: it is not set\. Write secret: env\("JWT_SECRET"\)/,
+    );
   });
 });
 
@@ -144,6 +157,14 @@ describe("S9 spans of time", () => {
   test.each(cases)("%s: %o is an error", (option, value) => {
     expect(() => configured({ [option]: value })).toThrow(`config/api.ts: DRIVERS.jwt.${option}: `);
   });
+});
+
+test.each([
+  ["expires", "minutes"],
+  ["reauthWithin", "minutes"],
+  ["clockSkew", "seconds"],
+])("%s is a number of %s, and the error says so", (option, unit) => {
+  expect(() => configured({ [option]: "soon" })).toThrow(`it is not a positive whole number of ${unit}.`);
 });
 
 describe("everything else", () => {
@@ -190,4 +211,14 @@ describe("everything else", () => {
       expect.objectContaining({ code: "E_INVALID_MODEL", message: expect.stringContaining(message) }),
     );
   });
+
+  test.each(["replaceTokenDigest", "tokenDigest", "storeTokenDigest"])(
+    "a user without %s is without tokens",
+    (name) => {
+      class Almost extends Member {}
+      const holder = name === "replaceTokenDigest" ? Almost : Almost.prototype;
+      Object.defineProperty(holder, name, { value: undefined });
+      expect(() => configured({ model: Almost })).toThrow("Almost lacks what the mixin AuthenticatesTokens gives");
+    },
+  );
 });

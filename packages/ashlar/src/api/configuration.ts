@@ -73,14 +73,18 @@ export function apiConfiguration(section: Readonly<Record<string, unknown>>): Jw
     throw new ConfigurationError(WHERE, "it is missing.", "Run npx ashlar api:install, which writes config/api.ts.");
   }
   const options = settingsOf(jwt, WHERE, OPTIONS);
-  const keys = [options.secret, ...previousSecrets(options.previousSecrets)];
+  const former = previousSecrets(options.previousSecrets);
   const algorithm = (options.algorithm ?? DEFAULT_ALGORITHM) as JwtAlgorithm;
+  const verifying = (key: KeyMaterial): VerificationKey => createVerificationKey(algorithm, key);
+  const { signingKey, verificationKey } = prepared("secret", options.secret, (key) => {
+    return { signingKey: createSigningKey(algorithm, key), verificationKey: verifying(key) };
+  });
   return Object.freeze({
-    signingKey: prepared("secret", options.secret, (key) => createSigningKey(algorithm, key)),
-    verificationKeys: keys.map((secret, index) => {
-      const name = index === 0 ? "secret" : `previousSecrets[${index - 1}]`;
-      return prepared(name, secret, (key) => createVerificationKey(algorithm, key));
-    }),
+    signingKey,
+    verificationKeys: [
+      verificationKey,
+      ...former.map((secret, index) => prepared(`previousSecrets[${index}]`, secret, verifying)),
+    ],
     model: requireTokenModel(options.model, `${WHERE}.model`),
     expiresInMinutes: whole("expires", options.expires, "minutes"),
     authenticates: flag("authenticates", options.authenticates, false),

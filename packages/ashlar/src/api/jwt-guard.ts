@@ -1,4 +1,5 @@
 import { type Authenticatable, Guard } from "../auth/index.ts";
+import type { MaybePromise } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
 
 /**
@@ -20,7 +21,7 @@ export class JwtGuard extends Guard {
 
   protected override persist(): void {}
 
-  protected override async forget(user: Authenticatable | null): Promise<void> {
-    await (user as TokenBearer | null)?.storeTokenDigest(null);
+  protected override forget(user: Authenticatable | null): MaybePromise<void> {
+    return (user as TokenBearer | null)?.storeTokenDigest(null);
   }
 }

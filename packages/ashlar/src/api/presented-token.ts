@@ -62,10 +62,10 @@ export class PresentedToken {
    */
   async user(): Promise<TokenBearer | null> {
     await this.ready();
-    const { claims, value } = this;
-    if (claims === null || value === null) return null;
+    const { claims } = this;
+    if (claims === null) return null;
     if (!this.#service.configuration.authenticates) return this.#service.findUser(claims);
-    const user = await this.#service.findActiveUser(value, claims);
+    const user = await this.#service.findActiveUser(this.value!, claims);
     if (user === null) this.#refuse({ failure: "inactive", userId: claims.sub });
     return user;
   }

@@ -21,9 +21,11 @@ beforeEach(async () => {
 });
 afterEach(() => setClock(null));
 
-function service(options: object = {}): TokenService {
+/** @param lines takes what is logged */
+function service(options: object = {}, lines: string[] = []): TokenService {
   const configuration = apiConfiguration({ DRIVERS: { jwt: { secret: SECRET, model: Member, ...options } } });
-  const logger = createLogger({ name: "test", environment: "test", log: { level: "silent", requests: false } });
+  const settings = { name: "test", environment: "test", log: { level: "info", requests: false } } as const;
+  const logger = createLogger(settings, { write: (line) => void lines.push(line) });
   return new TokenService(configuration, null, logger);
 }
 
@@ -279,6 +281,31 @@ describe("renew()", () => {
     expect(await tokens.renew(make(), null)).toBeNull();
     expect(user.tokenDigest()).toBe(digest(token));
   });
+});
+
+test("S9 a token that says neither can be renewed as if it had expired at the epoch, to the second", async () => {
+  const claims = JSON.stringify({ sub: "1" });
+  const token = signJws(claims, createSigningKey("HS512", SECRET), { typ: "JWT" });
+  const minutes = 30_000_000;
+  const tokens = service({ expires: 1, reauthWithin: minutes });
+  await (await Member.findByAuthId(1))!.storeTokenDigest(digest(token));
+  seconds = minutes * 60;
+  expect(await tokens.renew(token, null)).toBeNull();
+  seconds--;
+  expect(outcome(tokens.verify((await tokens.renew(token, null))!))).toBe("1");
+});
+
+test("S47 a token that is refused is a line of the log: why, whose it is, and who sent it, but not the token", async () => {
+  const lines: string[] = [];
+  const tokens = service({}, lines);
+  const token = tokens.issue(1);
+  expect(await tokens.renew("garbage", "203.0.113.7")).toBeNull();
+  expect(await tokens.renew(token, null)).toBeNull();
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: "info", reason: "malformed", userId: null, address: "203.0.113.7" },
+    { level: "info", reason: "inactive", userId: "1", address: null },
+  ]);
+  expect(lines.join()).not.toContain(token);
 });
 
 describe("findActiveUser()", () => {

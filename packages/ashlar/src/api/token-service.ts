@@ -147,8 +147,8 @@ export class TokenService {
   }
 
   /** The user that verified claims speak of, or `null` where there is none any more. */
-  async findUser(claims: TokenClaims): Promise<TokenBearer | null> {
-    return (await this.#model.findByAuthId(claims.sub)) as TokenBearer | null;
+  findUser(claims: TokenClaims): Promise<TokenBearer | null> {
+    return this.#model.findByAuthId(claims.sub) as Promise<TokenBearer | null>;
   }
 
   /** The user whose active token this is, by its verified claims; `null` where it is nobody's. */

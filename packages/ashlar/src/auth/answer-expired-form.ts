@@ -40,8 +40,8 @@ async function answerAsGuest(context: HttpContext, route: RouteInfo, guards: Gua
   const { auth } = context;
   for (const use of route.middleware) {
     const [name, argument] = use.split(":") as [string, string?];
-    const isNaming = (name === "auth" || name === "guard") && argument !== undefined && guards.names.includes(argument);
-    const guard = auth.guard(isNaming ? argument : auth.guardName);
+    const named = name === "auth" || name === "guard" ? argument : undefined;
+    const guard = auth.guard(guards.names.find((each) => each === named) ?? auth.guardName);
     // A guard that knows its users by something else, such as a token, has no one whose login could have ended.
     if (REFUSING_GUESTS.has(name) && guard.keepsLogins && !(await guard.check())) return refuseGuest(context, guard);
   }

@@ -222,7 +222,7 @@ export function Authenticates<B extends ModelConstructor>(
 
     override toJSON(): ReturnType<Model["toJSON"]> {
       const json = super.toJSON();
-      for (const column of [this.#column, this.#class.accessEpochColumn]) if (column in json) delete json[column];
+      for (const column of [this.#column, this.#class.accessEpochColumn]) delete json[column];
       return json;
     }
   }

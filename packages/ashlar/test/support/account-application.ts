@@ -19,6 +19,7 @@ import {
   createLogger,
   type Logger,
   type ProviderClass,
+  type RouteMiddleware,
 } from "../../src/foundation/index.ts";
 import { type CapturedMail, MailProvider } from "../../src/mail/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
@@ -89,6 +90,8 @@ export interface TestAccountsOptions {
   readonly routes?: readonly RouteEntry[];
   readonly controllers?: Partial<AuthControllers>;
   readonly leftOut?: Readonly<Partial<Record<AuthRouteGroup, false>>>;
+  /** Middleware besides the usual ones, or in their place. */
+  readonly middleware?: RouteMiddleware;
   /** Providers besides the usual ones. */
   readonly providers?: readonly ProviderClass[];
   /** Sections of the configuration besides the usual ones. */
@@ -235,13 +238,13 @@ export function linkIn(mail: CapturedMail | undefined): string {
   return url;
 }
 
-const Kernel = kernelWith({
+const MIDDLEWARE: RouteMiddleware = {
   web: [SessionMiddleware, LoadUserMiddleware],
   "auth.page": [AuthPageMiddleware],
   throttle: [ThrottleMiddleware],
   verified: [VerifiesEmailMiddleware],
   "password.confirm": [ConfirmPasswordMiddleware],
-});
+};
 
 const PROVIDERS: readonly ProviderClass[] = [
   EventProvider,
@@ -270,7 +273,7 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
   const { without = [], leftOut = {}, controllers = {}, logged } = options;
   const application = await createApplication({
     root: GENERATED,
-    kernel: Kernel,
+    kernel: kernelWith({ ...MIDDLEWARE, ...options.middleware }),
     routes: [
       ...Auth.routes({ ...ACCOUNT_CONTROLLERS, ...controllers }, leftOut as Record<never, false>),
       ...ROUTES,

@@ -1,0 +1,142 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { ADA, BOB, type TestApi, testApi } from "../../test/support/api-application.ts";
+import { compose, Database, Model } from "../database/index.ts";
+import { digest } from "../security/index.ts";
+import { AuthenticatesTokens } from "./authenticates-tokens.ts";
+
+const ada = async (api: TestApi) => (await api.User.find(ADA.id))!;
+
+describe("generateJwt()", () => {
+  test("makes a token active whose digest the table holds, in the place of the one before, and nobody else's", async () => {
+    const api = await testApi();
+    const user = await ada(api);
+    const first = await user.generateJwt();
+    expect([user.api_token, await api.storedDigest(1)]).toEqual([digest(first), digest(first)]);
+    const second = await user.generateJwt();
+    expect([await api.storedDigest(1), await api.storedDigest(2)]).toEqual([digest(second), null]);
+    expect((await api.User.attemptByToken(second))?.toJSON()).toEqual(ADA);
+    for (const other of [first, "garbage", "", null, [second]]) {
+      expect(await api.User.attemptByToken(other)).toBeNull();
+    }
+  });
+
+  test("S52 of a user that was read before access ended is refused, and leaves the account without a token", async () => {
+    const api = await testApi();
+    const [stale, user] = [await ada(api), await ada(api)];
+    expect(await user.endAccess()).toBe(true);
+    await expect(stale.generateJwt()).rejects.toMatchObject({ code: "E_STALE_PROOF" });
+    expect(await api.storedDigest(1)).toBeNull();
+    expect(await user.generateJwt()).toEqual(expect.any(String));
+  });
+
+  test("S69 of a user of another table is refused: the token would be that of the user with the same key", async () => {
+    const api = await testApi();
+    class Root extends api.User {
+      static override table = "admins";
+    }
+    const root = Root.fromRow({ id: 1, access_epoch: "an epoch", api_token: null });
+    await expect(root.generateJwt()).rejects.toMatchObject({ code: "E_INVALID_MODEL" });
+    await expect(Root.attemptByToken(await (await ada(api)).generateJwt())).rejects.toMatchObject({
+      code: "E_INVALID_MODEL",
+    });
+  });
+
+  test("of a user that is gone says so", async () => {
+    const api = await testApi();
+    const user = await ada(api);
+    await (await ada(api)).delete();
+    await expect(user.generateJwt()).rejects.toMatchObject({ code: "E_ROW_NOT_FOUND" });
+  });
+});
+
+describe("revokeToken()", () => {
+  test("takes the token away whatever has changed since the user was read, and needs no row", async () => {
+    const api = await testApi();
+    const stale = await ada(api);
+    const user = await ada(api);
+    await user.endAccess();
+    await user.generateJwt();
+    await stale.revokeToken();
+    expect([stale.tokenDigest(), await api.storedDigest(1)]).toEqual([null, null]);
+    await user.delete();
+    await expect(stale.revokeToken()).resolves.toBeUndefined();
+  });
+});
+
+describe("a user's active token", () => {
+  test("S51 ends with the access to the account, and only that user's", async () => {
+    const api = await testApi();
+    const [user, bob] = [await ada(api), (await api.User.find(BOB.id))!];
+    await user.generateJwt();
+    const token = await bob.generateJwt();
+    await user.endAccess();
+    expect([user.tokenDigest(), await api.storedDigest(1), await api.storedDigest(2)]).toEqual([
+      null,
+      null,
+      digest(token),
+    ]);
+  });
+
+  test("S51 is let be by a new password of a user that was read without it: there may be no such column", async () => {
+    const api = await testApi();
+    const token = await (await ada(api)).generateJwt();
+    const [row] = await api.database.kysely
+      .selectFrom("users")
+      .select(["id", "email", "password", "access_epoch"])
+      .where("id", "=", 1)
+      .execute();
+    const user = api.User.fromRow(row as Record<string, unknown>);
+    expect(user.accessChanges()).toEqual({ access_epoch: expect.stringMatching(/^[\w-]{22}$/) });
+    expect([await user.endAccess(), await api.storedDigest(1)]).toEqual([true, digest(token)]);
+  });
+
+  test("is replaced only for the user it is the active one of", async () => {
+    const api = await testApi();
+    await (await ada(api)).generateJwt();
+    const active = (await api.storedDigest(1))!;
+    expect(await api.User.replaceTokenDigest(2, active, "another")).toBe(false);
+    expect(await api.User.replaceTokenDigest(1, "another", "a third")).toBe(false);
+    expect(await api.storedDigest(1)).toBe(active);
+    expect(await api.User.replaceTokenDigest(1, active, "another")).toBe(true);
+    expect([await api.storedDigest(1), await api.storedDigest(2)]).toEqual(["another", null]);
+  });
+
+  test("S57 is in no JSON, hidden or not, and no form gives it", async () => {
+    const api = await testApi();
+    class Shown extends api.User {
+      static override table = "users";
+      static override hidden = [];
+    }
+    await (await ada(api)).generateJwt();
+    const user = (await Shown.find(1))!;
+    expect(user.fill({ api_token: "chosen", name: "Augusta" }).api_token).toBe(await api.storedDigest(1));
+    expect(user.toJSON()).toEqual({ ...ADA, name: "Augusta" });
+  });
+});
+
+test("a model with the mixin alone keeps a digest, and leaves without it as access ends", async () => {
+  const database = new Database({ default: "memory", memory: { driver: "sqlite", path: ":memory:" } }, "/");
+  onTestFinished(() => database.close());
+  class Key extends compose(Model, AuthenticatesTokens) {
+    static override timestamps = false;
+    declare id: number;
+  }
+  Key.useDatabase(database);
+  await database.kysely.schema
+    .createTable("keys")
+    .addColumn("id", "integer", (column) => column.primaryKey())
+    .addColumn("api_token", "text")
+    .execute();
+  const key = await new Key().save();
+  await key.storeTokenDigest("a digest");
+  expect([key.tokenDigest(), (await Key.find(1))!.tokenDigest()]).toEqual(["a digest", "a digest"]);
+  expect((key as unknown as { accessChanges(): object }).accessChanges()).toEqual({ api_token: null });
+  const bare = Key.fromRow({ id: 1 });
+  expect(bare.tokenDigest()).toBeNull();
+  expect((bare as unknown as { accessChanges(): object }).accessChanges()).toEqual({});
+  // What is no text is nobody's token, whether or not the class has an API; what is text is for the API to say.
+  for (const token of [null, undefined, 7, ["a token"]]) expect(await Key.attemptByToken(token)).toBeNull();
+  await expect(Key.attemptByToken("a token")).rejects.toMatchObject({ code: "E_UNKNOWN_SERVICE" });
+  await key.delete();
+  await expect(key.storeTokenDigest("another")).rejects.toMatchObject({ code: "E_ROW_NOT_FOUND" });
+});

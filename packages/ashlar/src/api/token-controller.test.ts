@@ -1,0 +1,136 @@
+import { describe, expect, test } from "vitest";
+import { ADA, PASSWORD, type TestApi, testApi } from "../../test/support/api-application.ts";
+import { digest } from "../security/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { type LockoutEvent, ThrottleProvider } from "../throttle/index.ts";
+
+const CREDENTIALS = { username: ADA.email, password: PASSWORD };
+const REQUIRED = (name: string) => [`The ${name} is required.`];
+const NO_TEXT = (name: string) => [`The ${name} must be text.`];
+
+const dataOf = ({ body }: { readonly body: unknown }) => (body as { readonly data: string }).data;
+
+/** Has users of an application store the digest of a new token in another way. */
+function storingBy(api: TestApi, store: () => Promise<void>): void {
+  Object.defineProperty(api.User.prototype, "storeTokenDigest", { value: store });
+}
+
+describe("the token endpoints", () => {
+  test("exchange credentials for a token, and a token for another, of which no cache keeps one", async () => {
+    const api = await testApi();
+    const issued = await api.post("/api/auth", CREDENTIALS);
+    expect(await api.storedDigest(1)).toBe(digest(dataOf(issued)));
+    const renewed = await api.post("/api/reauth", { token: dataOf(issued) });
+    expect(await api.storedDigest(1)).toBe(digest(dataOf(renewed)));
+    for (const { status, body, headers } of [issued, renewed]) {
+      expect([status, body, headers.get("cache-control")]).toEqual([200, { data: expect.any(String) }, "no-store"]);
+    }
+  });
+
+  test("take what is asked for as text in the body, and say what is missing", async () => {
+    const api = await testApi();
+    const errorsOf = async (path: string, body?: object) => {
+      const answer = await api.post(path, body);
+      const { code, errors } = answer.body as { readonly code: string; readonly errors: unknown };
+      return [answer.status, code, errors];
+    };
+    const refused = (errors: object) => [422, "E_INVALID_INPUT", errors];
+    const [username, password, token] = [REQUIRED("username"), REQUIRED("password"), REQUIRED("token")];
+    expect(await errorsOf("/api/auth")).toEqual(refused({ username, password }));
+    expect(await errorsOf(`/api/auth?username=${ADA.email}&password=x`, {})).toEqual(refused({ username, password }));
+    expect(await errorsOf("/api/auth", { username: "", password: ["x"] })).toEqual(
+      refused({ username, password: NO_TEXT("password") }),
+    );
+    expect(await errorsOf("/api/auth", { ...CREDENTIALS, username: 7 })).toEqual(
+      refused({ username: NO_TEXT("username") }),
+    );
+    expect(await errorsOf("/api/reauth?token=x", {})).toEqual(refused({ token }));
+    expect(await errorsOf("/api/reauth", { token: { a: 1 } })).toEqual(refused({ token: NO_TEXT("token") }));
+  });
+
+  test("refuse what proves nobody with a challenge", async () => {
+    const api = await testApi();
+    const answers = [
+      await api.post("/api/auth", { ...CREDENTIALS, password: "wrong horse battery" }),
+      await api.post("/api/reauth", { token: "garbage" }),
+    ];
+    expect(
+      answers.map(({ status, body, headers }) => [
+        status,
+        (body as { readonly code: string }).code,
+        headers.get("www-authenticate"),
+      ]),
+    ).toEqual([
+      [401, "E_INVALID_CREDENTIALS", "Bearer"],
+      [401, "E_INVALID_TOKEN", 'Bearer error="invalid_token"'],
+    ]);
+  });
+});
+
+test("S47 each token that is issued, renewed or refused is told of with time, address, guard and user", async () => {
+  const api = await testApi();
+  const sent = { ip: "203.0.113.7" };
+  const token = dataOf(await api.post("/api/auth", CREDENTIALS, sent));
+  for (const presented of [token, token, "garbage"]) await api.post("/api/reauth", { token: presented }, sent);
+  const common = { time: expect.any(Date), address: "203.0.113.7", guard: "jwt" };
+  expect(await api.toldOf("api.token_issued")).toEqual([{ ...common, userId: "1" }]);
+  expect(await api.toldOf("api.token_renewed")).toEqual([{ ...common, userId: "1" }]);
+  expect(await api.toldOf("api.token_refused")).toEqual([
+    { ...common, userId: "1", reason: "inactive" },
+    { ...common, userId: null, reason: "malformed" },
+  ]);
+});
+
+describe("S52 a token that could not be stored", () => {
+  test.each([["E_STALE_PROOF"], ["E_ROW_NOT_FOUND"]] as const)(
+    "S52 since access to the account has ended meanwhile (%s) is a password that is wrong by now",
+    async (code) => {
+      const api = await testApi();
+      storingBy(api, () => Promise.reject(new AshlarError(code)));
+      const { status, body, headers } = await api.post("/api/auth", CREDENTIALS);
+      expect([status, body, headers.get("www-authenticate")]).toMatchObject([
+        401,
+        { code: "E_INVALID_CREDENTIALS" },
+        "Bearer",
+      ]);
+      expect(await api.toldOf("api.token_issued")).toEqual([]);
+    },
+  );
+
+  test.each([
+    ["the framework's", new AshlarError("E_OVERLOADED"), 503],
+    ["one of another library with the same code", Object.assign(new Error("Down."), { code: "E_STALE_PROOF" }), 500],
+  ])("for any other reason is an error as it is: %s", async (_, error, expected) => {
+    const api = await testApi();
+    storingBy(api, () => Promise.reject(error));
+    expect((await api.post("/api/auth", CREDENTIALS)).status).toBe(expected);
+    expect(await api.toldOf("api.token_issued")).toEqual([]);
+  });
+});
+
+test("S33 the endpoints count at the guard jwt: passwords by account, made-up tokens by address, genuine ones by themselves", async () => {
+  const api = await testApi({ providers: [ThrottleProvider] });
+  const lockouts: unknown[] = [];
+  const events = api.application.container.make("events");
+  events.on("auth.lockout", ({ limit, guard, account }: LockoutEvent) =>
+    lockouts.push([limit, guard, account !== null]),
+  );
+  const genuine = await (await api.User.find(1))!.generateJwt();
+  await api.post("/api/reauth", { token: genuine });
+  const sent = { ip: "203.0.113.7" };
+  const last = async (path: string, body: object, times: number) => {
+    const statuses: number[] = [];
+    for (let time = 0; time < times; time++) statuses.push((await api.post(path, body, sent)).status);
+    return statuses.slice(-2);
+  };
+  expect(await last("/api/auth", { ...CREDENTIALS, password: "wrong horse battery" }, 6)).toEqual([401, 429]);
+  expect(await last("/api/auth", { username: "bob@example.com", password: PASSWORD }, 1)).toEqual([200]);
+  expect(await last("/api/reauth", { token: "garbage" }, 11)).toEqual([401, 429]);
+  expect(await last("/api/reauth", { token: genuine }, 10)).toEqual([401, 429]);
+  await events.settled();
+  expect(lockouts).toEqual([
+    ["login", "jwt", true],
+    ["api.reauth", "jwt", false],
+    ["api.reauth", "jwt", true],
+  ]);
+});

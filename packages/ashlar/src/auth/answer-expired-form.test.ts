@@ -1,0 +1,160 @@
+import { expect, test } from "vitest";
+import { ADA, AdminUser, PASSWORD, testAccounts, type Visitor } from "../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../test/support/account-controllers.ts";
+import { HeaderGuard } from "../../test/support/people.ts";
+import { type MiddlewareEntry, Provider, type RouteMiddleware } from "../foundation/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
+import { SessionMiddleware, VerifyCsrfToken } from "../session/index.ts";
+import { authRoutes } from "./accounts/auth-routes.ts";
+import { LoadUserMiddleware } from "./load-user-middleware.ts";
+
+class AdminHomeController {
+  show(): string {
+    return "the administration";
+  }
+}
+
+class BadgeProvider extends Provider {
+  override boot(): void {
+    this.application.container.make("auth").registerDriver(
+      "badge",
+      ({ name, model }) =>
+        (context) =>
+          new HeaderGuard(name, context, model),
+    );
+  }
+}
+
+const WIDE = { buckets: [{ by: ["address"], attempts: 100, windowSeconds: 60 }] };
+
+const form = (path: string, ...middleware: string[]) => Route.post(path, () => "done").middleware(...middleware);
+
+const ROUTES: readonly RouteEntry[] = [
+  ...authRoutes({ ...ACCOUNT_CONTROLLERS, home: AdminHomeController }, { guard: "admin" }).prefix("/admin"),
+  // Logs in, by the guard that is named, without a form.
+  Route.get("/enter", async ({ auth, request }) => {
+    await auth.guard(request.input("guard") as string).attempt(ADA.email, PASSWORD);
+    return "";
+  }),
+  Route.get("/status", ({ session }) => ({ status: session.get("status") })),
+  Route.get("/intended", ({ session }) => {
+    const [web, admin] = [session.intended("-"), session.intended("-", "admin")];
+    return { web: web === "-" ? null : web, admin: admin === "-" ? null : admin };
+  }),
+  form("/anything"),
+  form("/orders", "auth"),
+  form("/keys", "password.confirm"),
+  form("/letters", "verified"),
+  form("/admin/orders", "auth:admin"),
+  form("/admin/keys", "guard:admin", "password.confirm"),
+  form("/admin/counted", "throttle:admin", "auth"),
+  form("/badge/orders", "auth:badge"),
+  form("/mixed/orders", "auth:admin", "auth:badge"),
+];
+
+// What does not say that it can do without the body has it read first, so that the token is judged before the user.
+const first: MiddlewareEntry = (_context, next) => next();
+const MIDDLEWARE: RouteMiddleware = { web: [first, SessionMiddleware, VerifyCsrfToken, LoadUserMiddleware] };
+
+async function application(middleware: RouteMiddleware = {}, routes: readonly RouteEntry[] = ROUTES) {
+  class Admin extends AdminUser {}
+  return testAccounts({
+    guards: { admin: { driver: "web", model: Admin }, badge: { driver: "badge", model: Admin } },
+    models: [Admin],
+    routes,
+    providers: [BadgeProvider],
+    throttle: { login: WIDE, admin: WIDE },
+    middleware: { ...MIDDLEWARE, ...middleware },
+  });
+}
+
+/** Where forms without the token of the session lead: the address, or the status where nothing was done. */
+async function leads(visitor: Visitor, ...paths: readonly string[]): Promise<unknown> {
+  const led: Record<string, unknown> = {};
+  for (const path of paths) {
+    const { status, headers } = await visitor.post(path);
+    led[path] = headers.get("location") ?? status;
+  }
+  return led;
+}
+
+test("S26 a form for guests that another tab has overtaken leads on, and one for users to the login of its guard", async () => {
+  const accounts = await application();
+  const paths = ["/login", "/register", "/logout", "/admin/login", "/admin/register", "/admin/logout"];
+  const [guest, user, admin] = [accounts.visitor(), accounts.visitor(), accounts.visitor()];
+  await user.get("/enter?guard=web");
+  await admin.get("/enter?guard=admin");
+  expect(await leads(guest, ...paths)).toEqual({
+    "/login": 419,
+    "/register": 419,
+    "/logout": "/login",
+    "/admin/login": 419,
+    "/admin/register": 419,
+    "/admin/logout": "/admin/login",
+  });
+  expect(await leads(user, ...paths)).toEqual({
+    "/login": "/home",
+    "/register": "/home",
+    "/logout": 419,
+    "/admin/login": 419,
+    "/admin/register": 419,
+    "/admin/logout": "/admin/login",
+  });
+  expect(await leads(admin, ...paths)).toEqual({
+    "/login": 419,
+    "/register": 419,
+    "/logout": "/login",
+    "/admin/login": "/admin/home",
+    "/admin/register": "/admin/home",
+    "/admin/logout": 419,
+  });
+  // Nothing was done by any of them.
+  expect((await user.get("/me")).body).toMatchObject({ user: { id: ADA.id } });
+  expect((await accounts.rows("sessions")).map(({ guard }) => guard).toSorted()).toEqual(["admin", "web"]);
+});
+
+test("S26 the visitor is told that the form was not used", async () => {
+  const accounts = await application();
+  const visitor = accounts.visitor();
+  await visitor.get("/enter?guard=web");
+  await leads(visitor, "/logout", "/login");
+  const said = { status: "You were already logged in, so the form was not used." };
+  expect((await visitor.get("/status")).body).toEqual(said);
+});
+
+test("any other form of a route for users leads a guest to the login of the guard that the route would ask", async () => {
+  const accounts = await application();
+  const paths = ["/orders", "/keys", "/letters", "/admin/orders", "/admin/keys", "/admin/counted", "/mixed/orders"];
+  const [guest, user, admin] = [accounts.visitor(), accounts.visitor(), accounts.visitor()];
+  await user.get("/enter?guard=web");
+  await admin.get("/enter?guard=admin");
+  const web = { "/orders": "/login", "/keys": "/login", "/letters": "/login", "/admin/counted": "/login" };
+  const own = { "/admin/orders": "/admin/login", "/admin/keys": "/admin/login", "/mixed/orders": "/admin/login" };
+  const each = (value: unknown, of: object) => Object.fromEntries(Object.keys(of).map((path) => [path, value]));
+  expect(await leads(guest, ...paths)).toEqual({ ...web, ...own });
+  expect(await leads(user, ...paths)).toEqual({ ...each(419, web), ...own });
+  expect(await leads(admin, ...paths)).toEqual({ ...web, ...each(419, own) });
+  // What knows its users by something else has no login that could have ended, and other routes ask for no user.
+  for (const visitor of [guest, user, admin]) {
+    expect(await leads(visitor, "/anything", "/badge/orders")).toEqual({ "/anything": 419, "/badge/orders": 419 });
+  }
+});
+
+test("a form that leads to the login leads back to its page, by the guard whose login it is", async () => {
+  const accounts = await application();
+  for (const [path, scope] of [
+    ["/orders", null],
+    ["/admin/orders", "admin"],
+  ] as const) {
+    const visitor = accounts.visitor();
+    await visitor.post(path, {}, { referer: "https://shop.example/status?page=2" });
+    const { body } = await visitor.get("/intended");
+    expect(body).toEqual({ web: null, admin: null, [scope ?? "web"]: "/status?page=2" });
+  }
+});
+
+test("an application's own middleware may be called auth, and take what it likes", async () => {
+  const own: RouteMiddleware = { auth: [(_context, next) => next()] };
+  const accounts = await application(own, [form("/own", "auth:everyone"), form("/admin/own", "auth:admin")]);
+  expect(await leads(accounts.visitor(), "/own", "/admin/own")).toEqual({ "/own": "/login", "/admin/own": "/login" });
+});

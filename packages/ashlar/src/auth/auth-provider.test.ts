@@ -1,0 +1,39 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { kernelWith } from "../../test/support/application-parts.ts";
+import { temporaryFolder } from "../../test/support/temporary-folder.ts";
+import { createApplication, createLogger } from "../foundation/index.ts";
+import { Route } from "../routing/index.ts";
+import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../session/index.ts";
+import { ThrottleProvider } from "../throttle/index.ts";
+import { ViewProvider } from "../views/index.ts";
+import { AuthProvider } from "./auth-provider.ts";
+
+test("an application that lists the provider and has no guard, yet, works with all the rest, and prunes nothing", async () => {
+  const root = await temporaryFolder();
+  mkdirSync(join(root, "views"));
+  writeFileSync(join(root, "views/form.edge"), "<form>{{ Object.values(errors).flat().join() }}</form>");
+  const logged: string[] = [];
+  const application = await createApplication({
+    root,
+    kernel: kernelWith({ web: [SessionMiddleware, VerifyCsrfToken] }),
+    routes: [Route.view("/form", "form"), Route.post("/form", () => "done")],
+    providers: [ViewProvider, SessionProvider, ThrottleProvider, AuthProvider],
+    environment: { APP_ENV: "test", APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg0YaQeTuIoWi" },
+    logger: createLogger({ name: "test", environment: "test", log: { level: "warn", requests: false } } as never, {
+      write: (line) => void logged.push(line),
+    }),
+  });
+  onTestFinished(() => application.shutdown());
+  const send = async (init: RequestInit) => {
+    const headers = { accept: "text/html", "sec-fetch-site": "same-origin" };
+    const response = await application.fetch(new Request("http://localhost/form", { headers, ...init }));
+    return [response.status, await response.text()];
+  };
+  expect(await send({})).toEqual([200, "<form></form>"]);
+  const expired = await send({ method: "POST", body: new URLSearchParams({ name: "Ada" }) });
+  expect(expired).toEqual([419, expect.stringContaining("<form>The page had expired")]);
+  expect(await application.prune()).toEqual({});
+  expect(logged).toEqual([]);
+});
