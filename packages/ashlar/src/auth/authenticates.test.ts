@@ -5,7 +5,7 @@ import { hashPassword } from "../security/index.ts";
 import { isAuthenticatableClass } from "./authenticatable.ts";
 import { Authenticates } from "./authenticates.ts";
 import { verifyCredentials } from "./credentials.ts";
-import { writeColumns } from "./write-column.ts";
+import { reread, writeColumns } from "./write-column.ts";
 
 const PASSWORD = "correct horse battery staple";
 
@@ -199,4 +199,17 @@ describe("writeColumns()", () => {
     await (await User.find(1))!.delete();
     expect(await writeColumns(user, { name: "Augusta" })).toBe(false);
   });
+});
+
+test("reread() takes over what the row holds by now, but for what else was changed and is not saved", async () => {
+  const user = await ada();
+  user.name = "Augusta";
+  user.email = "unsaved@example.com";
+  await database.kysely
+    .updateTable("users")
+    .set({ name: "Byron", email: "new@example.com", password: "a hash" })
+    .execute();
+  await reread(user, "email");
+  expect([user.name, user.email, user.password]).toEqual(["Augusta", "new@example.com", "a hash"]);
+  expect([user.isDirty("name"), user.isDirty("email"), user.isDirty("password")]).toEqual([true, false, false]);
 });

@@ -152,6 +152,24 @@ describe("where the pages are", () => {
     );
   });
 
+  test("a page is shared by the guards for which it is one route, whether or not there is such a route", () => {
+    const GUARDS = {
+      default: "web",
+      web: { model: AdminUser },
+      admin: { model: AdminUser },
+      desk: { model: AdminUser },
+    };
+    const login = { name: "admin.login", middleware: [], methods: ["GET"], pattern: "/admin/login" };
+    const pages = new GuardPages(
+      authConfiguration({ GUARDS }),
+      () => ({ routes: [login] }) as never,
+      () => "web",
+    );
+    const shared = (one: string, other: string) => pages.isShared("password_reset", one, other);
+    expect([shared("web", "web"), shared("web", "desk"), shared("desk", "web")]).toEqual([true, true, true]);
+    expect([shared("web", "admin"), shared("admin", "desk"), shared("admin", "admin")]).toEqual([false, false, true]);
+  });
+
   test("a page that is left out is not a page, and asking for its URL is an error", async () => {
     const asked = Route.get("/asked", ({ auth }) => {
       const own = [auth.hasRoute("register"), auth.route("login")];

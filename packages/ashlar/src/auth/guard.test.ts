@@ -217,14 +217,132 @@ describe("attemptById(), loginAs(), once() and logout()", () => {
   test("what a guard cannot do is an error that says so", async () => {
     const application = await running(async ({ auth }) => {
       const guard = auth.guard("header");
-      const outcomes = await Promise.allSettled([guard.attempt("ada@example.com", PASSWORD), guard.logout()]);
+      const outcomes = await Promise.allSettled([
+        guard.attempt("ada@example.com", PASSWORD),
+        guard.logout(),
+        (async () => guard.sessions())(),
+        guard.logoutOtherDevices(PASSWORD),
+        auth.logoutOtherDevices(PASSWORD),
+        guard.confirmPassword(PASSWORD),
+        guard.passwordConfirmedAt(),
+      ]);
       return outcomes.map((outcome) => (outcome.status === "rejected" ? outcome.reason.message : "fulfilled"));
     });
     expect(await ask(application)).toEqual([
       'The guard "header" cannot log a user in.',
       'The guard "header" cannot log a user out.',
+      'The guard "header" cannot list the sessions of a user.',
+      'The guard "header" cannot end the sessions of a user.',
+      'The guard "header" cannot end the sessions of a user.',
+      'The guard "header" cannot confirm a password.',
+      'The guard "header" cannot confirm a password.',
     ]);
   });
+});
+
+/** A guard of an application's own, with all that the class gives to those who extend it. */
+class BadgeGuard extends CookieGuard {
+  override get challenge(): string {
+    return 'Badge realm="the door"';
+  }
+
+  override get keepsLogins(): boolean {
+    return this.context.request.header("x-keeps") !== null;
+  }
+
+  protected override retrieve(): ReturnType<CookieGuard["retrieve"]> {
+    if (this.context.request.header("x-fails") !== null) return Promise.reject(new Error("The directory is down."));
+    return super.retrieve();
+  }
+
+  override async confirmPassword(password: unknown): Promise<boolean> {
+    if (password === "expired") this.assumeGuest();
+    return (await this.provePassword(password)) || this.proofFailed();
+  }
+}
+
+class BadgeProvider extends Provider {
+  override boot(): void {
+    const guards = this.application.container.make("auth");
+    guards.registerDriver(
+      "badge",
+      ({ name, model }) =>
+        (context) =>
+          new BadgeGuard(name, context, model),
+    );
+  }
+}
+
+function withBadge(handler: (context: HttpContext) => unknown, ...middleware: string[]): Promise<Application> {
+  return createApplication({
+    routes: [
+      Route.any("/", async (context) => ({ result: await handler(context) })).middleware(...middleware),
+      Route.get("/enter", ({ auth }) => auth.redirectToIntended("home")),
+      Route.get("/welcome", () => "welcome").name("home"),
+    ],
+    kernel: Kernel,
+    providers: [EventProvider, AuthProvider, PeopleProvider, BadgeProvider],
+    config: { auth: { GUARDS: { ...DEFAULT_GUARDS, badge: { model: Person } } } },
+    environment: { APP_ENV: "test" },
+  });
+}
+
+describe("a guard of an application's own", () => {
+  test("tells that a proof failed, with the user that it knows", async () => {
+    const application = await withBadge(async ({ auth }) => {
+      const guard = auth.guard("badge");
+      const proved = [await guard.confirmPassword(PASSWORD), await guard.confirmPassword("wrong")];
+      return [...proved, await guard.confirmPassword("expired"), await guard.user()];
+    });
+    const events = application.container.make("events");
+    const told: unknown[] = [];
+    events.on("auth.failed", ({ guard, user, identifier }) => void told.push([guard, user, identifier]));
+    expect(await ask(application, { cookie: "person=1" })).toEqual([true, false, false, null]);
+    await events.settled();
+    const ada = expect.objectContaining({ row: expect.objectContaining({ id: 1 }) });
+    // Once by the password that was wrong, and once by the guard itself.
+    expect(told).toEqual([...[ada, ada, null, null].map((user) => ["badge", user, null])]);
+  });
+
+  test("challenges a guest who wants JSON with what it asks for", async () => {
+    const headers = { accept: "application/json" };
+    const challenged = async (middleware: string) => {
+      const application = await withBadge(() => "secret", middleware);
+      const response = await application.fetch(new Request("http://localhost/", { headers }));
+      return [response.status, response.headers.get("www-authenticate")];
+    };
+    expect(await challenged("auth:badge")).toEqual([401, 'Badge realm="the door"']);
+    expect(await challenged("auth:header")).toEqual([401, null]);
+  });
+
+  test("that cannot tell who its user is counts as one that knows no one when another asks", async () => {
+    const application = await withBadge(({ auth }) => {
+      return Promise.all(["web", "badge"].map((name) => auth.isLoggedInElsewhere(name)));
+    });
+    expect(await ask(application, { cookie: "person=1" })).toEqual([false, false]);
+    expect(await ask(application, { cookie: "person=1", "x-keeps": "1" })).toEqual([true, false]);
+    expect(await ask(application, { cookie: "person=99", "x-keeps": "1" })).toEqual([false, false]);
+    expect(await ask(application, { cookie: "person=1", "x-keeps": "1", "x-fails": "1" })).toEqual([false, false]);
+  });
+});
+
+test("where visitors have no memory, a login leads to the page that is named", async () => {
+  const application = await withBadge(() => null);
+  const { status, headers } = await application.fetch(new Request("http://localhost/enter"));
+  expect([status, headers.get("location")]).toEqual([302, "/welcome"]);
+});
+
+test("a user who is not admitted is refused as if the password were wrong", async () => {
+  const application = await running(({ auth }) => auth.attempt("ada@example.com", PASSWORD));
+  const guards = application.container.make("auth");
+  const told: unknown[] = [];
+  const events = application.container.make("events");
+  events.on("auth.failed", ({ identifier }) => void told.push(identifier));
+  expect([guards.admits(new Person(Person.rows[0]!)), await ask(application)]).toEqual([true, ADA]);
+  guards.admitOnly((user) => (user as Person).authId() !== ADA.id);
+  expect([guards.admits(new Person(Person.rows[0]!)), await ask(application)]).toEqual([false, null]);
+  await events.settled();
+  expect(told).toEqual(["ada@example.com"]);
 });
 
 describe("guard()", () => {
@@ -380,26 +498,4 @@ describe("events", () => {
     const response = await application.fetch(new Request("http://localhost/"));
     expect(await response.json()).toEqual(ADA);
   });
-});
-
-test("S24 interleaved requests each see their own user and guard", async () => {
-  const pause = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
-  const application = await running(async ({ auth, request }) => {
-    await pause();
-    if (request.input("switch") === "1") auth.guard("header");
-    await pause();
-    const user = await auth.user();
-    await pause();
-    return [auth.guardName, request.user(), user, await auth.user()];
-  });
-  const one = async (index: number): Promise<void> => {
-    const switches = index % 2 === 0;
-    const [cookie, header] = index % 3 === 0 ? ["1", "2"] : ["2", "1"];
-    const url = `http://localhost/?switch=${switches ? 1 : 0}`;
-    const headers = { cookie: `person=${cookie}`, "x-person": header };
-    const response = await application.fetch(new Request(url, { headers }));
-    const user = (switches ? header : cookie) === "1" ? ADA : BOB;
-    expect(await response.json()).toEqual({ result: [switches ? "header" : "web", user, user, user] });
-  };
-  await Promise.all(Array.from({ length: 3000 }, (_, index) => one(index)));
 });

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { ADA, AdminUser, BOB, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
+import { Route } from "../routing/index.ts";
+import { accountDigest, type LockoutEvent } from "../throttle/index.ts";
+
+const by = (...keys: string[]) => ({ buckets: [{ by: keys, attempts: 1, windowSeconds: 60 }] });
+const WIDE = { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] };
+const RESET = { password: "another password of hers", password_confirmation: "not the same one" };
+
+/** An application with a second guard, whose reset links come by a route of its own. */
+async function application(throttle: object) {
+  class Admin extends AdminUser {}
+  const accounts = await testAccounts({
+    guards: { admin: { driver: "web", model: Admin } },
+    models: [Admin],
+    routes: [
+      Route.post("/admin/forgotten", async ({ accounts: own, auth }) => {
+        auth.guard("admin");
+        await own.requestPasswordReset(ADA.email);
+        return "";
+      }),
+    ],
+    throttle: { login: WIDE, change_password: WIDE, "password_reset.show": WIDE, ...throttle },
+  });
+  const lockouts: unknown[] = [];
+  const events = accounts.application.container.make("events");
+  events.on("auth.lockout", ({ limit, account }: LockoutEvent) => lockouts.push([limit, account]));
+  const post = async (path: string, body: object, ip = "203.0.113.7") => {
+    const { status } = await accounts.visitor({ ip }).post(path, body);
+    await events.settled();
+    return status === 429;
+  };
+  return { accounts, lockouts, post };
+}
+
+test("S33 a genuine reset token is counted by itself, wherever it comes from; one that is made up by address", async () => {
+  const { accounts, lockouts, post } = await application({
+    password_reset: { account: "token", ...by("account", "address") },
+  });
+  const token = await accounts.resetToken(ADA);
+  const bobs = await accounts.resetToken(BOB);
+  const reset = (one: string, ip: string) => post("/password_reset", { ...RESET, token: one }, ip);
+  expect([await reset(token, "203.0.113.1"), await reset(token, "203.0.113.2")]).toEqual([false, true]);
+  // Another token is none of it, not from the same address either.
+  expect([await reset(bobs, "203.0.113.2"), await reset(bobs, "203.0.113.2")]).toEqual([false, true]);
+  expect(lockouts).toEqual([
+    ["password_reset", accountDigest("\0key 1")],
+    ["password_reset", accountDigest("\0key 2")],
+  ]);
+});
+
+test("S33 made-up reset tokens are counted by the address they come from, and name no account", async () => {
+  const { lockouts, post } = await application({ password_reset: { account: "token", ...by("address") } });
+  const reset = (token: string, ip: string) => post("/password_reset", { ...RESET, token }, ip);
+  expect([await reset("made up", "203.0.113.1"), await reset("another", "203.0.113.1")]).toEqual([false, true]);
+  expect(await reset("a third", "203.0.113.2")).toBe(false);
+  expect(lockouts).toEqual([["password_reset", null]]);
+});
+
+test("S69 a reset token counts for the account of the guard that it was made for, whatever page it is sent to", async () => {
+  const { accounts, post } = await application({ password_reset: { account: "token", ...by("account") } });
+  const own = await accounts.resetToken(ADA);
+  await accounts.visitor().post("/admin/forgotten");
+  const [mail] = await accounts.mails();
+  const token = /token=([\w.-]+)/.exec(mail!.text)![1]!;
+  expect([
+    await post("/password_reset", { ...RESET, token: own }),
+    await post("/password_reset", { ...RESET, token }),
+  ]).toEqual([false, false]);
+});
+
+test("S33 an address counts in its normal form, and a user who is logged in by the same", async () => {
+  const { accounts, post } = await application({ login: { account: "email", ...by("account") } });
+  expect(await post("/login", { email: "  ADA@Example.com ", password: "wrong" })).toBe(false);
+  expect(await post("/login", { email: ADA.email, password: "wrong" })).toBe(true);
+  expect(await post("/login", { email: BOB.email, password: "wrong" })).toBe(false);
+  const user = accounts.visitor({ ip: "203.0.113.9" });
+  await user.post("/login", { email: "nobody@example.com", password: PASSWORD });
+  expect((await user.get("/me")).body).toEqual({ user: null });
+});

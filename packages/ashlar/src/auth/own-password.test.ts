@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { ADA, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
+import { testWeb } from "../../test/support/web-application.ts";
+import { Route } from "../routing/index.ts";
+
+const TWICE = { account: "email", buckets: [{ by: ["account", "address"], attempts: 2, windowSeconds: 60 }] };
+
+test("S33 a user's own password is tried under the limit of the login: a blank one is no guess, and the right one clears it", async () => {
+  const prove = Route.post("/prove", async ({ auth, request }) => ({
+    proved: await auth.confirmPassword(request.input("password")),
+  }));
+  const accounts = await testAccounts({ routes: [prove], throttle: { login: TWICE } });
+  const visitor = await accounts.loggedIn();
+  const tried = async (...passwords: unknown[]) => {
+    const outcomes: unknown[] = [];
+    for (const password of passwords) {
+      const { status, body } = await visitor.post("/prove", { password });
+      outcomes.push(status === 200 ? (body as { readonly proved: boolean }).proved : status);
+    }
+    return outcomes;
+  };
+  const told = async () =>
+    (await accounts.toldOf("auth.failed")).map(({ guard, user, identifier }) => [
+      guard,
+      (user as typeof ADA).id,
+      identifier,
+    ]);
+  expect(await tried("", null, ["no text"], "", "wrong")).toEqual(Array(5).fill(false));
+  expect(await told()).toEqual(Array(5).fill(["web", ADA.id, null]));
+  expect(await tried(PASSWORD, "wrong", "wrong", "wrong", PASSWORD)).toEqual([true, false, false, 429, 429]);
+  expect(await told()).toHaveLength(7);
+  // It is the login's own limit, for the account.
+  const login = await visitor.post("/login", { email: ADA.email, password: PASSWORD });
+  expect(login.status).toBe(429);
+});
+
+test("without limits a user's own password is judged all the same", async () => {
+  const web = await testWeb();
+  const browser = await web.loggedIn();
+  const outcomes: unknown[] = [];
+  for (const password of ["", "wrong", PASSWORD]) outcomes.push((await browser.post("/confirm", { password })).body);
+  expect(outcomes).toEqual([{ done: false }, { done: false }, { done: true }]);
+  const guest = await web.browser().post("/confirm", { password: PASSWORD });
+  expect(guest.body).toEqual({ done: false });
+});

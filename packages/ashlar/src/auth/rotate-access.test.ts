@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { ADA, BOB, testAccounts } from "../../test/support/account-application.ts";
+import { Person } from "../../test/support/people.ts";
+import { endAllAccess, rotateAccess } from "./rotate-access.ts";
+
+test("S51 access ends by one statement that sets what else is to change, while the proof still holds", async () => {
+  const accounts = await testAccounts();
+  const [stale, user] = [await accounts.user(), await accounts.user()];
+  const before = user.accessEpoch();
+  expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(true);
+  const after = await accounts.user();
+  expect([after.email, after.accessEpoch() === before]).toEqual(["countess@example.com", false]);
+  expect(await rotateAccess(stale, { email: "thief@example.com" })).toBe(false);
+  expect((await accounts.user()).toJSON()).toEqual(after.toJSON());
+});
+
+test("S51 all access ends whatever the user was read as, and nobody else's", async () => {
+  const accounts = await testAccounts();
+  const stale = await accounts.user();
+  const other = (await accounts.user(BOB.id)).accessEpoch();
+  await (await accounts.user()).endAccess();
+  const between = (await accounts.user()).accessEpoch();
+  await endAllAccess(stale);
+  expect((await accounts.user(ADA.id)).accessEpoch()).not.toBe(between);
+  expect((await accounts.user(BOB.id)).accessEpoch()).toBe(other);
+});
+
+test("of a user of another class, who cannot say on what access rests, nothing is changed", async () => {
+  await Person.populate("correct horse battery");
+  const ada = new Person(Person.rows[0]!);
+  const before = { ...ada.row };
+  expect(await rotateAccess(ada)).toBe(true);
+  await expect(endAllAccess(ada)).resolves.toBeUndefined();
+  expect(ada.row).toEqual(before);
+});
