@@ -78,3 +78,20 @@ test("S33 an address counts in its normal form, and a user who is logged in by t
   await user.post("/login", { email: "nobody@example.com", password: PASSWORD });
   expect((await user.get("/me")).body).toEqual({ user: null });
 });
+
+test("S33 a login without an identifier or a password uses up nothing, a wrong one does, and one that succeeds gives back", async () => {
+  const attempt = Route.post("/attempt", async ({ auth, request }) => {
+    return { user: await auth.attempt(request.input("email"), request.input("password")) };
+  }).middleware("throttle:login");
+  const limit = { account: "email", buckets: [{ by: ["account", "address"], attempts: 2, windowSeconds: 60 }] };
+  const accounts = await testAccounts({ routes: [attempt], throttle: { login: limit } });
+  const statuses = async (...passwords: unknown[]) => {
+    const found: number[] = [];
+    for (const password of passwords) {
+      found.push((await accounts.visitor().post("/attempt", { email: ADA.email, password })).status);
+    }
+    return found;
+  };
+  expect(await statuses("", null, ["no text"], "wrong", PASSWORD)).toEqual(Array(5).fill(200));
+  expect(await statuses("wrong", "", "wrong", "wrong", PASSWORD)).toEqual([200, 200, 200, 429, 429]);
+});
