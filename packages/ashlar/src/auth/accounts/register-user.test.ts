@@ -3,12 +3,14 @@ import {
   ADA,
   APP_URL,
   BOB,
+  FullUser,
   PASSWORD,
   type TestAccounts,
   testAccounts,
 } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
+import type { Casts } from "../../database/index.ts";
 import { MailProvider } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
 import { ThrottleProvider } from "../../throttle/index.ts";
@@ -154,6 +156,32 @@ describe("register()", () => {
     for (const nickname of [["a"], { a: 1 }]) {
       const answer = await accounts.visitor().post("/open", { ...CLEO, nickname }, { accept: "application/json" });
       expect(answer).toMatchObject({ status: 422, body: { errors: { nickname: ["This must be text."] } } });
+    }
+  });
+
+  test("text for any other column is stored as it is, and so is a list or an object for one that holds JSON", async () => {
+    class Preferring extends FullUser {
+      static override casts: Casts = { preferences: "json" };
+    }
+    // What a base or a mixin casts stays so in a class with casts of its own.
+    class User extends Preferring {
+      static override casts: Casts = { newsletter: "boolean" };
+    }
+    const accounts = await testAccounts({ User, routes: [OPEN] });
+    for (const [column, type] of [
+      ["nickname", "text"],
+      ["newsletter", "integer"],
+      ["preferences", "text"],
+    ] as const) {
+      await accounts.database.kysely.schema.alterTable("users").addColumn(column, type).execute();
+    }
+    for (const [id, preferences] of [
+      [3, ["dark", "large"]],
+      [4, { theme: "dark" }],
+    ] as const) {
+      const sent = { ...CLEO, email: `cleo-${id}@example.com`, nickname: "C", newsletter: true, preferences };
+      expect(await accounts.visitor().post("/open", sent)).toMatchObject({ status: 200, body: { user: { id } } });
+      expect(await User.findOrFail(id)).toMatchObject({ nickname: "C", newsletter: true, preferences });
     }
   });
 

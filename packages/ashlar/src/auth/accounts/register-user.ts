@@ -1,4 +1,4 @@
-import { UniqueViolationError } from "../../database/index.ts";
+import { planOf, UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { type FieldErrors, isPlainObject, ValidationError } from "../../support/index.ts";
 import { announce } from "../events.ts";
@@ -34,7 +34,7 @@ export async function registerUser(
   // Whatever `fillable` says, no one chooses a key: a public form is all that stands before this.
   const isFilled = (name: string) => model.isFillable(name) && name !== model.primaryKey && !TIMES.includes(name);
   const columns = Object.fromEntries(Object.entries(rest).filter(([name]) => isFilled(name)));
-  const errors = problemsOf(columns, model.casts);
+  const errors = problemsOf(columns, planOf(model).casts);
   const email = checkEmail(address);
   if (email.problem !== undefined) errors.email = [email.problem];
   const user = new model().fill(columns);
@@ -102,13 +102,13 @@ async function store(
 }
 
 /** A column that holds text must not be given a list: what a database makes of one, no two agree on. */
-function problemsOf(columns: Readonly<Record<string, unknown>>, casts: Readonly<Record<string, string>>): FieldErrors {
+function problemsOf(columns: Readonly<Record<string, unknown>>, casts: ReadonlyMap<string, string>): FieldErrors {
   const errors: FieldErrors = {};
   for (const [name, value] of Object.entries(columns)) {
     if (name === "name") {
       const { problem } = checkName(value);
       if (problem !== undefined) errors.name = [problem];
-    } else if ((Array.isArray(value) || isPlainObject(value)) && casts[name] !== "json") {
+    } else if ((Array.isArray(value) || isPlainObject(value)) && casts.get(name) !== "json") {
       errors[name] = ["This must be text."];
     }
   }
