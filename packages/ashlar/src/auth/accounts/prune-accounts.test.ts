@@ -9,7 +9,10 @@ import {
   testAccounts,
 } from "../../../test/support/account-application.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
+import { DatabaseProvider } from "../../database/index.ts";
+import { createApplication } from "../../foundation/index.ts";
 import { setClock } from "../../support/index.ts";
+import { AuthProvider } from "../auth-provider.ts";
 
 const NOON = Date.parse("2026-03-01T12:00:00.000Z");
 const [MINUTE, DAY] = [60_000, 86_400_000];
@@ -190,11 +193,25 @@ test("asks for no other users than those that the rows at hand name", async () =
   const accounts = await testAccounts();
   await storeSessions(accounts, BOB.id, 3);
   const lookups: string[] = [];
+  const changes: string[] = [];
   accounts.database.onQuery(({ sql }) => {
     if (sql.includes('from "users"')) lookups.push(sql);
+    if (/^update|^delete .* where "id" in \((?!select)/.test(sql)) changes.push(sql);
   });
   expect(await accounts.application.prune()).toEqual(NOTHING);
   expect(lookups).toEqual(['select "id" from "users" where "id" in (?)']);
+  // Nor is anything written where nothing is old.
+  expect(changes).toEqual([]);
+});
+
+test("finds nothing where there are neither guards nor tables", async () => {
+  const application = await createApplication({
+    providers: [DatabaseProvider, AuthProvider],
+    config: { database: { DATABASES: { default: "main", main: { driver: "sqlite", path: ":memory:" } } } },
+    environment: { APP_ENV: "test" },
+  });
+  onTestFinished(() => application.shutdown());
+  expect(await application.prune()).toEqual({});
 });
 
 test("S71 keeps the address of a login that is used while the table is gone through", async () => {

@@ -16,6 +16,7 @@ import { Route } from "../../routing/index.ts";
 import { digest } from "../../security/index.ts";
 import { setClock } from "../../support/index.ts";
 import { ThrottleProvider } from "../../throttle/index.ts";
+import { epochDigestOf } from "./account-links.ts";
 
 afterEach(() => setClock(null));
 
@@ -233,6 +234,15 @@ describe("a reset link", () => {
     const row = { guard: "web", email: ADA.email, token: digest(token), created_at, expires_at: null };
     await accounts.database.kysely.insertInto("password_resets").values(row).execute();
     expect(await reset(accounts, token)).toBe(DEAD);
+  });
+
+  test("of a guard that is gone is dead", async () => {
+    const accounts = await testAccounts();
+    const { links, resets } = accounts.application.container.make("accounts");
+    const token = links.reset({ guard: "gone", id: String(ADA.id), epoch: epochDigestOf(await accounts.user()) });
+    await resets.replace("gone", ADA.email, token, { users: null, email: ADA.email, isKnown: true });
+    expect(await reset(accounts, token)).toBe(DEAD);
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
   });
 
   test("logs nobody in", async () => {

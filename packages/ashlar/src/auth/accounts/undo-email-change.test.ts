@@ -206,6 +206,17 @@ describe("the link that undoes a change of address", () => {
     expect([await accounts.rows("users"), await accounts.mails()]).toEqual([before, []]);
   });
 
+  test("S51 is refused while another account can still take the old address back, which was never proved here", async () => {
+    const accounts = await undoing();
+    const { links, emailChanges } = accounts.application.container.make("accounts");
+    const token = links.undo({ guard: "web", id: String(ADA.id) });
+    await emailChanges.record("web", ADA.id, ADA.email, token, false);
+    await emailChanges.record("web", BOB.id, ADA.email, "of Bob", true);
+    await accounts.User.where("id", ADA.id).update({ email: THIEF });
+    expect(await undo(accounts, token)).toEqual([200, { outcome: "taken" }]);
+    expect((await accounts.user()).email).toBe(THIEF);
+  });
+
   test("S51 is dead if the user is deleted while it is used, and no one is mailed", async () => {
     const accounts = await undoing();
     const token = await stolen(accounts);
