@@ -145,6 +145,7 @@ describe("S8 purposes do not mix", () => {
     ["one part more", ["verify", "web", "1", "epoch", EMAIL, EMAIL]],
     ["a change without an address", ["change", "web", "1", "epoch", EMAIL]],
     ["another kind", ["reset", "web", "1", "epoch", EMAIL]],
+    ["another kind of a change", ["reset", "web", "1", "epoch", EMAIL, EMAIL]],
     ["another kind alone", ["reset"]],
   ])("S8 %s is no verification token, though the key is right", (_, parts) => {
     const token = new Signer(SECRET, "email-verification").sign(JSON.stringify(parts));

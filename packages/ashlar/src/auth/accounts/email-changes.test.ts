@@ -78,6 +78,17 @@ describe("a change of address", () => {
     expect(await changes.find("6")).not.toBeNull();
   });
 
+  test("is not used up where those after it stay", async () => {
+    const { accounts, changes } = await table();
+    await changes.record("web", ADA.id, OLD, "a token", true);
+    const change = (await changes.find("a token"))!;
+    accounts.database.onQuery(({ sql }) => {
+      if (sql.includes('"id" > ')) throw new Error("The disk is full.");
+    });
+    await expect(accounts.database.transaction(() => changes.consume(change))).rejects.toThrow("The disk is full.");
+    expect(await left(accounts)).toEqual([OLD]);
+  });
+
   test("goes with its user, whose addresses are told if they were reserved", async () => {
     const { accounts, changes } = await table();
     await changes.record("web", ADA.id, "over@example.com", "1", true);

@@ -1,18 +1,188 @@
-import { expect, test } from "vitest";
-import { ADA, BOB, FullUser, PASSWORD, testAccounts } from "../../../test/support/account-application.ts";
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  ADA,
+  AdminUser,
+  APP_URL,
+  BOB,
+  FullUser,
+  linkIn,
+  NEW_PASSWORD,
+  PASSWORD,
+  type TestAccounts,
+  type TestAccountsOptions,
+  testAccounts,
+} from "../../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
+import { Mailable, type MailContent } from "../../mail/index.ts";
+import { setClock } from "../../support/index.ts";
+import { authRoutes } from "./auth-routes.ts";
 
-test("where nobody chooses a password by mail, the owner of an address is told that it is taken", async () => {
-  const accounts = await testAccounts({
-    ACCOUNTS: { preventEnumeration: true },
-    User: class User extends FullUser {},
-    leftOut: { register: false, resetPassword: false },
+afterEach(() => setClock(null));
+
+const FINISH = "Finish creating your account";
+const TAKEN = "You already have an account";
+
+function preventing(options: TestAccountsOptions = {}): Promise<TestAccounts> {
+  const User = class User extends FullUser {};
+  return testAccounts({ User, ACCOUNTS: { preventEnumeration: true }, ...options });
+}
+
+function register(accounts: TestAccounts, path = "/register") {
+  const passwords = { password: "another password", password_confirmation: "another password" };
+  return accounts.visitor().post(path, { name: "Eve", email: ADA.email, ...passwords });
+}
+
+/** To whom what was mailed. */
+async function mailed(accounts: TestAccounts): Promise<string[]> {
+  return (await accounts.mails()).map(({ to, subject }) => `${to}: ${subject}`);
+}
+
+describe("an account whose address is registered again before it is verified", () => {
+  test("loses its password, its sessions and its links, and gets one link, while others keep theirs", async () => {
+    const accounts = await preventing();
+    for (const { id } of [ADA, BOB]) await (await accounts.user(id)).markEmailAsVerified();
+    const [ada, bob] = [await accounts.loggedIn(), await accounts.loggedIn(BOB)];
+    await accounts.User.where("id", ADA.id).update({ verified_at: null });
+    const before = await accounts.rows("users");
+    await ada.post("/email/resend");
+    const link = await accounts.link();
+    accounts.forgetQueries();
+    await register(accounts);
+    const [mail, ...others] = await accounts.mails();
+    expect([mail?.to, mail?.subject, others]).toEqual([ADA.email, FINISH, []]);
+    const after = await accounts.rows("users");
+    expect([after.length, after[1], after[0]?.password]).toEqual([2, before[1], "!"]);
+    expect(after[0]?.access_epoch).not.toBe(before[0]?.access_epoch);
+    expect(await accounts.rows("sessions")).toMatchObject([{ user_id: BOB.id }]);
+    expect(await ada.get("/me")).toMatchObject({ body: { user: null } });
+    expect(await bob.get("/me")).toMatchObject({ body: { user: { id: BOB.id } } });
+    await accounts.visitor().post(link);
+    expect((await accounts.user()).hasVerifiedEmail()).toBe(false);
+    // There is nothing to void any more, and the limit lets no second mail through.
+    await register(accounts);
+    expect([await mailed(accounts), await accounts.rows("users")]).toEqual([[], after]);
+    // Each has asked whether the address is taken, and for its owner.
+    const lookups = accounts.queries.filter((sql) => /^select .* from "users" where "email" = /.test(sql));
+    expect(lookups).toHaveLength(4);
+    const token = new URL(linkIn(mail)).searchParams.get("token");
+    const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await accounts.visitor().post("/password_reset", { token, ...passwords });
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
   });
-  await (await accounts.user(BOB.id)).markEmailAsVerified();
-  const visitor = await accounts.loggedIn(BOB);
-  await visitor.post("/account/email", { email: ADA.email, password: PASSWORD });
-  const mails = await accounts.mails();
-  expect(mails.map(({ to, subject }) => [to, subject])).toEqual([
-    [ADA.email, "You already have an account"],
-    [BOB.email, "The address of your account is about to change"],
-  ]);
+
+  test("is mailed another link an hour later, though there is nothing to void any more", async () => {
+    const noon = Date.parse("2026-03-01T12:00:00.000Z");
+    setClock(() => noon);
+    const accounts = await preventing();
+    for (const time of [noon, noon + 3_600_000]) {
+      setClock(() => time);
+      await register(accounts);
+      expect(await mailed(accounts)).toEqual([`${ADA.email}: ${FINISH}`]);
+    }
+  });
+
+  test("is voided and mailed a link, though the limit of such mails is used up", async () => {
+    const accounts = await preventing();
+    await (await accounts.user()).markEmailAsVerified();
+    await register(accounts);
+    expect(await mailed(accounts)).toEqual([`${ADA.email}: ${TAKEN}`]);
+    await accounts.User.where("id", ADA.id).update({ verified_at: null });
+    await register(accounts);
+    expect(await mailed(accounts)).toEqual([`${ADA.email}: ${FINISH}`]);
+    expect((await accounts.user()).password).toBe("!");
+  });
+
+  test("is mailed a link if it has no password, and stays as it is", async () => {
+    class User extends FullUser {
+      override passwordHash(): string | null {
+        return null;
+      }
+    }
+    const accounts = await preventing({ User });
+    const before = await accounts.rows("users");
+    await register(accounts);
+    expect([await mailed(accounts), await accounts.rows("users")]).toEqual([[`${ADA.email}: ${FINISH}`], before]);
+  });
+
+  test("all of it, or nothing: where the sessions cannot be ended, the password stays, and no link is mailed", async () => {
+    const logged: Record<string, unknown>[] = [];
+    const accounts = await preventing({ logged });
+    const before = await accounts.rows("users");
+    const stop = accounts.database.onQuery(({ sql }) => {
+      if (sql.startsWith('delete from "sessions"')) throw new Error("The disk is full.");
+    });
+    await register(accounts);
+    expect([await mailed(accounts), await accounts.rows("users")]).toEqual([[], before]);
+    stop();
+    expect(logged).toMatchObject([{ level: "error", job: "a registration" }]);
+  });
+
+  test("is mailed a link to the page of its own guard", async () => {
+    class Admin extends AdminUser {}
+    class Own extends Mailable {
+      readonly #data: object;
+
+      constructor(data: object) {
+        super();
+        this.#data = data;
+      }
+
+      override subject(): string {
+        return FINISH;
+      }
+
+      override content(): MailContent {
+        const { url, newPasswordUrl } = this.#data as Record<string, string>;
+        return { text: "ashlar-accounts::account-mail", data: { text: `${url?.split("?")[0]} ${newPasswordUrl}` } };
+      }
+    }
+    const accounts = await preventing({
+      ACCOUNTS: { preventEnumeration: true, mailables: { finishRegistration: Own } },
+      models: [Admin],
+      guards: { admin: { driver: "web", model: Admin } },
+      routes: [authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin")],
+    });
+    const before = await accounts.rows("users");
+    await register(accounts, "/admin/register");
+    const [mail] = await accounts.mails();
+    expect(mail?.text.trim()).toBe(`${APP_URL}/admin/password_reset ${APP_URL}/admin/change_password`);
+    expect([await accounts.rows("users"), await accounts.rows("admins")]).toMatchObject([before, [{ password: "!" }]]);
+  });
+
+  test.each([
+    ["is verified", [`${ADA.email}: ${TAKEN}`], { [ADA.id]: { verified_at: new Date() } }],
+    ["loses its password", [], { [ADA.id]: { password: "!" } }],
+    ["leaves its address to another", [], { [ADA.id]: { email: "ada@example.org" }, [BOB.id]: { email: ADA.email } }],
+  ] as const)("and that %s at the same moment is not voided", async (_, mails, changes) => {
+    class User extends FullUser {
+      static lookups = 0;
+      static override async findBy(...args: [never, never]): Promise<never> {
+        const found = await (super.findBy as (...args: unknown[]) => Promise<unknown>).apply(this, args);
+        // The first asks whether the address is taken, the second is for the mail to its owner.
+        if (++User.lookups === 2) {
+          for (const [id, values] of Object.entries(changes)) await User.where("id", Number(id)).update(values);
+        }
+        return found as never;
+      }
+    }
+    const accounts = await preventing({ User });
+    const before = await accounts.rows("users");
+    await register(accounts);
+    expect(await mailed(accounts)).toEqual(mails);
+    const expected = before.map((row) => ({ ...row, ...(changes as Record<number, object>)[Number(row.id)] }));
+    const shown = (rows: readonly object[]) => rows.map((row) => ({ ...row, verified_at: "at some time" }));
+    expect(shown(await accounts.rows("users"))).toEqual(shown(expected));
+    expect(await accounts.rows("password_resets")).toEqual([]);
+  });
+
+  test("is told that its address is taken where nobody chooses a password by mail", async () => {
+    const accounts = await preventing({ leftOut: { register: false, resetPassword: false } });
+    await (await accounts.user(BOB.id)).markEmailAsVerified();
+    const visitor = await accounts.loggedIn(BOB);
+    await visitor.post("/account/email", { email: ADA.email, password: PASSWORD });
+    expect(await mailed(accounts)).toEqual([
+      `${ADA.email}: ${TAKEN}`,
+      `${BOB.email}: The address of your account is about to change`,
+    ]);
+  });
 });
