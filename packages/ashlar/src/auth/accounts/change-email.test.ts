@@ -171,6 +171,21 @@ describe("the link to a new address", () => {
     expect(await follow(accounts, old)).toBe("invalid");
   });
 
+  test("leaves no reset link to an old address that was never verified, or changes nothing", async () => {
+    const accounts = await testAccounts();
+    await accounts.resetToken();
+    await accounts.resetToken(BOB);
+    const link = await asked(accounts);
+    const stop = accounts.database.onQuery(({ sql }) => {
+      if (sql.startsWith('delete from "password_resets"')) throw new Error("The disk is full.");
+    });
+    expect((await accounts.visitor().post(link)).status).toBe(500);
+    stop();
+    expect((await accounts.user()).email).toBe(ADA.email);
+    expect(await follow(accounts, link)).toBe("verified");
+    expect((await accounts.rows("password_resets")).map(({ email }) => email)).toEqual([BOB.email]);
+  });
+
   test("a reset link to the old address is dead once there is a new one", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();

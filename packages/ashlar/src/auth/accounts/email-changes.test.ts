@@ -36,6 +36,8 @@ describe("a change of address", () => {
     expect(await changes.find("a token")).toEqual(change);
     expect(await changes.find("another token")).toBeNull();
     expect((await accounts.rows("email_changes")).map(({ token }) => token)).toEqual([digest("a token")]);
+    const { kysely } = accounts.database;
+    expect(await changes.rows()).toEqual({ kysely, table: "email_changes", key: "id" });
     setClock(() => NOON + LIFETIME - 1);
     expect(await changes.find("a token")).toEqual(change);
     setClock(() => NOON + LIFETIME);
@@ -87,6 +89,17 @@ describe("a change of address", () => {
     });
     await expect(accounts.database.transaction(() => changes.consume(change))).rejects.toThrow("The disk is full.");
     expect(await left(accounts)).toEqual([OLD]);
+  });
+
+  test("is neither noted nor gone before the database has said so", async () => {
+    const { accounts, changes } = await table();
+    await changes.record("web", BOB.id, ADA.email, "a token", true);
+    setClock(() => NOON + LIFETIME);
+    accounts.database.onQuery(({ sql }) => {
+      if (/^insert|"expires_at" <= /.test(sql)) throw new Error("The disk is full.");
+    });
+    await expect(changes.record("web", ADA.id, OLD, "another token", true)).rejects.toThrow("The disk is full.");
+    await expect(changes.delete(["web"], ADA.id, ADA.email)).rejects.toThrow("The disk is full.");
   });
 
   test("goes with its user, whose addresses are told if they were reserved", async () => {

@@ -8,6 +8,7 @@ import {
   linkIn,
   NEW_PASSWORD,
   PASSWORD,
+  PlainUser,
   type TestAccounts,
   type TestAccountsOptions,
   testAccounts,
@@ -173,6 +174,14 @@ describe("an account whose address is registered again before it is verified", (
     const shown = (rows: readonly object[]) => rows.map((row) => ({ ...row, verified_at: "at some time" }));
     expect(shown(await accounts.rows("users"))).toEqual(shown(expected));
     expect(await accounts.rows("password_resets")).toEqual([]);
+  });
+
+  test("is told that its address is taken where addresses are never verified", async () => {
+    const User = class User extends PlainUser {};
+    const accounts = await preventing({ User, leftOut: { register: false } });
+    const visitor = await accounts.loggedIn(BOB);
+    await visitor.post("/account/email", { email: ADA.email, password: PASSWORD });
+    expect(await mailed(accounts)).toContain(`${ADA.email}: ${TAKEN}`);
   });
 
   test("is told that its address is taken where nobody chooses a password by mail", async () => {
