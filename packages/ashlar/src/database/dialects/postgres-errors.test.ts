@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AshlarError } from "../../support/index.ts";
-import { isStatementError, translatePostgresError } from "./postgres-errors.ts";
+import { afterFailure, isStatementError, translatePostgresError } from "./postgres-errors.ts";
 
 const serverError = (code: string, members: object = {}): Error =>
   Object.assign(new Error("duplicate key value violates unique constraint"), { code, severity: "ERROR", ...members });
@@ -48,7 +48,7 @@ test("a server that is not there is E_DATABASE_UNAVAILABLE with the system's cod
     databaseCode: "ECONNREFUSED",
     cause: refused,
   });
-  const both = new AggregateError([refused, refused], "");
+  const both = new AggregateError([refused, new Error("connect ECONNREFUSED ::1:1")], "");
   expect(translatePostgresError(both)).toMatchObject({ message: "PostgreSQL: connect ECONNREFUSED 127.0.0.1:1." });
 });
 
@@ -63,4 +63,27 @@ test("only an error of a statement leaves the connection as it was", () => {
 test("an error of the framework stays what it is", () => {
   const error = new AshlarError("E_OVERLOADED");
   expect(translatePostgresError(error)).toBe(error);
+});
+
+test.each([
+  [{ routine: "int4div" }, "SQLSTATE 22012 in int4div"],
+  [{}, "SQLSTATE 22012 in the server"],
+])("of an error that may quote a value, only the code and the routine are kept: %j", (members, message) => {
+  expect(translatePostgresError(serverError("22012", members))).toMatchObject({
+    code: "E_DATABASE",
+    databaseCode: "22012",
+    message: "PostgreSQL: a value does not fit its column or function (SQLSTATE 22012).",
+    cause: expect.objectContaining({ message }),
+  });
+});
+
+test.each([
+  [null, "It failed. "],
+  [new AshlarError("E_OVERLOADED", "No turn."), "It failed (E_OVERLOADED: No turn.). "],
+])("after a failure the earlier error is told, where it is known: %s", (failure, beginning) => {
+  expect(afterFailure(failure, "It failed")).toMatchObject({
+    code: "E_DATABASE",
+    databaseCode: "25P02",
+    message: `${beginning}Put a statement that may fail into a nested transaction: await database.transaction(() => user.save())`,
+  });
 });

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { onPostgres, postgres, type TestDatabase } from "../../../test/support/services.ts";
 import { databaseConfiguration, type PostgresConnectionConfiguration } from "../configuration.ts";
 import { Connection } from "../connection.ts";
@@ -49,9 +50,18 @@ await onPostgres("PostgreSQL", () => {
   };
 
   test("whoever gets no connection of the pool in time is told so", async () => {
-    const small = another({ poolSize: 1, acquireTimeoutMs: 20 });
+    const small = another({ poolSize: 1, acquireTimeoutMs: 5000 });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     await small.connection().reserved(async () => {
-      await expect(small.connect()).rejects.toMatchObject({ code: "E_OVERLOADED", status: 503 });
+      const refused = small.connect().catch((error: unknown) => error);
+      await nextTurn();
+      vi.advanceTimersByTime(5000);
+      expect(await refused).toMatchObject({
+        code: "E_OVERLOADED",
+        status: 503,
+        message: "No connection to the database was free within 5000 ms.",
+      });
     });
     await small.connect();
   });
@@ -64,6 +74,13 @@ await onPostgres("PostgreSQL", () => {
     const inside = single.transaction(() => sql`select nothing`.execute(single.kysely));
     await expect(inside).rejects.toMatchObject({ code: "E_DATABASE" });
     expect(await server()).toEqual(before);
+  });
+
+  test("a finder's statement that the server refuses is an error, and not a row that there is not", async () => {
+    await expect(database.connection().first("select nothing where 1 = $1", 1)).rejects.toMatchObject({
+      code: "E_DATABASE",
+      databaseCode: "42703",
+    });
   });
 
   test("every kind of statement that changes rows says how many, and no other does", async () => {

@@ -47,6 +47,23 @@ test.each([
   expect(errorOf(statement)).toMatchObject({ code: "E_DATABASE", databaseCode });
 });
 
+test("an error that is not of a statement is E_DATABASE without a code of SQLite's", () => {
+  const closed = new DatabaseSync(":memory:", { open: false });
+  const error = (() => {
+    try {
+      return closed.exec("select 1");
+    } catch (caught) {
+      return caught;
+    }
+  })();
+  expect(translateSqliteError(error)).toMatchObject({
+    code: "E_DATABASE",
+    databaseCode: null,
+    message: "SQLite: database is not open.",
+    cause: error,
+  });
+});
+
 test("an error of the framework stays what it is", () => {
   const error = new AshlarError("E_INVALID_QUERY");
   expect(translateSqliteError(error)).toBe(error);

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
 
 let folder: string;
@@ -52,6 +52,15 @@ test("the wait has an end, with what to do", async () => {
   holder.release();
 });
 
+test("a file that cannot be locked is named, with the reason", async () => {
+  await writeFile(`${path}-migrations`, "text, which is no database ".repeat(100));
+  await expect(new SqliteMigrationLock(path).acquire()).rejects.toMatchObject({
+    code: "E_MIGRATION",
+    message: `${path}-migrations cannot be locked: file is not a database.`,
+    cause: { code: "ERR_SQLITE_ERROR" },
+  });
+});
+
 test("S67 a process that is killed leaves no lock behind", async () => {
   const script = `
     const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
@@ -80,6 +89,7 @@ test("nothing that reads or writes the database waits for it", async () => {
 });
 
 test("a database in memory needs none", async () => {
+  onTestFinished(() => rm(":memory:-migrations", { force: true }));
   const lock = new SqliteMigrationLock(":memory:");
   await lock.acquire();
   lock.release();

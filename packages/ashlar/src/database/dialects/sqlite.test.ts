@@ -142,6 +142,14 @@ test("a statement that writes and returns large integers runs once", async () =>
   expect(await rows("select count(*) as n from t")).toEqual([{ n: 2 }]);
 });
 
+test("a finder's statement gives large integers as they are, the first time and every other", async () => {
+  await rows("create table t (id integer primary key, n integer)");
+  await rows("insert into t values (7, 9007199254740993)");
+  const find = async () => await database.connection().first("select id, n from t where id = ?", 7);
+  const row = { id: 7, n: 9007199254740993n };
+  expect([await find(), await find(), await find()]).toEqual([row, row, row]);
+});
+
 test("a row whose key no number holds is stored once, and what follows on the connection is told as it is", async () => {
   await rows("create table t (id integer primary key, n integer)");
   const key = 9007199254740993n;
