@@ -62,6 +62,7 @@ test.each([
 test.each([
   [" ADA@Example.com", { value: ADA.email }],
   ["", { problem: "Enter an email address." }],
+  [null, { problem: "Enter an email address." }],
   [undefined, { problem: "Enter an email address." }],
   [0, { problem: "This must be text." }],
   ["ada", { problem: "This is not an email address." }],
