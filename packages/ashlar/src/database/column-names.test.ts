@@ -96,3 +96,24 @@ test("a value that does not suit is told under its column, and under no name whe
   expect(known).toMatchObject({ code: "E_INVALID_INPUT", message: expect.stringContaining("It is a list.") });
   expect([known!.errors, unknown!.errors]).toEqual([{ email: [sentence] }, { "": [sentence] }]);
 });
+
+test("bytes and null are taken as they are", () => {
+  const bytes = new Uint8Array([1]);
+  expect([columnValue("c", bytes), columnValue("c", null)]).toEqual([bytes, null]);
+});
+
+test("a list or an object is told how it can be stored, another value is not", () => {
+  const message = (value: unknown): string => {
+    try {
+      return String(columnValue("c", value));
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const remedy = ' Objects and lists are stored by the cast "json".';
+  expect([message([]), message({}), message(Number.NaN)]).toEqual([
+    expect.stringMatching(/a list\. Objects and lists are stored by the cast "json"\.$/),
+    expect.stringContaining(`an object.${remedy}`),
+    expect.stringMatching(/NaN\.$/),
+  ]);
+});

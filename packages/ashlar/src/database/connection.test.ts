@@ -177,3 +177,29 @@ test("S68 outside of a transaction, on a reserved connection too, there is nothi
   expect(logs).toEqual([null, null]);
   expect(await connection.transaction(() => connection.rollbackLog)).not.toBe(null);
 });
+
+test("a compiled statement gives its rows, inside of a transaction too", async () => {
+  const connection = database.connection();
+  expect(await connection.rows("select ? as n", [1])).toEqual([{ n: 1 }]);
+  const inside = await connection.transaction(async () => {
+    await Note.create({ text: "a" });
+    return await connection.rows("select text from notes where text = ?", ["a"]);
+  });
+  expect(inside).toEqual([{ text: "a" }]);
+});
+
+test("a nested transaction may not ask for an isolation of its own, and one around it may", async () => {
+  const nested = database.transaction(() => database.transaction(() => 1, { isolation: "serializable" }));
+  await expect(nested).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+  const around = database.transaction(() => database.transaction(() => 1), { isolation: "serializable" });
+  expect(await around).toBe(1);
+});
+
+test("migrations are not locked inside of a transaction", async () => {
+  const attempt = database.transaction(() => database.connection().withMigrationLock(async () => 1));
+  await expect(attempt).rejects.toMatchObject({ code: "E_MIGRATION" });
+});
+
+test("SQLite gives JSON as text", () => {
+  expect(database.connection().parsesJson).toBe(false);
+});

@@ -55,6 +55,7 @@ test.each<[string, Error]>([
   ["a name in the error of something else", unknown('relation "isbn" does not exist', "42P01")],
   ["another error of SQLite", new DatabaseError("SQLite: no such table: isbn.", "1")],
   ["an error of another kind", new AshlarError("E_OVERLOADED")],
+  ["one of another kind that speaks of a column", new AshlarError("E_OVERLOADED", "Busy: no such column: isbn.")],
 ])("%s leaves the error as it is", (_, error) => {
   expect(asInputError(planOf(Note), VALUES, error)).toBe(error);
 });

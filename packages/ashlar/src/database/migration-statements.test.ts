@@ -190,3 +190,34 @@ test("what a transaction's function throws is thrown, even if it is no error", a
   }).catch((error: unknown) => error);
   expect(thrown).toBe("just text");
 });
+
+test("S67 one of which only the errors are handled is noticed, as it still runs", async () => {
+  const attempt = run(async (kysely) => {
+    kysely
+      .insertInto("things")
+      .values({ n: 1 })
+      .execute()
+      .catch(() => undefined);
+  });
+  await expect(attempt).rejects.toThrow('not awaited: insert into "things"');
+});
+
+test("S67 a dropped helper's only statement is waited for, and its failure told", async () => {
+  const attempt = run(async (kysely) => {
+    void (async () => await kysely.insertInto("nowhere").values({ n: 1 }).execute())();
+  });
+  await expect(attempt).rejects.toThrow(/not awaited: insert into "nowhere".* It failed: .*no such table/);
+});
+
+test("an error of one that was awaited is told as it is, while others of Promise.all still run", async () => {
+  const insert = (kysely: QueryBuilder, table: string) => kysely.insertInto(table).values({ n: 1 }).execute();
+  const attempt = run(async (kysely) => {
+    await Promise.all([insert(kysely, "nowhere"), insert(kysely, "things"), insert(kysely, "things")]);
+  });
+  await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE", message: expect.stringContaining("nowhere") });
+});
+
+test("what is no builder is given as it is", async () => {
+  const seen = await run(async (kysely) => [kysely.isTransaction, kysely.getExecutor().plugins]);
+  expect(seen).toEqual([false, []]);
+});

@@ -266,3 +266,65 @@ test.each(["insert", "delete"])("where the note cannot be changed by %s, nothing
   expect(await failure(attempt)).toMatchObject({ code: "E_MIGRATION", message: expect.stringContaining("are kept") });
   expect(await tables()).toEqual(verb === "delete" ? ["a"] : []);
 });
+
+test("a migration that was run is not even loaded: what it needs may be gone", async () => {
+  await folder.write(A, "export const up = (;");
+  await migrations.status();
+  const record = { name: A, batch: 1, run_at: new Date(NOON) };
+  await database.kysely.insertInto("migrations").values(record).execute();
+  await write(B);
+  expect(await migrations.up()).toEqual([B]);
+});
+
+test("a time that cannot be read is told under its name", async () => {
+  await migrations.status();
+  await database.kysely.insertInto("migrations").values({ name: A, batch: 1, run_at: "noon" }).execute();
+  expect(await failure(migrations.status())).toMatchObject({
+    code: "E_DATABASE",
+    message: expect.stringContaining('The column "run_at" holds'),
+  });
+});
+
+test.each(["true", "false"])(
+  "with transaction = %s, a row that refers to nothing fails the migration",
+  async (transaction) => {
+    await database.kysely.schema
+      .createTable("p")
+      .addColumn("id", "integer", (column) => column.primaryKey())
+      .execute();
+    const child = database.kysely.schema.createTable("q");
+    await child.addColumn("p_id", "integer", (column) => column.references("p.id")).execute();
+    await folder.write(
+      A,
+      `export const transaction = ${transaction};
+     export const up = (database) => database.insertInto("q").values({ p_id: 7 }).execute();`,
+    );
+    expect(await failure(migrations.up())).toMatchObject({
+      code: "E_MIGRATION",
+      cause: { code: "E_FOREIGN_KEY_VIOLATION" },
+    });
+    expect((await migrations.status()).map(({ state }) => state)).toEqual(["pending"]);
+  },
+);
+
+test("a way back without a transaction that fails says what remains", async () => {
+  await folder.write(
+    A,
+    `export const transaction = false;
+     export const up = async () => {};
+     export async function down() { throw new TypeError("no luck"); }`,
+  );
+  await migrations.up();
+  expect(await failure(migrations.rollback())).toMatchObject({
+    message:
+      `${join(folder.path, A)}.ts: down() failed, and what it did before that remains, because it runs without a ` +
+      "transaction. It is still recorded as run: finish by hand, then roll back again. no luck",
+  });
+});
+
+test("a single file that is missing is refused as well", async () => {
+  await write(A, B);
+  await migrations.up();
+  await remove(A);
+  expect(await failure(migrations.up())).toMatchObject({ code: "E_MIGRATION" });
+});

@@ -82,3 +82,20 @@ test("a thousand waiters all come in, once each", async () => {
   );
   expect([most, count, mutex.free]).toEqual([1, 1000, true]);
 });
+
+test("whoever waited in vain is told how many still wait, and whose turn has come waits for no timer", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const mutex = new Mutex(20);
+  await mutex.acquire();
+  const waiting = ["first", "second"].map(() =>
+    Promise.resolve(mutex.acquire()).catch((error: Error) => error.message),
+  );
+  vi.advanceTimersByTime(20);
+  const told = (others: string) => expect.stringContaining(`within 20 ms: transactions have it${others}. Keep`);
+  expect(await Promise.all(waiting)).toEqual([told(", and 1 more wait for it"), told("")]);
+  const next = mutex.acquire();
+  mutex.release();
+  await next;
+  expect(vi.getTimerCount()).toBe(0);
+});

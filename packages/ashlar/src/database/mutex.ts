@@ -2,7 +2,7 @@ import { AshlarError, type MaybePromise } from "../support/index.ts";
 
 interface Waiter {
   readonly proceed: () => void;
-  readonly timer: NodeJS.Timeout | null;
+  readonly timer: NodeJS.Timeout | undefined;
 }
 
 /** Lets one task in at a time; the others wait in the order in which they came. */
@@ -33,7 +33,7 @@ export class Mutex {
       return;
     }
     return new Promise((resolve, reject) => {
-      const timer = patient ? null : setTimeout(() => giveUp(), this.#timeoutMs);
+      const timer = patient ? undefined : setTimeout(() => giveUp(), this.#timeoutMs);
       const waiter: Waiter = { proceed: resolve, timer };
       // An endless wait would be a deadlock where a transaction awaits, by whatever detour, a query from outside of it.
       const giveUp = (): void => {
@@ -51,7 +51,7 @@ export class Mutex {
   release(): void {
     for (const waiter of this.#waiting) {
       this.#waiting.delete(waiter);
-      if (waiter.timer !== null) clearTimeout(waiter.timer);
+      clearTimeout(waiter.timer);
       // It stays held: the turn is handed over, so that nobody slips in between.
       waiter.proceed();
       return;

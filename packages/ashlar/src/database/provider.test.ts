@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ApplicationOptions, createApplication, type Logger } from "../foundation/index.ts";
@@ -86,4 +87,34 @@ test.each([
   const warnings = lines.filter((line) => line.includes("A transaction goes on after a statement in it failed."));
   expect(warnings).toHaveLength(count);
   for (const line of warnings) expect(line).toContain("E_UNIQUE_VIOLATION");
+});
+
+test("a name that is nearly that of the setting is told", async () => {
+  const memory = { driver: "sqlite", path: ":memory:" };
+  const config = { database: { DATABASE: { default: "a", a: memory } } };
+  await expect(boot(undefined, { config })).rejects.toThrow('is not a known setting. Did you mean "DATABASES"?');
+});
+
+test("a boot that ends before there is a database has none to close", async () => {
+  const lines: string[] = [];
+  const logger = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }) as unknown as Logger;
+  await expect(boot(undefined, { logger })).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
+  expect(lines.filter((line) => line.includes("TypeError"))).toEqual([]);
+});
+
+test("shutdown waits for the transaction under way", async () => {
+  const memory = { driver: "sqlite", path: ":memory:" };
+  const application = await boot({ default: "a", a: memory });
+  const events: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const transaction = application.container
+    .make("database")
+    .transaction(() => gate.promise)
+    .then(() => events.push("committed"));
+  const down = application.shutdown().then(() => events.push("down"));
+  // More turns than a shutdown takes that has nothing to wait for.
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  gate.resolve();
+  await Promise.all([transaction, down]);
+  expect(events).toEqual(["committed", "down"]);
 });

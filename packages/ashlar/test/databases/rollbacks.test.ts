@@ -75,6 +75,26 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect((await Person.findOrFail(ada.id)).name).toBe("Ada");
   });
 
+  test("S68 what a rolled back save brought is gone by name too", async () => {
+    const ada = person("Ada");
+    await rolledBack(() => ada.save());
+    expect(Object.keys(ada)).toEqual(["name"]);
+  });
+
+  test("S68 after a deletion, and a savepoint that stored it again, what the first save brought is gone", async () => {
+    const ada = person("Ada");
+    await rolledBack(async () => {
+      await ada.save();
+      await ada.delete();
+      const nested = own.database.transaction(async () => {
+        await ada.save();
+        throw NO;
+      });
+      await expect(nested).rejects.toBe(NO);
+    });
+    expect([ada.isStored(), { ...ada }]).toEqual([false, { name: "Ada" }]);
+  });
+
   test("S68 a change that was rolled back is made by the next save", async () => {
     const ada = await Person.create({ name: "Ada" });
     ada.name = "Countess";
