@@ -328,3 +328,19 @@ test("a single file that is missing is refused as well", async () => {
   await remove(A);
   expect(await failure(migrations.up())).toMatchObject({ code: "E_MIGRATION" });
 });
+
+test("the last one is that of the last batch, and within a batch that of the last name, however they were noted", async () => {
+  await write(A, B, C);
+  await migrations.status();
+  for (const [name, batch] of [
+    [A, 2],
+    [C, 1],
+    [B, 1],
+  ]) {
+    const record = { name, batch, run_at: new Date(NOON) };
+    await database.kysely.insertInto("migrations").values(record).execute();
+    await database.kysely.schema.createTable(String(name).at(-1)!).addColumn("n", "integer").execute();
+  }
+  expect(await migrations.rollback({ steps: 2 })).toEqual([A, C]);
+  expect(await tables()).toEqual(["b"]);
+});
