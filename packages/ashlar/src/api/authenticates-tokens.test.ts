@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ADA, BOB, type TestApi, testApi } from "../../test/support/api-application.ts";
+import { UserWithToken } from "../../test/support/application-parts.ts";
 import { compose, Database, Model } from "../database/index.ts";
 import { digest } from "../security/index.ts";
 import { AuthenticatesTokens } from "./authenticates-tokens.ts";
@@ -103,10 +104,11 @@ describe("a user's active token", () => {
 
   test("S57 is in no JSON, hidden or not, and no form gives it", async () => {
     const api = await testApi();
-    class Shown extends api.User {
+    class Shown extends UserWithToken {
       static override table = "users";
-      static override hidden = [];
+      static override timestamps = false;
     }
+    Shown.useDatabase(api.database);
     await (await ada(api)).generateJwt();
     const user = (await Shown.find(1))!;
     expect(user.fill({ api_token: "chosen", name: "Augusta" }).api_token).toBe(await api.storedDigest(1));

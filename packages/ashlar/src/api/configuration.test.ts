@@ -182,6 +182,18 @@ describe("everything else", () => {
     expect(() => configured({ [option]: value })).toThrow(`config/api.ts: DRIVERS.jwt.${option}: `);
   });
 
+  test("each is an error with the code of its kind", () => {
+    for (const wrong of [
+      { expires: 0 },
+      { authenticates: "yes" },
+      { version: {} },
+      { issuer: 5 },
+      { previousSecrets: "" },
+    ]) {
+      expect(() => configured(wrong)).toThrow(expect.objectContaining({ code: "E_INVALID_CONFIGURATION" }));
+    }
+  });
+
   test.each([[[]], ["jwt"]])("DRIVERS is not an object: %j", (DRIVERS) => {
     expect(() => apiConfiguration({ DRIVERS })).toThrow("config/api.ts: DRIVERS: is not an object.");
   });

@@ -1,8 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { ADA, PASSWORD, type TestApi, testApi } from "../../test/support/api-application.ts";
+import { FullUser, testAccounts } from "../../test/support/account-application.ts";
+import { ADA, PASSWORD, SECRET, type TestApi, testApi } from "../../test/support/api-application.ts";
+import { compose } from "../database/index.ts";
+import { Route } from "../routing/index.ts";
 import { digest } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
-import { type LockoutEvent, ThrottleProvider } from "../throttle/index.ts";
+import { accountDigest, type LockoutEvent, ThrottleProvider } from "../throttle/index.ts";
+import { Api } from "./api.ts";
+import { ApiProvider } from "./api-provider.ts";
+import { AuthenticatesTokens } from "./authenticates-tokens.ts";
 
 const CREDENTIALS = { username: ADA.email, password: PASSWORD };
 const REQUIRED = (name: string) => [`The ${name} is required.`];
@@ -132,5 +138,38 @@ test("S33 the endpoints count at the guard jwt: passwords by account, made-up to
     ["login", "jwt", true],
     ["api.reauth", "jwt", false],
     ["api.reauth", "jwt", true],
+  ]);
+});
+
+test("S33 in an application with pages as well, attempts are told of at the guard jwt, and by what they name", async () => {
+  class User extends compose(FullUser, AuthenticatesTokens) {
+    static override table = "users";
+  }
+  const one = { buckets: [{ by: ["address"], attempts: 1, windowSeconds: 60 }] };
+  const accounts = await testAccounts({
+    User: User as unknown as typeof FullUser,
+    providers: [ApiProvider],
+    config: { api: { DRIVERS: { jwt: { secret: SECRET, model: User } } } },
+    routes: [Route.group({ middleware: ["user"] }, Api.routes())],
+    throttle: {
+      login: { account: "email", ...one },
+      "api.reauth": { buckets: [{ by: ["account", "address"], attempts: 1, windowSeconds: 60 }] },
+    },
+  });
+  const lockouts: unknown[] = [];
+  const events = accounts.application.container.make("events");
+  events.on("auth.lockout", ({ limit, guard, account }: LockoutEvent) => lockouts.push([limit, guard, account]));
+  const visitor = await accounts.loggedIn();
+  const genuine = await ((await accounts.user()) as unknown as { generateJwt(): Promise<string> }).generateJwt();
+  for (const body of [{ username: "nobody@example.com", password: "wrong" }, CREDENTIALS]) {
+    await visitor.post("/api/auth", body);
+  }
+  // Nobody who is logged in by pages stands for a token that is made up.
+  for (const token of ["garbage", "made up", genuine, genuine]) await visitor.post("/api/reauth", { token });
+  await events.settled();
+  expect(lockouts).toEqual([
+    ["login", "jwt", accountDigest(ADA.email)],
+    ["api.reauth", "jwt", null],
+    ["api.reauth", "jwt", accountDigest("\0key 1")],
   ]);
 });
