@@ -161,14 +161,17 @@ test("S33 in an application with pages as well, attempts are told of at the guar
   events.on("auth.lockout", ({ limit, guard, account }: LockoutEvent) => lockouts.push([limit, guard, account]));
   const visitor = await accounts.loggedIn();
   const genuine = await ((await accounts.user()) as unknown as { generateJwt(): Promise<string> }).generateJwt();
-  for (const body of [{ username: "nobody@example.com", password: "wrong" }, CREDENTIALS]) {
+  for (const body of [
+    { username: "nobody@example.com", password: "wrong" },
+    { username: "Bob@example.com", password: PASSWORD },
+  ]) {
     await visitor.post("/api/auth", body);
   }
   // Nobody who is logged in by pages stands for a token that is made up.
   for (const token of ["garbage", "made up", genuine, genuine]) await visitor.post("/api/reauth", { token });
   await events.settled();
   expect(lockouts).toEqual([
-    ["login", "jwt", accountDigest(ADA.email)],
+    ["login", "jwt", accountDigest("bob@example.com")],
     ["api.reauth", "jwt", null],
     ["api.reauth", "jwt", accountDigest("\0key 1")],
   ]);

@@ -25,6 +25,14 @@ test("S51 all access ends whatever the user was read as, and nobody else's", asy
   expect((await accounts.user(BOB.id)).accessEpoch()).toBe(other);
 });
 
+test("that access could not be ended is an error of who asked for it", async () => {
+  const accounts = await testAccounts();
+  const user = await accounts.user();
+  await accounts.database.kysely.schema.dropTable("users").execute();
+  await expect(endAllAccess(user)).rejects.toThrow();
+  await expect(rotateAccess(user)).rejects.toThrow();
+});
+
 test("of a user of another class, who cannot say on what access rests, nothing is changed", async () => {
   await Person.populate("correct horse battery");
   const ada = new Person(Person.rows[0]!);
