@@ -1,12 +1,15 @@
-// The floors of packages/ashlar/src: a folder may import what stands on a floor below its own, and of its neighbours
-// (and of the floors below) only their face, index.ts. ARCHITECTURE.md draws the house.
-const floors = [
-  ["support"],
+// The layers of packages/ashlar/src. A folder imports only from the layers below its own, and only through the other
+// folder's index.ts. Of a folder on its own layer, a neighbor, it may import types. ARCHITECTURE.md draws the layers.
+const layers = [
+  ["support", "node"],
   ["security"],
   ["http"],
   ["routing"],
-  ["foundation"],
-  ["events", "database", "views", "session", "throttle", "mail"],
+  ["kernel"],
+  ["server"],
+  ["boot"],
+  ["events", "database", "views"],
+  ["session", "throttle", "mail"],
   ["auth"],
   ["api"],
   ["scaffold", "testing"],
@@ -17,29 +20,39 @@ const source = "^packages/ashlar/src/";
 const tests = "\\.test\\.ts$";
 const folder = (names) => `${source}(?:${names.join("|")})/`;
 
-const noImportUpward = floors.slice(0, -1).map((names, floor) => ({
+const noImportUpward = layers.slice(0, -1).map((names, layer) => ({
   name: `no-import-upward-from-${names.join("-")}`,
-  comment: "A floor imports only from floors below it.",
+  comment: "A layer imports only from the layers below it.",
   severity: "error",
   from: { path: folder(names), pathNot: tests },
-  to: { path: `${folder(floors.slice(floor + 1).flat())}|${source}index\\.ts$` },
+  to: { path: `${folder(layers.slice(layer + 1).flat())}|${source}index\\.ts$` },
 }));
+
+const noNeighborAtRunTime = layers
+  .filter((names) => names.length > 1)
+  .map((names) => ({
+    name: `no-neighbor-at-run-time-among-${names.join("-")}`,
+    comment: "Of a folder on the same layer, only types are imported.",
+    severity: "error",
+    from: { path: `${source}(${names.join("|")})/`, pathNot: tests },
+    to: { path: folder(names), pathNot: `${source}$1/`, dependencyTypesNot: ["type-only"] },
+  }));
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 export default {
   forbidden: [
     ...noImportUpward,
+    ...noNeighborAtRunTime,
     {
-      name: "only-faces",
-      comment:
-        "Another folder is imported through its index.ts. The one exception is foundation/, whose types features augment.",
+      name: "only-index",
+      comment: "Another folder is imported through its index.ts.",
       severity: "error",
       from: { path: `${source}([^/]+)/`, pathNot: tests },
       to: { path: `${source}(?!$1/)[^/]+/`, pathNot: `${source}[^/]+/index\\.ts$|${source}security/[^/]+/index\\.ts$` },
     },
     {
       name: "no-cycle",
-      comment: "No file needs itself at run time.",
+      comment: "No file imports itself at run time, however indirectly.",
       severity: "error",
       from: { path: source },
       to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },

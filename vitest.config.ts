@@ -14,7 +14,7 @@ const report = process.env.ASHLAR_TEST_REPORT;
 
 /** Tests of parts of the framework that keep nothing in their modules. Their files can share a process, and what it loaded. */
 const UNITS =
-  "packages/ashlar/src/{cli,database,events,foundation,http,mail,routing,scaffold,security,session,support,testing,throttle,views}/**/*.test.ts";
+  "packages/ashlar/src/{boot,cli,database,events,http,kernel,mail,node,routing,scaffold,security,server,session,support,testing,throttle,views}/**/*.test.ts";
 
 /** Tests of features with users, whose files share a process among themselves. */
 const FEATURES = [

@@ -1,7 +1,6 @@
 // How long answers take when several requests arrive at once, in an open loop: bursts on a schedule that takes up 60 % of
 // a processor, for handlers that compute for 0, 1 and 5 ms.
-import type { ChildProcess } from "node:child_process";
-import { execFileSync } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { type Contestant, median, orderOf, pinned, startServer } from "./processes.ts";
 

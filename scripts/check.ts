@@ -8,7 +8,7 @@ const steps: readonly (readonly [what: string, script: string])[] = [
   ["build", "build"],
   ["types", "types"],
   ["lint and format", "lint"],
-  ["floors and cycles", "floors"],
+  ["layers and cycles", "layers"],
   ["unused exports, files and packages", "unused"],
   ["built packages", "packaging"],
   ["map of security properties", "security-map"],

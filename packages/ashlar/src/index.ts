@@ -4,29 +4,15 @@ export {
   type ApplicationSettings,
   Configuration,
   type ConfigurationSection,
-  Container,
   createApplication,
   createLogger,
   type EnvironmentName,
-  type EnvironmentVariables,
-  type ErrorListener,
-  type ErrorPageRenderer,
   env,
-  type FetchFunction,
-  HttpKernel,
-  type KernelClass,
   type ListenOptions,
-  type Logger,
   type LogSettings,
-  type MiddlewareEntry,
   Provider,
   type ProviderClass,
-  type RouteMiddleware,
-  type RunningServer,
-  type ServerSettings,
-  type ServiceKey,
-  type Services,
-} from "./foundation/index.ts";
+} from "./boot/index.ts";
 export {
   type BodyLimits,
   type CookieOptions,
@@ -45,6 +31,21 @@ export {
   UploadedFile,
 } from "./http/index.ts";
 export {
+  Container,
+  type ErrorListener,
+  type ErrorPageRenderer,
+  type FetchFunction,
+  HttpKernel,
+  type KernelClass,
+  type Logger,
+  type LogLevel,
+  type LogMethod,
+  type MiddlewareEntry,
+  type RouteMiddleware,
+  type ServiceKey,
+  type Services,
+} from "./kernel/index.ts";
+export {
   Route,
   type RouteCollection,
   type RouteDefinition,
@@ -52,12 +53,14 @@ export {
   type Router,
   SignedMiddleware,
 } from "./routing/index.ts";
+export type { RunningServer, ServerSettings } from "./server/index.ts";
 export {
   AshlarError,
   type AshlarErrorOptions,
   ConfigurationError,
   type Constructor,
   type Dictionary,
+  type EnvironmentVariables,
   ERRORS,
   type ErrorCode,
   type FieldErrors,

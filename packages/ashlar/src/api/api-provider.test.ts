@@ -1,15 +1,9 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Member, Person } from "../../test/support/people.ts";
 import { AuthenticationMiddleware, AuthProvider } from "../auth/index.ts";
+import { type Application, type ApplicationOptions, createApplication, createLogger } from "../boot/index.ts";
 import { compose, Model } from "../database/index.ts";
-import {
-  type Application,
-  type ApplicationOptions,
-  createApplication,
-  createLogger,
-  HttpKernel,
-  type RouteMiddleware,
-} from "../foundation/index.ts";
+import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
 import { Route } from "../routing/index.ts";
 import { ThrottleProvider } from "../throttle/index.ts";
 import { Api } from "./api.ts";

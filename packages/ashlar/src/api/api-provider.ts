@@ -1,6 +1,6 @@
 import { installAuth } from "../auth/index.ts";
+import { Provider } from "../boot/index.ts";
 import { claimModel } from "../database/index.ts";
-import { Provider } from "../foundation/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { apiConfiguration, type JwtConfiguration } from "./configuration.ts";
@@ -9,7 +9,7 @@ import { PresentedToken } from "./presented-token.ts";
 import { TokenController } from "./token-controller.ts";
 import { JWT_GUARD, TokenService } from "./token-service.ts";
 
-declare module "../foundation/container.ts" {
+declare module "../kernel/container.ts" {
   interface FrameworkServices {
     /** Issues, verifies and renews API tokens. */
     api: TokenService;

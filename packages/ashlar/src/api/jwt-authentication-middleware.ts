@@ -1,6 +1,6 @@
 import type { Guard } from "../auth/index.ts";
-import type { Container } from "../foundation/index.ts";
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import type { Container } from "../kernel/index.ts";
 import type { PresentedToken } from "./presented-token.ts";
 import { requireTokenService } from "./require-token-service.ts";
 import { JWT_GUARD } from "./token-service.ts";

@@ -1,5 +1,5 @@
-import type { Container } from "../foundation/index.ts";
 import type { HttpContext, HttpResponse } from "../http/index.ts";
+import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
 import { AshlarError, type FieldErrors, ValidationError } from "../support/index.ts";
 import { PASSWORD_LIMIT, type Throttle } from "../throttle/index.ts";

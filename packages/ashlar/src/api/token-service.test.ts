@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Member, Person } from "../../test/support/people.ts";
-import { createLogger } from "../foundation/index.ts";
+import { createLogger } from "../boot/index.ts";
 import { digest } from "../security/index.ts";
 import { createSigningKey, type JwtClaims, signJws, signJwt } from "../security/jwt/index.ts";
 import { setClock } from "../support/index.ts";

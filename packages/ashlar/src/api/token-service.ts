@@ -1,6 +1,6 @@
 import { isUserClassOf, type UserId } from "../auth/index.ts";
 import type { Events } from "../events/index.ts";
-import type { Logger } from "../foundation/index.ts";
+import type { Logger } from "../kernel/index.ts";
 import { digest, digestEquals, randomToken } from "../security/index.ts";
 import {
   type JwtClaims,

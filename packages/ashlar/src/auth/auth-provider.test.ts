@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { kernelWith } from "../../test/support/application-parts.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
-import { createApplication, createLogger } from "../foundation/index.ts";
+import { createApplication, createLogger } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
 import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../session/index.ts";
 import { ThrottleProvider } from "../throttle/index.ts";

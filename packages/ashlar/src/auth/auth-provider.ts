@@ -1,4 +1,4 @@
-import { type Application, Provider } from "../foundation/index.ts";
+import { type Application, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type {} from "../session/index.ts";
 import type {} from "../throttle/index.ts";
@@ -17,7 +17,7 @@ import { TaskClaim } from "./task-claim.ts";
 import { deleteUsersBy } from "./user-records.ts";
 import { WebSessions } from "./web/web-sessions.ts";
 
-declare module "../foundation/container.ts" {
+declare module "../kernel/container.ts" {
   interface FrameworkServices {
     /** The application's guards. */
     auth: GuardRegistry;

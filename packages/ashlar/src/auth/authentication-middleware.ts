@@ -1,5 +1,5 @@
-import type { Container } from "../foundation/index.ts";
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import type { Container } from "../kernel/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 import { refuseGuest } from "./refuse-guest.ts";

@@ -3,7 +3,7 @@ import type { Browser } from "../../test/support/browser.ts";
 import { HeaderGuard, Person } from "../../test/support/people.ts";
 import { onEachDatabase, type TestEngine } from "../../test/support/services.ts";
 import { ADA, PASSWORD, type TestWeb, testWeb } from "../../test/support/web-application.ts";
-import { Provider } from "../foundation/index.ts";
+import { Provider } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
 import { digest } from "../security/index.ts";
 import { SessionMiddleware, SessionProvider } from "../session/index.ts";

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import type { Logger } from "../foundation/index.ts";
+import type { Logger } from "../kernel/index.ts";
 import type { TaskClaim } from "./task-claim.ts";
 
 const DAY_MS = 24 * 60 * 60_000;

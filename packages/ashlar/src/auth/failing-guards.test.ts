@@ -1,8 +1,8 @@
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { kernelWith } from "../../test/support/application-parts.ts";
 import { CookieGuard, Person } from "../../test/support/people.ts";
+import { createApplication, Provider } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
-import { createApplication, Provider } from "../foundation/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";

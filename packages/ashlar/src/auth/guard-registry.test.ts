@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CookieGuard, HeaderGuard, Person } from "../../test/support/people.ts";
+import { createApplication } from "../boot/index.ts";
 import { compose, Model } from "../database/index.ts";
-import { createApplication } from "../foundation/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { Authenticates } from "./authenticates.ts";

@@ -1,14 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { CookieGuard, HeaderGuard, Person } from "../../test/support/people.ts";
+import { type Application, createApplication, Provider } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
-import {
-  type Application,
-  createApplication,
-  HttpKernel,
-  Provider,
-  type RouteMiddleware,
-} from "../foundation/index.ts";
 import type { HttpContext } from "../http/index.ts";
+import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { AuthenticationMiddleware } from "./authentication-middleware.ts";

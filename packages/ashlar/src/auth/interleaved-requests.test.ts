@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { kernelWith } from "../../test/support/application-parts.ts";
 import { CookieGuard, HeaderGuard, Person } from "../../test/support/people.ts";
-import { createApplication, Provider } from "../foundation/index.ts";
+import { createApplication, Provider } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 

@@ -1,7 +1,7 @@
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { kernelWith } from "../../test/support/application-parts.ts";
 import { HeaderGuard, Person } from "../../test/support/people.ts";
-import { type Application, createApplication, Provider } from "../foundation/index.ts";
+import { type Application, createApplication, Provider } from "../boot/index.ts";
 import { isUserUnknown } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { AuthProvider } from "./auth-provider.ts";

@@ -1,5 +1,5 @@
-import type { Container } from "../foundation/index.ts";
 import { type HttpContext, type Middleware, markUserUnknown, type Next } from "../http/index.ts";
+import type { Container } from "../kernel/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import { requireGuards } from "./require-guards.ts";
 

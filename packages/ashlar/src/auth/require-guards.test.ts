@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type ApplicationOptions, createApplication, HttpKernel, type MiddlewareEntry } from "../foundation/index.ts";
+import { type ApplicationOptions, createApplication } from "../boot/index.ts";
+import { HttpKernel, type MiddlewareEntry } from "../kernel/index.ts";
 import { Route } from "../routing/index.ts";
 import { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
 import { AuthProvider } from "./auth-provider.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Application } from "../foundation/index.ts";
+import { Application } from "../boot/index.ts";
 import { AshlarError } from "../support/index.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { loadConfiguration, readEnvironment } from "../boot/index.ts";
 import { Database, Migrations } from "../database/index.ts";
-import { loadConfiguration, readEnvironment } from "../foundation/index.ts";
 
 /**
  * Works on the migrations of an application's database, and closes it afterwards. The application is not booted: a

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { createApplication, createLogger } from "../foundation/index.ts";
+import { createApplication, createLogger } from "../boot/index.ts";
 import { generateSecret } from "../security/index.ts";
 import { Database } from "./database.ts";
 import { DatabaseProvider } from "./provider.ts";

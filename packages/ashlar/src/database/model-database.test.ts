@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Application, createApplication, Provider, type ProviderClass } from "../foundation/index.ts";
+import { type Application, createApplication, Provider, type ProviderClass } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
 import { primaryKey } from "./columns.ts";
 import { Model } from "./model.ts";

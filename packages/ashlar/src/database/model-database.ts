@@ -1,4 +1,5 @@
-import { type Application, currentApplication, runningApplications } from "../foundation/index.ts";
+import type { Application } from "../boot/index.ts";
+import { currentApplication, runningApplications } from "../kernel/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { Database } from "./database.ts";
 import type { ModelClass } from "./model-types.ts";

@@ -1,9 +1,10 @@
-import { type Logger, Provider } from "../foundation/index.ts";
+import { Provider } from "../boot/index.ts";
+import type { Logger } from "../kernel/index.ts";
 import { Database } from "./database.ts";
 import type { ReportLongTransaction } from "./long-transactions.ts";
 import { bindApplication } from "./model-database.ts";
 
-declare module "../foundation/container.ts" {
+declare module "../kernel/container.ts" {
   interface FrameworkServices {
     /** The application's databases. */
     database: Database;

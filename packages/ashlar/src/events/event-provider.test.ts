@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { createApplication, Provider } from "../foundation/index.ts";
+import { createApplication, Provider } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
 import { EventProvider, Events } from "./index.ts";
 

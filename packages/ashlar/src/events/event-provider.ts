@@ -1,7 +1,7 @@
-import { Provider } from "../foundation/index.ts";
+import { Provider } from "../boot/index.ts";
 import { Events } from "./events.ts";
 
-declare module "../foundation/container.ts" {
+declare module "../kernel/container.ts" {
   interface FrameworkServices {
     /** Tells those who listen what happened. */
     events: Events;

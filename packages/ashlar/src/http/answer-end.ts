@@ -1,5 +1,4 @@
-import type { ServerResponse } from "node:http";
-import type { ServerRequest } from "srvx";
+import { isNodeResponse, nodeParts } from "../node/index.ts";
 
 /**
  * Has something closed as soon as the answer to a request is out, or its client has gone away: what a request opened
@@ -8,7 +7,7 @@ import type { ServerRequest } from "srvx";
  * @param raw the request; one that did not come through a server of `node:http` has no end that could be known
  */
 export function closeWithAnswer(raw: Request, close: () => unknown): void {
-  const response = (raw as ServerRequest).runtime?.node?.res as ServerResponse | undefined;
+  const response = nodeParts(raw)?.res;
   if (response === undefined) return;
   if (response.destroyed || response.writableFinished) close();
   else response.once("close", close);
@@ -16,8 +15,8 @@ export function closeWithAnswer(raw: Request, close: () => unknown): void {
 
 /** The same for the body of a response that an application made itself. */
 export function closeBodyWithAnswer(raw: Request, response: Response): void {
-  // The framework's own are made by srvx, and closed by what they were made of; to ask one for its body costs much.
-  if ("_toNodeResponse" in response) return;
+  // The framework's own are closed by what they were made of.
+  if (isNodeResponse(response)) return;
   const { body } = response;
   if (!(body instanceof ReadableStream)) return;
   closeWithAnswer(raw, () => {

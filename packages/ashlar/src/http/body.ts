@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ServerRequest } from "srvx";
+import type { IncomingMessage } from "node:http";
+import { nodeParts } from "../node/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { mediaType } from "./body-text.ts";
 import { parseMultipart } from "./multipart.ts";
@@ -66,24 +66,12 @@ export function hasBody(raw: Request): boolean {
   return message.method !== "GET" && message.method !== "HEAD";
 }
 
-/** What the framework's own server keeps with a request of its own. */
-interface ServedBody {
-  readonly req: IncomingMessage;
-  readonly res?: ServerResponse;
-  /** Whether the client waits to be told that its body is wanted (`Expect: 100-continue`, RFC 9110 §10.1.1). */
-  awaitsContinue?: boolean;
-}
-
 /** Tells a client that waits for it that its body is wanted. Called by whoever is about to read the body. */
 export function inviteBody(raw: Request): void {
-  const served = servedBody(raw);
+  const served = nodeParts(raw);
   if (served?.awaitsContinue !== true) return;
   served.awaitsContinue = false;
   served.res?.writeContinue();
-}
-
-function servedBody(raw: Request): ServedBody | undefined {
-  return (raw as ServerRequest).runtime?.node as ServedBody | undefined;
 }
 
 /**
@@ -156,7 +144,7 @@ function refuseEncoded(raw: Request): void {
  * only one to a body that came with GET.
  */
 function nodeMessage(raw: Request): IncomingMessage | undefined {
-  return servedBody(raw)?.req;
+  return nodeParts(raw)?.req;
 }
 
 // The rest of the body is not waited for: the connection ends with the answer (RFC 9110 §15.5.14).

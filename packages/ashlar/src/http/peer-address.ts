@@ -1,13 +1,13 @@
+import { nodeParts } from "../node/index.ts";
 import { canonicalAddress } from "./client-address.ts";
 
 /** Where the address is that was handed to `fetch` along with a request. Not a name that a request could come with. */
 const HANDED_IN = Symbol("ashlar.peer-address");
 
-/** What a host's request may know of the socket: what srvx and its kind keep with it. */
+/** What a host's request may know of the socket. */
 interface HostRequest extends Request {
   [HANDED_IN]?: string;
   readonly ip?: string | undefined;
-  readonly runtime?: { readonly node?: { readonly req?: { readonly socket?: { readonly remoteAddress?: string } } } };
 }
 
 /** Notes the address that a request came from, for a host whose requests do not carry it. */
@@ -21,7 +21,7 @@ export function setPeerAddress(raw: Request, address: string): void {
  * What was handed in comes first: the host that did so knows its sockets.
  */
 export function peerAddress(raw: Request): string | null {
-  const { [HANDED_IN]: handedIn, ip, runtime } = raw as HostRequest;
-  const address = handedIn ?? runtime?.node?.req?.socket?.remoteAddress ?? ip;
+  const { [HANDED_IN]: handedIn, ip } = raw as HostRequest;
+  const address = handedIn ?? nodeParts(raw)?.req?.socket?.remoteAddress ?? ip;
   return address === undefined ? null : (canonicalAddress(address) ?? address);
 }

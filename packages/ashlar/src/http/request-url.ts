@@ -1,3 +1,5 @@
+import { parsedUrl } from "../node/index.ts";
+
 /** The parts of a request's URL, as they stand in it. */
 export interface UrlParts {
   /** Scheme, host and port: `https://shop.example:8443`. */
@@ -12,10 +14,8 @@ export interface UrlParts {
 /** Marks a request whose URL has the host that a trusted proxy forwarded it for, which its `Host` header has not. */
 const FORWARDED = Symbol("ashlar.forwarded");
 
-/** What the server adds to a request: the URL in parts, so that nobody has to parse it again. */
-interface ServedRequest extends Request {
+interface ForwardedRequest extends Request {
   [FORWARDED]?: boolean;
-  readonly _url?: { readonly pathname: string; readonly search: string };
 }
 
 /**
@@ -41,17 +41,17 @@ export function splitUrl(url: string): UrlParts {
 
 /** The path of a request's URL, percent-encoding and all: what routes are matched against. */
 export function requestPath(raw: Request): string {
-  return (raw as ServedRequest)._url?.pathname ?? splitUrl(raw.url).path;
+  return parsedUrl(raw)?.pathname ?? splitUrl(raw.url).path;
 }
 
 /** The query of a request's URL with its question mark; empty where there is none. */
 export function requestSearch(raw: Request): string {
-  return (raw as ServedRequest)._url?.search ?? splitUrl(raw.url).search;
+  return parsedUrl(raw)?.search ?? splitUrl(raw.url).search;
 }
 
 /** Has the URL of a request win over its `Host` header, since a trusted proxy said which host it was sent to. */
 export function markForwarded(raw: Request): Request {
-  (raw as ServedRequest)[FORWARDED] = true;
+  (raw as ForwardedRequest)[FORWARDED] = true;
   return raw;
 }
 
@@ -64,8 +64,8 @@ export function markForwarded(raw: Request): Request {
  * Security: the client says what stands here. Never build a link for a mail from it; that is what `APP_URL` is for.
  */
 export function requestAuthority(raw: Request): string {
-  const { _url, [FORWARDED]: isForwarded = false } = raw as ServedRequest;
-  return (_url !== undefined || isForwarded ? null : raw.headers.get("host")) ?? splitUrl(raw.url).authority;
+  const isInUrl = parsedUrl(raw) !== undefined || (raw as ForwardedRequest)[FORWARDED] === true;
+  return (isInUrl ? null : raw.headers.get("host")) ?? splitUrl(raw.url).authority;
 }
 
 /**
@@ -74,6 +74,6 @@ export function requestAuthority(raw: Request): string {
  */
 export function requestAuthorities(raw: Request): string[] {
   const { authority } = splitUrl(raw.url);
-  const host = raw.headers.get("host") ?? ((raw as ServedRequest)._url === undefined ? null : "");
+  const host = raw.headers.get("host") ?? (parsedUrl(raw) === undefined ? null : "");
   return host === null ? [authority] : [authority, host];
 }

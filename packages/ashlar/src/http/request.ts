@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { nodeParts } from "../node/index.ts";
 import type { Dictionary, MaybePromise, RegisteredUser } from "../support/index.ts";
 import { parseBearerToken } from "./bearer-token.ts";
 import { hasBody, NO_BODY, type RequestBody, readBody, refuseTooLarge } from "./body.ts";
@@ -16,9 +17,6 @@ import type { FormFields } from "./repeated-fields.ts";
 import { RequestInputs } from "./request-inputs.ts";
 import { requestAuthority, requestPath, requestSearch, splitUrl } from "./request-url.ts";
 import type { RouteInfo, RouteMatch } from "./services.ts";
-
-/** A request of the server, which knows what its errors are logged under, also those that come long after the answer. */
-type TracedRequest = Request & { readonly runtime?: { readonly node?: { readonly trace?: { id: string | null } } } };
 
 /** Of a request that matched no route. */
 const NO_PARAMETERS: Readonly<Dictionary<string | null>> = Object.freeze(Object.create(null) as Dictionary<null>);
@@ -75,7 +73,7 @@ export class HttpRequest extends RequestInputs {
 
   /** Identifies the request in logs: a random UUID, made when it is first asked for. */
   get id(): string {
-    this.#trace ??= (this.raw as TracedRequest).runtime?.node?.trace ?? { id: null };
+    this.#trace ??= nodeParts(this.raw)?.trace ?? { id: null };
     this.#trace.id ??= randomUUID();
     return this.#trace.id;
   }

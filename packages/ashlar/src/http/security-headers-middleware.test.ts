@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { makeContext } from "../../test/support/http-context.ts";
-import { createApplication, HttpKernel } from "../foundation/index.ts";
+import { createApplication } from "../boot/index.ts";
+import { HttpKernel } from "../kernel/index.ts";
 import { Route } from "../routing/index.ts";
 import { generateSecret } from "../security/index.ts";
 import type { HttpContext } from "./context.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Application, createApplication } from "../foundation/index.ts";
+import { type Application, createApplication } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ashlar-range-"));

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { Provider } from "../foundation/index.ts";
+import { Provider } from "../boot/index.ts";
 import { MailComposer } from "./mail-composer.ts";
 import { MailLinks } from "./mail-links.ts";
 import type { MailTransport } from "./mail-transport.ts";
@@ -10,7 +10,7 @@ import { MemoryTransport } from "./memory-transport.ts";
 import { type MailSettings, readMailSettings } from "./settings.ts";
 import { SmtpTransport } from "./smtp-transport.ts";
 
-declare module "../foundation/container.ts" {
+declare module "../kernel/container.ts" {
   interface FrameworkServices {
     /** Sends mails. */
     mail: Mailer;

@@ -1,5 +1,5 @@
 import type { Events } from "../events/index.ts";
-import type { Background, Logger } from "../foundation/index.ts";
+import type { Background, Logger } from "../kernel/index.ts";
 import { AshlarError, currentDate } from "../support/index.ts";
 import { type DeliveryFailure, deliveryFailure } from "./delivery-failure.ts";
 import { type MailAddress, type MailRecipient, mailAddresses } from "./mail-address.ts";

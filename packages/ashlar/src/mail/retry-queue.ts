@@ -1,4 +1,4 @@
-import { afterAnswer } from "../foundation/index.ts";
+import { afterAnswer } from "../kernel/index.ts";
 
 /** How a {@link RetryQueue} works. */
 export interface RetryQueueOptions<T> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EnvironmentName } from "../foundation/index.ts";
+import type { EnvironmentName } from "../boot/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
 import { type MailSettings, readMailSettings } from "./settings.ts";
 

@@ -1,4 +1,4 @@
-import type { ApplicationSettings, EnvironmentName } from "../foundation/index.ts";
+import type { ApplicationSettings, EnvironmentName } from "../boot/index.ts";
 import { normalizeEmail } from "../security/index.ts";
 import { ConfigurationError, isPlainObject, SettingsReader, suggestion } from "../support/index.ts";
 import { type MailAddress, mailAddress } from "./mail-address.ts";

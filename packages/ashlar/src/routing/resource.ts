@@ -1,6 +1,5 @@
 import type { HttpContext } from "../http/index.ts";
-import type { SourceLocation } from "../support/index.ts";
-import { suggestion } from "../support/index.ts";
+import { type SourceLocation, suggestion } from "../support/index.ts";
 import type { ControllerClass, HttpMethod } from "./controller-action.ts";
 import { RouteCollection } from "./route-collection.ts";
 import { type ResourceOrigin, RouteDefinition } from "./route-definition.ts";

@@ -1,6 +1,12 @@
 import { SourceLocation } from "../support/index.ts";
-import type { ControllerAction, ControllerClass, HttpMethod, RouteAction, RouteFunction } from "./controller-action.ts";
-import { HTTP_METHODS } from "./controller-action.ts";
+import {
+  type ControllerAction,
+  type ControllerClass,
+  HTTP_METHODS,
+  type HttpMethod,
+  type RouteAction,
+  type RouteFunction,
+} from "./controller-action.ts";
 import {
   type ApiAction,
   type PageAction,

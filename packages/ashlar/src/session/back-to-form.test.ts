@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
-import type { Application } from "../foundation/index.ts";
+import type { Application } from "../boot/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { ValidationError } from "../support/index.ts";
 import { SessionMiddleware } from "./index.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
-import type { Application } from "../foundation/index.ts";
+import type { Application } from "../boot/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { AshlarError, now, setClock, ValidationError } from "../support/index.ts";
 import { csrfToken, SessionMiddleware } from "./index.ts";

@@ -1,5 +1,5 @@
-import type { Container, Logger } from "../foundation/index.ts";
 import type { HttpContext } from "../http/index.ts";
+import type { Container, Logger } from "../kernel/index.ts";
 import { ConfigurationError, type MaybePromise, now } from "../support/index.ts";
 import type { SessionConfiguration } from "./configuration.ts";
 import type { CsrfTokens } from "./csrf-tokens.ts";

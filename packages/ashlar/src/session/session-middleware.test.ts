@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
-import type { Application } from "../foundation/index.ts";
+import type { Application } from "../boot/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { AshlarError, setClock } from "../support/index.ts";
 import { SessionMiddleware } from "./index.ts";

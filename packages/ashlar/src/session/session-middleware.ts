@@ -1,5 +1,5 @@
-import type { Container } from "../foundation/index.ts";
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import type { Container } from "../kernel/index.ts";
 import type { Router } from "../routing/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import { backToForm } from "./back-to-form.ts";

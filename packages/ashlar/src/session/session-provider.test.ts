@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
-import { createApplication, HttpKernel, type RouteMiddleware } from "../foundation/index.ts";
+import { createApplication } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
+import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { generateSecret } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";

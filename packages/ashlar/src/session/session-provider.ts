@@ -1,4 +1,5 @@
-import { type ApplicationSettings, type Container, Provider } from "../foundation/index.ts";
+import { type ApplicationSettings, Provider } from "../boot/index.ts";
+import type { Container } from "../kernel/index.ts";
 import { Sealer } from "../security/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { type SessionConfiguration, sessionConfiguration } from "./configuration.ts";
@@ -12,7 +13,7 @@ import { SessionManager } from "./session-manager.ts";
 import type { SessionStore } from "./session-store.ts";
 import { NEUTRAL_HELPERS, VIEW_HELPERS } from "./view-helpers.ts";
 
-declare module "../foundation/container.ts" {
+declare module "../kernel/container.ts" {
   interface FrameworkServices {
     /** What the sessions of all visitors have in common. One visitor's is `context.session`. */
     session: SessionManager;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Browser, type Page, sessionApplication } from "../../test/support/session-application.ts";
-import type { Application, MiddlewareEntry } from "../foundation/index.ts";
+import type { Application } from "../boot/index.ts";
+import type { MiddlewareEntry } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { csrfToken, SessionMiddleware, VerifyCsrfToken } from "./index.ts";
 

@@ -1,5 +1,5 @@
-import type { Container } from "../foundation/index.ts";
 import type { HttpContext, Middleware, Next, RouteInfo } from "../http/index.ts";
+import type { Container } from "../kernel/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../support/index.ts";
 import { presentedToken } from "./csrf-field.ts";

@@ -18,4 +18,4 @@ export { isSecretName } from "./secret-names.ts";
 export { settingsOf, unknownSetting } from "./setting-names.ts";
 export { SettingsReader } from "./settings-reader.ts";
 export { placeOf, SourceLocation } from "./source-location.ts";
-export type { Constructor, Dictionary, MaybePromise } from "./types.ts";
+export type { Constructor, Dictionary, EnvironmentVariables, MaybePromise } from "./types.ts";

@@ -5,5 +5,8 @@ export type Constructor<T = object> = new (...args: any[]) => T;
 /** A value, or the promise of one. */
 export type MaybePromise<T> = T | Promise<T>;
 
+/** Environment variables by name. */
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
+
 /** A plain object without a prototype: what the request's inputs are handed out as. */
 export type Dictionary<T = unknown> = { [key: string]: T };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createApplication, HttpKernel, type MiddlewareEntry, type RouteMiddleware } from "../foundation/index.ts";
+import { createApplication } from "../boot/index.ts";
 import { HttpContext } from "../http/index.ts";
+import { HttpKernel, type MiddlewareEntry, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { contextFor, markRequest, prepareApplication } from "./application-hooks.ts";
 

@@ -1,4 +1,4 @@
-import type { Application } from "../foundation/index.ts";
+import type { Application } from "../boot/index.ts";
 import type { HttpContext, HttpServices, RouteMatch } from "../http/index.ts";
 import type { CompiledMatch } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";

@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type Application, createApplication } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
-import { type Application, createApplication } from "../foundation/index.ts";
 import { captureEvents, type EventCapture } from "./index.ts";
 
 declare module "../events/event-map.ts" {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Application } from "../boot/index.ts";
 import type { EventMap, EventName, Events } from "../events/index.ts";
-import type { Application } from "../foundation/index.ts";
 import { failure, listed } from "./failure.ts";
 
 /** An event that happened, and what it carried. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { failureOf } from "../../test/support/failure-of.ts";
 import { type TestShop, testShop, WelcomeMail } from "../../test/support/test-shop.ts";
-import { createApplication } from "../foundation/index.ts";
+import { createApplication } from "../boot/index.ts";
 import { Mailable, type MailContent } from "../mail/index.ts";
 import { captureMail, linksIn, type MailCapture } from "./index.ts";
 

@@ -1,4 +1,4 @@
-import type { Application } from "../foundation/index.ts";
+import type { Application } from "../boot/index.ts";
 import type { CapturedMail, Mailer, MailMatch } from "../mail/index.ts";
 import { failure } from "./failure.ts";
 

@@ -1,4 +1,4 @@
-import type { Application } from "../foundation/index.ts";
+import type { Application } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { SessionMiddleware } from "../session/index.ts";
 import { contextFor } from "./application-hooks.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Application } from "../foundation/index.ts";
+import type { Application } from "../boot/index.ts";
 import { AshlarError, type Dictionary, type FieldErrors } from "../support/index.ts";
 import { type Assertion, failure, listed, shown } from "./failure.ts";
 import { asJson } from "./json-matching.ts";

@@ -7,7 +7,7 @@ import {
   loadConfiguration,
   type ProviderClass,
   readEnvironment,
-} from "../foundation/index.ts";
+} from "../boot/index.ts";
 import { generateSecret } from "../security/index.ts";
 import { isPlainObject } from "../support/index.ts";
 import { testDatabases, withTestDatabase } from "./test-database.ts";

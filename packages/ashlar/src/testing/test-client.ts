@@ -1,4 +1,4 @@
-import type { Application } from "../foundation/index.ts";
+import type { Application } from "../boot/index.ts";
 import type { RegisteredUser } from "../support/index.ts";
 import type { CookieJar } from "./cookie-jar.ts";
 import { failure } from "./failure.ts";

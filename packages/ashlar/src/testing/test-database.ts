@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { type Application, Provider, type ProviderClass } from "../boot/index.ts";
 import { Database, DatabaseProvider, Migrations, sql } from "../database/index.ts";
-import { type Application, Provider, type ProviderClass } from "../foundation/index.ts";
 import { AshlarError, isPlainObject } from "../support/index.ts";
 
 /** The connections of an application of tests, in the place of its own. */

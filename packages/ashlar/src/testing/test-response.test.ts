@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type TestShop, testShop } from "../../test/support/test-shop.ts";
-import { type Application, createApplication } from "../foundation/index.ts";
+import { type Application, createApplication } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
 import { ValidationError } from "../support/index.ts";
 import { createTestClient, type TestClient } from "./index.ts";

@@ -1,6 +1,6 @@
 import { JwtGuard } from "../api/index.ts";
 import { Auth, type Authenticatable, type Guard } from "../auth/index.ts";
-import type { Application } from "../foundation/index.ts";
+import type { Application } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { digest } from "../security/index.ts";
 import { csrfToken } from "../session/index.ts";

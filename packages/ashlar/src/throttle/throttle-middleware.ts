@@ -1,5 +1,5 @@
-import type { Container } from "../foundation/index.ts";
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import type { Container } from "../kernel/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { Throttle } from "./throttle.ts";
 import type {} from "./throttle-provider.ts";

@@ -1,12 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { type Application, type ApplicationOptions, createApplication } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
-import {
-  type Application,
-  type ApplicationOptions,
-  createApplication,
-  HttpKernel,
-  type RouteMiddleware,
-} from "../foundation/index.ts";
+import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
 import { Route } from "../routing/index.ts";
 import type { LockoutEvent } from "./events.ts";
 import { Throttle, ThrottleMiddleware, ThrottleProvider, type ThrottleSettings } from "./index.ts";

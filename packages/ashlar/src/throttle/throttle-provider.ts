@@ -1,10 +1,10 @@
+import { Provider } from "../boot/index.ts";
 import type {} from "../events/index.ts";
-import { Provider } from "../foundation/index.ts";
 import { throttleConfiguration } from "./configuration.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { Throttle } from "./throttle.ts";
 
-declare module "../foundation/container.ts" {
+declare module "../kernel/container.ts" {
   interface FrameworkServices {
     /** The application's limits. */
     throttle: Throttle;

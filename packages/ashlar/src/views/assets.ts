@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type FileVersions, fileVersions } from "../foundation/index.ts";
+import { type FileVersions, fileVersions } from "../server/index.ts";
 
 /**
  * Makes the URLs of an application's own files, with a mark of what is in them: `/style.css?v=1f0e5c2a9b`. Under such a

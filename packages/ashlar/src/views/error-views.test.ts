@@ -2,14 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import {
-  type Application,
-  createApplication,
-  createLogger,
-  HttpKernel,
-  type MiddlewareEntry,
-} from "../foundation/index.ts";
+import { type Application, createApplication, createLogger } from "../boot/index.ts";
 import type { HttpContext, Next } from "../http/index.ts";
+import { HttpKernel, type MiddlewareEntry } from "../kernel/index.ts";
 import { Route } from "../routing/index.ts";
 import { generateSecret } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";

@@ -1,5 +1,5 @@
-import type { ErrorPageValues, ErrorTemplates } from "../foundation/index.ts";
 import type { HttpContext } from "../http/index.ts";
+import type { ErrorPageValues, ErrorTemplates } from "../kernel/index.ts";
 import type {} from "./view-provider.ts";
 import type { Views } from "./views.ts";
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Application, createApplication } from "../foundation/index.ts";
+import { type Application, createApplication } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { generateSecret } from "../security/index.ts";

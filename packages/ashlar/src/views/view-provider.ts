@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { Provider } from "../foundation/index.ts";
+import { Provider } from "../boot/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { assetUrls } from "./assets.ts";
 import { ErrorViews } from "./error-views.ts";
 import { View } from "./view.ts";
 import { Views } from "./views.ts";
 
-declare module "../foundation/container.ts" {
+declare module "../kernel/container.ts" {
   interface FrameworkServices {
     /** Renders templates. */
     views: Views;

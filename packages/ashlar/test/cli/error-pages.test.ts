@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type Application, createLogger } from "../../src/foundation/index.ts";
+import { type Application, createLogger } from "../../src/boot/index.ts";
 import { createTestClient, resetDatabase, type TestClient, type TestResponse } from "../../src/testing/index.ts";
 import type { FullUser } from "../support/account-application.ts";
 import { bootApplication, userClass } from "../support/booted-application.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Application } from "../../src/foundation/index.ts";
+import type { Application } from "../../src/boot/index.ts";
 import { captureMail, createTestClient, linksIn, type MailCapture, type TestClient } from "../../src/testing/index.ts";
 import { bootApplication } from "../support/booted-application.ts";
 import { edit, generatedApplication } from "../support/generated-application.ts";

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { createApplication, createLogger } from "../../src/boot/index.ts";
 import { Database, DatabaseProvider, sql } from "../../src/database/index.ts";
-import { createApplication, createLogger } from "../../src/foundation/index.ts";
 import { Route } from "../../src/routing/index.ts";
 import { sqlite, type TestDatabase } from "../support/services.ts";
 

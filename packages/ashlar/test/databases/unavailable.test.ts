@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
+import { createApplication, createLogger } from "../../src/boot/index.ts";
 import { DatabaseProvider, sql } from "../../src/database/index.ts";
-import { createApplication, createLogger } from "../../src/foundation/index.ts";
 import { Route } from "../../src/routing/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
 import { onPostgres, postgres } from "../support/services.ts";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Application } from "../../src/foundation/index.ts";
+import type { Application } from "../../src/boot/index.ts";
 import { createTestClient, resetDatabase, type TestClient } from "../../src/testing/index.ts";
 import type { FullUser } from "../support/account-application.ts";
 import { bootApplication, userClass } from "../support/booted-application.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { createApplication } from "../../src/foundation/index.ts";
+import { createApplication } from "../../src/boot/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
 import { setClock } from "../../src/support/index.ts";

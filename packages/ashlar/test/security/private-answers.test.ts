@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Application } from "../../src/foundation/index.ts";
+import type { Application } from "../../src/boot/index.ts";
 import { createTestClient, type TestClient } from "../../src/testing/index.ts";
 import { bootApplication, userClass } from "../support/booted-application.ts";
 import { edit, generateApplication } from "../support/generated-application.ts";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Application } from "../../src/foundation/index.ts";
+import type { Application } from "../../src/boot/index.ts";
 import {
   captureMail,
   createTestClient,

@@ -11,16 +11,10 @@ import {
   type MustVerifyEmailInstance,
   VerifiesEmailMiddleware,
 } from "../../src/auth/index.ts";
+import { type Application, createApplication, createLogger, type ProviderClass } from "../../src/boot/index.ts";
 import { compose, DatabaseProvider, type Row } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
-import {
-  type Application,
-  createApplication,
-  createLogger,
-  type Logger,
-  type ProviderClass,
-  type RouteMiddleware,
-} from "../../src/foundation/index.ts";
+import type { Logger, RouteMiddleware } from "../../src/kernel/index.ts";
 import { type CapturedMail, MailProvider } from "../../src/mail/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../src/session/index.ts";

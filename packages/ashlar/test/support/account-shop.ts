@@ -1,5 +1,5 @@
+import type { Application } from "../../src/boot/index.ts";
 import type { Row } from "../../src/database/index.ts";
-import type { Application } from "../../src/foundation/index.ts";
 import {
   captureMail,
   createTestClient,

@@ -3,14 +3,10 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { Api, ApiProvider, JWTAuthenticationMiddleware } from "../../src/api/index.ts";
 import { AuthProvider } from "../../src/auth/index.ts";
+import { type Application, createApplication, type ProviderClass } from "../../src/boot/index.ts";
 import { DatabaseProvider } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
-import {
-  type Application,
-  createApplication,
-  type MiddlewareEntry,
-  type ProviderClass,
-} from "../../src/foundation/index.ts";
+import type { MiddlewareEntry } from "../../src/kernel/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import {
   ADA,

@@ -11,9 +11,10 @@ import {
   GuardMiddleware,
   LoadUserMiddleware,
 } from "../../src/auth/index.ts";
+import type { Application } from "../../src/boot/index.ts";
 import { compose, type Database, Model, primaryKey } from "../../src/database/index.ts";
 import type { EventMap } from "../../src/events/index.ts";
-import { type Application, HttpKernel, type KernelClass, type RouteMiddleware } from "../../src/foundation/index.ts";
+import { HttpKernel, type KernelClass, type RouteMiddleware } from "../../src/kernel/index.ts";
 import { hashPassword } from "../../src/security/index.ts";
 import type { Constructor } from "../../src/support/index.ts";
 

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { Application, KernelClass } from "../../src/foundation/index.ts";
+import type { Application } from "../../src/boot/index.ts";
+import type { KernelClass } from "../../src/kernel/index.ts";
 import { createTestApplication, type TestApplicationOptions } from "../../src/testing/index.ts";
 import type { FullUser } from "./account-application.ts";
 import type { TestEngine } from "./services.ts";

@@ -1,4 +1,4 @@
-import type { Application } from "../../src/foundation/index.ts";
+import type { Application } from "../../src/boot/index.ts";
 
 /** What a browser is to the application. */
 export interface BrowserOptions {

@@ -4,7 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { createApplication, type KernelClass } from "../../src/foundation/index.ts";
+import { createApplication } from "../../src/boot/index.ts";
+import type { KernelClass } from "../../src/kernel/index.ts";
 import { createProject, type ProjectOptions } from "../../src/scaffold/index.ts";
 import { shellEnvironment } from "./shell-environment.ts";
 

@@ -1,15 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
+import { type Application, createApplication, createLogger } from "../../src/boot/index.ts";
 import { DatabaseProvider } from "../../src/database/index.ts";
-import {
-  type Application,
-  createApplication,
-  createLogger,
-  HttpKernel,
-  type MiddlewareEntry,
-  type RouteMiddleware,
-} from "../../src/foundation/index.ts";
+import { HttpKernel, type MiddlewareEntry, type RouteMiddleware } from "../../src/kernel/index.ts";
 import type { RouteEntry } from "../../src/routing/index.ts";
 import {
   createSessionDataTable,

@@ -1,5 +1,5 @@
 import { afterAll, vi } from "vitest";
-import { endApplication, runningApplications } from "../../src/foundation/running-applications.ts";
+import { endApplication, runningApplications } from "../../src/kernel/running-applications.ts";
 import { setClock } from "../../src/support/index.ts";
 
 const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = globalThis;

@@ -3,15 +3,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
 import { AuthProvider, ConfirmPasswordMiddleware } from "../../src/auth/index.ts";
+import { type Application, createApplication, type ProviderClass } from "../../src/boot/index.ts";
 import { DatabaseProvider, type Migration, primaryKey, type Row } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
-import {
-  type Application,
-  createApplication,
-  type MiddlewareEntry,
-  type ProviderClass,
-} from "../../src/foundation/index.ts";
 import type { HttpContext } from "../../src/http/index.ts";
+import type { MiddlewareEntry } from "../../src/kernel/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import {
   accessEpoch,

@@ -10,7 +10,7 @@ import {
 } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { BrokenMailable } from "../../../test/support/broken-mailable.ts";
-import type { ProviderClass } from "../../foundation/index.ts";
+import type { ProviderClass } from "../../boot/index.ts";
 import { type CapturedMail, Mailable, type MailContent, MailProvider } from "../../mail/index.ts";
 import type { AccountMailables } from "./account-mailables.ts";
 import { authRoutes } from "./auth-routes.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Container, Logger } from "../../foundation/index.ts";
+import type { Container, Logger } from "../../kernel/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import type {

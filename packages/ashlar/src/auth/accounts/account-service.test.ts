@@ -9,7 +9,7 @@ import {
 } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { HeaderGuard, Person } from "../../../test/support/people.ts";
-import { createApplication, Provider } from "../../foundation/index.ts";
+import { createApplication, Provider } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { AuthProvider } from "../auth-provider.ts";

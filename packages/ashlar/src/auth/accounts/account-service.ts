@@ -1,6 +1,7 @@
+import type { Application } from "../../boot/index.ts";
 import type { Connection, Database } from "../../database/index.ts";
-import type { Application, Background, Container } from "../../foundation/index.ts";
 import type { HttpRequest, QueryParameters, RouteParameters } from "../../http/index.ts";
+import type { Background, Container } from "../../kernel/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError, currentDate } from "../../support/index.ts";
 import { AUTH_EXPORTS, type AuthConfiguration, authConfiguration } from "../configuration.ts";
@@ -15,7 +16,7 @@ import type {} from "./events.ts";
 import { PasswordResets } from "./password-resets.ts";
 import type { RemainingTokens, RemainingTokensOf } from "./remaining-tokens.ts";
 
-declare module "../../foundation/container.ts" {
+declare module "../../kernel/container.ts" {
   interface FrameworkServices {
     /** What the accounts of the application have in common. */
     accounts: AccountService;

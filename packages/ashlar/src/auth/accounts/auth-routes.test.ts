@@ -9,7 +9,8 @@ import {
 } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import type { Page } from "../../../test/support/browser.ts";
-import { createApplication, HttpKernel, type RouteMiddleware } from "../../foundation/index.ts";
+import { createApplication } from "../../boot/index.ts";
+import { HttpKernel, type RouteMiddleware } from "../../kernel/index.ts";
 import type { RouteDefinition } from "../../routing/index.ts";
 import { ThrottleProvider } from "../../throttle/index.ts";
 import type { AuthControllers } from "./auth-controllers.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../../test/support/account-application.ts";
 import { HeaderGuard } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
-import { Provider } from "../../foundation/index.ts";
+import { Provider } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import type { GuardSettings } from "../guard-registry.ts";

@@ -1,5 +1,5 @@
+import type { Application } from "../../boot/index.ts";
 import { claimModel } from "../../database/index.ts";
-import type { Application } from "../../foundation/index.ts";
 import { NEW_DEVICE_LIMIT } from "../../throttle/index.ts";
 import { AccountService } from "./account-service.ts";
 import { isVerifiable } from "./account-user.ts";

@@ -6,7 +6,8 @@ import {
   testAccounts,
   type Visitor,
 } from "../../../test/support/account-application.ts";
-import { createApplication, HttpKernel, type RouteMiddleware } from "../../foundation/index.ts";
+import { createApplication } from "../../boot/index.ts";
+import { HttpKernel, type RouteMiddleware } from "../../kernel/index.ts";
 import { Route } from "../../routing/index.ts";
 import { accountDigest, type LockoutEvent, ThrottleMiddleware, ThrottleProvider } from "../../throttle/index.ts";
 import { AuthProvider } from "../auth-provider.ts";

@@ -1,4 +1,4 @@
-import type { Container } from "../../foundation/index.ts";
+import type { Container } from "../../kernel/index.ts";
 import { accountDigest } from "../../throttle/index.ts";
 
 /**

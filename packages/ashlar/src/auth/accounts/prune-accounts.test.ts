@@ -9,8 +9,8 @@ import {
   testAccounts,
 } from "../../../test/support/account-application.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
+import { createApplication } from "../../boot/index.ts";
 import { DatabaseProvider } from "../../database/index.ts";
-import { createApplication } from "../../foundation/index.ts";
 import { setClock } from "../../support/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
 

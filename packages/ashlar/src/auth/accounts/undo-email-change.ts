@@ -1,7 +1,6 @@
 import { UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
-import type { RegisteredUser } from "../../support/index.ts";
-import { currentDate } from "../../support/index.ts";
+import { currentDate, type RegisteredUser } from "../../support/index.ts";
 import { announce } from "../events.ts";
 import { writeColumns } from "../write-column.ts";
 import type { AccountService } from "./account-service.ts";

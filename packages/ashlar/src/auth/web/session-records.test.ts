@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { HeaderGuard, Person } from "../../../test/support/people.ts";
 import { ADA, BOB, PASSWORD, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
-import { Provider } from "../../foundation/index.ts";
+import { Provider } from "../../boot/index.ts";
 import { Route } from "../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../session/index.ts";
 import { now, setClock } from "../../support/index.ts";

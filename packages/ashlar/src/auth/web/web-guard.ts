@@ -1,6 +1,6 @@
 import type { Database } from "../../database/index.ts";
-import type { Logger } from "../../foundation/index.ts";
 import type { HttpContext } from "../../http/index.ts";
+import type { Logger } from "../../kernel/index.ts";
 import { digest } from "../../security/index.ts";
 import { AshlarError, currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
 import { accessEpochOf, staleProof } from "../access-epoch.ts";

@@ -1,5 +1,5 @@
+import type { Application } from "../../boot/index.ts";
 import type { Database } from "../../database/index.ts";
-import type { Application } from "../../foundation/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import type { Authenticatable } from "../authenticatable.ts";

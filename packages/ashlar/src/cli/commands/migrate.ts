@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
+import { type EnvironmentName, environmentName, loadConfiguration, readEnvironment } from "../../boot/index.ts";
 import type { RollbackOptions } from "../../database/index.ts";
-import { type EnvironmentName, environmentName, loadConfiguration, readEnvironment } from "../../foundation/index.ts";
 import { AshlarError, isPlainObject } from "../../support/index.ts";
 import { emphasis, type Terminal, table } from "../terminal.ts";
 import { withMigrations } from "../with-migrations.ts";

@@ -1,4 +1,4 @@
-import type { Application } from "../../foundation/index.ts";
+import type { Application } from "../../boot/index.ts";
 
 /**
  * Ends this process when its supervisor says so, or has ended itself: an application that stayed would keep the port.

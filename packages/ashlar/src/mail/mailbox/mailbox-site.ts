@@ -1,10 +1,9 @@
-import type { FetchFunction } from "../../foundation/index.ts";
+import type { FetchFunction } from "../../kernel/index.ts";
 import { type MailAddress, mailAddress } from "../mail-address.ts";
 import type { MailComposer } from "../mail-composer.ts";
 import { addressLine, type MailMessage } from "../mail-message.ts";
 import { mimeSource } from "../mime.ts";
-import type { Mailbox } from "./mailbox.ts";
-import { MAILBOX_PREFIX } from "./mailbox.ts";
+import { MAILBOX_PREFIX, type Mailbox } from "./mailbox.ts";
 import { framed, listPage, mailPage, PAGE_POLICY, previewsPage, problemPage, SANDBOX, type Section } from "./pages.ts";
 import { findPreviews } from "./previews.ts";
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Application, createApplication } from "../../foundation/index.ts";
+import { type Application, createApplication } from "../../boot/index.ts";
 import { generateSecret } from "../../security/index.ts";
 import { setClock } from "../../support/index.ts";
 import { ViewProvider } from "../../views/index.ts";

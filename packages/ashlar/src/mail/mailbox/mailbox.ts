@@ -1,4 +1,4 @@
-import type { Logger } from "../../foundation/index.ts";
+import type { Logger } from "../../kernel/index.ts";
 import type { MailMessage } from "../mail-message.ts";
 import type { MailTransport } from "../mail-transport.ts";
 

@@ -1,0 +1,101 @@
+import { join, resolve } from "node:path";
+import { type Container, HttpKernel, type KernelClass, type Logger, type RouteMiddleware } from "../kernel/index.ts";
+import type { RouteEntry, RouteSource } from "../routing/index.ts";
+import { AshlarError, ConfigurationError, type EnvironmentVariables, nodeVersionProblem } from "../support/index.ts";
+import { Application } from "./application.ts";
+import type { Configuration, ConfigurationSection } from "./configuration.ts";
+import { createLogger } from "./create-logger.ts";
+import { readEnvironment } from "./environment.ts";
+import { loadConfiguration } from "./load-configuration.ts";
+import { loadRoutes } from "./load-routes.ts";
+import type { ProviderClass } from "./provider.ts";
+import { readSettings } from "./settings.ts";
+
+/** What an application is made of. All of it can be left out. */
+export interface ApplicationOptions {
+  /** The application's folder, with `config/`, `routes/`, `public/` and `.env`: `import.meta.dirname`. */
+  readonly root?: string;
+  /** Says which middleware and which routes files there are. */
+  readonly kernel?: KernelClass;
+  /** Routes besides those of the routes files, on the stack `web`. */
+  readonly routes?: readonly RouteEntry[];
+  /** The features that are on, in place of `PROVIDERS` of `config/providers.ts`. */
+  readonly providers?: readonly ProviderClass[];
+  /** Configuration by section, which wins over the files of `config/`: `{ app: { APP: { name: "Shop" } } }`. */
+  readonly config?: Readonly<Record<string, ConfigurationSection>>;
+  /** Environment variables, which win over those of the process and of `.env`. */
+  readonly environment?: EnvironmentVariables;
+  /** The log, in place of one on standard output: `createLogger(…)`, or any pino logger. */
+  readonly logger?: Logger;
+}
+
+/** The kernel of an application that has none: two stacks, both empty. */
+class DefaultKernel extends HttpKernel {
+  override routeMiddleware: RouteMiddleware = { web: [], api: [] };
+}
+
+/**
+ * Makes an application and boots it.
+ *
+ * ```ts
+ * const application = await createApplication({ routes: [Route.get("/", () => "hello")] });
+ * await application.listen({ port: 3000 });
+ * ```
+ *
+ * What is wrong with configuration, routes or middleware ends the boot; the error says what, where, and what mends it.
+ *
+ * @throws `E_INVALID_CONFIGURATION`, `E_MISSING_ENVIRONMENT`, `E_WEAK_SECRET`, `E_INVALID_ROUTE`, `E_UNSUPPORTED_NODE`,
+ * and what providers throw
+ */
+export async function createApplication(options: ApplicationOptions = {}): Promise<Application> {
+  const tooOld = nodeVersionProblem();
+  if (tooOld !== null) throw new AshlarError("E_UNSUPPORTED_NODE", tooOld);
+  const root = options.root === undefined ? null : resolve(options.root);
+  const environment = readEnvironment(root, options.environment);
+  const config = await loadConfiguration(root, environment, options.config);
+  const settings = readSettings(config, environment, root !== null);
+  const application = new Application({
+    root: root ?? process.cwd(),
+    config,
+    settings,
+    variables: environment,
+    logger: options.logger ?? createLogger(settings),
+  });
+  try {
+    await application.boot({
+      kernel: (container) => new (options.kernel ?? DefaultKernel)(container),
+      providers: options.providers ?? providersOf(config),
+      publicFolder: root === null ? null : join(root, "public"),
+      loadRoutes: (container) => routeSources(root, container, options.routes),
+    });
+  } catch (error) {
+    await application.shutdown();
+    throw error;
+  }
+  return application;
+}
+
+async function routeSources(
+  root: string | null,
+  container: Container,
+  given: readonly RouteEntry[] | undefined,
+): Promise<RouteSource[]> {
+  const sources = await loadRoutes(root, container);
+  if (given === undefined) return sources;
+  return [
+    { entries: given, stack: "web", prefix: "", answersJson: false, file: "createApplication({ routes })" },
+    ...sources,
+  ];
+}
+
+function providersOf(config: Configuration): readonly ProviderClass[] {
+  if (!config.has("providers")) return [];
+  const { PROVIDERS: providers } = config.section("providers", ["PROVIDERS"]);
+  const isList = Array.isArray(providers) && providers.every((provider) => typeof provider === "function");
+  if (isList) return providers as readonly ProviderClass[];
+  throw new ConfigurationError(
+    "config/providers.ts: PROVIDERS",
+    "is not a list of provider classes.",
+    "Write it as: export const PROVIDERS = [ViewProvider];",
+  );
+}

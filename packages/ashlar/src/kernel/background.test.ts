@@ -1,0 +1,110 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { createApplication } from "../boot/create-application.ts";
+import { Route } from "../routing/index.ts";
+import { Background } from "./background.ts";
+import type { Logger } from "./logger.ts";
+
+function logging(): { readonly logger: Logger; readonly lines: unknown[] } {
+  const lines: unknown[] = [];
+  return { logger: { error: (...line: unknown[]) => lines.push(line) } as unknown as Logger, lines };
+}
+
+test("jobs begin in their order, eight at a time", async () => {
+  const background = new Background(logging().logger);
+  const begun: number[] = [];
+  let [now, most] = [0, 0];
+  for (let job = 0; job < 30; job++) {
+    background.run("a job", async () => {
+      begun.push(job);
+      most = Math.max(most, ++now);
+      await turn();
+      now--;
+    });
+  }
+  expect([background.pending, begun]).toEqual([30, []]);
+  await background.settled();
+  expect([background.pending, most, begun]).toEqual([0, 8, Array.from({ length: 30 }, (_, job) => job)]);
+});
+
+test("jobs that are under way or wait for others are counted, and all of them are waited for", async () => {
+  const background = new Background(logging().logger);
+  const ends: (() => void)[] = [];
+  for (let job = 0; job < 30; job++) background.run("a job", () => new Promise((resolve) => ends.push(resolve)));
+  let isSettled = false;
+  const settled = background.settled().then(() => {
+    isSettled = true;
+  });
+  while (ends.length < 8) await turn();
+  expect([background.pending, ends.length]).toEqual([30, 8]);
+  for (let job = 0; job < 30; job++) {
+    expect(isSettled).toBe(false);
+    while (ends.length === job) await turn();
+    ends[job]!();
+    await turn();
+    expect(background.pending).toBe(29 - job);
+  }
+  await settled;
+});
+
+test("a job that began before the answer to its request is done once", async () => {
+  let done = 0;
+  const application = await createApplication({
+    environment: { APP_ENV: "test" },
+    routes: [
+      Route.get("/", async () => {
+        application.background.run("a job", async () => void done++);
+        await application.background.settled();
+        return { done };
+      }),
+    ],
+  });
+  expect(await (await application.fetch(new Request("http://localhost/"))).json()).toEqual({ done: 1 });
+  // What the answer begins, it has begun by the end of the next turn.
+  for (let count = 0; count < 3; count++) await turn();
+  await application.shutdown();
+  expect(done).toBe(1);
+});
+
+test("a job that fails is logged, and the next ones are done", async () => {
+  const { logger, lines } = logging();
+  const background = new Background(logger);
+  const error = new Error("The disk is full.");
+  const done: string[] = [];
+  background.run("a registration", () => Promise.reject(error));
+  background.run("another one", async () => void done.push("another one"));
+  await background.settled();
+  expect([done, lines]).toEqual([
+    ["another one"],
+    [[{ err: error, job: "a registration" }, "A job in the background failed."]],
+  ]);
+});
+
+test("one that a job leaves behind is waited for", async () => {
+  const background = new Background(logging().logger);
+  const done: string[] = [];
+  const second = () => background.run("the second", async () => void done.push("the second"));
+  background.run("the first", async () => second());
+  await background.settled();
+  expect(done).toEqual(["the second"]);
+});
+
+test("a shutdown waits for what requests have left", async () => {
+  const done: string[] = [];
+  const application = await createApplication({
+    environment: { APP_ENV: "test" },
+    routes: [
+      Route.get("/", () => {
+        application.background.run("a job", async () => {
+          for (let count = 0; count < 3; count++) await turn();
+          done.push("job");
+        });
+        return "done";
+      }),
+    ],
+  });
+  await application.fetch(new Request("http://localhost/"));
+  expect(done).toEqual([]);
+  await application.shutdown();
+  expect(done).toEqual(["job"]);
+});

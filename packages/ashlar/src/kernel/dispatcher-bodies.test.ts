@@ -1,0 +1,249 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Application } from "../boot/application.ts";
+import { createApplication } from "../boot/create-application.ts";
+import type { HttpContext, Next } from "../http/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
+import { HttpKernel, type MiddlewareEntry } from "./http-kernel.ts";
+
+const ENVIRONMENT = { APP_ENV: "test" };
+
+function make(routes: readonly RouteEntry[], http: readonly MiddlewareEntry[] = []): Promise<Application> {
+  class Kernel extends HttpKernel {
+    override httpMiddleware = http;
+    override routeMiddleware = { web: [], api: [], loud: [(_: HttpContext, next: Next) => next()] };
+  }
+  return createApplication({ routes, kernel: Kernel, environment: ENVIRONMENT });
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: Headers;
+}
+
+async function ask(application: Application, path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await application.fetch(new Request(`http://localhost${path}`, init));
+  return { status: response.status, body: await response.text(), headers: response.headers };
+}
+
+const form = (fields: Record<string, string>): RequestInit => ({ method: "POST", body: new URLSearchParams(fields) });
+const json = (value: unknown): RequestInit => ({
+  method: "POST",
+  body: JSON.stringify(value),
+  headers: { "content-type": "application/json" },
+});
+
+describe("the body and its method", () => {
+  const routes = [
+    Route.post("/orders", () => "POST"),
+    Route.put(
+      "/orders/@id",
+      ({ request }) => `${request.getRequestMethod()} ${request.param("id")} ${request.input("a")}`,
+    ),
+    Route.delete("/orders", ({ request }) => `DELETE ${request.route()?.methods.join()}`),
+  ];
+
+  test("a form's __method finds the other method's route, with its parameters", async () => {
+    const application = await make(routes);
+    expect((await ask(application, "/orders/7", form({ __method: "PUT", a: "b" }))).body).toBe("PUT 7 b");
+    expect((await ask(application, "/orders/7", json({ __method: "put", a: "b" }))).body).toBe("PUT 7 b");
+    expect((await ask(application, "/orders", form({ __method: "DELETE" }))).body).toBe("DELETE DELETE");
+    const body = new FormData();
+    body.set("__method", "DELETE");
+    expect((await ask(application, "/orders", { method: "POST", body })).body).toBe("DELETE DELETE");
+  });
+
+  test("in the query, on another method, or with another value, it counts for nothing", async () => {
+    const application = await make(routes);
+    expect((await ask(application, "/orders?__method=DELETE", { method: "POST" })).body).toBe("POST");
+    expect((await ask(application, "/orders", form({ __method: "GET" }))).body).toBe("POST");
+    expect((await ask(application, "/orders", form({ __method: "TRACE" }))).body).toBe("POST");
+    expect((await ask(application, "/orders", { ...form({ __method: "PUT" }), method: "PATCH" })).status).toBe(405);
+  });
+
+  test("where the path has no such method the POST is a POST", async () => {
+    const application = await make(routes);
+    expect((await ask(application, "/orders", form({ __method: "PATCH" }))).body).toBe("POST");
+    expect((await ask(application, "/orders/7", form({ __method: "PATCH" }))).status).toBe(405);
+    expect((await ask(application, "/orders/7", form({}))).status).toBe(405);
+  });
+
+  test("the body of a request that no route answers is left unread", async () => {
+    const application = await make(routes);
+    const raw = new Request("http://localhost/nowhere", form({ a: "b" }));
+    expect((await application.fetch(raw)).status).toBe(404);
+    expect(raw.bodyUsed).toBe(false);
+  });
+
+  test("middleware and handler read inputs without waiting, and the handler may be synchronous", async () => {
+    const seen: unknown[] = [];
+    const application = await make(
+      [Route.post("/", ({ request }) => ({ a: request.input("a") }))],
+      [
+        ({ request }, next) => {
+          seen.push(request.input("a"));
+          return next();
+        },
+      ],
+    );
+    expect((await ask(application, "/", json({ a: 1 }))).body).toBe('{"a":1}');
+    expect(seen).toEqual([1]);
+  });
+});
+
+describe("S42 any malformed body is a 4xx", () => {
+  const routes = [
+    Route.post("/read", ({ request }) => request.all()),
+    Route.post("/untouched", () => "did not look"),
+    Route.put("/read", ({ request }) => request.all()),
+  ];
+
+  test.each<[string, string | Uint8Array<ArrayBuffer>, string, number]>([
+    ["JSON syntax", "{", "application/json", 400],
+    ["JSON cut short", '{"a":', "application/json", 400],
+    ["a scalar", "1", "application/json", 400],
+    ["bad UTF-8", new Uint8Array([0x7b, 0xff, 0x7d]), "application/json", 400],
+    ["depth", "[".repeat(100) + "]".repeat(100), "application/json", 400],
+    ["no boundary", "a=b", "multipart/form-data", 400],
+    ["multipart that never begins", "nothing", "multipart/form-data; boundary=x", 400],
+    ["too many fields", "a=1&".repeat(1001), "application/x-www-form-urlencoded", 400],
+    ["too large", "a".repeat(1_048_577), "application/json", 413],
+    ["too large, of a type that is not read", "a".repeat(1_048_577), "text/plain", 413],
+  ])("S42 %s", async (_, body, type, status) => {
+    const application = await make(routes);
+    const init = { method: "POST", body, headers: { "content-type": type, accept: "application/json" } };
+    const answer = await ask(application, "/read", init);
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([status, "application/problem+json"]);
+    expect(JSON.parse(answer.body)).toMatchObject({ status, type: "about:blank" });
+  });
+
+  test("S42 random bytes of any type never make a 500, with __method routes around", async () => {
+    const application = await make(routes);
+    const type = fc.constantFrom(
+      "application/json",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=x",
+      "multipart/form-data; boundary=",
+      "application/problem+json; charset=latin1",
+      "text/plain",
+      "",
+      "garbage",
+    );
+    const piece = fc.constantFrom(
+      "__method",
+      "=",
+      "&",
+      "PUT",
+      "{",
+      "}",
+      '"',
+      "--x",
+      "\r\n",
+      "[",
+      "]",
+      "%",
+      "\0",
+      "é",
+      ":",
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        type,
+        fc.oneof(
+          fc.uint8Array({ maxLength: 200 }),
+          fc.array(piece, { maxLength: 40 }).map((all) => all.join("")),
+        ),
+        async (contentType, body) => {
+          const init = { method: "POST", body, headers: { "content-type": contentType } };
+          expect((await ask(application, "/read", init)).status).toBeLessThan(500);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  test("S42 a malformed path is a 400, and a percent sign in a query is one", async () => {
+    const application = await make([
+      Route.get("/@name", ({ request }) => `${request.param("name")} ${request.input("a")}`),
+    ]);
+    for (const path of ["/%", "/%zz", "/%ff", "/%c3%28", "/%00", "/a%"]) {
+      expect([path, (await ask(application, path)).status]).toEqual([path, 400]);
+    }
+    expect((await ask(application, "/x?a=%ff")).body).toBe("x \ufffd");
+    expect((await ask(application, "/x?a=50%")).body).toBe("x 50%");
+  });
+
+  test("S42 any path whatever is answered below 500", async () => {
+    const application = await make([Route.get("/a/@id", () => "a"), Route.get("/@rest:any", () => "rest")]);
+    const piece = fc.constantFrom(
+      "/",
+      "%",
+      "2",
+      "f",
+      "..",
+      ".",
+      "a",
+      "\\",
+      "%00",
+      "%2f",
+      "@",
+      "?",
+      "#",
+      "é",
+      "%c3",
+      ";",
+      ":",
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
+        const url = URL.parse(`http://localhost/${pieces.join("")}`);
+        fc.pre(url !== null);
+        expect((await application.fetch(new Request(url!))).status).toBeLessThan(500);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("S30 a spelling of the path gains nothing", () => {
+  test("S30 what is near a guarded path is guarded, or is nothing", async () => {
+    class Kernel extends HttpKernel {
+      override routeMiddleware = {
+        web: [],
+        closed: [() => new Response("refused", { status: 403 })],
+      };
+    }
+    const application = await createApplication({
+      kernel: Kernel,
+      environment: ENVIRONMENT,
+      routes: [
+        Route.post("/login", () => "in").middleware("closed"),
+        Route.get("/login", () => "in").middleware("closed"),
+      ],
+    });
+    const spellings = [
+      "/login/",
+      "//login",
+      "/LOGIN",
+      "/%6cogin",
+      "/login%2f",
+      "/login;a=b",
+      "/./login",
+      "/a/../login",
+    ];
+    for (const path of [...spellings, "/login?x", "/login/?x", "/login%20", "/login\\", "/%2flogin", "/login//"]) {
+      for (const method of ["GET", "HEAD", "POST"]) {
+        const { status, body } = await ask(application, path, { method });
+        expect([path, method, body.includes(">in") || body === "in", [403, 404, 400].includes(status)]).toEqual([
+          path,
+          method,
+          false,
+          true,
+        ]);
+      }
+    }
+    expect((await ask(application, "/login/")).status).toBe(403);
+    expect((await ask(application, "/a/../login")).status).toBe(403);
+  });
+});

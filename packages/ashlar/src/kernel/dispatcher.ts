@@ -1,0 +1,310 @@
+import { FastResponse } from "srvx";
+import {
+  type HttpContext,
+  type HttpServices,
+  hasBody,
+  type RouteMatch,
+  requestAuthority,
+  requestPath,
+  toResponse,
+} from "../http/index.ts";
+import type { CompiledMatch, CompiledRoute, Router } from "../routing/index.ts";
+import type { ErrorHandler } from "./errors/error-handler.ts";
+import { UnmatchedError } from "./errors/unmatched.ts";
+import { forward, type Mounts } from "./mounts.ts";
+import { compose, type PipelineStep, type Run } from "./pipeline.ts";
+import { discard, prepare } from "./prepared-response.ts";
+import type { RequestLog } from "./request-log.ts";
+import { asksAboutServer, servedParts } from "./served-request.ts";
+
+/** Makes the context of a request: the application's own subclass of `HttpContext`. */
+export type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
+
+/** Serves the files of a folder. */
+export interface StaticFiles {
+  /** The answer to a request; `null` if its path leads to no file. */
+  (raw: Request): Promise<Response | null>;
+  /** Tells whether a file has been served under a path. */
+  readonly hasServed: (path: string) => boolean;
+}
+
+/** What a dispatcher is made of. All of it is there before the first request. */
+export interface DispatcherParts {
+  readonly router: Router;
+  readonly context: ContextClass;
+  readonly services: HttpServices;
+  /** The middleware around every request, outermost first. */
+  readonly middleware: readonly PipelineStep[];
+  readonly errors: ErrorHandler;
+  readonly mounts: Mounts;
+  readonly files: StaticFiles | null;
+  /** `null` where requests are not logged, which then costs nothing. */
+  readonly log: RequestLog | null;
+  /** What every path of the API begins with; `null` where it has no prefix of its own. */
+  readonly apiPrefix: string | null;
+}
+
+const OVERRIDING: readonly string[] = ["PUT", "PATCH", "DELETE"];
+const NONE: CompiledRoute[] = [];
+
+/**
+ * Answers requests: finds the route, makes the context, runs the pipeline, turns its result into a `Response`.
+ *
+ * Where all of that is synchronous, so is the answer: no promise is made that nobody needs.
+ */
+export class Dispatcher {
+  readonly #parts: DispatcherParts;
+  readonly #router: Router;
+  readonly #context: ContextClass;
+  readonly #services: HttpServices;
+  readonly #errors: ErrorHandler;
+  readonly #mounts: Mounts;
+  readonly #log: RequestLog | null;
+  readonly #matchesHosts: boolean;
+  readonly #overrides: boolean;
+  /** Whether middleware around every request may ask for inputs, so that the body has to be read before all else. */
+  readonly #readsFirst: boolean;
+  /** Runs what was decided for one request in place of a route. */
+  readonly #otherwise: Run;
+  readonly #decided = new WeakMap<HttpContext, Run>();
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    this.#router = parts.router;
+    this.#context = parts.context;
+    this.#services = parts.services;
+    this.#errors = parts.errors;
+    this.#mounts = parts.mounts;
+    this.#log = parts.log;
+    const { routes } = parts.router;
+    this.#matchesHosts = routes.some((route) => route.domain !== null);
+    this.#overrides = routes.some((route) => route.methods.some((method) => OVERRIDING.includes(method)));
+    this.#readsFirst = parts.middleware.some(({ isEarly = false }) => !isEarly);
+    for (const route of routes) {
+      route.run = this.#around(route.run);
+      route.runWithBody = this.#around(route.runWithBody);
+    }
+    this.#otherwise = this.#around((context) => this.#decided.get(context)!(context));
+  }
+
+  /** Answers a request. It never throws and never rejects. */
+  dispatch(raw: Request): Response | Promise<Response> {
+    const startedAt = this.#log === null ? 0 : performance.now();
+    const path = requestPath(raw);
+    if (path === "/*" && asksAboutServer(raw)) {
+      const answer = () => allowing(withOptions(this.#router.methods()));
+      return this.#decide(this.#contextOf(raw, null, startedAt), answer, startedAt);
+    }
+    if (!this.#mounts.isEmpty) {
+      const mount = this.#mounts.find(path, raw);
+      if (mount !== null)
+        return this.#decide(this.#contextOf(raw, null, startedAt), () => forward(raw, mount), startedAt);
+    }
+    let match: CompiledMatch | null;
+    try {
+      match = this.#match(raw, raw.method, path);
+    } catch (error) {
+      return this.#decide(this.#contextOf(raw, null, startedAt), () => Promise.reject(error), startedAt);
+    }
+    if (match === null) return this.#unmatched(raw, path, startedAt);
+    const context = this.#contextOf(raw, match, startedAt);
+    if (!hasBody(raw)) return this.#run(context, match.route.run, startedAt);
+    const others = this.#overriding(raw, path);
+    if (this.#readsFirst || others.length > 0) {
+      return this.#withBody(context, path, match.route, [match.route, ...others], startedAt);
+    }
+    return this.#run(context, match.route.runWithBody, startedAt);
+  }
+
+  /**
+   * Answers a request of the server once more, whose answer was a stream that failed before its first byte, as if the
+   * handler had thrown. It never throws and never rejects.
+   */
+  rescue(raw: Request, error: unknown): Response | Promise<Response> {
+    const context = servedParts(raw)?.context ?? this.#contextOf(raw, null, 0);
+    const answer = this.#errors.answer(error, context);
+    if (!(answer instanceof Promise)) return this.#errors.toResponse(context, answer);
+    return answer.then((result) => this.#errors.toResponse(context, result));
+  }
+
+  #contextOf(raw: Request, match: RouteMatch | null, startedAt: number): HttpContext {
+    const context = new this.#context(raw, this.#services, match);
+    const served = servedParts(raw);
+    // A handler may hand its request on to another application, which then answers a part of it.
+    if (served !== undefined && served.context === null) {
+      served.context = context;
+      served.log = this.#log;
+      served.startedAt = startedAt;
+    }
+    return context;
+  }
+
+  #match(raw: Request, method: string, path: string): CompiledMatch | null {
+    return this.#router.match(method, path, this.#hostOf(raw));
+  }
+
+  #hostOf(raw: Request): string | null {
+    return this.#matchesHosts ? requestAuthority(raw) : null;
+  }
+
+  /** Puts the middleware of every request around a pipeline. It sees an answer also where the pipeline threw. */
+  #around(run: Run): Run {
+    const { middleware } = this.#parts;
+    return middleware.length === 0 ? run : compose(middleware, guarded(run, this.#errors));
+  }
+
+  #run(context: HttpContext, run: Run, startedAt: number): Response | Promise<Response> {
+    let response: Response;
+    try {
+      const result = run(context);
+      if (isThenable(result)) return this.#later(context, result, startedAt);
+      response = toResponse(context, result);
+    } catch (error) {
+      return this.#failed(context, error, startedAt);
+    }
+    return this.#finish(context, response, startedAt);
+  }
+
+  async #later(context: HttpContext, result: PromiseLike<unknown>, startedAt: number): Promise<Response> {
+    let response: Response;
+    try {
+      response = toResponse(context, await result);
+    } catch (error) {
+      return this.#failed(context, error, startedAt);
+    }
+    return this.#finish(context, response, startedAt);
+  }
+
+  #failed(context: HttpContext, error: unknown, startedAt: number): Response | Promise<Response> {
+    const answer = this.#errors.answer(error, context);
+    const finish = (result: unknown) => this.#finish(context, this.#errors.toResponse(context, result), startedAt);
+    return answer instanceof Promise ? answer.then(finish) : finish(answer);
+  }
+
+  #finish(context: HttpContext, response: Response, startedAt: number): Response {
+    let answer = response;
+    try {
+      if (context.request.raw.method === "HEAD") answer = withoutBody(response);
+      // The server leaves the line itself: what a client gets of a stream is known when it has ended.
+      if (this.#log !== null && servedParts(context.request.raw)?.context !== context) {
+        this.#log.write(context, answer.status, startedAt);
+      }
+    } catch (error) {
+      // A response of the application's own class may throw when it is asked for anything.
+      return this.#errors.lastResort(error);
+    }
+    return answer;
+  }
+
+  #decide(context: HttpContext, decision: Run, startedAt: number): Response | Promise<Response> {
+    this.#decided.set(context, decision);
+    return this.#run(context, this.#otherwise, startedAt);
+  }
+
+  /**
+   * Reads the body before any middleware is run; a form may then turn out to mean another method.
+   *
+   * @param routes those that it may be meant for
+   */
+  async #withBody(
+    context: HttpContext,
+    path: string,
+    route: CompiledRoute | null,
+    routes: readonly CompiledRoute[],
+    startedAt: number,
+  ): Promise<Response> {
+    let matched = route;
+    try {
+      await context.request.loadBody(routes);
+      const overridden = this.#overridden(context, path);
+      if (overridden !== null) {
+        context.request.useMatch(overridden);
+        matched = overridden.route;
+      }
+      if (matched !== null && routes.length > 1) context.request.checkBodySize(matched);
+    } catch (error) {
+      return this.#decide(context, () => Promise.reject(error), startedAt);
+    }
+    if (matched !== null) return this.#run(context, matched.run, startedAt);
+    return this.#decide(context, () => this.#withoutRoute(context.request.raw, path), startedAt);
+  }
+
+  /** The route that a form means which, knowing POST alone, names its method in `__method`. */
+  #overridden({ request }: HttpContext, path: string): CompiledMatch | null {
+    if (!this.#overrides || request.raw.method !== "POST") return null;
+    const method = request.getRequestMethod();
+    return OVERRIDING.includes(method) ? this.#match(request.raw, method, path) : null;
+  }
+
+  /** The routes of the path's other methods that the body of a POST may turn out to be meant for. */
+  #overriding(raw: Request, path: string): CompiledRoute[] {
+    if (!this.#overrides || raw.method !== "POST" || !hasBody(raw)) return NONE;
+    const found = OVERRIDING.map((method) => this.#match(raw, method, path)?.route);
+    return found.filter((route) => route !== undefined);
+  }
+
+  #unmatched(raw: Request, path: string, startedAt: number): Response | Promise<Response> {
+    const context = this.#contextOf(raw, null, startedAt);
+    const others = this.#overriding(raw, path);
+    if (others.length > 0) return this.#withBody(context, path, null, others, startedAt);
+    return this.#decide(context, () => this.#withoutRoute(raw, path), startedAt);
+  }
+
+  /** What is answered where no route does: a file, the methods there are, 405 or 404. */
+  #withoutRoute(raw: Request, path: string): unknown {
+    const { method } = raw;
+    const allowed = this.#allowed(raw, path);
+    const { files } = this.#parts;
+    if (allowed.length === 0 && files !== null && (method === "GET" || method === "HEAD")) {
+      return files(raw).then((file) => file ?? Promise.reject(new UnmatchedError([], this.#isApi(raw, path, []))));
+    }
+    if (allowed.length > 0 && method === "OPTIONS") return allowing(allowed);
+    throw new UnmatchedError(allowed, this.#isApi(raw, path, allowed));
+  }
+
+  #allowed(raw: Request, path: string): string[] {
+    const methods = this.#router.allowedMethods(path, this.#hostOf(raw));
+    return methods.length === 0 ? methods : withOptions(methods);
+  }
+
+  #isApi(raw: Request, path: string, allowed: readonly string[]): boolean {
+    const { apiPrefix } = this.#parts;
+    if (apiPrefix !== null && (path === apiPrefix || path.startsWith(`${apiPrefix}/`))) return true;
+    return allowed.some((method) => this.#match(raw, method, path)?.route.answersJson ?? false);
+  }
+}
+
+function guarded(run: Run, errors: ErrorHandler): Run {
+  return (context) => {
+    try {
+      const result = run(context);
+      return isThenable(result) ? result.then(undefined, (error: unknown) => errors.answer(error, context)) : result;
+    } catch (error) {
+      return errors.answer(error, context);
+    }
+  };
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
+/** RFC 9110 §9.3.2: the answer to HEAD has the headers that GET would have, and no body. */
+function withoutBody(response: Response): Response {
+  const prepared = prepare(response);
+  discard(prepared.body);
+  const headers: [string, string][] = [];
+  for (let index = 0; index < prepared.headers.length; index += 2) {
+    headers.push([prepared.headers[index]!, prepared.headers[index + 1]!]);
+  }
+  return new FastResponse(null, { status: prepared.status, headers });
+}
+
+/** RFC 9110 §9.3.7: the answer to OPTIONS where no route gives it. */
+function allowing(methods: readonly string[]): Response {
+  return new FastResponse(null, { status: 204, headers: { allow: methods.join(", ") } });
+}
+
+function withOptions(methods: string[]): string[] {
+  return methods.includes("OPTIONS") ? methods : [...methods, "OPTIONS"];
+}

@@ -1,0 +1,80 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { HttpContext } from "../../http/index.ts";
+import { withoutTokens } from "../loggable-path.ts";
+import { redact } from "../redaction.ts";
+
+/** A page, and the headers that let it show. */
+export interface Page {
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * The page that shows a developer what went wrong: the error, its causes, the source around each line of the stack.
+ *
+ * Security: it shows source code; it is for development alone.
+ *
+ * @param path the path of the request as it may be shown
+ */
+export async function developmentPage(
+  error: unknown,
+  context: HttpContext,
+  title: string,
+  path: string,
+): Promise<Page> {
+  // Loaded at the first error: production never does.
+  const { Youch } = await import("youch");
+  const nonce = randomBytes(16).toString("base64");
+  const { request } = context;
+  const html = await new Youch().toHTML(error, {
+    title,
+    cspNonce: nonce,
+    request: {
+      url: path,
+      method: request.getRequestMethod(),
+      headers: headersOf(request.raw),
+    },
+  });
+  return {
+    html,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": policy(nonce),
+    },
+  };
+}
+
+function headersOf({ headers }: Request): Record<string, string> {
+  const shown = redact(Object.fromEntries(headers)) as Record<string, string>;
+  // The page before may have been that of a mailed link.
+  if (shown.referer !== undefined) shown.referer = withoutTokens(shown.referer);
+  return shown;
+}
+
+/** What runs at a click on the page's one button, and the digest that lets it. */
+const COPY_BUTTON = createHash("sha256").update("copyErrorMessage(this)").digest("base64");
+
+function policy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `script-src-attr 'unsafe-hashes' 'sha256-${COPY_BUTTON}'`,
+    `style-src 'nonce-${nonce}'`,
+    // The lines of source have their numbers in style attributes.
+    "style-src-attr 'unsafe-inline'",
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+/** The lines of an error's stack, its causes' below it, for a problem document in development. */
+export function stackLines(error: unknown): string[] {
+  const lines: string[] = [];
+  for (let one: unknown = error; one instanceof Error && lines.length < 200; one = one.cause) {
+    const heading = lines.length === 0 ? "" : "Caused by: ";
+    lines.push(...`${heading}${one.stack ?? one.message}`.split("\n").map((line) => line.trim()));
+  }
+  return lines;
+}

@@ -1,0 +1,66 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { AshlarError, ValidationError } from "../../support/index.ts";
+import { errorPage, escapeHtml, PAGE_HEADERS } from "./error-pages.ts";
+import { problemOf } from "./problem.ts";
+
+describe("errorPage", () => {
+  test("shows status, title and sentence", () => {
+    const page = errorPage(problemOf(new AshlarError("E_NOT_FOUND")));
+    expect(page.slice(page.indexOf("<body>"))).toBe(`<body>
+<main>
+<p class="status">404</p>
+<h1>Not Found</h1>
+<p>The page or resource was not found.</p>
+</main>
+</body>
+</html>
+`);
+  });
+
+  test("lists the problems by field, and has a reference where it is given one", () => {
+    const page = errorPage(
+      problemOf(new ValidationError({ email: ["Required.", "No address."], "": ["Nothing fits."] })),
+      "42",
+    );
+    expect(page).toContain(
+      "<ul>\n<li>email: Required.</li>\n<li>email: No address.</li>\n<li>Nothing fits.</li>\n</ul>\n" +
+        '<p class="reference">Reference: 42</p>\n',
+    );
+  });
+
+  test("S41 nothing that came with the request is markup", () => {
+    const nasty = `<script>alert("1")</script>'&`;
+    const page = errorPage(problemOf(new ValidationError({ [nasty]: [nasty] }, nasty)), nasty);
+    expect(page).not.toContain("<script");
+    expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&#39;&amp;/g)).toHaveLength(4);
+  });
+
+  test("S49 the policy lets in the page's own style by its digest, no script, no frame", () => {
+    const page = errorPage(problemOf(new AshlarError("E_NOT_FOUND")));
+    const [, style] = /<style>([\s\S]*)<\/style>/.exec(page)!;
+    const digest = createHash("sha256").update(style!).digest("base64");
+    expect(PAGE_HEADERS["content-security-policy"]).toBe(
+      `default-src 'none'; style-src 'sha256-${digest}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
+    expect(page).not.toMatch(/<script|style=|\son\w+=|https?:/i);
+  });
+});
+
+test("escaped text never opens a tag or ends an attribute, and reads the same", () => {
+  const read = (text: string) =>
+    text
+      .replaceAll("&lt;", "<")
+      .replaceAll("&gt;", ">")
+      .replaceAll("&quot;", '"')
+      .replaceAll("&#39;", "'")
+      .replaceAll("&amp;", "&");
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom("<", ">", "&", '"', "'", "a", ";", "l", "t") }), (text) => {
+      const escaped = escapeHtml(text);
+      expect(escaped).not.toMatch(/[<>"']/);
+      expect(read(escaped)).toBe(text);
+    }),
+  );
+});

@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto";
+import type { FieldErrors } from "../../support/index.ts";
+import type { Problem } from "./problem.ts";
+
+const STYLE = `
+:root{color-scheme:light dark;--ink:#1d2327;--soft:#5b666e;--paper:#fbfaf8;--line:#d9d5cf;--mark:#9a3b1f}
+@media (prefers-color-scheme:dark){:root{--ink:#ece9e4;--soft:#a3a9ad;--paper:#16191b;--line:#34393d;--mark:#f0946f}}
+*{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:grid;place-items:center;padding:2rem;background:var(--paper);color:var(--ink);
+font:1.0625rem/1.6 system-ui,sans-serif}
+main{max-width:36rem;width:100%}
+p.status{margin:0;color:var(--mark);font-weight:600;letter-spacing:.04em}
+h1{margin:.25rem 0 1rem;font-size:2rem;line-height:1.2}
+ul{padding-left:1.25rem}
+p.reference{margin-top:2rem;padding-top:1rem;border-top:1px solid var(--line);color:var(--soft);font-size:.875rem}
+a{color:inherit}
+`;
+
+const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
+
+/** The headers of every error page. The style's digest lets this one style in, and no other style or script. */
+export const PAGE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+});
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Text as it may stand in HTML, between tags or in a quoted attribute. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!);
+}
+
+/**
+ * The page that tells of an error where the application has none of its own.
+ *
+ * @param reference what finds the request in the log; left out where the visitor can mend the matter alone
+ */
+export function errorPage(problem: Problem, reference: string | null = null): string {
+  const title = escapeHtml(problem.title);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<p class="status">${problem.status}</p>
+<h1>${title}</h1>
+<p>${escapeHtml(problem.detail)}</p>
+${fieldList(problem.errors)}${reference === null ? "" : `<p class="reference">Reference: ${escapeHtml(reference)}</p>\n`}</main>
+</body>
+</html>
+`;
+}
+
+function fieldList(errors: unknown): string {
+  if (typeof errors !== "object" || errors === null) return "";
+  const items = Object.entries(errors as FieldErrors).flatMap(([field, messages]) => {
+    return [messages]
+      .flat()
+      .map((message) => `<li>${escapeHtml(field === "" ? message : `${field}: ${message}`)}</li>\n`);
+  });
+  return items.length === 0 ? "" : `<ul>\n${items.join("")}</ul>\n`;
+}

@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import type { Application } from "../boot/application.ts";
+import { createApplication } from "../boot/create-application.ts";
+import type { HttpContext, Next } from "../http/index.ts";
+import { Route } from "../routing/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { HttpKernel } from "./http-kernel.ts";
+
+async function echo(request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  return Response.json({
+    method: request.method,
+    path: pathname + search,
+    a: request.headers.get("x-a"),
+    body: await request.text(),
+  });
+}
+
+const ENVIRONMENT = { APP_ENV: "test" };
+const make = (): Promise<Application> =>
+  createApplication({
+    environment: ENVIRONMENT,
+    routes: [Route.get("/", () => "home"), Route.get("/trpcish", () => "route"), Route.get("/@rest:any", () => "rest")],
+  });
+
+async function ask(application: Application, path: string, init: RequestInit = {}): Promise<unknown> {
+  const response = await application.fetch(new Request(`http://localhost${path}`, init));
+  const text = await response.text();
+  return response.headers.get("content-type") === "application/json" ? JSON.parse(text) : text;
+}
+
+describe("mount", () => {
+  test("what is under the prefix goes there without it, query, headers and body included", async () => {
+    const application = await make();
+    application.mount("/trpc", echo);
+    expect(await ask(application, "/trpc/posts/1?a=b&c=%20", { headers: { "x-a": "y" } })).toEqual({
+      method: "GET",
+      path: "/posts/1?a=b&c=%20",
+      a: "y",
+      body: "",
+    });
+    expect(await ask(application, "/trpc", { method: "DELETE" })).toMatchObject({ method: "DELETE", path: "/" });
+    expect(await ask(application, "/trpc/", { method: "POST", body: "text" })).toMatchObject({
+      path: "/",
+      body: "text",
+    });
+    expect(await ask(application, "/trpc//x%2fy")).toMatchObject({ path: "//x%2fy" });
+  });
+
+  test("a body is streamed through, and not read for __method", async () => {
+    const application = await make();
+    application.mount("/trpc", echo);
+    const body = new URLSearchParams({ __method: "PUT" });
+    expect(await ask(application, "/trpc/x", { method: "POST", body })).toMatchObject({
+      method: "POST",
+      body: "__method=PUT",
+    });
+  });
+
+  test("TRACE, which no request of the platform can have, is 405 there", async () => {
+    const application = await make();
+    application.mount("/trpc", echo);
+    const request = new Request("http://localhost/trpc/x");
+    // Only a server has such requests.
+    const raw = new Proxy(request, {
+      get: (_, name) => (name === "method" ? "TRACE" : Reflect.get(request, name, request)),
+    });
+    const response = await application.fetch(raw);
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+  });
+
+  test("what only begins with the same letters is not under the prefix", async () => {
+    const application = await make();
+    application.mount("/trpc", echo);
+    expect(await ask(application, "/trpcish")).toBe("route");
+    expect(await ask(application, "/TRPC/x")).toBe("rest");
+    expect(await ask(application, "/")).toBe("home");
+  });
+
+  test("it comes before a route that takes everything, and the longest prefix wins", async () => {
+    const application = await make();
+    application.mount("/a", () => new Response("a"));
+    application.mount("/a/b", () => new Response("a/b"));
+    expect(await ask(application, "/a/b/c")).toBe("a/b");
+    expect(await ask(application, "/a/x")).toBe("a");
+  });
+
+  test("the HTTP middleware is run, and what fails is answered", async () => {
+    class Kernel extends HttpKernel {
+      override routeMiddleware = { web: [] };
+      override httpMiddleware = [
+        (context: HttpContext, next: Next) => {
+          context.response.header("x-stamp", "yes");
+          return next();
+        },
+      ];
+    }
+    const application = await createApplication({ environment: ENVIRONMENT, kernel: Kernel, routes: [] });
+    application.mount("/ok", () => new Response("ok"));
+    application.mount("/boom", () => {
+      throw new Error("boom");
+    });
+    const ok = await application.fetch(new Request("http://localhost/ok"));
+    const boom = await application.fetch(new Request("http://localhost/boom/x"));
+    expect([ok.status, ok.headers.get("x-stamp"), boom.status, boom.headers.get("x-stamp")]).toEqual([
+      200,
+      "yes",
+      500,
+      "yes",
+    ]);
+  });
+
+  test("through a socket, with a body", async () => {
+    const application = await make();
+    application.mount("/trpc", echo);
+    const server = await application.listen({ port: 0, handleSignals: false });
+    const response = await fetch(`${server.url}trpc/x?y`, { method: "POST", body: "b".repeat(100_000) });
+    const { path, body } = (await response.json()) as { path: string; body: string };
+    expect([path, body.length]).toEqual(["/x?y", 100_000]);
+    await application.shutdown();
+  });
+
+  test.each(["", "/", "trpc", "/trpc/", "/a//b", "/@id", "/a b", "/%61"])(
+    "the prefix %j is malformed",
+    async (prefix) => {
+      const application = await make();
+      expect(() => application.mount(prefix, echo)).toThrow(
+        new AshlarError(
+          "E_INVALID_ROUTE",
+          `mount("${prefix}"): a prefix looks like /trpc, without a slash at the end.`,
+        ),
+      );
+    },
+  );
+
+  test("a prefix that is taken, or would hide a route, is refused", async () => {
+    const application = await make();
+    application.mount("/trpc", echo);
+    expect(() => application.mount("/trpc", echo)).toThrow('mount("/trpc"): something is mounted there already.');
+    expect(() => application.mount("/trpcish", echo)).toThrow(
+      /^mount\("\/trpcish"\) would hide the route \/trpcish \(.*mounts\.test\.ts:\d+\)\. Choose another prefix\.$/,
+    );
+  });
+});

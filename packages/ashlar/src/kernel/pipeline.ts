@@ -1,0 +1,113 @@
+import { closeBodyWithAnswer, type HttpContext, isResponse, type Middleware } from "../http/index.ts";
+import type { Container } from "./container.ts";
+import type { MiddlewareEntry } from "./http-kernel.ts";
+
+/** Runs a request through middleware and handler, or what is left of them. */
+export type Run = (context: HttpContext) => unknown;
+
+/** One middleware at its place in a pipeline, with the arguments it is given there. */
+export interface PipelineStep {
+  readonly middleware: Middleware;
+  /** As the route has them; `@name` stands for that parameter of the route. */
+  readonly args: readonly string[];
+  /** Whether it may run before the body is read; it may not if this is left out. */
+  readonly isEarly?: boolean;
+}
+
+/**
+ * Puts middleware around a handler, the first outermost. All is arranged here, once: a request runs through closures
+ * that exist, and each middleware costs it one more, its `next`.
+ */
+export function compose(steps: readonly PipelineStep[], handler: Run): Run {
+  return steps.length === 0 ? handler : steps.reduceRight<Run>((next, step) => wrap(step, next), closing(handler));
+}
+
+/**
+ * The same for requests with a body that has still to be read: it is, as late as can be, before the first middleware that
+ * may ask for an input, or before the handler. What the middleware before that refuses is refused without it.
+ */
+export function composeWithBody(steps: readonly PipelineStep[], handler: Run): Run {
+  const firstLate = steps.findIndex(({ isEarly }) => !isEarly);
+  const early = firstLate === -1 ? steps : steps.slice(0, firstLate);
+  const rest = compose(steps.slice(early.length), early.length === 0 ? handler : closing(handler));
+  return early.reduceRight<Run>((next, step) => wrap(step, next), reading(rest));
+}
+
+function reading(run: Run): Run {
+  return (context) => {
+    const loading = context.request.loadBody();
+    return loading instanceof Promise ? loading.then(() => run(context)) : run(context);
+  };
+}
+
+/**
+ * Whether one use of a middleware may run before the body is read.
+ *
+ * Security: a subclass that replaces `handle` may ask for inputs there, whatever its parent says of itself.
+ */
+export function isEarly(middleware: Middleware, args: readonly string[]): boolean {
+  if (middleware.beforeBody === undefined || args.some(isParameter)) return false;
+  for (let owner: object | null = middleware; owner !== null; owner = Object.getPrototypeOf(owner)) {
+    if (Object.hasOwn(owner, "beforeBody")) return middleware.beforeBody(...args);
+    if (Object.hasOwn(owner, "handle")) return false;
+  }
+  return false;
+}
+
+/**
+ * A handler in front of which there is middleware, any of which may answer something else instead: what the body of the
+ * handler's response holds open is then closed with the answer.
+ */
+function closing(handler: Run): Run {
+  return (context) => {
+    const result = handler(context);
+    if (result instanceof Promise) return result.then((response) => held(context, response));
+    return held(context, result);
+  };
+}
+
+function held(context: HttpContext, result: unknown): unknown {
+  if (isResponse(result)) closeBodyWithAnswer(context.request.raw, result);
+  return result;
+}
+
+function wrap({ middleware, args }: PipelineStep, next: Run): Run {
+  if (args.length === 0) return (context) => middleware.handle(context, () => next(context));
+  if (args.some(isParameter)) {
+    return (context) => middleware.handle(context, () => next(context), ...args.map((arg) => resolve(arg, context)));
+  }
+  return (context) => middleware.handle(context, () => next(context), ...args);
+}
+
+/** Tells whether an argument stands for a parameter of the route. */
+export function isParameter(arg: string): boolean {
+  return arg.startsWith("@");
+}
+
+function resolve(arg: string, context: HttpContext): string {
+  return isParameter(arg) ? (context.request.param(arg.slice(1)) ?? "") : arg;
+}
+
+/** Makes one instance of each middleware class, at boot, for all routes of the application. */
+export class MiddlewareInstances {
+  readonly #container: Container;
+  readonly #instances = new Map<MiddlewareEntry, Middleware>();
+
+  constructor(container: Container) {
+    this.#container = container;
+  }
+
+  /** The one instance of an entry of a middleware list. */
+  of(entry: MiddlewareEntry): Middleware {
+    let instance = this.#instances.get(entry);
+    if (instance === undefined) {
+      instance = isClass(entry) ? new entry(this.#container) : { handle: entry as Middleware["handle"] };
+      this.#instances.set(entry, instance);
+    }
+    return instance;
+  }
+}
+
+function isClass(entry: MiddlewareEntry): entry is new (container: Container) => Middleware {
+  return Function.prototype.toString.call(entry).startsWith("class");
+}

@@ -1,0 +1,136 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { rawSocket } from "../../test/support/raw-socket.ts";
+import { createApplication } from "../boot/create-application.ts";
+import { createLogger } from "../boot/create-logger.ts";
+import { type HttpContext, Route } from "../index.ts";
+
+type Line = Readonly<Record<string, unknown>>;
+
+async function serve(handler: (context: HttpContext) => unknown, server: Record<string, unknown> = {}) {
+  const logged: Line[] = [];
+  const settings = { name: "Shop", environment: "test", log: { level: "info", requests: true } } as const;
+  const application = await createApplication({
+    environment: { APP_ENV: "test" },
+    config: { app: { APP: { log: { requests: true }, server } } },
+    logger: createLogger(settings, { write: (line) => void logged.push(JSON.parse(line) as Line) }),
+    routes: [Route.get("/", handler), Route.get("/next", () => "next")],
+  });
+  onTestFinished(() => application.shutdown());
+  const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  const lines = () =>
+    logged.filter(({ msg }) => msg === "request").map(({ path, status, aborted }) => [path, status, aborted]);
+  return { application, port, logged, lines };
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+
+/** A stream that gives a piece, and then whatever a function makes of it. */
+function piecesThen(next: (controller: ReadableStreamDefaultController) => unknown): ReadableStream {
+  let pulls = 0;
+  return new ReadableStream({
+    pull: (controller) => (pulls++ === 0 ? controller.enqueue(Buffer.from("piece")) : (next(controller) as undefined)),
+  });
+}
+
+test("an answer of one piece has its line before it goes out", async () => {
+  const { port, lines } = await serve(() => "hello");
+  expect(await rawSocket(port, get("/")).closed).toMatch(/hello$/);
+  expect(lines()).toEqual([["/", 200, undefined]]);
+});
+
+test("a stream has its line when it has ended", async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { port, lines } = await serve(() => {
+    return new Response(
+      piecesThen((controller) => released.then(() => controller.close())),
+      { status: 201 },
+    );
+  });
+  const { received, closed } = rawSocket(port, get("/"));
+  await vi.waitUntil(() => received().includes("piece"));
+  expect(lines()).toEqual([]);
+  release();
+  await closed;
+  await vi.waitUntil(() => lines().length > 0);
+  expect(lines()).toEqual([["/", 201, undefined]]);
+});
+
+test("a stream that failed before its first byte, and was answered otherwise, has the status that was sent", async () => {
+  const { port, lines, logged } = await serve(
+    () => new Response(new ReadableStream({ start: (controller) => controller.error(new Error("early")) })),
+  );
+  expect(await rawSocket(port, get("/")).closed).toMatch(/^HTTP\/1\.1 500 /);
+  await vi.waitUntil(() => lines().length > 0);
+  expect(lines()).toEqual([["/", 500, undefined]]);
+  const [failure, line] = logged;
+  expect([failure!.msg, failure!.requestId]).toEqual(["The request failed.", line!.requestId]);
+});
+
+test("a stream that broke off says so", async () => {
+  const { port, lines } = await serve(
+    () => new Response(piecesThen((controller) => nextTurn().then(() => controller.error(new Error("broken"))))),
+  );
+  await rawSocket(port, get("/")).closed;
+  await vi.waitUntil(() => lines().length > 0);
+  expect(lines()).toEqual([["/", 200, "error"]]);
+});
+
+test("a client that went away while a stream was sent, or before there was an answer, is told of", async () => {
+  const { promise: gone, resolve: leave } = Promise.withResolvers<void>();
+  const { port, lines } = await serve(async ({ request, response }) => {
+    if (request.header("x-stream") === null) {
+      leave();
+      const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+      (request.raw as { runtime?: { node?: { res: NodeJS.EventEmitter } } }).runtime!.node!.res.once("close", close);
+      await closed;
+      return "too late";
+    }
+    return response.stream(piecesThen(() => new Promise(() => {})));
+  });
+  const early = rawSocket(port, get("/"));
+  await gone;
+  early.socket.destroy();
+  await vi.waitUntil(() => lines().length > 0);
+  expect(lines()).toEqual([["/", 200, "client"]]);
+  const { socket, received } = rawSocket(port, get("/").replace("Host", "X-Stream: 1\r\nHost"));
+  await vi.waitUntil(() => received().includes("piece"));
+  socket.destroy();
+  await vi.waitUntil(() => lines().length > 1);
+  expect(lines()[1]).toEqual(["/", 200, "client"]);
+});
+
+test("a request that a shutdown cuts off has a line, without a status if nothing was sent", async () => {
+  const begun = Promise.withResolvers<void>();
+  const { application, port, lines, logged } = await serve(
+    ({ request, response }) => {
+      if (request.header("x-stream") !== null) return response.stream(piecesThen(() => new Promise(() => {})));
+      begun.resolve();
+      return new Promise(() => {});
+    },
+    { shutdownTimeoutSeconds: 0.2 },
+  );
+  const silent = rawSocket(port, get("/"));
+  const stream = rawSocket(port, get("/").replace("Host", "X-Stream: 1\r\nHost"));
+  await begun.promise;
+  await vi.waitUntil(() => stream.received().includes("piece"));
+  await application.shutdown();
+  expect(await silent.closed).toBe("");
+  expect(lines().toSorted()).toEqual(
+    [
+      ["/", null, "shutdown"],
+      ["/", 200, "shutdown"],
+    ].toSorted(),
+  );
+  expect(new Set(logged.map(({ requestId }) => requestId)).size).toBe(2);
+});
+
+test("a request that another application answers a part of has its own line, and that one's", async () => {
+  const inner = await serve(() => "inner");
+  const outer = await serve(async ({ request }) => {
+    const answer = await inner.application.fetch(request.raw);
+    return new Response(await answer.text(), { status: 202 });
+  });
+  expect(await rawSocket(outer.port, get("/")).closed).toMatch(/^HTTP\/1\.1 202 /);
+  expect([inner.lines(), outer.lines()]).toEqual([[["/", 200, undefined]], [["/", 202, undefined]]]);
+});

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { createApplication } from "../boot/create-application.ts";
+import { createLogger } from "../boot/create-logger.ts";
+import { Route } from "../routing/index.ts";
+import { AshlarError } from "../support/index.ts";
+
+async function make(app: Record<string, unknown>, environment = "development") {
+  const lines: Record<string, unknown>[] = [];
+  const settings = { name: "Shop", environment: "test", log: { level: "info", requests: true } } as const;
+  const application = await createApplication({
+    logger: createLogger(settings, { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) }),
+    config: { app: { APP: app } },
+    environment: { APP_ENV: environment },
+    routes: [
+      Route.get("/orders/@id", ({ request }) => ({ id: request.param("id") })),
+      Route.get("/reset/@reset_token", () => "page"),
+      Route.post("/login", async ({ request }) => ({ name: request.input("name") })),
+      Route.get("/refused", () => {
+        throw new AshlarError("E_FORBIDDEN");
+      }),
+    ],
+  });
+  const ask = (path: string, init?: RequestInit) => application.fetch(new Request(`http://localhost${path}`, init));
+  return { lines, ask };
+}
+
+describe("the request log", () => {
+  test("each request leaves one line", async () => {
+    const { lines, ask } = await make({});
+    await ask("/orders/7");
+    await ask("/orders/7", { method: "HEAD" });
+    await ask("/nowhere", { method: "POST" });
+    await ask("/refused");
+    expect(lines).toEqual(
+      [
+        ["GET", "/orders/7", 200],
+        ["HEAD", "/orders/7", 200],
+        ["POST", "/nowhere", 404],
+        ["GET", "/refused", 403],
+      ].map(([method, path, status]) => ({
+        level: "info",
+        time: expect.any(String),
+        app: "Shop",
+        msg: "request",
+        method,
+        path,
+        status,
+        durationMs: expect.any(Number),
+        requestId: expect.stringMatching(/^[\da-f-]{36}$/),
+      })),
+    );
+    expect(new Set(lines.map((line) => line.requestId)).size).toBe(4);
+  });
+
+  test("S15 no query, no token, no Authorization, no cookie, no password is in it", async () => {
+    const { lines, ask } = await make({});
+    await ask("/orders/7?token=s3cret&api_token=s3cret");
+    await ask("/orders/7", { headers: { authorization: "Bearer s3cret", cookie: "token=s3cret" } });
+    await ask("/login", { method: "POST", body: new URLSearchParams({ name: "a", password: "s3cret" }) });
+    await ask("/reset/s3cret");
+    expect(lines).toHaveLength(4);
+    expect(lines[3]!.path).toBe("/reset/@reset_token");
+    expect(JSON.stringify(lines)).not.toContain("s3cret");
+  });
+
+  test("S15 a signed parameter is not in it", async () => {
+    const lines: string[] = [];
+    const settings = { name: "Shop", environment: "test", log: { level: "info", requests: true } } as const;
+    const application = await createApplication({
+      logger: createLogger(settings, { write: (line) => void lines.push(line) }),
+      environment: { APP_ENV: "development" },
+      routes: [Route.get("/invite/@code:signed", ({ request }) => request.param("code")).name("invite")],
+    });
+    const path = application.router.to("invite", { code: "seven" });
+    const response = await application.fetch(new Request(`http://localhost${path}`));
+    expect(await response.text()).toBe("seven");
+    expect(lines.join()).not.toContain(path);
+    expect(lines.join()).toContain('"path":"/invite/@code:signed"');
+  });
+
+  test("it can be switched off, and is in tests", async () => {
+    const off = await make({ log: { requests: false } });
+    await off.ask("/orders/7");
+    expect(off.lines).toEqual([]);
+    const inTest = await make({}, "test");
+    await inTest.ask("/orders/7");
+    expect(inTest.lines).toEqual([]);
+  });
+});

@@ -1,0 +1,81 @@
+import { globSync, readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { connect, createServer as createNetServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { FastResponse } from "srvx";
+import { NodeRequest } from "srvx/node";
+import { expect, onTestFinished, test } from "vitest";
+import { isNodeResponse, nodeParts, parsedUrl, preparedByNode, takenBytes } from "./private-members.ts";
+
+/** A request that came to a server of `node:http`, as srvx makes it. */
+async function served(path: string): Promise<{ request: Request; req: IncomingMessage; res: ServerResponse }> {
+  const { promise, resolve } = Promise.withResolvers<{ request: Request; req: IncomingMessage; res: ServerResponse }>();
+  const server = createServer((req, res) => resolve({ request: new NodeRequest({ req, res }), req, res }));
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as { port: number };
+  fetch(`http://127.0.0.1:${port}${path}`).catch(() => {});
+  return await promise;
+}
+
+test("a request of srvx carries the message and the response of node:http, and its URL in parts", async () => {
+  const { request, req, res } = await served("/orders/7%20a?from=x%20y");
+  expect(nodeParts(request)?.req).toBe(req);
+  expect(nodeParts(request)?.res).toBe(res);
+  expect(parsedUrl(request)).toMatchObject({ pathname: "/orders/7%20a", search: "?from=x%20y" });
+});
+
+test("srvx keeps what the server adds to the message and the response", async () => {
+  const { req, res } = await served("/");
+  const trace = { id: "a" };
+  const parts = { req, res, trace, awaitsContinue: true };
+  expect(nodeParts(new NodeRequest(parts))).toBe(parts);
+});
+
+test("a request of the platform has none of it", () => {
+  const request = new Request("http://localhost/a?b=c");
+  expect([nodeParts(request), parsedUrl(request)]).toEqual([undefined, undefined]);
+});
+
+test("a response of srvx gives itself to node:http, with the length of its body; one of the platform does not", () => {
+  const response = new FastResponse("äb", { status: 201, headers: { "x-a": "1" } });
+  expect(isNodeResponse(response)).toBe(true);
+  const { status, headers, body } = preparedByNode(response)!;
+  expect([status, body]).toEqual([201, "äb"]);
+  const pairs = Array.from({ length: headers.length / 2 }, (_, index) => headers.slice(index * 2, index * 2 + 2));
+  expect(Object.fromEntries(pairs)).toMatchObject({ "x-a": "1", "content-length": "3" });
+  expect(isNodeResponse(new Response("a"))).toBe(false);
+  expect(preparedByNode(new Response("a"))).toBe(null);
+});
+
+test("what the system has taken of a socket is counted apart from what waits for its other end", async () => {
+  const { promise, resolve } = Promise.withResolvers<Socket>();
+  const server = createNetServer(resolve);
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const client = connect((server.address() as { port: number }).port, "127.0.0.1").pause();
+  const socket = await promise;
+  onTestFinished(() => {
+    client.destroy();
+    server.close();
+  });
+  await new Promise<void>((done) => socket.write("hello", () => done()));
+  expect(takenBytes(socket)).toBe(5);
+  // More than the buffers of the system take while nobody reads.
+  socket.write(Buffer.alloc(64 * 1024 * 1024));
+  await expect.poll(() => takenBytes(socket)).toBeGreaterThan(5);
+  expect(takenBytes(socket)).toBeLessThan(64 * 1024 * 1024);
+  socket.destroy();
+  await expect.poll(() => takenBytes(socket)).toBe(null);
+});
+
+test("no other source touches these members", () => {
+  const folder = join(import.meta.dirname, "..");
+  const sources = globSync("**/*.ts", { cwd: folder }).filter((file) => !file.endsWith(".test.ts"));
+  const touching = sources.filter((file) =>
+    /\b_url\b|_toNodeResponse|\b_handle\b|\bruntime\?*\.node\b/.test(readFileSync(join(folder, file), "utf8")),
+  );
+  expect(touching.map((file) => file.replaceAll("\\", "/"))).toEqual(["node/private-members.ts"]);
+});

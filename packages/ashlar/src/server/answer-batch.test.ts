@@ -1,0 +1,182 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { performance } from "node:perf_hooks";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createLogger } from "../boot/create-logger.ts";
+import { TrustedProxies } from "../http/index.ts";
+import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
+import { nodeHandler } from "./node-handler.ts";
+
+/** A batch with a clock of its own, and what it sent, in order. */
+function observed() {
+  let ms = 1000;
+  const sent: string[] = [];
+  const batch = new AnswerBatch(
+    ([, answer]) => void sent.push(answer as unknown as string),
+    () => ms,
+  );
+  return {
+    sent,
+    pass(milliseconds: number) {
+      ms += milliseconds;
+    },
+    begin: () => batch.begin(),
+    add: (name: string) =>
+      batch.add([null as unknown as ServerResponse, name as unknown as Response, null] as FinishedAnswer),
+    /** A handler that takes so long. */
+    handle(name: string, milliseconds: number) {
+      batch.begin();
+      ms += milliseconds;
+      this.add(name);
+    },
+  };
+}
+
+describe("S66 answers of quick handlers wait for 0.25 ms at most, and those after a slow handler not at all", () => {
+  test("S66 the answers of quick handlers go out together at the end of the turn, in their order", async () => {
+    const batch = observed();
+    for (const name of ["a", "b", "c"]) batch.handle(name, 0.05);
+    expect(batch.sent).toEqual([]);
+    await nextTurn();
+    expect(batch.sent).toEqual(["a", "b", "c"]);
+  });
+
+  test("S66 once the first has waited for 0.25 ms, they go out within the turn", async () => {
+    const batch = observed();
+    for (let index = 1; index <= 9; index++) batch.handle(String(index), 0.0625);
+    // The fifth was finished 0.25 ms after the first, which is no longer than that; the sixth later.
+    expect(batch.sent).toEqual(["1", "2", "3", "4", "5", "6"]);
+    await nextTurn();
+    expect(batch.sent).toEqual(["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+  });
+
+  test("S66 an answer that has waited for 0.25 ms goes out before the next handler begins", () => {
+    const batch = observed();
+    batch.handle("quick", 0.05);
+    batch.pass(0.25);
+    batch.begin();
+    expect(batch.sent).toEqual([]);
+    batch.pass(0.0625);
+    batch.begin();
+    expect(batch.sent).toEqual(["quick"]);
+  });
+
+  test("S66 one handler that took long is none that is slow: it may have lost the processor", async () => {
+    const batch = observed();
+    batch.handle("long", 5);
+    for (const name of ["a", "b"]) batch.handle(name, 0.05);
+    batch.handle("long again", 5);
+    // What waits for longer than 0.25 ms goes out.
+    expect(batch.sent).toEqual(["long", "a", "b", "long again"]);
+    batch.handle("c", 0.05);
+    expect(batch.sent).toHaveLength(4);
+    await nextTurn();
+    expect(batch.sent.at(-1)).toBe("c");
+  });
+
+  test("S66 the answers of two slow handlers go out at once, and so do the 63 after them", async () => {
+    const batch = observed();
+    batch.handle("slow", 5);
+    expect(batch.sent).toEqual([]);
+    batch.handle("slow again", 5);
+    expect(batch.sent).toEqual(["slow", "slow again"]);
+    for (let index = 1; index <= 63; index++) {
+      batch.handle(String(index), 0.05);
+      expect(batch.sent.at(-1)).toBe(String(index));
+    }
+    batch.handle("64", 0.05);
+    expect(batch.sent.at(-1)).toBe("63");
+    await nextTurn();
+    expect(batch.sent.at(-1)).toBe("64");
+  });
+
+  test("S66 time between turns is no handler's", async () => {
+    const batch = observed();
+    batch.begin();
+    await nextTurn();
+    batch.pass(50);
+    batch.add("one");
+    batch.handle("two", 0.05);
+    expect(batch.sent).toEqual([]);
+    await nextTurn();
+    expect(batch.sent).toEqual(["one", "two"]);
+  });
+
+  test("S66 asynchronous handlers that end in later turns are none that are slow", async () => {
+    const batch = observed();
+    for (const name of ["one", "two", "three"]) {
+      batch.begin();
+      await nextTurn();
+      batch.pass(50);
+      batch.add(name);
+      await nextTurn();
+    }
+    batch.handle("quick", 0.05);
+    expect(batch.sent).toEqual(["one", "two", "three"]);
+  });
+
+  test("S66 of asynchronous handlers that end in one turn, each takes the time since the one before", async () => {
+    const batch = observed();
+    for (let count = 0; count < 3; count++) batch.begin();
+    for (const name of ["one", "two", "three"]) {
+      batch.pass(0.2);
+      batch.add(name);
+    }
+    // The first has waited for longer than 0.25 ms, and takes the others along.
+    expect(batch.sent).toEqual(["one", "two", "three"]);
+    await nextTurn();
+    batch.handle("quick", 0.05);
+    expect(batch.sent).toHaveLength(3);
+  });
+
+  test("S66 over sockets, every answer of slow handlers but the first is sent before the next handler begins", async () => {
+    let ms = performance.now();
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => ms);
+    onTestFinished(() => clock.mockRestore());
+    const order: string[] = [];
+    const listener = nodeHandler(
+      {
+        fetch: (request) => {
+          order.push(`handle ${new URL(request.url).pathname}`);
+          ms++;
+          return new Response("done");
+        },
+        rescue: () => new Response("failed", { status: 500 }),
+      },
+      new TrustedProxies(),
+      createLogger({ name: "test", environment: "test", log: { level: "silent", requests: false } }),
+    );
+    const server = createServer((message, response) => {
+      const end = response.end.bind(response);
+      response.end = ((...args: Parameters<typeof end>) => {
+        order.push(`send ${message.url}`);
+        return end(...args);
+      }) as typeof response.end;
+      listener(message, response);
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    let accepted = 0;
+    server.on("connection", () => accepted++);
+    const sockets = Array.from({ length: 10 }, () => connect(port, "127.0.0.1"));
+    onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+    await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    while (accepted < sockets.length) await nextTurn();
+    // All in one go: the server finds them in one turn of its loop.
+    for (const [index, socket] of sockets.entries()) {
+      socket.write(`GET /${index} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+    }
+    await Promise.all(sockets.map((socket) => once(socket, "data")));
+    const names = order.map((line) => line.split(" ")[0]);
+    expect(names).toEqual([
+      "handle",
+      "handle",
+      "send",
+      "send",
+      ...Array.from({ length: 8 }, () => ["handle", "send"]).flat(),
+    ]);
+  });
+});

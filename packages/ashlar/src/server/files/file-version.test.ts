@@ -1,0 +1,41 @@
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { folderWith } from "../../../test/support/temporary-folder.ts";
+import { fileVersions } from "./file-version.ts";
+
+test("the version is the beginning of the SHA-256 of what is in the file", () => {
+  const root = folderWith({ "a.css": "abc", "b.css": "abc", "c.css": "abd" });
+  const versionOf = fileVersions();
+  // FIPS 180-4's example "abc".
+  expect(versionOf(join(root, "a.css"))).toBe("ba7816bf8f");
+  expect(versionOf(join(root, "b.css"))).toBe("ba7816bf8f");
+  expect(versionOf(join(root, "c.css"))).not.toBe("ba7816bf8f");
+});
+
+test("a file that changes has another version at once, whether its length or its time tells", () => {
+  const path = join(folderWith({ "a.css": "abc" }), "a.css");
+  const versionOf = fileVersions();
+  const first = versionOf(path);
+  writeFileSync(path, "abcd");
+  const second = versionOf(path);
+  writeFileSync(path, "abce");
+  utimesSync(path, new Date(), new Date(Date.now() + 10_000));
+  expect(new Set([first, second, versionOf(path)]).size).toBe(3);
+});
+
+test("what is no file, or not there, has none", () => {
+  const root = folderWith({ "a.css": "abc" });
+  const versionOf = fileVersions();
+  mkdirSync(join(root, "folder"));
+  expect([versionOf(join(root, "folder")), versionOf(join(root, "missing"))]).toEqual([null, null]);
+  expect(versionOf(join(root, "a.css"))).not.toBeNull();
+  rmSync(join(root, "a.css"));
+  expect(versionOf(join(root, "a.css"))).toBeNull();
+});
+
+test("a file beyond the size that is read has none", () => {
+  const root = folderWith({ "a.css": "abc", "b.css": "abcd" });
+  const versionOf = fileVersions(3);
+  expect([versionOf(join(root, "a.css")), versionOf(join(root, "b.css"))]).toEqual(["ba7816bf8f", null]);
+});

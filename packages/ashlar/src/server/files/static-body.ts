@@ -1,0 +1,99 @@
+import { Readable } from "node:stream";
+import { type ByteSource, byteStream, closeWithAnswer } from "../../http/index.ts";
+import { prepare } from "../../kernel/index.ts";
+import type { PreparedResponse } from "../../node/index.ts";
+import type { MaybePromise } from "../../support/index.ts";
+
+/** The largest file that is read at once, in bytes: it costs no more memory than a piece of a larger one. */
+const MAX_WHOLE_BYTES = 65_536;
+
+/** The answer for a file, of which nothing is open. */
+export interface FileAnswer {
+  readonly status: number;
+  readonly headers: Map<string, string>;
+  readonly body: Uint8Array<ArrayBuffer> | ReadableStream | null;
+}
+
+/**
+ * Takes the open file out of an answer of srvx. Any middleware may throw an answer away without a word, and a file that
+ * stays open then is one less for everyone, or the end of the process: Node takes a `FileHandle` that is collected while
+ * open for an uncaught error. A small file is read here; a larger one is closed, and found again when its first piece is
+ * asked for.
+ *
+ * @param again answers the same request once more
+ * @throws where a small file changes while it is read
+ */
+export async function withoutOpenFile(
+  raw: Request,
+  response: Response,
+  again: () => MaybePromise<Response>,
+): Promise<FileAnswer> {
+  const { status, headers, body } = partsOf(response);
+  if (!(body instanceof Readable)) return { status, headers, body: null };
+  const length = Number(headers.get("content-length"));
+  if (length <= MAX_WHOLE_BYTES) return { status, headers, body: await readWhole(body, length) };
+  body.destroy();
+  const { stream, close } = byteStream(new FoundAgain(again, status, headers));
+  closeWithAnswer(raw, close);
+  return { status, headers, body: stream };
+}
+
+interface Parts {
+  readonly status: number;
+  readonly headers: Map<string, string>;
+  readonly body: unknown;
+}
+
+function partsOf(response: Response): Parts {
+  const { status, headers: list, body }: PreparedResponse = prepare(response);
+  const headers = new Map<string, string>();
+  for (let index = 0; index < list.length; index += 2) headers.set(list[index]!, list[index + 1]!);
+  return { status, headers, body };
+}
+
+async function readWhole(body: Readable, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = Buffer.concat(await body.toArray());
+  if (bytes.length !== length) throw changed();
+  return bytes;
+}
+
+/** The pieces of a file that is asked for again, and has to be the same one still. */
+class FoundAgain implements ByteSource {
+  readonly #again: () => MaybePromise<Response>;
+  readonly #status: number;
+  readonly #tag: string | undefined;
+  #file: Promise<Readable> | null = null;
+  #pieces: AsyncIterator<Uint8Array<ArrayBuffer>> | null = null;
+
+  constructor(again: () => MaybePromise<Response>, status: number, headers: ReadonlyMap<string, string>) {
+    this.#again = again;
+    this.#status = status;
+    this.#tag = headers.get("etag");
+  }
+
+  async read(): Promise<Uint8Array<ArrayBuffer> | null> {
+    this.#file ??= this.#find();
+    const file = await this.#file;
+    this.#pieces ??= file[Symbol.asyncIterator]();
+    const { done, value } = await this.#pieces.next();
+    return done ? null : value;
+  }
+
+  async close(): Promise<void> {
+    (await this.#file)?.destroy();
+  }
+
+  async #find(): Promise<Readable> {
+    const { status, headers, body } = partsOf(await this.#again());
+    if (body instanceof Readable) {
+      // The tag is made of size and time: ranges of one file differ by what was asked for, which is the same.
+      if (status === this.#status && headers.get("etag") === this.#tag) return body;
+      body.destroy();
+    }
+    throw changed();
+  }
+}
+
+function changed(): Error {
+  return new Error("The file changed while it was sent.");
+}

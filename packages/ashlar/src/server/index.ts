@@ -1,0 +1,6 @@
+export { AddressWarnings } from "./address-warnings.ts";
+export { type FileVersions, fileVersions } from "./files/file-version.ts";
+export { staticFiles } from "./files/static-files.ts";
+export type { Answerer } from "./node-handler.ts";
+export { type RunningServer, startServer } from "./server.ts";
+export { readServerSettings, type ServerSettings } from "./server-settings.ts";

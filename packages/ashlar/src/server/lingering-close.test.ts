@@ -1,0 +1,206 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
+import { FastResponse } from "srvx";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createLogger } from "../boot/create-logger.ts";
+import { TrustedProxies } from "../http/index.ts";
+import { lingerIfUnread } from "./lingering-close.ts";
+import { nodeHandler } from "./node-handler.ts";
+
+const KIBIBYTE = 1024;
+const PATIENCE = { lingerMs: 5000, maxBytes: 100 * KIBIBYTE };
+
+interface Connection {
+  /** The client's side, which stays open when the server's has ended. */
+  readonly client: Socket;
+  readonly received: () => string;
+  /** Resolves when the server has said that it is done. */
+  readonly ended: Promise<unknown>;
+  /** The server's side. */
+  readonly socket: Socket;
+}
+
+/** Connects to a server of its own that answers by this listener. */
+async function connection(listener: RequestListener): Promise<Connection> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  const client = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", allowHalfOpen: true });
+  client.on("error", () => {});
+  onTestFinished(() => void client.destroy());
+  let received = "";
+  client.on("data", (data) => (received += String(data)));
+  const [socket] = (await once(server, "connection")) as [Socket];
+  return { client, received: () => received, ended: once(client, "end"), socket };
+}
+
+/** Answers every request at once, without a look at its body. */
+function refusing(messages: IncomingMessage[] = []): RequestListener {
+  return (message, response) => {
+    messages.push(message);
+    lingerIfUnread(message, response, false, PATIENCE);
+    response.writeHead(413, { "content-length": 0 }).end();
+  };
+}
+
+/** What a server of the framework hears, which gives `handled` to each request that it takes. */
+function served(handled: string[]): RequestListener {
+  const settings = { name: "x", environment: "test", log: { level: "silent", requests: false } } as const;
+  const fetch = (request: Request) => {
+    handled.push(`${request.method} ${new URL(request.url).pathname}`);
+    return new FastResponse("answer");
+  };
+  const rescue = () => new FastResponse(null, { status: 500 });
+  const handler = nodeHandler({ fetch, rescue }, new TrustedProxies(), createLogger(settings));
+  return (message, response) => handler(message, response);
+}
+
+function head(bytes: number, host = "a"): string {
+  return `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${bytes}\r\n\r\n`;
+}
+
+/** Waits, however long the machine takes, and lets no held timer go on. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await turn();
+}
+
+function holdTimers(): void {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+test("S61 a client that goes on sending behind its answer is let go of when the time is over", async () => {
+  holdTimers();
+  const { client, received, ended, socket } = await connection(refusing());
+  client.write(head(1_000_000));
+  await ended;
+  expect(received()).toMatch(/^HTTP\/1\.1 413 [\s\S]*Connection: close\r\n/);
+  client.write("still here");
+  await until(() => socket.bytesRead === head(1_000_000).length + 10);
+  vi.advanceTimersByTime(4999);
+  expect(socket.destroyed).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(socket.destroyed).toBe(true);
+});
+
+test("S61 of what a client sends behind its answer, no more is taken than the bound", async () => {
+  holdTimers();
+  const messages: IncomingMessage[] = [];
+  const { client, ended, socket } = await connection(refusing(messages));
+  client.write(head(64 * KIBIBYTE * KIBIBYTE));
+  await ended;
+  client.write("x".repeat(PATIENCE.maxBytes));
+  await until(() => socket.bytesRead > PATIENCE.maxBytes);
+  expect(messages[0]!.isPaused()).toBe(false);
+  client.write("x".repeat(32 * KIBIBYTE * KIBIBYTE));
+  await until(() => messages[0]!.isPaused());
+  expect(socket.bytesRead).toBeLessThan(2 * KIBIBYTE * KIBIBYTE);
+  expect(socket.destroyed).toBe(false);
+});
+
+test("S61 a connection is closed as soon as the body behind its answer has ended, and leaves no timer", async () => {
+  holdTimers();
+  const { client, ended, socket } = await connection(refusing());
+  client.write(head(70_000));
+  await ended;
+  expect(vi.getTimerCount()).toBe(1);
+  const closed = once(socket, "close");
+  client.write("x".repeat(70_000));
+  await closed;
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a connection whose body ended while its answer was written is closed with the answer", async () => {
+  holdTimers();
+  const { client, ended, socket } = await connection(async (message, response) => {
+    lingerIfUnread(message, response, false, PATIENCE);
+    response.write("first");
+    await message.resume().toArray();
+    response.end("last");
+  });
+  const closed = once(socket, "close");
+  client.write(head(70_000) + "x".repeat(70_000));
+  await Promise.all([ended, closed]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a connection that was lost before its answer was out is not waited for", async () => {
+  holdTimers();
+  const { client, socket } = await connection((message, response) => {
+    lingerIfUnread(message, response, false, PATIENCE);
+    message.socket.destroy();
+  });
+  client.write(head(70_000));
+  await once(socket, "close");
+  socket.destroySoon();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("the time that a connection is kept open keeps no process alive", async () => {
+  const started = vi.spyOn(globalThis, "setTimeout");
+  onTestFinished(() => started.mockRestore());
+  const { client, ended } = await connection(refusing());
+  client.write(head(70_000));
+  await ended;
+  const index = started.mock.calls.findIndex(([, ms]) => ms === PATIENCE.lingerMs);
+  expect(started.mock.results[index]!.value.hasRef()).toBe(false);
+});
+
+test("a connection whose body was read to its end is kept", async () => {
+  const messages: IncomingMessage[] = [];
+  const { client, received } = await connection(async (message, response) => {
+    messages.push(message);
+    await message.resume().toArray();
+    lingerIfUnread(message, response, false, PATIENCE);
+    response.writeHead(200, { "content-length": 0 }).end();
+  });
+  for (const count of [1, 2]) {
+    client.write(head(70_000) + "x".repeat(70_000));
+    await expect.poll(() => received().match(/HTTP\/1\.1 200/g)).toHaveLength(count);
+  }
+  expect(received()).not.toMatch(/Connection: close/i);
+});
+
+test("S61 up to 65,536 bytes of an unread body are skipped, and the connection goes on", async () => {
+  const handled: string[] = [];
+  const kept = await connection(served(handled));
+  kept.client.write(head(65_536));
+  await expect.poll(kept.received).toMatch(/answer$/);
+  kept.client.write(`${"x".repeat(65_536)}GET /next HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await expect.poll(kept.received).toMatch(/answer[\s\S]*answer$/);
+  expect(kept.received()).not.toMatch(/Connection: close/i);
+  expect(handled).toEqual(["POST /", "GET /next"]);
+  const closing = await connection(served([]));
+  closing.client.write(head(65_537));
+  await closing.ended;
+  expect(closing.received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*Connection: close\r\n/);
+});
+
+test("S61 nothing that follows an unread body on its connection is taken for a request", async () => {
+  const handled: string[] = [];
+  const { client, received, ended, socket } = await connection(served(handled));
+  const closed = once(socket, "close");
+  client.write(head(70_000));
+  await ended;
+  client.write(`${"x".repeat(70_000)}GET /next HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await closed;
+  expect(handled).toEqual(["POST /"]);
+  expect(received().match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200"]);
+});
+
+test("S61 a request for a host that is refused gets its answer as well when it has sent all of its body", async () => {
+  const handled: string[] = [];
+  const { client, received, ended } = await connection(served(handled));
+  client.pause();
+  client.write(head(16 * KIBIBYTE * KIBIBYTE, "a b"));
+  await new Promise<void>((resolve) => client.write("x".repeat(16 * KIBIBYTE * KIBIBYTE), () => resolve()));
+  client.resume();
+  await ended;
+  expect(received()).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+  expect(handled).toEqual([]);
+});

@@ -1,0 +1,193 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { NodeRequest } from "srvx/node";
+import type { TrustedProxies } from "../http/index.ts";
+import {
+  type AbortReason,
+  answerGiven,
+  beginAnswer,
+  discard,
+  type FetchFunction,
+  isGone,
+  type Logger,
+  logAnswer,
+  ProxyList,
+  prepare,
+  type RequestTrace,
+  type RunningApplication,
+  requestTraces,
+  type ServedParts,
+  servedParts,
+  whenEnded,
+} from "../kernel/index.ts";
+import type { PreparedResponse } from "../node/index.ts";
+import type { MaybePromise } from "../support/index.ts";
+import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
+import { isLingering, lingerIfUnread } from "./lingering-close.ts";
+import { hostCheck, isRequestTarget } from "./request-host.ts";
+import { sendStream } from "./send-stream.ts";
+
+/** What answers the requests of a server. */
+export interface Answerer {
+  /** Answers a request. */
+  readonly fetch: FetchFunction;
+  /** Answers a request once more, whose answer was a stream that failed before its first byte. It never rejects. */
+  readonly rescue: (request: Request, error: unknown) => MaybePromise<Response>;
+  /** The application behind it, which the code of its requests belongs to. */
+  readonly application?: RunningApplication;
+}
+
+/**
+ * Answers a request of `node:http`.
+ *
+ * @param waits whether the client waits to be told that its body is wanted, as it does in the event `checkContinue`
+ */
+export type NodeListener = (message: IncomingMessage, response: ServerResponse, waits?: boolean) => void;
+
+/**
+ * Makes a listener for `node:http` of what answers, with the requests and responses of srvx.
+ *
+ * An answer that is one piece is written with its headers in one call, which is what most of them are and what costs
+ * least. The answers of quick handlers are written together; see {@link AnswerBatch}.
+ */
+export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger: Logger): NodeListener {
+  const { fetch, rescue, application = null } = answerer;
+  const trusted = proxies.isEmpty ? false : new ProxyList(proxies);
+  const hasValidHost = hostCheck(trusted !== false);
+
+  function fail(response: ServerResponse, error: unknown): void {
+    logger.error({ err: error }, "The answer could not be sent.");
+    if (response.headersSent) response.destroy();
+    else refuse(response, 500);
+  }
+
+  function broken(parts: ServedParts, response: ServerResponse, error: unknown): void {
+    fail(response, error);
+    logAnswer(parts, 500, null);
+    answerGiven(parts.trace, response, false);
+  }
+
+  function send([response, answer, request]: FinishedAnswer): void {
+    const served = request === null ? undefined : servedParts(request);
+    const trace = served?.trace;
+    let isStream = false;
+    try {
+      const { req: message } = response;
+      if (!message.complete) lingerIfUnread(message, response, served?.awaitsContinue ?? false);
+      const prepared = prepare(answer);
+      if (isOnePiece(prepared.body)) {
+        response.writeHead(prepared.status, withLength(prepared, response));
+        if (served !== undefined) logAnswer(served, prepared.status, isGone(response) ? "client" : null);
+        response.end(prepared.body);
+      } else if (hasContent(prepared, response)) {
+        isStream = true;
+        if (served !== undefined) logStream(served, response, prepared.status);
+        // This turn is traced to the request that began it, and a stream's source runs for the request it answers.
+        if (trace === undefined) sendPieces(response, prepared, request);
+        else requestTraces.run(trace, sendPieces, response, prepared, request);
+      } else {
+        discard(prepared.body);
+        response.writeHead(prepared.status, prepared.headers);
+        if (served !== undefined) logAnswer(served, prepared.status, isGone(response) ? "client" : null);
+        response.end();
+      }
+    } catch (error) {
+      fail(response, error);
+      if (served !== undefined) logAnswer(served, 500, null);
+    }
+    if (trace !== undefined) answerGiven(trace, response, isStream);
+  }
+
+  function sendPieces(response: ServerResponse, prepared: PreparedResponse, request: Request | null): void {
+    sendStream(response, prepared).catch((error) => breakOff(response, request, error));
+  }
+
+  function breakOff(response: ServerResponse, request: Request | null, error: unknown): void {
+    // The client has gone away, which is no failure, and has taken the stream along.
+    if (response.destroyed && !response.errored) return;
+    if (!response.headersSent) {
+      if (request === null) fail(response, error);
+      else answerAnew(response, request, error).catch((second) => fail(response, second));
+      return;
+    }
+    logger.error({ err: error }, "The answer broke off.");
+    const served = request === null ? undefined : servedParts(request);
+    if (served !== undefined) logAnswer(served, response.statusCode, "error");
+    response.destroy();
+  }
+
+  async function answerAnew(response: ServerResponse, request: Request, error: unknown): Promise<void> {
+    const answer = await rescue(request, error);
+    if (!response.destroyed) send([response, answer, null]);
+  }
+
+  const batch = new AnswerBatch(send);
+
+  return (message, response, waits = false) => {
+    // What comes behind a request whose answer closed the connection.
+    if (isLingering(message.socket)) return;
+    if (!isRequestTarget(message) || !hasValidHost(message)) {
+      lingerIfUnread(message, response, waits);
+      refuse(response, 400);
+      return;
+    }
+    const trace: RequestTrace = { id: null, logger, application, isGiven: false, waiting: null };
+    const parts: ServedParts = {
+      req: message,
+      res: response,
+      trustProxy: trusted,
+      trace,
+      awaitsContinue: waits,
+      context: null,
+      log: null,
+      startedAt: 0,
+    };
+    beginAnswer(parts);
+    const request = new NodeRequest(parts);
+    batch.begin();
+    try {
+      const answer = requestTraces.run(trace, fetch, request);
+      if (answer instanceof Promise) {
+        answer.then(
+          (result) => batch.add([response, result, request]),
+          (error) => broken(parts, response, error),
+        );
+      } else batch.add([response, answer as Response, request]);
+    } catch (error) {
+      broken(parts, response, error);
+    }
+  };
+}
+
+/** Leaves the line of a request whose answer is a stream: what its client gets is known when that has ended. */
+function logStream(served: ServedParts, response: ServerResponse, status: number): void {
+  if (isGone(response)) logAnswer(served, status, "client");
+  else whenEnded(response, () => logAnswer(served, response.statusCode, abortReason(response)));
+}
+
+function abortReason(response: ServerResponse): AbortReason | null {
+  if (response.writableFinished) return null;
+  return response.errored ? "error" : "client";
+}
+
+function refuse(response: ServerResponse, status: number): void {
+  response.writeHead(status, { connection: "close", "content-length": 0 }).end();
+}
+
+/** Nothing has the length 0, where it might have had another; `node:http` would send it in chunks, of which there is none. */
+function withLength(prepared: PreparedResponse, response: ServerResponse): string[] {
+  const { headers, body } = prepared;
+  const isLengthOpen = (body === null || body === undefined) && hasContent(prepared, response);
+  if (!isLengthOpen || headers.some((text, index) => index % 2 === 0 && text === "content-length")) {
+    return headers;
+  }
+  return [...headers, "content-length", "0"];
+}
+
+/** RFC 9110 §6.4.1: the answer to HEAD, 204 and 304 end with their headers. */
+function hasContent({ status }: PreparedResponse, { req }: ServerResponse): boolean {
+  return req.method !== "HEAD" && status !== 204 && status !== 304;
+}
+
+function isOnePiece(body: unknown): body is string | Uint8Array | null | undefined {
+  return typeof body === "string" || body === undefined || body === null || body instanceof Uint8Array;
+}

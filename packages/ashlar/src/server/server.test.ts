@@ -1,0 +1,407 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { Agent, request } from "node:http";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { folderWith } from "../../test/support/temporary-folder.ts";
+import type { Application } from "../boot/application.ts";
+import { createApplication } from "../boot/create-application.ts";
+import { Route } from "../routing/index.ts";
+import { AshlarError, ConfigurationError } from "../support/index.ts";
+import type { RunningServer } from "./server.ts";
+
+const open: Application[] = [];
+/** Told when a request for `/slow` is being handled, and what ends it. */
+let begun: PromiseWithResolvers<void>;
+let released: PromiseWithResolvers<void>;
+const sockets: Socket[] = [];
+const children: ChildProcess[] = [];
+
+beforeEach(() => {
+  begun = Promise.withResolvers();
+  released = Promise.withResolvers();
+});
+
+afterEach(async () => {
+  released.resolve();
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  await Promise.all(open.splice(0).map((application) => application.shutdown()));
+});
+
+async function serve(server: Record<string, unknown> = {}, app: Record<string, unknown> = {}) {
+  const application = await createApplication({
+    environment: { APP_ENV: "test" },
+    config: { app: { APP: { ...app, server: { hostname: "127.0.0.1", ...server } } } },
+    routes: [
+      Route.get("/", () => "hello"),
+      Route.post("/echo", ({ request }) => ({ all: request.all(), ip: request.remoteAddress })),
+      Route.get("/slow", async () => {
+        begun.resolve();
+        await released.promise;
+        return "slow";
+      }),
+      Route.get("/url", ({ request }) => ({
+        url: request.raw.url,
+        ip: request.remoteAddress,
+        client: request.clientAddress,
+      })),
+      Route.get("/stream", ({ response }) => response.stream(new Blob(["a".repeat(100_000)]).stream())),
+    ],
+  });
+  open.push(application);
+  return { application, server: await application.listen({ port: 0, handleSignals: false }) };
+}
+
+function dial({ port }: RunningServer, text = ""): { socket: Socket; received: () => string; closed: Promise<string> } {
+  const socket = connect(port, "127.0.0.1");
+  sockets.push(socket);
+  let received = "";
+  socket.on("data", (data) => (received += String(data)));
+  const { promise: closed, resolve } = Promise.withResolvers<string>();
+  socket.on("close", () => resolve(received)).on("error", () => {});
+  socket.write(text);
+  return { socket, received: () => received, closed };
+}
+
+/** Whether nothing takes connections at a port. */
+function isRefused(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => resolve(false)).once("error", () => resolve(true));
+    socket.once("connect", () => socket.destroy());
+  });
+}
+
+/** Waits until something is so. */
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(1);
+}
+
+describe("serving", () => {
+  test("answers over a socket, keeps the connection, and says where it is", async () => {
+    const { server } = await serve();
+    expect(server.url).toBe(`http://127.0.0.1:${server.port}/`);
+    const { received, closed } = dial(
+      server,
+      "GET / HTTP/1.1\r\nHost: a\r\n\r\nHEAD / HTTP/1.1\r\nHost: a\r\n\r\nOPTIONS / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+    );
+    await closed;
+    const [first, head, options] = received().split(/(?=HTTP\/1\.1)/);
+    expect(first).toMatch(/^HTTP\/1\.1 200 OK\r\n(?=.*content-length: 5\r\n).*\r\n\r\nhello$/is);
+    expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n(?=.*content-length: 5\r\n).*\r\n\r\n$/is);
+    expect(options).toMatch(/^HTTP\/1\.1 204 No Content\r\n(?=.*allow: GET, HEAD, OPTIONS\r\n)/is);
+  });
+
+  test("listens on all addresses unless told otherwise", async () => {
+    const application = await createApplication({
+      environment: { APP_ENV: "test", HOST: "" },
+      routes: [Route.get("/", () => "x")],
+    });
+    open.push(application);
+    const server = await application.listen({ port: 0, handleSignals: false });
+    expect(server.url).toBe(`http://localhost:${server.port}/`);
+    expect(await (await fetch(`http://127.0.0.1:${server.port}/`)).text()).toBe("x");
+  });
+
+  test("a body arrives whole, and in pieces", async () => {
+    const { server } = await serve();
+    const response = await fetch(`${server.url}echo?q=1`, { method: "POST", body: new URLSearchParams({ a: "b" }) });
+    expect(await response.json()).toEqual({ all: { q: "1", a: "b" }, ip: "127.0.0.1" });
+    const pieces = dial(
+      server,
+      "POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+    );
+    for (const piece of ['{"a"', ":[1,", "2]}"]) {
+      pieces.socket.write(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+      await sleep(5);
+    }
+    pieces.socket.write("0\r\n\r\n");
+    expect(await pieces.closed).toContain('{"all":{"a":[1,2]},"ip":"127.0.0.1"}');
+  });
+
+  test("S42 a body that is too large is told so, sent at once or bit by bit", async () => {
+    const { server } = await serve({}, { limits: { maxBodyBytes: 1000 } });
+    const response = await fetch(`${server.url}echo`, {
+      method: "POST",
+      body: JSON.stringify("x".repeat(5000)),
+      headers: { "content-type": "application/json" },
+    });
+    expect([response.status, await response.json()]).toEqual([
+      413,
+      expect.objectContaining({ code: "E_PAYLOAD_TOO_LARGE" }),
+    ]);
+    const endless = dial(
+      server,
+      "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+    );
+    for (let index = 0; index < 20; index++) endless.socket.write(`64\r\n${"x".repeat(100)}\r\n`);
+    expect(await endless.closed).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test("headers beyond the limit are refused by the server", async () => {
+    const { server } = await serve({ maxHeaderBytes: 2048 });
+    expect(await dial(server, `GET / HTTP/1.1\r\nHost: a\r\nX-A: ${"a".repeat(3000)}\r\n\r\n`).closed).toMatch(
+      /^HTTP\/1\.1 431 /,
+    );
+  });
+
+  test("S40 forwarded headers are believed of a proxy that is named, and of nobody else", async () => {
+    const headers = {
+      "x-forwarded-host": "evil.example",
+      "x-forwarded-proto": "https",
+      "x-forwarded-for": "203.0.113.9",
+    };
+    const { server } = await serve();
+    const plain = (await (await fetch(`${server.url}url`, { headers })).json()) as unknown;
+    expect(plain).toEqual({ url: `http://127.0.0.1:${server.port}/url`, ip: "127.0.0.1", client: "127.0.0.1" });
+    const { server: behind } = await serve({}, { trustedProxies: ["127.0.0.1"] });
+    expect(await (await fetch(`${behind.url}url`, { headers })).json()).toEqual({
+      url: "https://evil.example/url",
+      ip: "127.0.0.1",
+      client: "203.0.113.9",
+    });
+  });
+
+  test("a port that is taken is an error with the remedy", async () => {
+    const { server, application } = await serve();
+    await expect(application.listen({ port: server.port, handleSignals: false })).rejects.toEqual(
+      new ConfigurationError(
+        `Port ${server.port}`,
+        "Another program listens on it.",
+        `Set another: PORT=${server.port + 1}`,
+      ),
+    );
+    await expect(application.listen({ port: 0, hostname: "192.0.2.1", handleSignals: false })).rejects.toBeInstanceOf(
+      AshlarError,
+    );
+  });
+});
+
+describe("S50 slow clients do not stop it from answering others", () => {
+  test("S50 headers that never end are cut off with 408", async () => {
+    const { server } = await serve({ headersTimeoutSeconds: 0.3, requestTimeoutSeconds: 0.6 });
+    const slow = dial(server, "GET / HTTP/1.1\r\nHost: a\r\n");
+    const drip = setInterval(() => slow.socket.writable && slow.socket.write("X-A: b\r\n"), 50);
+    expect(await slow.closed).toMatch(/^HTTP\/1\.1 408 /);
+    clearInterval(drip);
+  });
+
+  test("S50 a body that never ends is cut off, and one that breaks off is a 4xx nobody sees", async () => {
+    const { server } = await serve({ headersTimeoutSeconds: 0.3, requestTimeoutSeconds: 0.6 });
+    const half = dial(
+      server,
+      "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    );
+    const broken = dial(
+      server,
+      "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    );
+    await sleep(50);
+    broken.socket.destroy();
+    expect(await (await fetch(server.url)).text()).toBe("hello");
+    expect(await half.closed).toMatch(/^(HTTP\/1\.1 408 .*)?$/s);
+    expect(await (await fetch(server.url)).text()).toBe("hello");
+  });
+
+  test("S50 with a thousand idle connections and half requests it answers as before", async () => {
+    const { server } = await serve();
+    const idle = Array.from({ length: 1000 }, (_, index) => {
+      const half = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n1";
+      return dial(server, ["", "GET / HTTP/1.1\r\n", half][index % 3]);
+    });
+    await Promise.all(
+      idle.map(
+        ({ socket }) => new Promise((resolve) => (socket.connecting ? socket.once("connect", resolve) : resolve(null))),
+      ),
+    );
+    for (let index = 0; index < 50; index++) expect(await (await fetch(server.url)).text()).toBe("hello");
+  });
+
+  test("S50 a reader that does not read holds up nobody else", async () => {
+    const { server } = await serve();
+    const lazy = dial(server);
+    lazy.socket.pause();
+    for (let index = 0; index < 50; index++) lazy.socket.write("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+    await sleep(20);
+    expect(await (await fetch(server.url)).text()).toBe("hello");
+  });
+
+  test("S50 an idle connection is closed after its time", async () => {
+    const { server } = await serve({ keepAliveTimeoutSeconds: 0.2 });
+    expect(await dial(server, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").closed).toContain("hello");
+  });
+
+  test("S50 connections beyond the limit are closed at once, and taken again when others have ended", async () => {
+    const { server } = await serve({ maxConnections: 2 });
+    const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    const taken = [dial(server, request), dial(server, request)];
+    await Promise.all(taken.map(({ socket }) => once(socket, "data")));
+    expect(await dial(server, request).closed).toBe("");
+    for (const { socket } of taken) socket.end();
+    expect(await Promise.all(taken.map(({ closed }) => closed))).toEqual(
+      Array(2).fill(expect.stringContaining("hello")),
+    );
+    expect(await (await fetch(server.url)).text()).toBe("hello");
+  });
+
+  test("S14 a header that may stand once counts as none where it stands twice, and a second host is refused", async () => {
+    const application = await createApplication({
+      environment: { APP_ENV: "test" },
+      routes: [
+        Route.post("/", ({ request }) => [request.bearerToken(), request.header("content-type"), request.all()]),
+      ],
+    });
+    open.push(application);
+    const server = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+    const post = (...headers: string[]) => {
+      const lines = [...headers, "Content-Length: 7", "Connection: close"].join("\r\n");
+      return dial(server, `POST / HTTP/1.1\r\n${lines}\r\n\r\n{"a":1}`).closed;
+    };
+    expect(await post("Host: a", "Authorization: Bearer x", "Content-Type: application/json")).toContain(
+      '["x","application/json",{"a":1}]',
+    );
+    const twice = ["Authorization: Bearer x", "Authorization: Bearer x", "Content-Type: application/json"];
+    expect(await post("Host: a", ...twice, "Content-Type: text/plain")).toContain(
+      '[null,"application/json, text/plain",{}]',
+    );
+    expect(await post("Host: a", "Host: b")).toMatch(/^HTTP\/1\.1 400 Bad Request/);
+    expect(await post("Host: a", "Host: a")).toMatch(/^HTTP\/1\.1 400 Bad Request/);
+  });
+
+  test("S50 what is no HTTP is 400 and no crash", async () => {
+    const { server } = await serve();
+    for (const text of [
+      "\0\0\0\0",
+      "GET\r\n\r\n",
+      "GET / HTTP/9.9\r\n\r\n",
+      "GET nowhere HTTP/1.1\r\nHost: a\r\n\r\n",
+    ]) {
+      const { socket, closed } = dial(server, text);
+      setTimeout(() => socket.end(), 50);
+      expect([text, /^HTTP\/1\.1 (400|505) /.test(await closed)]).toEqual([text, true]);
+    }
+    const smuggled =
+      "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG";
+    expect(await dial(server, smuggled).closed).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await (await fetch(server.url)).text()).toBe("hello");
+  });
+});
+
+describe("shutdown", () => {
+  test("S50 what is under way is finished, nothing new is taken, idle connections are closed", async () => {
+    const { application, server } = await serve();
+    const silent = dial(server);
+    const agent = new Agent({ keepAlive: true });
+    await new Promise((resolve) =>
+      request(server.url, { agent }, (response) => response.resume().on("end", resolve)).end(),
+    );
+    const slow = fetch(`${server.url}slow`);
+    await begun.promise;
+    const stopped = application.shutdown();
+    await until(() => isRefused(server.port));
+    expect(await silent.closed).toBe("");
+    released.resolve();
+    const response = await slow;
+    expect([response.status, response.headers.get("connection"), await response.text()]).toEqual([
+      200,
+      "close",
+      "slow",
+    ]);
+    await stopped;
+    agent.destroy();
+  });
+
+  test("S50 what takes too long is cut off when the time is up", async () => {
+    const { application, server } = await serve({ shutdownTimeoutSeconds: 0.2 });
+    const endless = fetch(`${server.url}slow`).catch((error: unknown) => error);
+    await begun.promise;
+    // The handler would never end.
+    await application.shutdown();
+    expect(await endless).toBeInstanceOf(Error);
+  });
+
+  test("a server can be closed by itself, twice", async () => {
+    const { application, server } = await serve();
+    await server.close();
+    await server.close();
+    await expect(fetch(server.url)).rejects.toThrow();
+    expect((await application.fetch(new Request("http://localhost/"))).status).toBe(200);
+  });
+});
+
+describe("signals", () => {
+  const index = pathToFileURL(join(import.meta.dirname, "..", "index.ts")).href;
+  const script = `import { createApplication, Provider, Route } from ${JSON.stringify(index)};
+class Loud extends Provider {
+  async shutdown() {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    console.log("provider down");
+  }
+}
+const application = await createApplication({
+  providers: [Loud],
+  environment: { APP_ENV: "test" },
+  routes: [Route.get("/slow", async () => {
+    const released = new Promise((resolve) => process.once("SIGUSR2", resolve));
+    console.log("slow begun");
+    await released;
+    return "finished";
+  })],
+});
+const server = await application.listen({ port: 0, hostname: "127.0.0.1" });
+setInterval(() => {}, 1000);
+console.log("port " + server.port);
+`;
+
+  async function start(): Promise<{
+    child: ChildProcess;
+    port: string;
+    output: () => string;
+    ended: Promise<unknown[]>;
+  }> {
+    const file = join(folderWith({ "app.ts": script }), "app.ts");
+    const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });
+    let output = "";
+    children.push(child);
+    const { promise: port, resolve, reject } = Promise.withResolvers<string>();
+    child.stdout!.on("data", (data) => {
+      output += String(data);
+      const found = /port (\d+)/.exec(output);
+      if (found) resolve(found[1]!);
+    });
+    const ended = new Promise<unknown[]>((done) => child.on("exit", (code, signal) => done([code, signal])));
+    void ended.then((how) => reject(new Error(`The script ended by itself: ${how.join()}`)));
+    return { child, port: await port, output: () => output, ended };
+  }
+
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "S50 %s finishes the request under way, shuts the providers down, and exits with 0",
+    async (signal) => {
+      const { child, port, output, ended } = await start();
+      const slow = fetch(`http://127.0.0.1:${port}/slow`);
+      await until(() => output().includes("slow begun"));
+      child.kill(signal);
+      await until(() => isRefused(Number(port)));
+      child.kill("SIGUSR2");
+      expect(await (await slow).text()).toBe("finished");
+      expect(await ended).toEqual([0, null]);
+      expect(output()).toBe(`port ${port}\nslow begun\nprovider down\n`);
+    },
+  );
+
+  test("a second signal ends the process at once", async () => {
+    const { child, port, output, ended } = await start();
+    const slow = fetch(`http://127.0.0.1:${port}/slow`).catch((error: unknown) => error);
+    await until(() => output().includes("slow begun"));
+    child.kill("SIGTERM");
+    // Two signals that come before the process has seen the first are one.
+    await until(() => isRefused(Number(port)));
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([null, "SIGTERM"]);
+    expect(await slow).toBeInstanceOf(Error);
+  });
+});

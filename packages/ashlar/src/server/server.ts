@@ -1,0 +1,147 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { Socket, Server as SocketServer } from "node:net";
+import { performance } from "node:perf_hooks";
+import { setImmediate } from "node:timers/promises";
+import type { TrustedProxies } from "../http/index.ts";
+import { type Logger, logCutOff } from "../kernel/index.ts";
+import { listen } from "./listen.ts";
+import { type Answerer, nodeHandler } from "./node-handler.ts";
+import type { ServerSettings } from "./server-settings.ts";
+import { endStalled } from "./stalled-connections.ts";
+
+/** A server that takes requests. */
+export interface RunningServer {
+  /** The address it can be reached at, such as `http://localhost:3000/`. */
+  readonly url: string;
+  readonly port: number;
+  /**
+   * Accepts the connections that already wait, and no others, lets the requests under way be answered, and then closes;
+   * after `timeoutSeconds` at once.
+   */
+  close(timeoutSeconds?: number): Promise<void>;
+}
+
+/** How often a closing server looks for connections that have become idle. */
+const IDLE_CHECK_MS = 20;
+
+/**
+ * The system completes connections that the server has not accepted yet, and resets them when it stops listening. A closing
+ * server therefore goes on accepting until so many turns of the event loop have passed without a new connection. Each turn
+ * accepts one, and the next reads what it sent.
+ */
+const QUIET_TURNS = 3;
+/** New connections may never cease to come: a closing server stops listening after so many turns, or so many milliseconds. */
+const MAX_TURNS = 1000;
+const MAX_ACCEPT_MS = 1000;
+
+/**
+ * Starts a server on `node:http`, with limits on how long a client may take for what.
+ *
+ * @param answerer answers the requests
+ * @param proxies whose forwarding headers count
+ * @param logger is told of what could not be sent
+ * @param isLocal whether only this machine reaches it, unless the settings have a host name
+ * @throws `E_INVALID_CONFIGURATION` where it cannot listen there, with what to do about it
+ */
+export async function startServer(
+  answerer: Answerer,
+  settings: ServerSettings,
+  proxies: TrustedProxies,
+  logger: Logger,
+  isLocal = false,
+): Promise<RunningServer> {
+  const options = {
+    keepAliveTimeout: settings.keepAliveTimeoutSeconds * 1000,
+    headersTimeout: settings.headersTimeoutSeconds * 1000,
+    requestTimeout: settings.requestTimeoutSeconds * 1000,
+    // The two timeouts above are only looked at this often.
+    connectionsCheckingInterval: Math.min(5000, settings.headersTimeoutSeconds * 250),
+    maxHeaderSize: settings.maxHeaderBytes,
+    // A smuggled request begins with headers that two parsers read differently. One that stands twice and may stand once
+    // is taken for neither of the two, but for a value that fits nothing.
+    insecureHTTPParser: false,
+    joinDuplicateHeaders: true,
+  };
+  const listener = nodeHandler(answerer, proxies, logger);
+  const node = createServer(options, listener);
+  // A body is invited when it is about to be read: what is refused before that has not been sent.
+  node.on("checkContinue", (message, response) => listener(message, response, true));
+  if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
+  const sockets = new Set<Socket>();
+  node.on("connection", (socket) => {
+    sockets.add(socket);
+    // Asked for once, the address is known for good: a client that hangs up early must not be without one.
+    void socket.remoteAddress;
+    socket.once("close", () => sockets.delete(socket));
+  });
+  const { port, listening } = await listen(node, { port: settings.port, hostname: settings.hostname, isLocal });
+  const stallCheck = endStalled(sockets, settings.stallTimeoutSeconds);
+  node.once("close", () => clearInterval(stallCheck));
+  // From here on an error is one of accepting (no file descriptor left), which ends no server.
+  for (const one of listening) {
+    one.on("error", (error) => logger.error({ err: error }, "A connection could not be accepted."));
+  }
+  let closed: Promise<void> | null = null;
+  return {
+    url: urlOf(settings.hostname, port),
+    port,
+    close(timeoutSeconds) {
+      closed ??= close(node, listening, sockets, timeoutSeconds);
+      return closed;
+    },
+  };
+}
+
+/** What `node:http` keeps at a socket while it answers there. */
+interface BusySocket extends Socket {
+  readonly _httpMessage?: ServerResponse | null;
+}
+
+function urlOf(hostname: string | null, port: number): string {
+  const isEverywhere = hostname === null || hostname === "0.0.0.0" || hostname === "::";
+  const host = isEverywhere ? "localhost" : hostname;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}/`;
+}
+
+async function close(
+  server: Server,
+  listening: readonly SocketServer[],
+  sockets: ReadonlySet<BusySocket>,
+  timeoutSeconds = 10,
+): Promise<void> {
+  const late = setTimeout(() => {
+    for (const socket of sockets) logCutOff(socket);
+    server.closeAllConnections();
+  }, timeoutSeconds * 1000);
+  // The caller is told with the answer that the next request needs another connection.
+  for (const event of ["request", "checkContinue"]) {
+    server.prependListener(event, (_request, response: ServerResponse) => {
+      response.shouldKeepAlive = false;
+    });
+  }
+  for (const { _httpMessage } of sockets) if (_httpMessage) _httpMessage.shouldKeepAlive = false;
+  await acceptWaiting(server, Math.min(MAX_ACCEPT_MS, timeoutSeconds * 1000));
+  // One that has not said a word would be waited for.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  // A kept-alive connection becomes idle when its answer is out, and would then be waited for in vain. This begins late,
+  // because a connection of which nothing has been read yet may count as idle too.
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  await Promise.all(listening.map((one) => new Promise((done) => one.close(done))));
+  clearInterval(idle);
+  clearTimeout(late);
+}
+
+/** Resolves when the connections that wait in the system's queue have been accepted, and what they sent has been read. */
+async function acceptWaiting(server: Server, maxMs: number): Promise<void> {
+  const endsAt = performance.now() + maxMs;
+  let quietTurns = 0;
+  const accepted = (): void => {
+    quietTurns = 0;
+  };
+  server.on("connection", accepted);
+  for (let turn = 0; turn < MAX_TURNS && quietTurns < QUIET_TURNS && performance.now() < endsAt; turn++) {
+    await setImmediate();
+    quietTurns++;
+  }
+  server.off("connection", accepted);
+}

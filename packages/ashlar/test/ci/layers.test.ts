@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { execute } from "../support/generated-application.ts";
+import { folderWith } from "../support/temporary-folder.ts";
+
+const REPOSITORY = join(import.meta.dirname, "../../../..");
+const DEPCRUISE = join(REPOSITORY, "node_modules/dependency-cruiser/bin/dependency-cruiser.mjs");
+
+/** The names of the rules that sources break, with the file that does. */
+async function broken(sources: Readonly<Record<string, string>>): Promise<string[]> {
+  const files = Object.entries(sources).map(([name, text]) => [`packages/ashlar/src/${name}`, text]);
+  const root = folderWith(Object.fromEntries(files));
+  const config = join(REPOSITORY, ".dependency-cruiser.mjs");
+  const args = [DEPCRUISE, "--config", config, "--output-type", "json", "packages"];
+  const { output } = await execute(root, process.execPath, args);
+  const { summary } = JSON.parse(output.slice(output.indexOf("{"))) as {
+    summary: { violations: { from: string; rule: { name: string } }[] };
+  };
+  return summary.violations.map(({ from, rule }) => `${rule.name}: ${from.slice("packages/ashlar/src/".length)}`);
+}
+
+test("sources that import downward, through index.ts, break nothing", async () => {
+  expect(
+    await broken({
+      "support/index.ts": "export type Text = string;\nexport const text = 1;\n",
+      "database/index.ts": 'export type { Text } from "../support/index.ts";\nexport const database = 1;\n',
+      "views/index.ts": 'import type { Text } from "../database/index.ts";\nexport const view: Text = "";\n',
+      "mail/index.ts": 'import { database } from "../database/index.ts";\nexport const mail: number = database;\n',
+      "mail/settings.ts": 'import { mail } from "./index.ts";\nexport const settings: number = mail;\n',
+    }),
+  ).toEqual([]);
+});
+
+test("an import upward is found, of types as well", async () => {
+  expect(
+    await broken({
+      "http/index.ts": 'import { guard } from "../auth/index.ts";\nexport const http: number = guard;\n',
+      "kernel/index.ts": 'import type { User } from "../auth/index.ts";\nexport type Kernel = User;\n',
+      "boot/index.ts": 'export type { User } from "../index.ts";\n',
+      "auth/index.ts": "export type User = string;\nexport const guard = 1;\n",
+      "index.ts": 'export type { User } from "./auth/index.ts";\n',
+    }),
+  ).toEqual([
+    "no-import-upward-from-boot: boot/index.ts",
+    "no-import-upward-from-http: http/index.ts",
+    "no-import-upward-from-kernel: kernel/index.ts",
+  ]);
+});
+
+test("of a neighbor, a run-time import is found", async () => {
+  expect(
+    await broken({
+      "mail/index.ts": 'import { limit } from "../throttle/index.ts";\nexport const mail: number = limit;\n',
+      "throttle/index.ts": "export const limit = 1;\n",
+    }),
+  ).toEqual(["no-neighbor-at-run-time-among-session-throttle-mail: mail/index.ts"]);
+});
+
+test("an import past another folder's index.ts is found, and a circle of files", async () => {
+  expect(
+    await broken({
+      "support/clock.ts": "export const now = 1;\n",
+      "http/index.ts": 'import { now } from "../support/clock.ts";\nexport const http: number = now;\n',
+      "auth/guard.ts": 'import { user } from "./user.ts";\nexport const guard: number = user;\n',
+      "auth/user.ts": 'import { guard } from "./guard.ts";\nexport const user: number = guard;\n',
+    }),
+  ).toEqual(["no-cycle: auth/guard.ts", "only-index: http/index.ts"]);
+});
