@@ -1,4 +1,3 @@
-import { RateLimiterMemory } from "rate-limiter-flexible";
 import { now } from "../support/index.ts";
 import type { Bucket } from "./configuration.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
@@ -49,21 +48,16 @@ export class MemoryStore implements ThrottleStore {
 /** The current window of a key. */
 interface Window {
   readonly endsAt: number;
-  /** What the library has counted, known without waiting for it. */
   attempts: number;
 }
 
 class MemoryCounter implements AttemptCounter {
-  readonly #limiter: RateLimiterMemory;
   readonly #windowMs: number;
   readonly #makeRoom: () => void;
   /** Each key's window. As all windows are of one length, the first key is the one whose window ends first. */
   readonly #windows = new Map<string, Window>();
 
-  constructor({ attempts, windowSeconds }: Bucket, makeRoom: () => void) {
-    // The library goes by the system's clock, and a test that travels by another. It is given twice the time, so that
-    // the clock asked here decides.
-    this.#limiter = new RateLimiterMemory({ keyPrefix: "", points: attempts, duration: 2 * windowSeconds });
+  constructor({ windowSeconds }: Bucket, makeRoom: () => void) {
     this.#windowMs = windowSeconds * 1000;
     this.#makeRoom = makeRoom;
   }
@@ -73,25 +67,17 @@ class MemoryCounter implements AttemptCounter {
   }
 
   async add(key: string, cost: number): Promise<AttemptCount> {
-    // Nothing is awaited before the library has counted, which it does at once: callers cannot come between.
-    let resetInMs = this.#timeLeft(key);
-    if (resetInMs === 0) {
-      this.#sweep();
-      this.#makeRoom();
-      resetInMs = this.#windowMs;
-      this.#windows.set(key, { endsAt: now() + resetInMs, attempts: 0 });
-    }
-    this.#windows.get(key)!.attempts += cost;
-    const { consumedPoints } = await this.#limiter.penalty(key, cost);
-    return { attempts: consumedPoints, resetInMs };
+    // Nothing is awaited, so callers cannot come between.
+    const resetInMs = this.#timeLeft(key) || this.#open(key);
+    const window = this.#windows.get(key)!;
+    window.attempts += cost;
+    return { attempts: window.attempts, resetInMs };
   }
 
   async takeBack(key: string, cost: number): Promise<void> {
     if (this.#timeLeft(key) === 0) return;
     const window = this.#windows.get(key)!;
-    const taken = Math.min(cost, window.attempts);
-    window.attempts -= taken;
-    await this.#limiter.reward(key, taken);
+    window.attempts = Math.max(0, window.attempts - cost);
   }
 
   async get(key: string): Promise<AttemptCount | null> {
@@ -100,16 +86,24 @@ class MemoryCounter implements AttemptCounter {
   }
 
   async delete(key: string): Promise<void> {
-    this.#drop(key);
+    this.#windows.delete(key);
   }
 
   clear(): void {
-    for (const key of this.#windows.keys()) this.#drop(key);
+    this.#windows.clear();
   }
 
   dropOldest(): void {
     const [oldest] = this.#windows.keys();
-    if (oldest !== undefined) this.#drop(oldest);
+    if (oldest !== undefined) this.#windows.delete(oldest);
+  }
+
+  /** Begins a window, and gives how long it lasts, in milliseconds. */
+  #open(key: string): number {
+    this.#sweep();
+    this.#makeRoom();
+    this.#windows.set(key, { endsAt: now() + this.#windowMs, attempts: 0 });
+    return this.#windowMs;
   }
 
   /** How long a key's window still lasts, in milliseconds; 0 where there is none, and a former one is dropped. */
@@ -117,18 +111,13 @@ class MemoryCounter implements AttemptCounter {
     const window = this.#windows.get(key);
     if (window === undefined) return 0;
     const left = window.endsAt - now();
-    // More than a window is left where the clock was put back: nobody waits for it to catch up.
+    // More than a window is left if the clock was put back: no one waits for it to catch up.
     if (left > 0 && left <= this.#windowMs) return left;
-    this.#drop(key);
+    this.#windows.delete(key);
     return 0;
   }
 
   #sweep(): void {
     for (const key of this.#windows.keys()) if (this.#timeLeft(key) > 0) return;
-  }
-
-  #drop(key: string): void {
-    this.#windows.delete(key);
-    void this.#limiter.delete(key);
   }
 }
