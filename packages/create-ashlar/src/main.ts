@@ -1,8 +1,9 @@
 import { createRequire } from "node:module";
 import { join, relative } from "node:path";
 import { cancel, confirm, intro, isCancel, outro, select, text } from "@clack/prompts";
-import { createProject, nodeVersionProblem } from "ashlar/scaffold";
 import { Command, CommanderError, Option } from "commander";
+import { createProject } from "../../ashlar/src/scaffold/project.ts";
+import { nodeVersionProblem } from "../../ashlar/src/support/node-version.ts";
 import { type Invocation, npmInvocation } from "./npm.ts";
 import { run } from "./run.ts";
 

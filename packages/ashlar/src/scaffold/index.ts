@@ -1,4 +1,3 @@
-export { nodeVersionProblem } from "../support/index.ts";
 export { type NewFile, writeNewFile } from "./files.ts";
 export { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
 export { diffOfPlan, type Installation, type PlannedFile, planInstallation, writeInstallation } from "./install.ts";

@@ -5,6 +5,7 @@ import { type NewFile, requireEmptyFolder, writeAllOrNone } from "./files.ts";
 import { fillSecrets } from "./fill-secrets.ts";
 import { migrationPaths } from "./make.ts";
 import { spell } from "./names.ts";
+import { PACKAGE } from "./stub.ts";
 import {
   type ApplicationTraits,
   apiFiles,
@@ -129,7 +130,7 @@ function nodeMajor(): string {
 }
 
 async function packageManifest(name: string, { database, bringsNode }: ProjectOptions): Promise<string> {
-  const own = JSON.parse(await readFile(join(import.meta.dirname, "..", "..", "package.json"), "utf8")) as {
+  const own = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8")) as {
     version: string;
     engines: { node: string };
     devDependencies?: Record<string, string>;

@@ -1,13 +1,21 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** What a stub is filled with: texts for its `%{name}` places, booleans for its `//#if name` blocks. */
 export type StubValues = Readonly<Record<string, string | boolean>>;
 
-/** The folder of the stubs: the same place seen from `src/scaffold` and from `dist/scaffold`. */
-export const STUBS: string = join(import.meta.dirname, "..", "..", "stubs");
+/** The nearest folder above this file with a `package.json`: the framework's, or the copy that `create-ashlar` carries. */
+export const PACKAGE: string = packageAbove(import.meta.dirname);
+
+/** The folder of the stubs. */
+export const STUBS: string = join(PACKAGE, "stubs");
 
 const DIRECTIVE = /^\s*\/\/#(if|else|endif)\b\s*(\w*)\s*$/;
+
+function packageAbove(folder: string): string {
+  return existsSync(join(folder, "package.json")) ? folder : packageAbove(dirname(folder));
+}
 
 /**
  * Fills a stub: keeps or leaves out the lines between `//#if name`, `//#else` and `//#endif`, and replaces `%{name}`.

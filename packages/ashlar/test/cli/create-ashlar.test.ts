@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { findPackageJSON } from "node:module";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { execute } from "../support/generated-application.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -21,6 +22,28 @@ test.for([
   expect(code).toBe(0);
   expect(existsSync(join(parent, "shop/views/auth/login.edge"))).toBe(pages);
   expect(existsSync(join(parent, "shop/routes/api.ts"))).toBe(api);
+});
+
+test("it carries what it needs of the framework", async () => {
+  const parent = await temporaryFolder();
+  const modules = join(parent, "node_modules");
+  const source = join(SCRIPT, "../..");
+  const { dependencies } = JSON.parse(await readFile(join(source, "package.json"), "utf8"));
+  expect(Object.keys(dependencies)).toEqual(["@clack/prompts", "commander"]);
+  for (const part of ["bin", "dist", "package.json"]) {
+    await cp(join(source, part), join(modules, "create-ashlar", part), { recursive: true });
+  }
+  await mkdir(join(modules, "@clack"));
+  // Links lead to the packages that these two need in turn.
+  for (const name of Object.keys(dependencies)) {
+    await symlink(dirname(findPackageJSON(name, SCRIPT)!), join(modules, name), "junction");
+  }
+  const script = join(modules, "create-ashlar/bin/create-ashlar.js");
+  const { code, output } = await execute(parent, process.execPath, [script, "shop", ...HERE]);
+  expect([code, output]).toEqual([0, expect.stringContaining("Made ")]);
+  const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
+  const { version } = JSON.parse(await readFile(join(source, "../ashlar/package.json"), "utf8"));
+  expect([manifest.dependencies, manifest.engines]).toEqual([{ ashlar: `^${version}` }, { node: ">=24.7" }]);
 });
 
 test("--version tells its version", async () => {
