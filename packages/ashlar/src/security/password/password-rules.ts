@@ -1,20 +1,12 @@
-import { COMMON_PASSWORDS } from "./common-passwords.ts";
-import { COMMON_ENDINGS, COMMON_WORDS } from "./common-words.ts";
+import { commonPasswords } from "./common-passwords.ts";
 
 const MIN_BYTES = 8;
 const MAX_BYTES = 1024;
 
-function inList(text: string): string[] {
-  return text.trim().split(/\s+/);
-}
-
-const passwords: ReadonlySet<string> = new Set(inList(COMMON_PASSWORDS));
-const words: ReadonlySet<string> = new Set(inList(COMMON_WORDS));
-const endings: readonly string[] = inList(COMMON_ENDINGS);
-
 function isCommon(plain: string): boolean {
   // Only the look-up is blind to case: `Password1` is guessed as early as `password1`.
   const text = plain.toLowerCase();
+  const { passwords, words, endings } = commonPasswords();
   if (passwords.has(text) || words.has(text)) return true;
   const half = text.slice(0, text.length / 2);
   if (text === half + half && words.has(half)) return true;
