@@ -1,5 +1,4 @@
-import type { Application } from "../boot/index.ts";
-import { currentApplication, runningApplications } from "../kernel/index.ts";
+import { currentApplication, type RunningApplication, runningApplications } from "../kernel/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { Database } from "./database.ts";
 import type { ModelClass } from "./model-types.ts";
@@ -7,9 +6,9 @@ import type { ModelClass } from "./model-types.ts";
 /** The databases that classes were given by `useDatabase`. */
 const given = new WeakMap<object, Database>();
 /** The database of each application: of all models that are not another application's. */
-const databases = new WeakMap<Application, Database>();
+const databases = new WeakMap<RunningApplication, Database>();
 /** The classes that an application names in its configuration, such as its users. */
-const named = new WeakMap<Application, Set<object>>();
+const named = new WeakMap<RunningApplication, Set<object>>();
 let binding = 0;
 
 /** Changes whenever a model may have got another database. */
@@ -30,7 +29,7 @@ export function boundDatabase(modelClass: object): Database | undefined {
 }
 
 /** Gives the models of an application its database; `null` takes it away. */
-export function bindApplication(application: Application, database: Database | null): void {
+export function bindApplication(application: RunningApplication, database: Database | null): void {
   if (database === null) databases.delete(application);
   else databases.set(application, database);
   binding++;
@@ -42,7 +41,7 @@ export function bindApplication(application: Application, database: Database | n
  *
  * @internal
  */
-export function claimModel(modelClass: object, application: Application): void {
+export function claimModel(modelClass: object, application: RunningApplication): void {
   const classes = named.get(application) ?? new Set();
   named.set(application, classes.add(modelClass));
   binding++;
@@ -55,7 +54,7 @@ export function claimModel(modelClass: object, application: Application): void {
  * @throws `E_INVALID_CONFIGURATION` outside of a request, if several do
  * @internal
  */
-export function applicationOf(modelClass: ModelClass): Application | null {
+export function applicationOf(modelClass: ModelClass): RunningApplication | null {
   const applications = applicationsNaming(modelClass);
   if (applications.length < 2) return applications[0] ?? null;
   return among(applications) ?? ambiguous(modelClass, applications);
@@ -110,7 +109,7 @@ export function lineage(modelClass: ModelClass): ModelClass[] {
 }
 
 /** The running applications that name the class, or the nearest that it extends and one of them names. */
-function applicationsNaming(modelClass: ModelClass): readonly Application[] {
+function applicationsNaming(modelClass: ModelClass): readonly RunningApplication[] {
   for (const one of lineage(modelClass)) {
     const applications = runningApplications().filter((application) => named.get(application)?.has(one));
     if (applications.length > 0) return applications;
@@ -119,12 +118,12 @@ function applicationsNaming(modelClass: ModelClass): readonly Application[] {
 }
 
 /** The one of these applications that the running code belongs to. */
-function among(applications: readonly Application[]): Application | undefined {
+function among(applications: readonly RunningApplication[]): RunningApplication | undefined {
   const current = currentApplication();
   return applications.find((one) => one === current);
 }
 
-function ambiguous({ name }: ModelClass, applications: readonly Application[]): never {
+function ambiguous({ name }: ModelClass, applications: readonly RunningApplication[]): never {
   const names = applications.map(({ root, settings }) => `"${settings.name}" (${root})`).join(" and ");
   const problem = `The model ${name} was used outside of a request, and could be that of the applications ${names}.`;
   const remedy =
