@@ -13,7 +13,7 @@ import { after, afterEach, beforeEach, test } from "node:test";
 import { Authenticates, AuthenticationMiddleware, AuthProvider } from "SOURCE/auth/index.ts";
 import { compose, DatabaseProvider, Model } from "SOURCE/database/index.ts";
 import { EventProvider } from "SOURCE/events/index.ts";
-import { HttpKernel } from "SOURCE/foundation/index.ts";
+import { HttpKernel } from "SOURCE/kernel/index.ts";
 import { Route } from "SOURCE/routing/index.ts";
 import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "SOURCE/session/index.ts";
 import {

@@ -117,7 +117,7 @@ describe("an application of tests", () => {
     );
     await writeFile(
       join(root, "config/app.ts"),
-      `import { env } from "${source}/foundation/index.ts";\nexport const APP = { name: "Shop", key: env("APP_KEY") };`,
+      `import { env } from "${source}/boot/index.ts";\nexport const APP = { name: "Shop", key: env("APP_KEY") };`,
     );
     const made = await application({ root });
     expect(made.settings.name).toBe("Shop");

@@ -206,7 +206,7 @@ describe("S12 a missing or weak JWT_SECRET ends the boot", () => {
 test("S13 in production endless tokens without a look into the database log a warning at boot", async () => {
   const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
   const script = `
-    import { createApplication } from ${source("foundation/index.ts")};
+    import { createApplication } from ${source("boot/index.ts")};
     import { DatabaseProvider, Model, compose } from ${source("database/index.ts")};
     import { Authenticates } from ${source("auth/index.ts")};
     import { ApiProvider, AuthenticatesTokens } from ${source("api/index.ts")};
