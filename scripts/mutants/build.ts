@@ -43,14 +43,14 @@ export class MutantBuild {
         mutants.push({ ...mutant, file, number: mutants.length, key: time === 1 ? plain : `${plain} (${time})` });
       }
       code.set(path, made.code);
-      hashes.set(file, hashOf(source));
+      hashes.set(file, hashOf(made.essence));
     }
     this.mutants = mutants;
     this.#code = code;
     this.#hashes = hashes;
   }
 
-  /** The digest of a source, as it was read. */
+  /** The digest of a source, as it was read. Comments and imports may change, and the digest stays. */
   hash(file: string): string | undefined {
     return this.#hashes.get(file);
   }

@@ -35,7 +35,7 @@ export class Ages {
 }
 `;
 
-const { mutants, code } = instrument("ages.ts", SOURCE, 100);
+const { mutants, code, essence } = instrument("ages.ts", SOURCE, 100);
 const listed = mutants.map(({ scope, from, to }) => `${scope}: ${from} → ${to}`);
 
 test("conditions, comparisons, literals and returned values change", () => {
@@ -155,4 +155,12 @@ test("every mutant stands beside its original, and no line moves", () => {
     "Ages.close: this.report(); → ",
     "Ages.close: return; → ",
   ]);
+});
+
+test("what mutants depend on stays when comments, imports and line breaks change, and only then", () => {
+  const essenceOf = (source: string): string => instrument("ages.ts", source, 0).essence;
+  const same = SOURCE.replace("./text.ts", "../words.ts").replace("of two", "of several").replace(" // the one", "");
+  expect(essenceOf(same.replace("await table\n      .where", "await table.where"))).toBe(essence);
+  expect(essence).toMatch(/^exportclassAges\{static.*\}\}$/);
+  expect(essenceOf(SOURCE.replace("this.files--", "this.files++"))).not.toBe(essence);
 });

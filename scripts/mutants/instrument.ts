@@ -18,6 +18,8 @@ export interface Instrumented {
   readonly mutants: readonly Mutant[];
   /** The source with all mutants; the first of them has the number that was given. */
   readonly code: string;
+  /** What the mutants depend on: the source without comments, imports and line breaks. */
+  readonly essence: string;
 }
 
 interface Insertion {
@@ -171,7 +173,20 @@ export function instrument(path: string, source: string, first: number): Instrum
   }
 
   visit(program as unknown as Node, undefined, "", false, false);
-  return { mutants, code: inserted(source, insertions) };
+  const imports = program.body.filter(({ type }) => type === "ImportDeclaration");
+  return { mutants, code: inserted(source, insertions), essence: without([...comments, ...imports], source) };
+}
+
+/** The source without some parts of it, and without space. */
+function without(parts: readonly { readonly start: number; readonly end: number }[], source: string): string {
+  let kept = "";
+  let from = 0;
+  for (const { start, end } of parts.toSorted((a, b) => a.start - b.start)) {
+    if (end <= from) continue;
+    kept += source.slice(from, Math.max(start, from));
+    from = end;
+  }
+  return (kept + source.slice(from)).replaceAll(/\s+/g, "");
 }
 
 /** The source with everything put in: what encloses more is opened first and closed last. */

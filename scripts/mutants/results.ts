@@ -29,14 +29,18 @@ export interface Equivalent {
 
 /**
  * What a clone begins with, by file: the digest of its mutants, a space, and a letter for each of them, `k` where a test
- * noticed it and `-` where none did or none was tried.
+ * noticed it and `-` where none did or none was tried. A file that moves takes its line along, which the digest finds.
  */
 type Record = { readonly [file: string]: string };
 
 const recordFile: string = join(import.meta.dirname, "record.json");
 
+function readRecord(): Record {
+  return JSON.parse(readFileSync(recordFile, "utf8")) as Record;
+}
+
 function digestOf(file: string, mutants: readonly NumberedMutant[], build: MutantBuild): string {
-  return hashOf([build.hash(file), ...mutants.map(({ key }) => key)].join("\n"));
+  return hashOf([build.hash(file), ...mutants.map(({ scope, from, to }) => `${scope}: ${from} → ${to}`)].join("\n"));
 }
 
 export class Results {
@@ -49,18 +53,17 @@ export class Results {
   constructor(path: string, build: MutantBuild) {
     this.#path = path;
     this.#build = build;
-    this.#recorded = this.#readRecord();
+    this.#recorded = this.#recordedResults();
     this.#results = this.#read();
   }
 
-  #readRecord(): Map<string, Result> {
-    const record = JSON.parse(readFileSync(recordFile, "utf8")) as Record;
+  #recordedResults(): Map<string, Result> {
+    const lines = new Map(Object.values(readRecord()).map((line) => line.split(" ") as [string, string]));
     const recorded = new Map<string, Result>();
     for (const [file, mutants] of Map.groupBy(this.#build.mutants, (mutant) => mutant.file)) {
-      const [digest, letters] = record[file]?.split(" ") ?? [];
-      if (digest !== digestOf(file, mutants, this.#build)) continue;
+      const letters = lines.get(digestOf(file, mutants, this.#build)) ?? "";
       for (const [index, { key }] of mutants.entries()) {
-        if (letters![index] === "k") recorded.set(key, { state: "killed", source: this.#build.hash(file)!, tried: [] });
+        if (letters[index] === "k") recorded.set(key, { state: "killed", source: this.#build.hash(file)!, tried: [] });
       }
     }
     return recorded;
@@ -68,7 +71,7 @@ export class Results {
 
   /** Writes what is known of these files for the clones to come; what is recorded of others stays. */
   record(files: ReadonlySet<string>): void {
-    const before = JSON.parse(readFileSync(recordFile, "utf8")) as Record;
+    const before = readRecord();
     const record: { [file: string]: string } = {};
     for (const [file, mutants] of Map.groupBy(this.#build.mutants, (mutant) => mutant.file)) {
       const known = (mutant: NumberedMutant): string => {
