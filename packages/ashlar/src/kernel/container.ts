@@ -1,6 +1,10 @@
+import type { HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import { AshlarError, suggestion } from "../support/index.ts";
 import type { Logger } from "./logger.ts";
+
+/** Answers a request with a template. */
+export type RenderView = (context: HttpContext, template: string, data: Readonly<Record<string, unknown>>) => unknown;
 
 /** What the framework's features add to {@link Services}. An application augments `Services` itself. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
@@ -25,6 +29,8 @@ export interface Services extends FrameworkServices {
   "routes.api.prefix": string;
   /** The application's own compilers for route parameters: `{ year: /\d{4}/ }` for `@year:year`. */
   "routes.compilers": Readonly<Record<string, RegExp>>;
+  /** Renders the pages of `Route.view`; bound by what brings views. */
+  "routes.view": RenderView;
 }
 
 /** A key of the container. */

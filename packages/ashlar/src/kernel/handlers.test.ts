@@ -7,19 +7,16 @@ import { HttpKernel } from "./http-kernel.ts";
 
 const ENVIRONMENT = { APP_ENV: "test" };
 
-/** What the views' provider brings, as far as a page's route needs it. */
+/** Renders pages in a way of the application's own. */
 class Pages extends Provider {
   override register(): void {
-    this.application.container.bind("views" as never, {} as never);
-  }
-  override boot(): void {
-    const render = (context: HttpContext) => async (template: string, data: Record<string, unknown>) =>
-      `<h1>${template} ${JSON.stringify(data)} ${context.request.getPath()}</h1>`;
-    this.application.contextProperty("view" as never, (context) => ({ render: render(context) }) as never);
+    this.application.container.bind("routes.view", async ({ request }, template, data) => {
+      return `<h1>${template} ${JSON.stringify(data)} ${request.getPath()}</h1>`;
+    });
   }
 }
 
-test("a page's route renders its template with the context's view", async () => {
+test("a page's route is rendered by what is bound for that", async () => {
   const application = await createApplication({
     environment: ENVIRONMENT,
     providers: [Pages],

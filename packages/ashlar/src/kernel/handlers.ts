@@ -4,11 +4,6 @@ import { AshlarError } from "../support/index.ts";
 import type { Container } from "./container.ts";
 import type { Run } from "./pipeline.ts";
 
-/** What the handler of `Route.view` needs of a context; the views' provider adds it. */
-interface RendersViews {
-  readonly view: { render(template: string, data: Readonly<Record<string, unknown>>): unknown };
-}
-
 type Controller = Readonly<Record<string, (context: HttpContext) => unknown>>;
 
 /**
@@ -49,13 +44,14 @@ export class Handlers {
   }
 
   #view({ template, data }: ViewAction): Run {
-    if (!this.#container.has("views" as never)) {
+    if (!this.#container.has("routes.view")) {
       throw new AshlarError(
         "E_INVALID_ROUTE",
         `the page "${template}" needs the views. Add ViewProvider to PROVIDERS in config/providers.ts.`,
       );
     }
-    return (context) => (context as HttpContext & RendersViews).view.render(template, data);
+    const render = this.#container.make("routes.view");
+    return (context) => render(context, template, data);
   }
 }
 

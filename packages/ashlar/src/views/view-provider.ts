@@ -37,6 +37,7 @@ export class ViewProvider extends Provider {
       views.share("asset", assetUrls(join(root, "public"), cache));
       return views;
     });
+    container.bind("routes.view", ({ view }, template, data) => view.render(template, data));
   }
 
   override boot(): void {
