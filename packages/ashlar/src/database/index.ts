@@ -1,6 +1,7 @@
 export { type Kysely, sql, type Transaction } from "kysely";
 export { type BatchCondition, type BatchTable, deleteInBatches, visitInBatches } from "./batches.ts";
 export type { Cast, Casts } from "./casts.ts";
+export { tableName } from "./column-names.ts";
 export { json, primaryKey, reference, timestamp, timestamps } from "./columns.ts";
 export { compose, type Mixin } from "./compose.ts";
 export type {

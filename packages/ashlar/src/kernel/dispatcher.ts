@@ -9,6 +9,7 @@ import {
   toResponse,
 } from "../http/index.ts";
 import type { CompiledMatch, CompiledRoute, Router } from "../routing/index.ts";
+import { isThenable } from "../support/index.ts";
 import type { ErrorHandler } from "./errors/error-handler.ts";
 import { UnmatchedError } from "./errors/unmatched.ts";
 import { forward, type Mounts } from "./mounts.ts";
@@ -283,10 +284,6 @@ function guarded(run: Run, errors: ErrorHandler): Run {
       return errors.answer(error, context);
     }
   };
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 }
 
 /** RFC 9110 §9.3.2: the answer to HEAD has the headers that GET would have, and no body. */

@@ -1,4 +1,5 @@
 import { closeBodyWithAnswer, type HttpContext, isResponse, type Middleware } from "../http/index.ts";
+import { isClass } from "../support/index.ts";
 import type { Container } from "./container.ts";
 import type { MiddlewareEntry } from "./http-kernel.ts";
 
@@ -101,13 +102,13 @@ export class MiddlewareInstances {
   of(entry: MiddlewareEntry): Middleware {
     let instance = this.#instances.get(entry);
     if (instance === undefined) {
-      instance = isClass(entry) ? new entry(this.#container) : { handle: entry as Middleware["handle"] };
+      instance = isMiddlewareClass(entry) ? new entry(this.#container) : { handle: entry as Middleware["handle"] };
       this.#instances.set(entry, instance);
     }
     return instance;
   }
 }
 
-function isClass(entry: MiddlewareEntry): entry is new (container: Container) => Middleware {
-  return Function.prototype.toString.call(entry).startsWith("class");
+function isMiddlewareClass(entry: MiddlewareEntry): entry is new (container: Container) => Middleware {
+  return isClass(entry);
 }

@@ -1,4 +1,5 @@
 import type { HttpContext } from "../http/index.ts";
+import { isClass } from "../support/index.ts";
 
 /** A handler written as a function: takes the context, returns what to answer. */
 export type RouteFunction = (context: HttpContext) => unknown;
@@ -82,13 +83,6 @@ function problemOfRedirect(action: RedirectAction): string | null {
   if (typeof action.to !== "string" || action.to === "") return "the target of the redirect is empty";
   if (REDIRECT_STATUSES.has(action.status)) return null;
   return `${action.status} is not the status of a redirect; use ${[...REDIRECT_STATUSES].join(", ")}`;
-}
-
-function isClass(value: (...args: never[]) => unknown): boolean;
-function isClass(value: object): boolean;
-function isClass(value: object): boolean {
-  // The prototype of a class cannot be reassigned, that of a function can.
-  return Object.getOwnPropertyDescriptor(value, "prototype")?.writable === false;
 }
 
 function describe(value: unknown): string {

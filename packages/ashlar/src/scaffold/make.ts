@@ -1,8 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { tableName } from "../database/index.ts";
 import { currentDate } from "../support/index.ts";
 import type { NewFile } from "./files.ts";
-import { pluralise, spell } from "./names.ts";
+import { spell } from "./names.ts";
 import { codeOf } from "./remaining-steps.ts";
 import { readStub } from "./stub.ts";
 
@@ -34,7 +35,7 @@ export async function makeController(name: string, kind: ControllerKind): Promis
 /** A model: `app/models/order-line.ts`, on table `order_lines`. */
 export async function makeModel(name: string): Promise<NewFile> {
   const names = spell(name);
-  const text = await readStub("make/model.ts", { class: names.pascal, table: pluralise(names.snake) });
+  const text = await readStub("make/model.ts", { class: names.pascal, table: tableName(names.pascal) });
   return { path: `app/models/${names.kebab}.ts`, text };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pluralise, spell } from "./names.ts";
+import { spell } from "./names.ts";
 
 test.for(["OrderLine", "order-line", "order_line", "order line", "orderLine", " Order  line "])(
   "%j is spelled in every way",
@@ -19,15 +19,4 @@ test("capitals that stand together are one word", () => {
 
 test.for(["", " ", "-", "1st", "../../etc", "a/b", "a.b", "naïve", "a;b"])("%j is no name", (name) => {
   expect(() => spell(name)).toThrow(expect.objectContaining({ code: "E_COMMAND" }));
-});
-
-test.for([
-  ["order_line", "order_lines"],
-  ["category", "categories"],
-  ["day", "days"],
-  ["box", "boxes"],
-  ["address", "addresses"],
-  ["branch", "branches"],
-] as const)("the plural of %s is %s", ([noun, plural]) => {
-  expect(pluralise(noun)).toBe(plural);
 });

@@ -39,10 +39,3 @@ export function spell(name: string): Names {
     title: [capitalised[0]!, ...words.slice(1)].join(" "),
   };
 }
-
-/** The plural of an English noun in lower case, as table names want it: `order_line` → `order_lines`. */
-export function pluralise(noun: string): string {
-  if (/[^aeiou]y$/.test(noun)) return `${noun.slice(0, -1)}ies`;
-  if (/(?:s|x|z|ch|sh)$/.test(noun)) return `${noun}es`;
-  return `${noun}s`;
-}

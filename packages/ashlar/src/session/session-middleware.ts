@@ -1,7 +1,7 @@
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import type { Router } from "../routing/index.ts";
-import type { MaybePromise } from "../support/index.ts";
+import { isThenable, type MaybePromise } from "../support/index.ts";
 import { backToForm } from "./back-to-form.ts";
 import { formAgain } from "./form-again.ts";
 import { heldSession, RequestSession } from "./request-session.ts";
@@ -100,8 +100,4 @@ export class SessionMiddleware implements Middleware {
 
 function after(work: MaybePromise<void>, result: unknown): unknown {
   return work instanceof Promise ? work.then(() => result) : result;
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 }

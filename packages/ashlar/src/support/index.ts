@@ -11,6 +11,7 @@ export {
   type FieldErrors,
   ValidationError,
 } from "./errors.ts";
+export { isClass, isThenable } from "./kinds.ts";
 export { isSpeltAlike, nearest, suggestion } from "./nearest.ts";
 export { NEWEST_NODE, nodeVersionProblem } from "./node-version.ts";
 export type { GuardUser, Register, RegisteredUser } from "./register.ts";
