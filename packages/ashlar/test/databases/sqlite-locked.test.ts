@@ -176,3 +176,33 @@ test("reads and writes need a promise only of a file that is locked", async () =
   other.exec("rollback");
   expect(await waiting).toEqual([{ text: "c" }]);
 });
+
+test("a read that waited for another process is told as it is: rows, those of a temporary table too, or what is wrong", async () => {
+  await own.database.close();
+  locked = new Database({ default: "main", main: own.configuration }, "/");
+  ending.push(() => locked.close());
+  const connection = locked.connection();
+  await locked.connect();
+  // Without a write-ahead log, reads wait as well.
+  expect(await connection.rows("pragma journal_mode = delete", [])).toEqual([{ journal_mode: "delete" }]);
+  await connection.rows("create temporary table mine (n integer)", []);
+  await connection.rows("insert into mine values (7)", []);
+  other.exec("begin exclusive; insert into notes values ('x')");
+  const reading = Promise.allSettled([
+    connection.rows("select text from notes", []),
+    connection.first("select text from notes where text = ?", "x"),
+    connection.rows("select n from mine", []),
+    connection.first("select n from mine where n = ?", 7),
+    connection.rows("select wrong from notes", []),
+    connection.first("select wrong from notes where text = ?", "x"),
+  ]);
+  other.exec("commit");
+  expect(await reading).toEqual([
+    { status: "fulfilled", value: [{ text: "x" }] },
+    { status: "fulfilled", value: { text: "x" } },
+    { status: "fulfilled", value: [{ n: 7 }] },
+    { status: "fulfilled", value: { n: 7 } },
+    { status: "rejected", reason: expect.objectContaining({ code: "E_DATABASE" }) },
+    { status: "rejected", reason: expect.objectContaining({ code: "E_DATABASE" }) },
+  ]);
+});

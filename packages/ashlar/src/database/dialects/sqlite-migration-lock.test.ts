@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -51,6 +51,22 @@ test("the wait has an end, with what to do", async () => {
   });
   holder.release();
 });
+
+test.skipIf(process.platform !== "linux")(
+  "a lock that was released, or was not to be had, leaves no file open",
+  async () => {
+    const openFiles = async (): Promise<string[]> => {
+      const targets = (await readdir("/proc/self/fd")).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => ""));
+      return (await Promise.all(targets)).filter((target) => target.startsWith(path));
+    };
+    const holder = new SqliteMigrationLock(path);
+    await holder.acquire();
+    await expect(new SqliteMigrationLock(path, 5).acquire()).rejects.toMatchObject({ code: "E_MIGRATION" });
+    expect(await openFiles()).toContain(`${path}-migrations`);
+    holder.release();
+    expect(await openFiles()).toEqual([]);
+  },
+);
 
 test("a file that cannot be locked is named, with the reason", async () => {
   await writeFile(`${path}-migrations`, "text, which is no database ".repeat(100));
