@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { AshlarError } from "../../support/index.ts";
+import { MIGRATE } from "../errors.ts";
 import { afterFailure, isStatementError, translatePostgresError } from "./postgres-errors.ts";
 
 const serverError = (code: string, members: object = {}): Error =>
@@ -12,6 +13,9 @@ test.each([
   ['Key ("Email")=(1) already exists.', ["Email"]],
   ["Key (lower(email::text))=(ada@example.com) already exists.", []],
   ["Schlüssel »(email)=(ada@example.com)« existiert bereits.", ["email"]],
+  ['Key (a"b")=(1) already exists.', []],
+  ['Key ("a"b)=(1) already exists.', []],
+  ["Conflict", []],
   ["", []],
   [undefined, []],
 ])("columns in %j", (detail, columns) => {
@@ -50,6 +54,56 @@ test("a server that is not there is E_DATABASE_UNAVAILABLE with the system's cod
   });
   const both = new AggregateError([refused, new Error("connect ECONNREFUSED ::1:1")], "");
   expect(translatePostgresError(both)).toMatchObject({ message: "PostgreSQL: connect ECONNREFUSED 127.0.0.1:1." });
+});
+
+test("what is said of a connection that failed is kept, and no more is said than that", () => {
+  const said = (error: Error) => translatePostgresError(error);
+  expect(said(new Error("Connection terminated unexpectedly"))).toMatchObject({
+    code: "E_DATABASE_UNAVAILABLE",
+    databaseCode: null,
+    message: "PostgreSQL: Connection terminated unexpectedly.",
+  });
+  expect(said(new Error(""))).toMatchObject({ code: "E_DATABASE_UNAVAILABLE", message: "PostgreSQL: ." });
+  expect(said(new AggregateError([new Error("one")], "both failed"))).toMatchObject({
+    message: "PostgreSQL: both failed.",
+  });
+});
+
+test.each([
+  ["23502", { table: "users", column: "email" }, { code: "E_NOT_NULL_VIOLATION", table: "users", columns: ["email"] }],
+  ["23503", { constraint: "posts_user_fkey" }, { code: "E_FOREIGN_KEY_VIOLATION", constraint: "posts_user_fkey" }],
+  ["22P02", { column: "age" }, { code: "E_INVALID_INPUT", errors: { age: [expect.any(String)] } }],
+  ["22001", {}, { code: "E_INVALID_INPUT", errors: { "": [expect.any(String)] } }],
+])("what the server names is told, for the code %s and %j", (code, members, expected) => {
+  expect(translatePostgresError(serverError(code, members))).toMatchObject(expected);
+});
+
+test.each([
+  ["08006", "E_DATABASE_UNAVAILABLE"],
+  ["53300", "E_DATABASE_UNAVAILABLE"],
+  ["57014", "E_DATABASE_UNAVAILABLE"],
+  ["57P01", "E_DATABASE_UNAVAILABLE"],
+  ["25P03", "E_DATABASE_UNAVAILABLE"],
+  ["25P04", "E_DATABASE_UNAVAILABLE"],
+  ["25P02", "E_DATABASE"],
+  ["42501", "E_DATABASE"],
+  ["XX000", "E_DATABASE"],
+])("the code %s is %s: what passes by itself is told from what stays", (code, expected) => {
+  const cause = serverError(code);
+  expect(translatePostgresError(cause)).toMatchObject({
+    code: expected,
+    databaseCode: code,
+    cause,
+    message: `PostgreSQL: ${cause.message} (SQLSTATE ${code}).`,
+  });
+});
+
+test("a table that does not exist is told with what to do", () => {
+  const cause = serverError("42P01");
+  expect(translatePostgresError(cause)).toMatchObject({
+    code: "E_DATABASE",
+    message: `PostgreSQL: ${cause.message} (SQLSTATE 42P01).${MIGRATE}`,
+  });
 });
 
 test("only an error of a statement leaves the connection as it was", () => {

@@ -114,8 +114,9 @@ function unreachable(error: NodeJS.ErrnoException): DatabaseError {
 
 /** The columns in `Key (tenant, email)=(…) already exists.`, in whatever language; none for an expression. */
 function columnsIn(detail: string | undefined): string[] {
-  const end = detail?.indexOf(")=(") ?? -1;
-  if (detail === undefined || end === -1) return [];
+  if (detail === undefined) return [];
+  const end = detail.indexOf(")=(");
+  if (end === -1) return [];
   const names = detail.slice(detail.indexOf("(") + 1, end).split(", ");
   const plain = names.map((name) => name.replace(/^"(.*)"$/, "$1"));
   return plain.every((name) => /^\w+$/.test(name)) ? plain : [];

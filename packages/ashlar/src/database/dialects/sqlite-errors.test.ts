@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { AshlarError } from "../../support/index.ts";
+import { MIGRATE } from "../errors.ts";
 import { translateSqliteError } from "./sqlite-errors.ts";
 
 const database = new DatabaseSync(":memory:");
@@ -8,6 +9,9 @@ database.exec(`
   create table t (id integer primary key, tenant integer not null, "odd, name" text, email text, unique (tenant, email));
   create unique index t_lower on t (lower(email));
   create table c (t_id integer references t (id) on delete restrict, n integer check (n > 0));
+  create table r (n integer);
+  create trigger r_refused before delete on r begin select raise(abort, 'Rows of r stay'); end;
+  insert into r (rowid, n) values (1, 1);
   insert into t values (1, 1, 'x', 'a@example.com');
   insert into c values (1, 1);
 `);
@@ -24,11 +28,18 @@ const errorOf = (statement: string): unknown => {
 test.each([
   ["insert into t values (1, 2, '', 'b')", "E_UNIQUE_VIOLATION", "t", ["id"], null],
   ["insert into t values (2, 1, '', 'a@example.com')", "E_UNIQUE_VIOLATION", null, [], "t_lower"],
+  ["insert into r (rowid, n) values (1, 2)", "E_UNIQUE_VIOLATION", "r", ["rowid"], null],
   ["insert into t (id) values (2)", "E_NOT_NULL_VIOLATION", "t", ["tenant"], null],
   ["insert into c values (99, 1)", "E_FOREIGN_KEY_VIOLATION", null, [], null],
   ["delete from t", "E_FOREIGN_KEY_VIOLATION", null, [], null],
 ] as const)("%s", (statement, code, table, columns, constraint) => {
-  expect(errorOf(statement)).toMatchObject({ code, table, columns, constraint });
+  expect(errorOf(statement)).toMatchObject({
+    code,
+    table,
+    columns,
+    constraint,
+    cause: expect.objectContaining({ code: "ERR_SQLITE_ERROR" }),
+  });
 });
 
 test("several columns come in their order", () => {
@@ -40,11 +51,12 @@ test("several columns come in their order", () => {
 });
 
 test.each([
-  ["insert into c values (1, -5)", "275"],
-  ["select * from nowhere", "1"],
-  ["selec", "1"],
-] as const)("%s is E_DATABASE", (statement, databaseCode) => {
-  expect(errorOf(statement)).toMatchObject({ code: "E_DATABASE", databaseCode });
+  ["insert into c values (1, -5)", "275", "CHECK constraint failed: n > 0."],
+  ["delete from r", "1811", "Rows of r stay."],
+  ["select * from nowhere", "1", `no such table: nowhere.${MIGRATE}`],
+  ["selec", "1", 'near "selec": syntax error.'],
+] as const)("%s is E_DATABASE", (statement, databaseCode, message) => {
+  expect(errorOf(statement)).toMatchObject({ code: "E_DATABASE", databaseCode, message: `SQLite: ${message}` });
 });
 
 test("an error that is not of a statement is E_DATABASE without a code of SQLite's", () => {

@@ -18,8 +18,8 @@ const CONSTRAINT_ROWID = 2579;
 /** Turns an error of `node:sqlite` into one of the framework. SQLite's messages hold names only, never a row's values. */
 export function translateSqliteError(error: unknown): AshlarError {
   if (error instanceof AshlarError) return error;
-  const { code, errcode, message } = error as NodeJS.ErrnoException & { errcode?: number };
-  if (code !== "ERR_SQLITE_ERROR") return new DatabaseError(`SQLite: ${message}.`, null, error);
+  const { errcode, message } = error as Error & { errcode?: number };
+  if (errcode === undefined) return new DatabaseError(`SQLite: ${message}.`, null, error);
   switch (errcode) {
     case CONSTRAINT_UNIQUE:
     case CONSTRAINT_PRIMARY_KEY:
@@ -33,7 +33,7 @@ export function translateSqliteError(error: unknown): AshlarError {
       return new ForeignKeyViolationError({ table: null, columns: [], constraint: null, cause: error });
   }
   const remedy = message.startsWith("no such table") ? MIGRATE : "";
-  return new DatabaseError(`SQLite: ${message}.${remedy}`, errcode === undefined ? null : String(errcode), error);
+  return new DatabaseError(`SQLite: ${message}.${remedy}`, String(errcode), error);
 }
 
 /** Reads `UNIQUE constraint failed: users.tenant, users.email`, or `…: index 'users_email_lower'` for an expression. */
