@@ -33,6 +33,15 @@ describe("a verification token", () => {
     expect(links.readVerification(token)).toEqual(CHANGE);
   });
 
+  test("is written in the form in which it is read, one for each kind, so that versions side by side read each other's", () => {
+    const signer = new Signer(SECRET, "email-verification");
+    const { guard, id, epoch, newEmail } = CHANGE;
+    expect([VERIFY, CHANGE].map((claim) => JSON.parse(signer.verify(links.verification(claim))!))).toEqual([
+      ["verify", guard, id, epoch, EMAIL],
+      ["change", guard, id, epoch, EMAIL, newEmail],
+    ]);
+  });
+
   test("S38 is dead after its minutes", () => {
     const start = Date.now();
     setClock(() => start);

@@ -10,7 +10,7 @@ import {
 } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
-import type { Casts } from "../../database/index.ts";
+import { type Casts, sql } from "../../database/index.ts";
 import { MailProvider } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
 import { ThrottleProvider } from "../../throttle/index.ts";
@@ -294,6 +294,20 @@ describe("register()", () => {
     await accounts.database.kysely.schema.createIndex("names").unique().on("users").column("name").execute();
     expect(await problems(accounts, { ...CLEO, name: ADA.name })).toEqual([422, { name: ["This is taken already."] }]);
     expect(await accounts.mails()).toEqual([]);
+  });
+
+  test("a value that is taken, of which the database names no column, is a failure and no account", async () => {
+    const accounts = await testAccounts();
+    await accounts.database.kysely.schema
+      .createIndex("names")
+      .unique()
+      .on("users")
+      .expression(sql`lower(name)`)
+      .execute();
+    const [status] = (await problems(accounts, { ...CLEO, name: ADA.name })) as [number];
+    expect(status).toBe(409);
+    expect([await accounts.rows("users"), await accounts.mails()]).toMatchObject([[ADA, BOB], []]);
+    expect(await accounts.toldOf("auth.registered")).toEqual([]);
   });
 
   test("needs no table of changes of address where there is no page to undo one", async () => {
