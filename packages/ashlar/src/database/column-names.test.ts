@@ -71,6 +71,7 @@ test.each([
   ["OrderLine", "order_lines"],
   ["Category", "categories"],
   ["Day", "days"],
+  ["Typist", "typists"],
   ["Address", "addresses"],
   ["Box", "boxes"],
   ["Match", "matches"],

@@ -87,6 +87,15 @@ test("neither short ones, nested ones on their own, nor the time in line are rep
   expect(reported).toHaveLength(1);
 });
 
+test("one that is open for exactly the time allowed is not reported, nor is a short one once it has ended", async () => {
+  await database.transaction(() => {
+    time += 200;
+  });
+  await database.transaction(() => "short");
+  wait();
+  expect(reported).toEqual([]);
+});
+
 test.each(["development", "test", "production"])("in %s the log has it, or has not", async (environment) => {
   const root = await mkdtemp(join(tmpdir(), "ashlar-long-"));
   const lines: Record<string, unknown>[] = [];

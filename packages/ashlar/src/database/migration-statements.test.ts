@@ -217,6 +217,16 @@ test("an error of one that was awaited is told as it is, while others of Promise
   await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE", message: expect.stringContaining("nowhere") });
 });
 
+test("the error that a query without a row is to end with is thrown as it is given", async () => {
+  class Missing extends Error {
+    constructor() {
+      super("missing");
+    }
+  }
+  const attempt = run((kysely) => kysely.selectFrom("things").selectAll().executeTakeFirstOrThrow(Missing));
+  await expect(attempt).rejects.toBeInstanceOf(Missing);
+});
+
 test("what is no builder is given as it is", async () => {
   const seen = await run(async (kysely) => [kysely.isTransaction, kysely.getExecutor().plugins]);
   expect(seen).toEqual([false, []]);

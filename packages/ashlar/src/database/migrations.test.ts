@@ -276,6 +276,14 @@ test("a migration that was run is not even loaded: what it needs may be gone", a
   expect(await migrations.up()).toEqual([B]);
 });
 
+test("where the table of migrations can be neither found nor made, the reason is told", async () => {
+  await sql`pragma query_only = on`.execute(database.kysely);
+  expect(await failure(migrations.status())).toMatchObject({
+    code: "E_DATABASE",
+    message: expect.stringContaining("readonly"),
+  });
+});
+
 test("a time that cannot be read is told under its name", async () => {
   await migrations.status();
   await database.kysely.insertInto("migrations").values({ name: A, batch: 1, run_at: "noon" }).execute();

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Casts } from "./casts.ts";
 import { Database } from "./database.ts";
 import { Model } from "./model.ts";
 import { boundDatabase } from "./model-database.ts";
@@ -111,4 +112,40 @@ test("a table that changed meanwhile is read as it is now", async () => {
   expect({ ...(await Thing.find(1)) }).toEqual({ id: 1, name: "first", extra: 5 });
   await kysely.schema.alterTable("things").dropColumn("name").execute();
   expect({ ...(await Thing.find(1)) }).toEqual({ id: 1, extra: 5 });
+});
+
+test("without timestamps, columns with their names are read and stored as they are", async () => {
+  Model.useDatabase(first);
+  const { kysely } = first.connection("a");
+  await kysely.schema
+    .alterTable("things")
+    .addColumn("created_at", "integer", (column) => column.defaultTo(5))
+    .execute();
+  const thing = (await Thing.find(1))!;
+  expect({ ...thing }).toEqual({ id: 1, name: "first", created_at: 5 });
+  thing.name = "renamed";
+  await thing.save();
+  expect(Object.keys(thing)).toEqual(["id", "name", "created_at"]);
+});
+
+test("what a class casts a column to goes before what the class that it extends does", async () => {
+  class Listed extends Thing {
+    static override table = "things";
+    static override casts: Casts = { name: "boolean" };
+  }
+  class Json extends Listed {
+    static override casts: Casts = { name: "json" };
+  }
+  class Same extends Json {}
+  Model.useDatabase(first);
+  await first.kysely.updateTable("things").set({ name: "[1]" }).execute();
+  expect([await name(Json), await name(Same)]).toEqual([[1], [1]]);
+});
+
+test("a row whose key is null is not stored again, as no row could be told from it", async () => {
+  Model.useDatabase(first);
+  await first.kysely.insertInto("things").values({ id: null, name: "keyless" }).execute();
+  const keyless = (await Thing.findBy("name", "keyless"))!;
+  keyless.name = "changed";
+  await expect(keyless.save()).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
 });

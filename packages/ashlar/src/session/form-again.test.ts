@@ -1,0 +1,131 @@
+import { expect, test } from "vitest";
+import { Browser, sessionApplication } from "../../test/support/session-application.ts";
+import type { Application } from "../boot/index.ts";
+import type { HttpResponse } from "../http/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
+import { AshlarError } from "../support/index.ts";
+
+const FORM = `<form method="post">{{ csrf_field }}<input name="article" value="{{ old('article') }}"></form>
+@each((messages, field) in errors)
+<p>{{ field }}: {{ messages.join() }}</p>
+@end`;
+
+/** A page whose answer is a redirect, or nearly one. */
+const leading = (status: number, location: string | null) =>
+  Route.get(`/${status}/${location === null ? "nowhere" : "on"}`, ({ response }): HttpResponse => {
+    response.status(status).text("its own words");
+    return location === null ? response : response.header("location", location);
+  });
+
+const ROUTES: readonly RouteEntry[] = [
+  Route.view("/form", "form"),
+  Route.post("/form", () => "done"),
+  Route.get("/gone", ({ response, session, view }) => {
+    session.put("seen", true);
+    response.status(404);
+    return view.render("form");
+  }),
+  Route.get("/checked", ({ response, session }) => {
+    session.flashErrors({ name: ["Choose a name first."] });
+    return response.redirect("/form");
+  }),
+  leading(299, "/form"),
+  leading(300, "/form"),
+  leading(308, "/form"),
+  leading(300, null),
+  leading(400, "/form"),
+  Route.post("/@status/@place", () => "done"),
+  Route.post("/gone", () => "done"),
+  Route.post("/checked", () => "done"),
+  Route.post("/apart", () => "done"),
+  Route.get("/busy", ({ response }) => response.redirect("/form")),
+  Route.post("/busy", () => Promise.reject(new AshlarError("E_TOO_MANY_REQUESTS"))),
+];
+
+const logged: string[] = [];
+
+function create(): Promise<Application> {
+  logged.length = 0;
+  return sessionApplication({ routes: ROUTES, views: { form: FORM }, logged });
+}
+
+/** A browser that has a session. */
+async function known(application: Application): Promise<Browser> {
+  const browser = new Browser(application);
+  await browser.open("/form");
+  return browser;
+}
+
+test("S26 a form without a session comes back with one, in which it can be sent", async () => {
+  const browser = new Browser(await create());
+  const headers = { "content-length": "14" };
+  browser.page = await browser.post("/form", { article: "a lamp" }, { headers });
+  expect([browser.page.status, browser.page.cookies]).toEqual([419, ["session"]]);
+  expect(browser.page.text).toContain('value="a lamp"');
+  expect((await browser.submit("/form")).text).toBe("done");
+});
+
+test.each([
+  [300, "on", 303],
+  [308, "on", 303],
+  [299, "on", 419],
+  [400, "on", 419],
+  [300, "nowhere", 419],
+])("an expired form whose page answers with %i and leads %s is answered with %i", async (status, place, answered) => {
+  const browser = await known(await create());
+  const { status: given, headers } = await browser.post(`/${status}/${place}`);
+  expect([given, headers.get("location")]).toEqual([answered, answered === 303 ? "/form" : null]);
+  expect(logged).toEqual([]);
+});
+
+test("a page that leads on after an expired form begins no session", async () => {
+  const browser = new Browser(await create());
+  const { status, cookies } = await browser.post("/300/on");
+  expect([status, cookies]).toEqual([303, []]);
+});
+
+test("problems that the page has found itself are shown where it leads, after an expired form too", async () => {
+  const browser = await known(await create());
+  expect((await browser.post("/checked")).status).toBe(303);
+  const { text } = await browser.open("/form");
+  expect(text).toContain("<p>name: Choose a name first.</p>");
+  expect(text).not.toContain("had expired");
+  expect(logged).toEqual([]);
+});
+
+test("a page that is not there any more is no form to send again, be it rendered with the messages", async () => {
+  const browser = await known(await create());
+  const { status, text } = await browser.post("/gone");
+  expect([status, text.includes("<form")]).toEqual([419, false]);
+});
+
+test("a form that was sent too often is not led to where its page leads", async () => {
+  const browser = await known(await create());
+  const answer = await browser.post("/busy", { __token: browser.token });
+  expect([answer.status, answer.headers.get("location")]).toEqual([429, null]);
+});
+
+test("a form at an address without a page is refused, and nothing else has failed", async () => {
+  const browser = await known(await create());
+  expect((await browser.post("/apart")).status).toBe(419);
+  expect(logged).toEqual([]);
+});
+
+test("S27 what another site has sent is not even read", async () => {
+  const application = await create();
+  const headers = { "content-type": "application/x-www-form-urlencoded", "content-length": "9", accept: "text/html" };
+  const sent = (site: string): Request => {
+    const all = { ...headers, "sec-fetch-site": site };
+    return new Request("http://localhost/form", { method: "POST", headers: all, body: "article=a" });
+  };
+  const [own, other] = [sent("same-origin"), sent("cross-site")];
+  for (const request of [own, other]) expect((await application.fetch(request)).status).toBe(419);
+  expect([own.bodyUsed, other.bodyUsed]).toEqual([true, false]);
+});
+
+test("an expired form that cannot be parsed comes back empty", async () => {
+  const browser = new Browser(await create());
+  const headers = { "content-type": "multipart/form-data", "content-length": "4" };
+  const { status, text } = await browser.send("/form", { method: "POST", headers, body: "what" });
+  expect([status, text.includes("<form"), logged]).toEqual([419, true, []]);
+});
