@@ -121,12 +121,15 @@ describe("register()", () => {
   });
 
   test("an application without mail refuses an address that is taken all the same", async () => {
-    const accounts = await testAccounts({ without: [MailProvider] });
+    const logged: Record<string, unknown>[] = [];
+    const accounts = await testAccounts({ without: [MailProvider], logged });
     expect(await problems(accounts, { ...CLEO, email: ADA.email })).toEqual([
       422,
       { email: ["This is taken already."] },
     ]);
     await accounts.application.background.settled();
+    // There is no one to tell, and nothing has failed.
+    expect(logged).toEqual([]);
   });
 
   test("everything that is wrong is told at once", async () => {
@@ -287,6 +290,24 @@ describe("register()", () => {
     expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
     expect([await accounts.rows("users"), await accounts.mails()]).toMatchObject([[ADA, BOB], []]);
     expect(await accounts.toldOf("auth.registered")).toEqual([]);
+  });
+
+  test("S51 an address that becomes reserved meanwhile is not stored either where users are on another connection", async () => {
+    class User extends FullUser {
+      static override connection = "people";
+    }
+    const accounts = await testAccounts({ User, secondConnection: "people" });
+    const { emailChanges } = accounts.application.container.make("accounts");
+    const isReserved = emailChanges.isReserved.bind(emailChanges);
+    let asked = 0;
+    emailChanges.isReserved = async (...args) => {
+      const answer = await isReserved(...args);
+      if (++asked === 1) await emailChanges.record("web", ADA.id, CLEO.email, "of Ada", true);
+      return answer;
+    };
+    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
+    expect([asked, await User.findBy("email", CLEO.email)]).toEqual([2, null]);
+    expect((await User.findBy("email", BOB.email))?.id).toBe(BOB.id);
   });
 
   test("another value that is taken is told by its field, and to no owner of an address", async () => {
