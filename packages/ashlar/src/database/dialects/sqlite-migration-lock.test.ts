@@ -1,10 +1,11 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
 
@@ -91,6 +92,23 @@ test("S67 a process that is killed leaves no lock behind", async () => {
   await once(child, "exit");
   const lock = new SqliteMigrationLock(path);
   await lock.acquire();
+  lock.release();
+});
+
+test("S67 who asks for it in the same process, in vain, does not let another process have it", async () => {
+  const lock = new SqliteMigrationLock(path);
+  await lock.acquire();
+  await expect(new SqliteMigrationLock(path, 0).acquire()).rejects.toMatchObject({ code: "E_MIGRATION" });
+  const script = `
+    const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
+    try {
+      new DatabaseSync(${JSON.stringify(`${path}-migrations`)}, { timeout: 0 }).exec("begin exclusive");
+      console.log("locked");
+    } catch (error) {
+      console.log(error.errcode);
+    }`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["-e", script]);
+  expect(stdout).toBe("5\n");
   lock.release();
 });
 
