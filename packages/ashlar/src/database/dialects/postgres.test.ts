@@ -24,6 +24,41 @@ test("a server that accepts, and never answers, is given up on in time", async (
   server.close();
 });
 
+test("a connection over which the server failed is not used for another statement", async () => {
+  let connections = 0;
+  const message = (letter: string, body: Buffer): Buffer => {
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(length.length + body.length);
+    return Buffer.concat([Buffer.from(letter), length, body]);
+  };
+  const ready = message("Z", Buffer.from("I"));
+  const server = createServer((socket) => {
+    connections += 1;
+    let isLoggedIn = false;
+    socket.on("error", () => {});
+    socket.on("data", (data) => {
+      const answer = isLoggedIn
+        ? message("E", Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating\0\0"))
+        : message("R", Buffer.alloc(4));
+      // What ends the session is not followed by the end of the connection yet.
+      if (!isLoggedIn || "QP".includes(String.fromCharCode((data as Buffer)[0]!))) {
+        socket.write(Buffer.concat([answer, ready]));
+      }
+      isLoggedIn = true;
+    });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const main = { driver: "postgres", port, user: "ada", password: "p", ssl: false };
+  const database = new Database({ default: "main", main }, "/");
+  for (let n = 1; n <= 3; n++) {
+    await expect(database.connect()).rejects.toMatchObject({ code: "E_DATABASE_UNAVAILABLE", databaseCode: "57P01" });
+    expect(connections).toBe(n);
+  }
+  await database.close();
+  server.close();
+});
+
 await onPostgres("PostgreSQL", () => {
   let own: TestDatabase;
   let database: Database;
@@ -81,6 +116,19 @@ await onPostgres("PostgreSQL", () => {
       code: "E_DATABASE",
       databaseCode: "42703",
     });
+  });
+
+  test("a finder's statement gives the first row, and several statements in one text the rows of the last", async () => {
+    const text = "select n from (values (7), (8), (9)) v (n) where n > $1 order by n";
+    expect(await database.connection().first(text, 7)).toEqual({ n: 8 });
+    expect(await database.connection().first(text, 9)).toBeUndefined();
+    expect((await run("select 1 as n; select 2 as n; select 3 as n")).rows).toEqual([{ n: 3 }]);
+  });
+
+  test("Kysely is told which tables there are", async () => {
+    await run("create table told (n integer)");
+    expect((await database.kysely.introspection.getTables()).map(({ name }) => name)).toContain("told");
+    await run("drop table told");
   });
 
   test("every kind of statement that changes rows says how many, and no other does", async () => {

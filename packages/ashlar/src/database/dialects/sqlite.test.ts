@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Database } from "../database.ts";
+import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
 
 let folder: string;
 let database: Database;
@@ -133,6 +134,50 @@ test.each([[{}], [[]], [[1]], [undefined], [Number.NaN], [Number.POSITIVE_INFINI
     await expect(sql`select ${value}`.execute(database.kysely)).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
   },
 );
+
+test.each([[2n ** 63n], [-(2n ** 63n) - 1n], ["a\0b"], ["\ud800"]])(
+  "%s is refused as input, which no column of any database holds",
+  async (value) => {
+    await expect(sql`select ${value}`.execute(database.kysely)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
+  },
+);
+
+test("the largest and the smallest integer are bound as they are", async () => {
+  const { rows: bound } = await sql`select ${2n ** 63n - 1n} as most, ${-(2n ** 63n)} as least`.execute(
+    database.kysely,
+  );
+  expect(bound).toEqual([{ most: 2n ** 63n - 1n, least: -(2n ** 63n) }]);
+});
+
+test("Kysely is told which tables there are", async () => {
+  await rows("create table t (n integer)");
+  expect((await database.kysely.introspection.getTables()).map(({ name }) => name)).toEqual(["t"]);
+});
+
+test("S67 migrations wait for those of another connection to end", async () => {
+  const order: string[] = [];
+  await database.connect();
+  const other = new SqliteMigrationLock(join(folder, "data/app.sqlite"));
+  await other.acquire();
+  const waiting = database.connection().withMigrationLock(async () => order.push("second"));
+  for (let turn = 0; turn < 10; turn++) await nextTurn();
+  order.push("first");
+  other.release();
+  await waiting;
+  expect(order).toEqual(["first", "second"]);
+});
+
+test("rows that all refer to something are no violation", async () => {
+  await rows("create table parents (id integer primary key)");
+  await rows("create table children (parent_id integer references parents (id))");
+  const connection = database.connection();
+  await connection.rebuilding(async () => {
+    await rows("insert into children values (1)");
+    await rows("insert into parents values (1)");
+    await connection.checkForeignKeys();
+  });
+  expect(await rows("select * from children")).toEqual([{ parent_id: 1 }]);
+});
 
 test("a statement that writes and returns large integers runs once", async () => {
   await rows("create table t (id integer primary key, n integer)");
