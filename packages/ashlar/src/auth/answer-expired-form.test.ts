@@ -116,11 +116,21 @@ test("S26 a form for guests that another tab has overtaken leads on, and one for
 
 test("S26 the visitor is told that the form was not used", async () => {
   const accounts = await application();
-  const visitor = accounts.visitor();
-  await visitor.get("/enter?guard=web");
-  await leads(visitor, "/logout", "/login");
   const said = { status: "You were already logged in, so the form was not used." };
-  expect((await visitor.get("/status")).body).toEqual(said);
+  for (const form of ["/login", "/register"]) {
+    const visitor = accounts.visitor();
+    await visitor.get("/enter?guard=web");
+    await leads(visitor, "/logout", form);
+    expect((await visitor.get("/status")).body).toEqual(said);
+  }
+});
+
+test("S26 a form for guests that another tab has overtaken leads to where the visitor was heading", async () => {
+  const accounts = await application();
+  const visitor = accounts.visitor();
+  await visitor.post("/orders", {}, { referer: "https://shop.example/status?page=2" });
+  await visitor.get("/enter?guard=web");
+  expect(await leads(visitor, "/login", "/register")).toEqual({ "/login": "/status?page=2", "/register": "/home" });
 });
 
 test("any other form of a route for users leads a guest to the login of the guard that the route would ask", async () => {

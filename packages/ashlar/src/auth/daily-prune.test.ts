@@ -110,6 +110,29 @@ await onEachDatabase("pruning once a day", (engine) => {
     expect(two.prunes).toBe(1);
   });
 
+  test("a process that shuts down waits for the batch that is being deleted", async () => {
+    const [one] = await twoProcesses();
+    const [begun, batch] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    one.also = () => {
+      begun.resolve();
+      return batch.promise;
+    };
+    const looked = one.daily.look();
+    await begun.promise;
+    const stopped = one.daily.stop().then(() => one.deleted.length);
+    await new Promise((resolve) => setImmediate(resolve));
+    batch.resolve();
+    expect(await stopped).toBe(1);
+    await looked;
+  });
+
+  test("what fails when the task is finished is logged as well", async () => {
+    const [one, , accounts] = await twoProcesses();
+    one.also = () => accounts.database.kysely.schema.dropTable("maintenance").execute();
+    await one.daily.look();
+    expect([one.deleted.length, one.errors.length]).toEqual([1, 1]);
+  });
+
   test("without the table, each process prunes once a day", async () => {
     const [one, two, accounts] = await twoProcesses();
     await accounts.database.kysely.schema.dropTable("maintenance").execute();
@@ -164,6 +187,21 @@ describe("when a process looks", () => {
     onTestFinished(() => take.mockRestore());
     await vi.advanceTimersByTimeAsync(14 * MINUTE);
     expect([take.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
+  test("is counted from the end of the look before", async () => {
+    useTimers();
+    const [daily] = processes(1) as [DailyPrune];
+    const claimed = Promise.withResolvers<null>();
+    const take = vi.spyOn(nothingToDo, "take").mockImplementationOnce(() => claimed.promise);
+    onTestFinished(() => take.mockRestore());
+    daily.start();
+    await vi.advanceTimersByTimeAsync(14 * MINUTE);
+    expect([take.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
+    claimed.resolve(null);
+    await daily.look();
+    expect(vi.getTimerCount()).toBe(1);
+    await daily.stop();
   });
 
   test("keeps no process alive", async () => {

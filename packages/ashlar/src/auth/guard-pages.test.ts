@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ADA, AdminUser, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../test/support/account-controllers.ts";
-import { Route, type RouteEntry } from "../routing/index.ts";
+import { Route, type RouteEntry, Router } from "../routing/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
 import { authConfiguration } from "./configuration.ts";
@@ -182,6 +182,76 @@ describe("where the pages are", () => {
     const all = authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin");
     const { body } = await (await withAdmin([...all, asked])).visitor().get("/asked");
     expect(body).toEqual([true, "/login", true, "/admin/login", "/admin/register"]);
+  });
+});
+
+describe("the paths of the framework", () => {
+  const GUARDS = { default: "web", web: { model: AdminUser }, admin: { model: AdminUser } };
+
+  function pagesOf(entries: readonly RouteEntry[] | null, guards: object = GUARDS, byDefault: string | null = "web") {
+    const source = { stack: null, prefix: "", answersJson: false, file: "routes/web.ts" };
+    const router = entries === null ? null : new Router([{ ...source, entries }]);
+    return new GuardPages(
+      authConfiguration({ GUARDS: guards }),
+      () => router,
+      () => byDefault,
+    );
+  }
+  const page = (path: string, name: string) => Route.get(path, () => "").name(name);
+  const guarded = (path: string, ...middleware: string[]) => Route.get(path, () => "").middleware(...middleware);
+
+  test("stand for pages under no name, and for no other page", () => {
+    const pages = pagesOf([]);
+    const usual = ["login", "home", "confirm_password", "email.verify.notice"];
+    expect(usual.map((name) => pages.to("web", name))).toEqual([
+      "/login",
+      "/home",
+      "/confirm_password",
+      "/email/verify/notice",
+    ]);
+    for (const name of ["register", "constructor"]) {
+      expect(() => pages.to("web", name)).toThrow(expect.objectContaining({ code: "E_UNKNOWN_ROUTE" }));
+    }
+  });
+
+  test("give way to the path of a route that has the name", () => {
+    const pages = pagesOf([page("/sign-in", "login"), page("/admin/sign-in", "admin.login")]);
+    expect([pages.to("web", "login"), pages.to("admin", "login")]).toEqual(["/sign-in", "/admin/sign-in"]);
+  });
+
+  test("are all that there is before the routes are known", () => {
+    const pages = pagesOf(null);
+    expect([pages.has("web", "login"), pages.nameOf("admin", "login"), pages.to("web", "home")]).toEqual([
+      false,
+      "login",
+      "/home",
+    ]);
+    expect(() => pages.check()).not.toThrow();
+  });
+
+  test("are those of a guard that does not exist, and of each where no guard is the default", () => {
+    const admin = [page("/admin/login", "admin.login")];
+    expect(pagesOf(admin).nameOf("nobody", "login")).toBe("login");
+    expect(pagesOf(admin, GUARDS, null).nameOf("admin", "login")).toBe("login");
+  });
+
+  test("are enough for what sends the users of a guard whose routes have no prefix", () => {
+    const bare = { default: "web", web: { model: AdminUser }, admin: { model: AdminUser, routes: "" } };
+    const routes = [guarded("/letters", "auth:web", "verified"), guarded("/keys", "auth:admin", "password.confirm")];
+    expect(() => pagesOf(routes, bare).check()).not.toThrow();
+  });
+
+  test("a route is held to the pages of the guard that its middleware names last, and other arguments name none", () => {
+    const login = page("/admin/login", "admin.login");
+    const check = (...middleware: string[]) => pagesOf([login, guarded("/keys", ...middleware)]).check();
+    for (const own of ["throttle:admin", "staffauth:admin", "authors:admin", "auth"]) {
+      expect(() => check(own, "verified")).not.toThrow();
+    }
+    for (const named of [["auth:admin"], ["guard:admin"], ["auth:admin", "auth"], ["auth:web", "guard:admin"]]) {
+      expect(() => check(...named, "verified")).toThrow("admin.email.verify.notice");
+    }
+    const prefixed = { default: "web", web: { model: AdminUser, routes: "admin." } };
+    expect(() => pagesOf([login, guarded("/keys", "verified")], prefixed).check()).not.toThrow();
   });
 });
 
