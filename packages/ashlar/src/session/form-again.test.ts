@@ -39,10 +39,22 @@ const ROUTES: readonly RouteEntry[] = [
   Route.post("/checked", () => "done"),
   Route.post("/apart", () => "done"),
   Route.get("/busy", ({ response }) => response.redirect("/form")),
+  Route.post("/often", () => Promise.reject(new AshlarError("E_TOO_MANY_REQUESTS"))),
+  Route.view("/often", "form"),
+  Route.get("/asked", () => {
+    asked++;
+    throw new AshlarError("E_TOO_MANY_REQUESTS");
+  }),
+  Route.view("/forbidden", "form"),
+  Route.post("/forbidden", () => Promise.reject(new AshlarError("E_FORBIDDEN"))),
+  Route.view("/foreign", "form"),
+  Route.post("/foreign", () => Promise.reject(Object.assign(new Error("no"), { code: "E_TOO_MANY_REQUESTS" }))),
   Route.post("/busy", () => Promise.reject(new AshlarError("E_TOO_MANY_REQUESTS"))),
 ];
 
 const logged: string[] = [];
+/** How often the page `/asked` was asked for. */
+let asked = 0;
 
 function create(): Promise<Application> {
   logged.length = 0;
@@ -111,14 +123,14 @@ test("a form at an address without a page is refused, and nothing else has faile
   expect(logged).toEqual([]);
 });
 
-test("S27 what another site has sent is not even read", async () => {
+test("S27 what no page of this site is known to have sent is not even read", async () => {
   const application = await create();
   const headers = { "content-type": "application/x-www-form-urlencoded", "content-length": "9", accept: "text/html" };
   const sent = (site: string): Request => {
     const all = { ...headers, "sec-fetch-site": site };
     return new Request("http://localhost/form", { method: "POST", headers: all, body: "article=a" });
   };
-  const [own, other] = [sent("same-origin"), sent("cross-site")];
+  const [own, other] = [sent("same-origin"), sent("none")];
   for (const request of [own, other]) expect((await application.fetch(request)).status).toBe(419);
   expect([own.bodyUsed, other.bodyUsed]).toEqual([true, false]);
 });
@@ -128,4 +140,36 @@ test("an expired form that cannot be parsed comes back empty", async () => {
   const headers = { "content-type": "multipart/form-data", "content-length": "4" };
   const { status, text } = await browser.send("/form", { method: "POST", headers, body: "what" });
   expect([status, text.includes("<form"), logged]).toEqual([419, true, []]);
+});
+
+test("a page that was asked for too often is not asked for once more", async () => {
+  asked = 0;
+  const browser = await known(await create());
+  expect([(await browser.send("/asked")).status, asked]).toEqual([429, 1]);
+});
+
+test.each([
+  ["forbidden", 403],
+  ["foreign", 500],
+])("a form that has failed for another reason, as in /%s, does not come back", async (path, answered) => {
+  const browser = await known(await create());
+  const { status, text } = await browser.post(`/${path}`, { __token: browser.token });
+  expect([status, text.includes("<form")]).toEqual([answered, false]);
+  expect(logged.filter((line) => line.includes("could not be shown"))).toEqual([]);
+});
+
+test("S27 what no page of this site is known to have sent is not filled in, though it was read", async () => {
+  const browser = await known(await create());
+  const headers = { "sec-fetch-site": "none" };
+  const { status, text } = await browser.post("/form", { article: "a lamp" }, { headers });
+  expect([status, text.includes("<form"), text.includes("a lamp")]).toEqual([419, true, false]);
+});
+
+test("a form that was sent too often comes back, though an expired one would be answered otherwise", async () => {
+  const application = await create();
+  application.container.make("session").answerExpired = ({ response }) => response.text("done already");
+  const browser = await known(application);
+  const often = await browser.post("/often", { __token: browser.token });
+  expect([often.status, often.text.includes("<form")]).toEqual([429, true]);
+  expect((await browser.post("/often")).text).toBe("done already");
 });
