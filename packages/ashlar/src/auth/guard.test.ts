@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { CookieGuard, HeaderGuard, Person } from "../../test/support/people.ts";
+import { CookieGuard, PeopleProvider, Person } from "../../test/support/people.ts";
 import { type Application, createApplication, Provider } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
@@ -15,25 +15,6 @@ const ADA = { id: 1, email: "ada@example.com" };
 const BOB = { id: 2, email: "bob@example.com" };
 
 class Robot extends Person {}
-
-class PeopleProvider extends Provider {
-  override boot(): void {
-    const guards = this.application.container.make("auth");
-    guards.registerDriver(
-      "cookie",
-      ({ name, model }) =>
-        (context) =>
-          new CookieGuard(name, context, model),
-    );
-    guards.registerDriver(
-      "header",
-      ({ name, model }) =>
-        (context) =>
-          new HeaderGuard(name, context, model),
-      Person,
-    );
-  }
-}
 
 class Kernel extends HttpKernel {
   override routeMiddleware: RouteMiddleware = {

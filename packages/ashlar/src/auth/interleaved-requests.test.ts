@@ -1,31 +1,12 @@
 import { expect, test } from "vitest";
 import { kernelWith } from "../../test/support/application-parts.ts";
-import { CookieGuard, HeaderGuard, Person } from "../../test/support/people.ts";
-import { createApplication, Provider } from "../boot/index.ts";
+import { PeopleProvider, Person } from "../../test/support/people.ts";
+import { createApplication } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 
 const ADA = { id: 1, email: "ada@example.com" };
 const BOB = { id: 2, email: "bob@example.com" };
-
-class PeopleProvider extends Provider {
-  override boot(): void {
-    const guards = this.application.container.make("auth");
-    guards.registerDriver(
-      "cookie",
-      ({ name, model }) =>
-        (context) =>
-          new CookieGuard(name, context, model),
-    );
-    guards.registerDriver(
-      "header",
-      ({ name, model }) =>
-        (context) =>
-          new HeaderGuard(name, context, model),
-      Person,
-    );
-  }
-}
 
 test("S24 interleaved requests each see their own user and guard", async () => {
   const pause = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 3));

@@ -1,39 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Application } from "../boot/application.ts";
+import { applicationOf, ask, json } from "../../test/support/dispatched.ts";
 import { createApplication } from "../boot/create-application.ts";
-import type { HttpContext, Next } from "../http/index.ts";
-import { Route, type RouteEntry } from "../routing/index.ts";
-import { HttpKernel, type MiddlewareEntry } from "./http-kernel.ts";
+import { Route } from "../routing/index.ts";
+import { HttpKernel } from "./http-kernel.ts";
 
 const ENVIRONMENT = { APP_ENV: "test" };
 
-function make(routes: readonly RouteEntry[], http: readonly MiddlewareEntry[] = []): Promise<Application> {
-  class Kernel extends HttpKernel {
-    override httpMiddleware = http;
-    override routeMiddleware = { web: [], api: [], loud: [(_: HttpContext, next: Next) => next()] };
-  }
-  return createApplication({ routes, kernel: Kernel, environment: ENVIRONMENT });
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-  readonly headers: Headers;
-}
-
-async function ask(application: Application, path: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await application.fetch(new Request(`http://localhost${path}`, init));
-  return { status: response.status, body: await response.text(), headers: response.headers };
-}
-
 const form = (fields: Record<string, string>): RequestInit => ({ method: "POST", body: new URLSearchParams(fields) });
-const json = (value: unknown): RequestInit => ({
-  method: "POST",
-  body: JSON.stringify(value),
-  headers: { "content-type": "application/json" },
-});
-
 describe("the body and its method", () => {
   const routes = [
     Route.post("/orders", () => "POST"),
@@ -45,7 +19,7 @@ describe("the body and its method", () => {
   ];
 
   test("a form's __method finds the other method's route, with its parameters", async () => {
-    const application = await make(routes);
+    const application = await applicationOf(routes);
     expect((await ask(application, "/orders/7", form({ __method: "PUT", a: "b" }))).body).toBe("PUT 7 b");
     expect((await ask(application, "/orders/7", json({ __method: "put", a: "b" }))).body).toBe("PUT 7 b");
     expect((await ask(application, "/orders", form({ __method: "DELETE" }))).body).toBe("DELETE DELETE");
@@ -55,7 +29,7 @@ describe("the body and its method", () => {
   });
 
   test("in the query, on another method, or with another value, it counts for nothing", async () => {
-    const application = await make(routes);
+    const application = await applicationOf(routes);
     expect((await ask(application, "/orders?__method=DELETE", { method: "POST" })).body).toBe("POST");
     expect((await ask(application, "/orders", form({ __method: "GET" }))).body).toBe("POST");
     expect((await ask(application, "/orders", form({ __method: "TRACE" }))).body).toBe("POST");
@@ -63,14 +37,14 @@ describe("the body and its method", () => {
   });
 
   test("where the path has no such method the POST is a POST", async () => {
-    const application = await make(routes);
+    const application = await applicationOf(routes);
     expect((await ask(application, "/orders", form({ __method: "PATCH" }))).body).toBe("POST");
     expect((await ask(application, "/orders/7", form({ __method: "PATCH" }))).status).toBe(405);
     expect((await ask(application, "/orders/7", form({}))).status).toBe(405);
   });
 
   test("the body of a request that no route answers is left unread", async () => {
-    const application = await make(routes);
+    const application = await applicationOf(routes);
     const raw = new Request("http://localhost/nowhere", form({ a: "b" }));
     expect((await application.fetch(raw)).status).toBe(404);
     expect(raw.bodyUsed).toBe(false);
@@ -78,7 +52,7 @@ describe("the body and its method", () => {
 
   test("middleware and handler read inputs without waiting, and the handler may be synchronous", async () => {
     const seen: unknown[] = [];
-    const application = await make(
+    const application = await applicationOf(
       [Route.post("/", ({ request }) => ({ a: request.input("a") }))],
       [
         ({ request }, next) => {
@@ -111,7 +85,7 @@ describe("S42 any malformed body is a 4xx", () => {
     ["too large", "a".repeat(1_048_577), "application/json", 413],
     ["too large, of a type that is not read", "a".repeat(1_048_577), "text/plain", 413],
   ])("S42 %s", async (_, body, type, status) => {
-    const application = await make(routes);
+    const application = await applicationOf(routes);
     const init = { method: "POST", body, headers: { "content-type": type, accept: "application/json" } };
     const answer = await ask(application, "/read", init);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([status, "application/problem+json"]);
@@ -119,7 +93,7 @@ describe("S42 any malformed body is a 4xx", () => {
   });
 
   test("S42 random bytes of any type never make a 500, with __method routes around", async () => {
-    const application = await make(routes);
+    const application = await applicationOf(routes);
     const type = fc.constantFrom(
       "application/json",
       "application/x-www-form-urlencoded",
@@ -164,7 +138,7 @@ describe("S42 any malformed body is a 4xx", () => {
   });
 
   test("S42 a malformed path is a 400, and a percent sign in a query is one", async () => {
-    const application = await make([
+    const application = await applicationOf([
       Route.get("/@name", ({ request }) => `${request.param("name")} ${request.input("a")}`),
     ]);
     for (const path of ["/%", "/%zz", "/%ff", "/%c3%28", "/%00", "/a%"]) {
@@ -175,7 +149,7 @@ describe("S42 any malformed body is a 4xx", () => {
   });
 
   test("S42 any path whatever is answered below 500", async () => {
-    const application = await make([Route.get("/a/@id", () => "a"), Route.get("/@rest:any", () => "rest")]);
+    const application = await applicationOf([Route.get("/a/@id", () => "a"), Route.get("/@rest:any", () => "rest")]);
     const piece = fc.constantFrom(
       "/",
       "%",

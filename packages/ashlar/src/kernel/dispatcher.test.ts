@@ -1,48 +1,24 @@
 import { describe, expect, test } from "vitest";
+import { applicationOf, ask, json } from "../../test/support/dispatched.ts";
 import type { Application } from "../boot/application.ts";
 import { createApplication } from "../boot/create-application.ts";
 import type { HttpContext, Next } from "../http/index.ts";
-import { Route, type RouteEntry } from "../routing/index.ts";
+import { Route } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { HttpKernel, type MiddlewareEntry } from "./http-kernel.ts";
 
 const ENVIRONMENT = { APP_ENV: "test" };
 
-function make(routes: readonly RouteEntry[], http: readonly MiddlewareEntry[] = []): Promise<Application> {
-  class Kernel extends HttpKernel {
-    override httpMiddleware = http;
-    override routeMiddleware = { web: [], api: [], loud: [(_: HttpContext, next: Next) => next()] };
-  }
-  return createApplication({ routes, kernel: Kernel, environment: ENVIRONMENT });
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-  readonly headers: Headers;
-}
-
-async function ask(application: Application, path: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await application.fetch(new Request(`http://localhost${path}`, init));
-  return { status: response.status, body: await response.text(), headers: response.headers };
-}
-
-const json = (value: unknown): RequestInit => ({
-  method: "POST",
-  body: JSON.stringify(value),
-  headers: { "content-type": "application/json" },
-});
-
 describe("answers", () => {
   test("a synchronous handler is answered without a promise", async () => {
-    const application = await make([Route.get("/", () => "hello")], [(_, next) => next()]);
+    const application = await applicationOf([Route.get("/", () => "hello")], [(_, next) => next()]);
     const response = application.fetch(new Request("http://localhost/"));
     expect(response).toBeInstanceOf(Response);
     expect(await (response as Response).text()).toBe("hello");
   });
 
   test("text is a page, an object is JSON, a Response is itself, nothing is 204", async () => {
-    const application = await make([
+    const application = await applicationOf([
       Route.get("/text", () => "<p>hi</p>"),
       Route.get("/object", async () => ({ a: 1 })),
       Route.get("/response", () => new Response("as it is", { status: 202, headers: { "x-a": "b" } })),
@@ -63,7 +39,7 @@ describe("answers", () => {
   });
 
   test("a redirect route redirects, out of the application as well", async () => {
-    const application = await make([
+    const application = await applicationOf([
       Route.redirect("/old", "/new"),
       Route.redirect("/moved", "https://elsewhere.example/a?b=c", 308),
     ]);
@@ -88,7 +64,7 @@ describe("answers", () => {
         return `${this.name} ${request.param("id")}`;
       }
     }
-    const application = await make([
+    const application = await applicationOf([
       Route.get("/orders", [Orders, "index"]),
       Route.get("/orders/@id", [Orders, "show"]),
     ]);
@@ -110,7 +86,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
   ];
 
   test("HEAD on a GET route: its headers, its length, no body", async () => {
-    const application = await make(routes);
+    const application = await applicationOf(routes);
     const { status, body, headers } = await ask(application, "/page", { method: "HEAD" });
     expect([status, body, headers.get("content-length"), headers.get("content-type")]).toEqual([
       200,
@@ -128,7 +104,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
       cancelled = true;
     };
     const stream = () => new ReadableStream({ cancel });
-    const application = await make([
+    const application = await applicationOf([
       Route.get("/", () => new Response(stream())),
       Route.get("/own", ({ response }) => response.stream(stream())),
     ]);
@@ -140,7 +116,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
   });
 
   test("HEAD where there is no GET route is 405, and on an unknown path 404, without a body", async () => {
-    const application = await make(routes);
+    const application = await applicationOf(routes);
     const known = await ask(application, "/form", { method: "HEAD" });
     expect([known.status, known.headers.get("allow"), known.body]).toEqual([405, "POST, PUT, DELETE, OPTIONS", ""]);
     const unknown = await ask(application, "/nowhere", { method: "HEAD" });
@@ -148,7 +124,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
   });
 
   test("path known, method not: 405 with Allow; OPTIONS: 204 with Allow", async () => {
-    const application = await make(routes);
+    const application = await applicationOf(routes);
     const post = await ask(application, "/page", { method: "POST" });
     expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
     expect(post.body).toContain("<h1>Method Not Allowed</h1>");
@@ -161,14 +137,14 @@ describe("HEAD, OPTIONS, 405, 404", () => {
   });
 
   test("a route for OPTIONS answers it itself", async () => {
-    const answer = await ask(await make(routes), "/with-options", { method: "OPTIONS" });
+    const answer = await ask(await applicationOf(routes), "/with-options", { method: "OPTIONS" });
     expect([answer.status, answer.headers.get("x-own"), answer.headers.get("allow")]).toEqual([200, "yes", null]);
-    const refused = await ask(await make(routes), "/with-options", { method: "DELETE" });
+    const refused = await ask(await applicationOf(routes), "/with-options", { method: "DELETE" });
     expect(refused.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   });
 
   test("an unknown path is 404, for OPTIONS and strange methods too", async () => {
-    const application = await make(routes);
+    const application = await applicationOf(routes);
     for (const method of ["GET", "POST", "OPTIONS", "PROPFIND"]) {
       expect((await ask(application, "/nowhere", { method })).status).toBe(404);
     }
@@ -176,7 +152,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
   });
 
   test("routes of a host answer on that host alone", async () => {
-    const application = await make([
+    const application = await applicationOf([
       Route.get("/", ({ request }) => `account ${request.param("account")}`).domain("@account.example.com"),
       Route.get("/shared", () => "shared"),
     ]);
@@ -196,7 +172,7 @@ describe("HTTP middleware", () => {
       context.response.header("x-stamp", "yes");
       return result;
     };
-    const application = await make(
+    const application = await applicationOf(
       [
         Route.get("/", () => "hello"),
         Route.post("/", ({ request }) => request.all()),
@@ -240,14 +216,14 @@ describe("HTTP middleware", () => {
         throw new TypeError("after");
       };
     };
-    const before = await ask(await make([Route.get("/", () => "x")], [failing("before")]), "/");
+    const before = await ask(await applicationOf([Route.get("/", () => "x")], [failing("before")]), "/");
     expect([before.status, before.headers.get("retry-after")]).toEqual([429, "9"]);
-    const after = await ask(await make([Route.get("/", () => "x")], [failing("after")]), "/");
+    const after = await ask(await applicationOf([Route.get("/", () => "x")], [failing("after")]), "/");
     expect(after.status).toBe(500);
   });
 
   test("cookies that were set before an error are on its answer, once", async () => {
-    const application = await make(
+    const application = await applicationOf(
       [
         Route.get("/", ({ response }) => {
           response.cookie("a", "b").header("cache-control", "public").header("content-length", 9999);
@@ -272,7 +248,7 @@ describe("HTTP middleware", () => {
         return next();
       }
     }
-    const application = await make([Route.get("/", () => "x")], [Counted, Counted]);
+    const application = await applicationOf([Route.get("/", () => "x")], [Counted, Counted]);
     for (let index = 0; index < 3; index++) await ask(application, "/");
     expect(made).toBe(1);
   });

@@ -1,6 +1,7 @@
 import type { TokenBearer } from "../../src/api/token-model.ts";
 import type { Authenticatable, UserId } from "../../src/auth/authenticatable.ts";
 import { Guard, type LoginOptions } from "../../src/auth/guard.ts";
+import { Provider } from "../../src/boot/index.ts";
 import { hashPassword } from "../../src/security/index.ts";
 
 interface PersonRow {
@@ -123,5 +124,25 @@ export class CookieGuard extends Guard {
 
   protected override forget(): void {
     this.context.response.withoutCookie("person");
+  }
+}
+
+/** Brings the drivers `cookie` and `header`; the latter is a guard of people by itself. */
+export class PeopleProvider extends Provider {
+  override boot(): void {
+    const guards = this.application.container.make("auth");
+    guards.registerDriver(
+      "cookie",
+      ({ name, model }) =>
+        (context) =>
+          new CookieGuard(name, context, model),
+    );
+    guards.registerDriver(
+      "header",
+      ({ name, model }) =>
+        (context) =>
+          new HeaderGuard(name, context, model),
+      Person,
+    );
   }
 }

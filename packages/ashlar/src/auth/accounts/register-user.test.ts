@@ -29,6 +29,23 @@ const OPEN = Route.post("/open", async ({ accounts, request }) => {
   return { user: await accounts.register(request.all() as unknown as RegistrationAttributes) };
 });
 
+/**
+ * Has Cleo's address reserved right after it was first found to be free.
+ *
+ * @returns how often it has been asked about
+ */
+function reserveOnceAsked({ application }: TestAccounts): () => number {
+  const { emailChanges } = application.container.make("accounts");
+  const isReserved = emailChanges.isReserved.bind(emailChanges);
+  let asked = 0;
+  emailChanges.isReserved = async (...args) => {
+    const answer = await isReserved(...args);
+    if (++asked === 1) await emailChanges.record("web", ADA.id, CLEO.email, "of Ada", true);
+    return answer;
+  };
+  return () => asked;
+}
+
 await onEachDatabase("register()", (engine) => {
   test("stores a user with a hashed password, and logs in by it", async () => {
     const accounts = await testAccounts({ engine });
@@ -279,14 +296,7 @@ describe("register()", () => {
 
   test("S51 an address that becomes reserved while it is registered is taken, and told to no one", async () => {
     const accounts = await testAccounts();
-    const { emailChanges } = accounts.application.container.make("accounts");
-    const isReserved = emailChanges.isReserved.bind(emailChanges);
-    let asked = 0;
-    emailChanges.isReserved = async (...args) => {
-      const answer = await isReserved(...args);
-      if (++asked === 1) await emailChanges.record("web", ADA.id, CLEO.email, "of Ada", true);
-      return answer;
-    };
+    reserveOnceAsked(accounts);
     expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
     expect([await accounts.rows("users"), await accounts.mails()]).toMatchObject([[ADA, BOB], []]);
     expect(await accounts.toldOf("auth.registered")).toEqual([]);
@@ -297,16 +307,9 @@ describe("register()", () => {
       static override connection = "people";
     }
     const accounts = await testAccounts({ User, secondConnection: "people" });
-    const { emailChanges } = accounts.application.container.make("accounts");
-    const isReserved = emailChanges.isReserved.bind(emailChanges);
-    let asked = 0;
-    emailChanges.isReserved = async (...args) => {
-      const answer = await isReserved(...args);
-      if (++asked === 1) await emailChanges.record("web", ADA.id, CLEO.email, "of Ada", true);
-      return answer;
-    };
+    const asked = reserveOnceAsked(accounts);
     expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
-    expect([asked, await User.findBy("email", CLEO.email)]).toEqual([2, null]);
+    expect([asked(), await User.findBy("email", CLEO.email)]).toEqual([2, null]);
     expect((await User.findBy("email", BOB.email))?.id).toBe(BOB.id);
   });
 

@@ -1,0 +1,38 @@
+import { type Application, createApplication } from "../../src/boot/index.ts";
+import type { HttpContext, Next } from "../../src/http/index.ts";
+import { HttpKernel, type MiddlewareEntry } from "../../src/kernel/index.ts";
+import type { RouteEntry } from "../../src/routing/index.ts";
+
+/**
+ * Makes an application of routes alone, with the stacks `web`, `api` and `loud`, which do nothing.
+ *
+ * @param http the middleware around every request
+ */
+export function applicationOf(
+  routes: readonly RouteEntry[],
+  http: readonly MiddlewareEntry[] = [],
+): Promise<Application> {
+  class Kernel extends HttpKernel {
+    override httpMiddleware = http;
+    override routeMiddleware = { web: [], api: [], loud: [(_: HttpContext, next: Next) => next()] };
+  }
+  return createApplication({ routes, kernel: Kernel, environment: { APP_ENV: "test" } });
+}
+
+/** An answer whose body has been read. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: Headers;
+}
+
+/** Asks an application for a path. */
+export async function ask(application: Application, path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await application.fetch(new Request(`http://localhost${path}`, init));
+  return { status: response.status, body: await response.text(), headers: response.headers };
+}
+
+/** A POST with a value in JSON. */
+export function json(value: unknown): RequestInit {
+  return { method: "POST", body: JSON.stringify(value), headers: { "content-type": "application/json" } };
+}
