@@ -8,7 +8,7 @@ import { AuthenticatesTokens } from "./authenticates-tokens.ts";
 const ada = async (api: TestApi) => (await api.User.find(ADA.id))!;
 
 describe("generateJwt()", () => {
-  test("makes a token active whose digest the table holds, in the place of the one before, and nobody else's", async () => {
+  test("makes a token active whose digest the table holds, instead of the one before, and no other user's", async () => {
     const api = await testApi();
     const user = await ada(api);
     const first = await user.generateJwt();

@@ -144,7 +144,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     expect(await api.toldOf("api.token_refused")).toHaveLength(1);
   });
 
-  test("challenges whoever needs a user and sent none, or one that is refused, and is told of once", async () => {
+  test("challenges a caller who needs a user and sent none, or one that is refused, and is told of once", async () => {
     const api = await testApi({ driver: { authenticates }, stack: [] });
     const sent = [{}, { token: "garbage" }];
     expect(await outcomes(api, ...sent.map((one) => api.get("/api/mine", one)))).toEqual([

@@ -177,7 +177,7 @@ test.each(["postgres://u@h/d", "postgresql://u@h/d"])("%s is the address of a da
   });
 });
 
-test("an address that is none is told under its name", () => {
+test("an invalid address is told under its name", () => {
   const message = "config/database.ts: DATABASES.a.url: is not the address of a PostgreSQL database.";
   expect(problem({ default: "a", a: { driver: "postgres", url: "h/d" } })).toContain(message);
 });

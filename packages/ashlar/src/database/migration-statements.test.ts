@@ -184,7 +184,7 @@ test("S67 what is dropped in a transaction or on a connection of Kysely's is not
   }
 });
 
-test("what a transaction's function throws is thrown, even if it is no error", async () => {
+test("what a transaction's function throws is thrown, even if it is not an error", async () => {
   const thrown = await run(async (kysely) => {
     await kysely.transaction().execute(() => Promise.reject("just text"));
   }).catch((error: unknown) => error);

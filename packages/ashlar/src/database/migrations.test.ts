@@ -101,7 +101,7 @@ describe("up", () => {
     },
   );
 
-  test("what is thrown and is no error is told as well", async () => {
+  test("what is thrown and is not an error is told as well", async () => {
     await folder.write(A, 'export async function up() { throw "just text"; }');
     expect(await failure(migrations.up())).toMatchObject({
       message: expect.stringMatching(/nothing of it remains\. just text$/),

@@ -83,7 +83,7 @@ test("a thousand waiters all come in, once each", async () => {
   expect([most, count, mutex.free]).toEqual([1, 1000, true]);
 });
 
-test("whoever waited in vain is told how many still wait, and whose turn has come waits for no timer", async () => {
+test("a caller that waited in vain is told how many still wait, and one whose turn has come waits for no timer", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const mutex = new Mutex(20);

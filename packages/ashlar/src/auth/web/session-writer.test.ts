@@ -22,7 +22,7 @@ const NEW = {
 
 beforeEach(() => Person.populate(PASSWORD));
 
-/** Users who are rows beside the sessions, of a model with methods of its own in the place of `Authenticates`. */
+/** Users who are rows beside the sessions, of a model with its own methods instead of `Authenticates`. */
 function handMadeModel({ database }: TestWeb): AuthenticatableClass {
   class Account extends Model implements Authenticatable {
     static override table = "users";

@@ -84,7 +84,7 @@ await onPostgres("PostgreSQL", () => {
     return other;
   };
 
-  test("whoever gets no connection of the pool in time is told so", async () => {
+  test("a caller that gets no connection of the pool in time is told so", async () => {
     const small = another({ poolSize: 1, acquireTimeoutMs: 5000 });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
