@@ -47,9 +47,8 @@ const configuration: ViteUserConfig = defineConfig({
   resolve: {
     // Tests of generated applications import the framework by name; here that is its source.
     alias: [
-      { find: /^ashlar$/, replacement: `${source}/index.ts` },
-      { find: /^ashlar\/jwt$/, replacement: `${source}/security/jwt/index.ts` },
-      { find: /^ashlar\/([a-z]+)$/, replacement: `${source}/$1/index.ts` },
+      { find: /^ashlar$/, replacement: `${source}/public/index.ts` },
+      { find: /^ashlar\/([a-z]+)$/, replacement: `${source}/public/$1.ts` },
     ],
   },
   test: {

@@ -12,6 +12,7 @@ const steps: readonly (readonly [what: string, script: string])[] = [
   ["unused exports, files and packages", "unused"],
   ["built packages", "packaging"],
   ["map of security properties", "security-map"],
+  ["report of what is exported", "api-report"],
 ];
 
 let failed = 0;

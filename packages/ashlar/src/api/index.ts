@@ -5,14 +5,13 @@ export {
   type AuthenticatesTokensInstance,
   type AuthenticatesTokensStatics,
 } from "./authenticates-tokens.ts";
-export type { JwtConfiguration, TokenVersion } from "./configuration.ts";
+export type { JwtConfiguration } from "./configuration.ts";
 export type { TokenEvent, TokenRefusedEvent } from "./events.ts";
 export { JWTAuthenticationMiddleware } from "./jwt-authentication-middleware.ts";
 export { JwtGuard } from "./jwt-guard.ts";
-export { PresentedToken } from "./presented-token.ts";
-export type { TokenBearer, TokenModel } from "./token-model.ts";
+export type { PresentedToken } from "./presented-token.ts";
+
 export {
-  type RefusedToken,
   type TokenClaims,
   type TokenFailure,
   TokenService,

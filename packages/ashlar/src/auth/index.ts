@@ -1,12 +1,10 @@
 export {
   type AccessConditions,
   type AccessHolder,
-  accessEpochOf,
   holdsAccess,
   staleProof,
 } from "./access-epoch.ts";
 export type {
-  AccountMailableClass,
   AccountMailables,
   EmailChangeCompletedData,
   EmailChangedData,
@@ -18,8 +16,8 @@ export type {
   ResetPasswordData,
   VerifyEmailData,
 } from "./accounts/account-mailables.ts";
-export { AccountService } from "./accounts/account-service.ts";
-export { Accounts } from "./accounts/accounts.ts";
+
+export type { Accounts } from "./accounts/accounts.ts";
 export type {
   AuthControllers,
   AuthRouteGroup,
@@ -50,9 +48,8 @@ export {
 } from "./accounts/must-verify-email.ts";
 export type { RegistrationAttributes } from "./accounts/register-user.ts";
 export type { RemainingTokens } from "./accounts/remaining-tokens.ts";
-export type { UsablePasswordReset } from "./accounts/reset-password.ts";
-export type { EmailChangeUndo, UndoableEmailChange } from "./accounts/undo-email-change.ts";
-export type { VerificationLink, VerificationOutcome } from "./accounts/verification-outcome.ts";
+
+export type { VerificationOutcome } from "./accounts/verification-outcome.ts";
 export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
 export { Auth } from "./auth.ts";
 export { AuthProvider, installAuth } from "./auth-provider.ts";
@@ -68,20 +65,19 @@ export {
   type AuthenticatesStatics,
 } from "./authenticates.ts";
 export { AuthenticationMiddleware } from "./authentication-middleware.ts";
-export type { AuthConfiguration, GuardEntry } from "./configuration.ts";
+
 export { ConfirmPasswordMiddleware } from "./confirm-password-middleware.ts";
-export {
-  announce,
-  type FailedLoginEvent,
-  type LoginEvent,
-  type NewDeviceEvent,
-  type SecurityEvent,
+export type {
+  FailedLoginEvent,
+  LoginEvent,
+  NewDeviceEvent,
+  SecurityEvent,
 } from "./events.ts";
 export { Guard, type LoginOptions } from "./guard.ts";
 export { GuardMiddleware } from "./guard-middleware.ts";
-export { type GuardDriver, type GuardFactory, GuardRegistry, type GuardSettings } from "./guard-registry.ts";
+export type { GuardDriver, GuardFactory, GuardSettings } from "./guard-registry.ts";
 export { LoadUserMiddleware } from "./load-user-middleware.ts";
 export { isUserClassOf } from "./users-of.ts";
-export { endAllSessions, pruneSessions, type SessionId } from "./web/session-table.ts";
-export { type SessionInfo, UserSessions } from "./web/user-sessions.ts";
+
+export type { SessionInfo } from "./web/user-sessions.ts";
 export { writeColumns } from "./write-column.ts";

@@ -1,20 +1,20 @@
 export { closeBodyWithAnswer, closeWithAnswer } from "./answer-end.ts";
 export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody, inviteBody } from "./body.ts";
-export { type ByteSource, byteStream, type StreamSource } from "./byte-stream.ts";
-export { type AddressRange, type AddressResolver, canonicalAddress, isPublicAddress } from "./client-address.ts";
+export { type ByteSource, byteStream } from "./byte-stream.ts";
+export { type AddressRange, canonicalAddress } from "./client-address.ts";
 export { HttpContext, type VisitorMemory } from "./context.ts";
-export { type CookieOptions, parseCookies, serializeCookie } from "./cookies.ts";
-export { type HostParts, parseHost } from "./host.ts";
+export { type CookieOptions, serializeCookie } from "./cookies.ts";
+export { parseHost } from "./host.ts";
 export { Inputs } from "./inputs.ts";
 export { IpMiddleware } from "./ip-middleware.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
-export { bestType, prefersJson } from "./negotiation.ts";
+
 export { pageContext } from "./page-context.ts";
 export { peerAddress, setPeerAddress } from "./peer-address.ts";
 export { ownPath, redirectTarget } from "./redirect-target.ts";
 export { type FormFields, repeatedFields } from "./repeated-fields.ts";
 export { HttpRequest } from "./request.ts";
-export type { RequestInputs } from "./request-inputs.ts";
+
 export { markForwarded, requestAuthorities, requestAuthority, requestPath, requestSearch } from "./request-url.ts";
 export { isResponse, toResponse } from "./respond.ts";
 export { HttpResponse } from "./response.ts";

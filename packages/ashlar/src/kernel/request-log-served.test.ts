@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { rawSocket } from "../../test/support/raw-socket.ts";
 import { createApplication } from "../boot/create-application.ts";
 import { createLogger } from "../boot/create-logger.ts";
-import { type HttpContext, Route } from "../index.ts";
+import { type HttpContext, Route } from "../public/index.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 

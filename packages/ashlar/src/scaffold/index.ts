@@ -1,15 +1,14 @@
 export { type NewFile, writeNewFile } from "./files.ts";
 export { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
-export { diffOfPlan, type Installation, type PlannedFile, planInstallation, writeInstallation } from "./install.ts";
+export { diffOfPlan, type Installation, planInstallation, writeInstallation } from "./install.ts";
 export type { Feature } from "./install-steps.ts";
 export {
-  type ControllerKind,
   makeController,
   makeMiddleware,
   makeMigration,
   makeModel,
   makeProvider,
 } from "./make.ts";
-export { createProject, type Project, type ProjectOptions } from "./project.ts";
+export { createProject, type ProjectOptions } from "./project.ts";
 export type { RemainingStep } from "./remaining-steps.ts";
 export { rotateKey } from "./rotate-key.ts";

@@ -5,7 +5,7 @@ import { exchange, rawSocket, sorted } from "../../test/support/raw-socket.ts";
 import type { Application } from "../boot/application.ts";
 import { createApplication } from "../boot/create-application.ts";
 import { createLogger } from "../boot/create-logger.ts";
-import { type HttpContext, Route } from "../index.ts";
+import { type HttpContext, Route } from "../public/index.ts";
 
 const open: Application[] = [];
 const logged: Record<string, unknown>[] = [];

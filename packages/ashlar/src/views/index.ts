@@ -1,3 +1,3 @@
 export { View } from "./view.ts";
 export { ViewProvider } from "./view-provider.ts";
-export { Views, type ViewsOptions } from "./views.ts";
+export { Views } from "./views.ts";

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Application } from "../../src/index.ts";
+import type { Application } from "../../src/public/index.ts";
 import { hashPassword } from "../../src/security/index.ts";
 import { API_FILES, apiOfFiles } from "../support/api-setup.ts";
 import { ashlar } from "../support/command-line.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { JWTAuthenticationMiddleware } from "../../src/api/index.ts";
 import { LoadUserMiddleware } from "../../src/auth/index.ts";
-import { AshlarError, Route } from "../../src/index.ts";
+import { AshlarError, Route } from "../../src/public/index.ts";
 import { ADA, BOB, PASSWORD, testApi } from "../support/api-application.ts";
 import { ACCEPTED, open, part, REFUSED, renew, travel } from "../support/token-answers.ts";
 

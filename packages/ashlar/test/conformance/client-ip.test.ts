@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type HttpContext, IpMiddleware } from "../../src/index.ts";
+import { type HttpContext, IpMiddleware } from "../../src/public/index.ts";
 import { type AskedRequest, ask, askOverSocket } from "../support/asking-application.ts";
 
 const ip = ({ request }: HttpContext) => request.ip();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { HttpContext } from "../../src/index.ts";
+import type { HttpContext } from "../../src/public/index.ts";
 import { ask, askOverSocket, respondTo } from "../support/asking-application.ts";
 
 const all = ({ request }: HttpContext) => request.all();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type HttpContext, IpMiddleware, Route } from "../../src/index.ts";
+import { type HttpContext, IpMiddleware, Route } from "../../src/public/index.ts";
 import { ADA, testApi } from "../support/api-application.ts";
 import { ask, askingApplication, askOverSocket, respondTo } from "../support/asking-application.ts";
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Application, createApplication, type HttpContext, Route } from "../../src/index.ts";
+import { type Application, createApplication, type HttpContext, Route } from "../../src/public/index.ts";
 import { ashlar } from "../support/command-line.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -8,7 +8,7 @@ import {
   type Next,
   Route,
   type RouteEntry,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 
 /** Answers with the pattern of the route and what it captured. */
 const told = ({ request }: HttpContext) => ({ route: request.route()?.pattern, params: request.params });

@@ -8,7 +8,7 @@ import {
   type RouteEntry,
   type RouteMiddleware,
   type RunningServer,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import { SignedMiddleware } from "../../src/routing/index.ts";
 import { csrfToken } from "../../src/session/index.ts";
 import { ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { type Application, createApplication, createLogger, Route, type RouteEntry } from "../../src/index.ts";
+import { type Application, createApplication, createLogger, Route, type RouteEntry } from "../../src/public/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
 import { exchange } from "../support/raw-socket.ts";
 import { folderWith } from "../support/temporary-folder.ts";

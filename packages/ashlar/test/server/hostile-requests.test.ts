@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { createApplication, createLogger, Route } from "../../src/index.ts";
+import { createApplication, createLogger, Route } from "../../src/public/index.ts";
 import { FRAMEWORK, runScript, type ScriptProcess } from "../support/script-process.ts";
 
 /** Answers of many kinds, some of them broken; what is not handled anywhere ends the process, and fails the test. */

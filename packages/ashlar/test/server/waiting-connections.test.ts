@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createApplication, Route } from "../../src/index.ts";
+import { createApplication, Route } from "../../src/public/index.ts";
 
 const CONNECTIONS = 50;
 

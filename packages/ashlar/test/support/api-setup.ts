@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
-import { type Application, createApplication, type KernelClass } from "../../src/index.ts";
+import { type Application, createApplication, type KernelClass } from "../../src/public/index.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** The files of an application with API tokens, each with what the setup asks for, by their paths. */

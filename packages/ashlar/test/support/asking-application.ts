@@ -8,7 +8,7 @@ import {
   HttpKernel,
   type MiddlewareEntry,
   Route,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 
 /** What is asked of a request, where a handler would ask it. What comes out has to fit into JSON. */
 export type Question = (context: HttpContext) => unknown;

@@ -24,7 +24,7 @@ export interface ScriptOptions {
 }
 
 /** The framework's source, as a script imports it. */
-export const FRAMEWORK: string = pathToFileURL(join(import.meta.dirname, "../../src/index.ts")).href;
+export const FRAMEWORK: string = pathToFileURL(join(import.meta.dirname, "../../src/public/index.ts")).href;
 
 /**
  * Runs a script that serves and prints `port <number>`; ends it when the test has finished.

@@ -1,18 +1,19 @@
 export {
-  Application,
+  type Application,
+  type ApplicationFetch,
   type ApplicationOptions,
-  type ApplicationSettings,
-  Configuration,
+  type Configuration,
   type ConfigurationSection,
   createApplication,
   createLogger,
   type EnvironmentName,
   env,
+  type FetchOptions,
   type ListenOptions,
   type LogSettings,
   Provider,
   type ProviderClass,
-} from "./boot/index.ts";
+} from "../boot/index.ts";
 export {
   type BodyLimits,
   type CookieOptions,
@@ -23,13 +24,14 @@ export {
   type Middleware,
   type MiddlewareClass,
   type MiddlewareFunction,
+  type MoveOptions,
   type Next,
   type QueryParameters,
   type RouteInfo,
   type RouteParameters,
   SecurityHeadersMiddleware,
   UploadedFile,
-} from "./http/index.ts";
+} from "../http/index.ts";
 export {
   Container,
   type ErrorListener,
@@ -39,34 +41,34 @@ export {
   type KernelClass,
   type Logger,
   type LogLevel,
-  type LogMethod,
   type MiddlewareEntry,
   type RouteMiddleware,
   type ServiceKey,
   type Services,
-} from "./kernel/index.ts";
+} from "../kernel/index.ts";
 export {
+  type GroupOptions,
+  type ResourceController,
+  type ResourceOptions,
   Route,
   type RouteCollection,
   type RouteDefinition,
   type RouteEntry,
   type Router,
   SignedMiddleware,
-} from "./routing/index.ts";
-export type { RunningServer, ServerSettings } from "./server/index.ts";
+  type SignedUrlOptions,
+} from "../routing/index.ts";
+export type { RunningServer, ServerSettings } from "../server/index.ts";
 export {
   AshlarError,
   type AshlarErrorOptions,
   ConfigurationError,
   type Constructor,
-  type Dictionary,
   type EnvironmentVariables,
   ERRORS,
   type ErrorCode,
   type FieldErrors,
-  type GuardUser,
-  type MaybePromise,
   type Register,
   type RegisteredUser,
   ValidationError,
-} from "./support/index.ts";
+} from "../support/index.ts";

@@ -1,0 +1,18 @@
+export {
+  Api,
+  ApiProvider,
+  type ApiRouteOptions,
+  AuthenticatesTokens,
+  type AuthenticatesTokensInstance,
+  type AuthenticatesTokensStatics,
+  JWTAuthenticationMiddleware,
+  type JwtConfiguration,
+  type JwtGuard,
+  type PresentedToken,
+  type TokenClaims,
+  type TokenEvent,
+  type TokenFailure,
+  type TokenRefusedEvent,
+  type TokenService,
+  type TokenVerification,
+} from "../api/index.ts";

@@ -1,0 +1,15 @@
+export {
+  checkPassword,
+  digest,
+  digestEquals,
+  generateSecret,
+  hashPassword,
+  needsRehash,
+  normalizeEmail,
+  type RotationOptions,
+  randomToken,
+  Sealer,
+  Signer,
+  type SignOptions,
+  verifyPassword,
+} from "../security/index.ts";

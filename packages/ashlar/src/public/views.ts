@@ -1,0 +1,1 @@
+export { type View, ViewProvider, type Views } from "../views/index.ts";
