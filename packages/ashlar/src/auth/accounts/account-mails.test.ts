@@ -11,9 +11,11 @@ import {
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { BrokenMailable } from "../../../test/support/broken-mailable.ts";
 import type { ProviderClass } from "../../boot/index.ts";
+import { EventProvider } from "../../events/index.ts";
 import { type CapturedMail, Mailable, type MailContent, MailProvider } from "../../mail/index.ts";
 import type { AccountMailables } from "./account-mailables.ts";
 import { authRoutes } from "./auth-routes.ts";
+import { resetTokenFor } from "./reset-password.ts";
 
 /** A mail that shows what it was made with. */
 function showing(name: string): new (data: object) => Mailable {
@@ -103,6 +105,29 @@ describe("the application's own mails", () => {
     ]);
   });
 
+  test("passwordChanged: a password that a link has set is told with the page of the link's guard", async () => {
+    class Admin extends AdminUser {}
+    const accounts = await testAccounts({
+      ACCOUNTS: { mailables: { passwordChanged: OWN.passwordChanged } },
+      models: [Admin],
+      guards: { admin: { driver: "web", model: Admin } },
+      routes: [authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin")],
+    });
+    await accounts.visitor().post("/admin/change_password", { email: ADA.email });
+    const token = new URL(await accounts.link(), APP_URL).searchParams.get("token");
+    const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await accounts.visitor().post("/admin/password_reset", { token, ...passwords });
+    const data = {
+      user,
+      email: ADA.email,
+      changedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      wasReset: true,
+      remainingTokens: null,
+      newPasswordUrl: `${APP_URL}/admin/change_password`,
+    };
+    expect((await accounts.mails()).map(said)).toEqual([[ADA.email, "passwordChanged", data]]);
+  });
+
   test("newDevice: a login on a device that was not seen before is told by mail, once for the device", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN } });
     await (await accounts.user()).markEmailAsVerified();
@@ -133,11 +158,20 @@ describe("the application's own mails", () => {
 
   test("newDevice: nobody is told where the application has no such mail, nor where it says null", async () => {
     for (const mailables of [undefined, {}, { newDevice: null }]) {
-      const accounts = await testAccounts({ ACCOUNTS: { mailables } });
+      const logged: Record<string, unknown>[] = [];
+      const accounts = await testAccounts({ ACCOUNTS: { mailables }, logged });
+      await (await accounts.user()).markEmailAsVerified();
       await accounts.loggedIn();
       await accounts.toldOf("auth.login");
-      expect(await accounts.mails()).toEqual([]);
+      expect([await accounts.mails(), logged]).toEqual([[], []]);
     }
+  });
+
+  test("newDevice: an application without EventProvider starts, and users log in", async () => {
+    const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN }, without: [EventProvider] });
+    await (await accounts.user()).markEmailAsVerified();
+    await accounts.loggedIn();
+    expect(await accounts.mails()).toEqual([]);
   });
 
   test("newDevice: a new account is not warned of the device it was made on", async () => {
@@ -251,6 +285,27 @@ describe("an application without mail", () => {
       },
     });
     expect([await accounts.rows("users"), await accounts.rows("password_resets")]).toEqual([before, []]);
+  });
+
+  test("sets no password by a link, which can still be used, and says so", async () => {
+    const accounts = await testAccounts({ without: WITHOUT });
+    const token = await resetTokenFor(accounts.application.container.make("accounts"), "web", await accounts.user());
+    const answer = await accounts
+      .visitor()
+      .post("/password_reset", { token, ...passwords }, { accept: "application/json" });
+    expect(answer).toMatchObject({ status: 500, body: { code: "E_INVALID_CONFIGURATION" } });
+    expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
+    expect(await accounts.rows("password_resets")).toHaveLength(1);
+  });
+
+  test("logs users in on new devices, and logs that they cannot be told", async () => {
+    const logged: Record<string, unknown>[] = [];
+    const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN }, without: WITHOUT, logged });
+    await (await accounts.user()).markEmailAsVerified();
+    await accounts.loggedIn();
+    await accounts.toldOf("auth.login");
+    const err = expect.objectContaining({ code: "E_INVALID_CONFIGURATION" });
+    expect(logged).toMatchObject([{ level: "error", err }]);
   });
 
   test("registers users all the same, where no address has to be verified", async () => {

@@ -214,6 +214,16 @@ describe("register()", () => {
     expect((await accounts.user(1)).email).toBe(ADA.email);
   });
 
+  test('S37 what no one gives himself is left out whatever it is, also where "fillable" lists the key', async () => {
+    class User extends FullUser {
+      static override fillable: readonly string[] = ["id", "name", "email"];
+    }
+    const accounts = await testAccounts({ User, routes: [OPEN] });
+    const greedy = { id: 77, verified_at: ["2026-01-01"], api_token: { a: "x" }, created_at: ["x"] };
+    const answer = await accounts.visitor().post("/open", { ...CLEO, ...greedy });
+    expect(answer).toMatchObject({ status: 200, body: { user: { id: 3 } } });
+  });
+
   test("takes the inputs that the example in the documentation names, and no others", async () => {
     const routes = [
       Route.post("/example", async ({ accounts, request }) => {
@@ -311,6 +321,19 @@ describe("register()", () => {
     expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
     expect([asked(), await User.findBy("email", CLEO.email)]).toEqual([2, null]);
     expect((await User.findBy("email", BOB.email))?.id).toBe(BOB.id);
+  });
+
+  test("S51 an address that is reserved is taken, also if another guard of the users has no page to undo a change", async () => {
+    class User extends FullUser {}
+    const accounts = await testAccounts({
+      User,
+      guards: { staff: { driver: "web", model: User, routes: "staff." } },
+      routes: [Route.get("/staff/login", () => "").name("staff.login")],
+    });
+    await accounts.application.container
+      .make("accounts")
+      .emailChanges.record("web", ADA.id, CLEO.email, "of Ada", true);
+    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
   });
 
   test("another value that is taken is told by its field, and to no owner of an address", async () => {

@@ -301,6 +301,66 @@ describe("a reset link", () => {
     expect(await accounts.toldOf("auth.password_reset")).toMatchObject([{ guard: "admin" }]);
   });
 
+  test("that was used costs one query, and reads no user", async () => {
+    const accounts = await testAccounts();
+    const token = await accounts.resetToken();
+    await reset(accounts, token);
+    accounts.forgetQueries();
+    expect(await reset(accounts, token)).toBe(DEAD);
+    expect(accounts.queries).toEqual([expect.stringMatching(/^select "email" from "password_resets"/)]);
+  });
+
+  test("S53 gives back the attempts to log in at its own account, and none at that of another guard", async () => {
+    const Admin = class Admin extends AdminUser {};
+    const accounts = await testAccounts({
+      guards: { admin: { driver: "web", model: Admin } },
+      models: [Admin],
+      throttle: {
+        login: { account: "email", buckets: [{ by: ["account", "address"], attempts: 1, windowSeconds: 60 }] },
+      },
+      routes: [
+        Route.post("/admin/forgot", async ({ accounts: own }) => {
+          await own.requestPasswordReset(ADA.email);
+          return "";
+        }).middleware("guard:admin"),
+        Route.post("/admin/attempt", async ({ auth, request }) => {
+          return { user: await auth.attempt(request.input("email"), request.input("password")) };
+        }).middleware("guard:admin", "throttle:login"),
+      ],
+    });
+    const isRefused = async (path: string, password: string): Promise<boolean> => {
+      return (await accounts.visitor().post(path, { email: ADA.email, password })).status === 429;
+    };
+    for (const path of ["/login", "/admin/attempt"]) {
+      expect([await isRefused(path, "a guess"), await isRefused(path, "a guess")]).toEqual([false, true]);
+    }
+    await accounts.visitor().post("/admin/forgot");
+    const token = new URL(linkIn((await accounts.mails())[0])).searchParams.get("token");
+    expect(await reset(accounts, token)).toBe(DONE);
+    expect([await isRefused("/login", PASSWORD), await isRefused("/admin/attempt", NEW_PASSWORD)]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  test("S53 is told of once the attempts to log in are given back", async () => {
+    const accounts = await testAccounts();
+    const { container } = accounts.application;
+    const throttle = container.make("throttle");
+    const clear = throttle.clear.bind(throttle);
+    const order: string[] = [];
+    const token = await accounts.resetToken();
+    throttle.clear = async (...args) => {
+      await clear(...args);
+      await new Promise(setImmediate);
+      order.push("given back");
+    };
+    container.make("events").on("auth.password_reset", () => void order.push("told"));
+    expect(await reset(accounts, token)).toBe(DONE);
+    await accounts.toldOf("auth.password_reset");
+    expect(order).toEqual(["given back", "told"]);
+  });
+
   test("verifies no address of an application whose users log in without that", async () => {
     const accounts = await testAccounts();
     expect(await reset(accounts, await accounts.resetToken())).toBe(DONE);
