@@ -10,7 +10,7 @@ import { ThrottleProvider } from "../throttle/index.ts";
 import { ViewProvider } from "../views/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 
-test("an application that lists the provider and has no guard, yet, works with all the rest, and prunes nothing", async () => {
+test("an application that lists the provider and has no guard, yet, works with all the rest, prunes nothing, and shuts down", async () => {
   const root = await temporaryFolder();
   mkdirSync(join(root, "views"));
   writeFileSync(join(root, "views/form.edge"), "<form>{{ Object.values(errors).flat().join() }}</form>");
@@ -35,5 +35,6 @@ test("an application that lists the provider and has no guard, yet, works with a
   const expired = await send({ method: "POST", body: new URLSearchParams({ name: "Ada" }) });
   expect(expired).toEqual([419, expect.stringContaining("<form>The page had expired")]);
   expect(await application.prune()).toEqual({});
+  await application.shutdown();
   expect(logged).toEqual([]);
 });

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ADA, BOB, type TestAccounts, testAccounts } from "../../test/support/account-application.ts";
+import { kernelWith } from "../../test/support/application-parts.ts";
 import { onEachDatabase, sqlite } from "../../test/support/services.ts";
+import { createApplication } from "../boot/index.ts";
 import { setClock } from "../support/index.ts";
+import { AuthProvider } from "./auth-provider.ts";
 import { DailyPrune } from "./daily-prune.ts";
 import { TaskClaim } from "./task-claim.ts";
 
@@ -246,6 +249,21 @@ describe("a server", () => {
     await done;
     expect(await users(accounts)).toEqual([BOB.id]);
     expect(statements).toEqual(["insert", "update"]);
+    // The processes of an application agree by this name, in all its versions.
+    expect(await accounts.rows("maintenance")).toMatchObject([{ task: "prune" }]);
+  });
+
+  test("without sessions has nothing to prune, and needs no database", async () => {
+    const application = await createApplication({
+      kernel: kernelWith({ web: [] }),
+      routes: [],
+      providers: [AuthProvider],
+      config: QUIET,
+      environment: SERVED,
+    });
+    onTestFinished(() => application.shutdown());
+    await application.listen({ port: 0, handleSignals: false });
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test.each([

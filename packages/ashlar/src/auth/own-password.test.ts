@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ADA, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
+import { ADA, AdminUser, BOB, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
 import { testWeb } from "../../test/support/web-application.ts";
 import { Route } from "../routing/index.ts";
 
@@ -32,6 +32,29 @@ test("S33 a user's own password is tried under the limit of the login: a blank o
   // It is the login's own limit, for the account.
   const login = await visitor.post("/login", { email: ADA.email, password: PASSWORD });
   expect(login.status).toBe(429);
+});
+
+test("S69 it counts for the user of the guard that asks, whichever guard is in force and whatever account the form names", async () => {
+  class Admin extends AdminUser {}
+  const prove = Route.post("/prove", async ({ auth, request }) => {
+    const web = auth.guard("web");
+    auth.guard("admin");
+    return { proved: await web.confirmPassword(request.input("password")) };
+  });
+  const accounts = await testAccounts({
+    guards: { admin: { driver: "web", model: Admin } },
+    models: [Admin],
+    routes: [prove],
+    throttle: { login: { account: "email", buckets: [{ by: ["account"], attempts: 2, windowSeconds: 60 }] } },
+  });
+  const visitor = await accounts.loggedIn();
+  const statuses: number[] = [];
+  for (let time = 0; time < 3; time++) {
+    statuses.push((await visitor.post("/prove", { password: "wrong", email: BOB.email })).status);
+  }
+  expect(statuses).toEqual([200, 200, 429]);
+  const logins = [ADA, BOB].map(({ email }) => accounts.visitor().post("/login", { email, password: PASSWORD }));
+  expect((await Promise.all(logins)).map(({ status }) => status)).toEqual([429, 302]);
 });
 
 test("without limits a user's own password is judged all the same", async () => {

@@ -41,3 +41,18 @@ test("of a user of another class, who cannot say on what access rests, nothing i
   await expect(endAllAccess(ada)).resolves.toBeUndefined();
   expect(ada.row).toEqual(before);
 });
+
+test.each(["accessEpoch", "accessConditions", "accessChanges"])(
+  "of a user of another class, who says only a part of it and has no %s, nothing is changed",
+  async (missing) => {
+    await Person.populate("correct horse battery");
+    const holder = {
+      accessEpoch: () => "its own",
+      accessConditions: () => ({}),
+      accessChanges: () => ({ epoch: "new" }),
+    };
+    const ada = Object.assign(new Person(Person.rows[0]!), holder, { [missing]: undefined });
+    expect(await rotateAccess(ada)).toBe(true);
+    await expect(endAllAccess(ada)).resolves.toBeUndefined();
+  },
+);

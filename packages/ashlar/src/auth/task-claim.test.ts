@@ -1,6 +1,7 @@
 import { afterEach, expect, onTestFinished, test } from "vitest";
 import { onEachDatabase } from "../../test/support/services.ts";
 import { migrationOfStub } from "../../test/support/web-application.ts";
+import type { Database } from "../database/index.ts";
 import { setClock } from "../support/index.ts";
 import { TaskClaim } from "./task-claim.ts";
 
@@ -10,16 +11,21 @@ const [HOUR, DAY] = [3_600_000, 86_400_000];
 afterEach(() => setClock(null));
 
 await onEachDatabase("a task that is claimed", (engine) => {
+  async function opened({ hasTable = true } = {}): Promise<Database> {
+    const { database, drop } = await engine.open();
+    onTestFinished(drop);
+    if (hasTable) await (await migrationOfStub("auth/migrations/create_maintenance.ts.stub")).up(database.kysely);
+    return database;
+  }
+
   const tables: [state: string, hasTable: boolean][] = [
     ["by a row", true],
     ["without the table", false],
   ];
 
   test.each(tables)("%s is due again in an hour, or when its process says so", async (_, hasTable) => {
-    const own = await engine.open();
-    onTestFinished(() => own.drop());
-    if (hasTable) await (await migrationOfStub("auth/migrations/create_maintenance.ts.stub")).up(own.database.kysely);
-    const [prune, report] = [new TaskClaim(own.database, "prune"), new TaskClaim(own.database, "report")];
+    const database = await opened({ hasTable });
+    const [prune, report] = [new TaskClaim(database, "prune"), new TaskClaim(database, "report")];
     const isTaken = async (claim: TaskClaim, time: number): Promise<boolean> => {
       setClock(() => time);
       return (await claim.take()) !== null;
@@ -40,10 +46,7 @@ await onEachDatabase("a task that is claimed", (engine) => {
   });
 
   test("is not put off by a process whose clock is ahead", async () => {
-    const own = await engine.open();
-    onTestFinished(() => own.drop());
-    await (await migrationOfStub("auth/migrations/create_maintenance.ts.stub")).up(own.database.kysely);
-    const prune = new TaskClaim(own.database, "prune");
+    const prune = new TaskClaim(await opened(), "prune");
     setClock(() => NOON + 400 * DAY);
     await prune.finish((await prune.take())!, NOON + 401 * DAY);
     setClock(() => NOON);
@@ -51,5 +54,15 @@ await onEachDatabase("a task that is claimed", (engine) => {
     expect(claimed.claimedAt).toBe(NOON);
     await prune.finish(claimed, NOON + 2 * DAY);
     expect(await prune.take()).toBeNull();
+  });
+
+  test("waits up to 48 hours for a time that was set", async () => {
+    const prune = new TaskClaim(await opened(), "prune");
+    setClock(() => NOON);
+    const claimed = (await prune.take())!;
+    await prune.finish(claimed, NOON + 2 * DAY);
+    expect(await prune.take()).toBeNull();
+    setClock(() => NOON - 1);
+    expect(await prune.take()).not.toBeNull();
   });
 });

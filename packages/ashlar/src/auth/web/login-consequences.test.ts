@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Browser } from "../../../test/support/browser.ts";
-import { ADA, BOB, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
+import { ADA, BOB, PASSWORD, TestUser, testWeb } from "../../../test/support/web-application.ts";
 import { Route } from "../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../session/index.ts";
 import { now, setClock } from "../../support/index.ts";
@@ -119,13 +119,14 @@ describe("what is remembered of the visitor", () => {
   });
 });
 
-test("an application that shuts down writes the uses that wait for it", async () => {
-  const web = await testWeb();
-  const browser = await web.loggedIn();
+test("an application that shuts down writes all uses that wait for it, also of the first of two guards", async () => {
+  class User extends TestUser {}
+  const web = await testWeb({ User, guards: { staff: { driver: "web", model: User } } });
+  const browsers = [await web.loggedIn(), await web.loggedIn(), await web.loggedIn(BOB)];
   const later = now() + 600_000;
   setClock(() => later);
-  await browser.get("/me");
+  for (const browser of browsers) await browser.get("/me");
   web.forgetQueries();
   await web.application.shutdown();
-  expect(web.queries).toEqual([expect.stringMatching(/^update "sessions" set "last_used_at"/)]);
+  expect(web.queries).toEqual(Array(3).fill(expect.stringMatching(/^update "sessions" set "last_used_at"/)));
 });
