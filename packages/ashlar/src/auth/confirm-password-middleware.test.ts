@@ -206,6 +206,14 @@ describe("where the visitor was heading", () => {
     expect((await browser.post("/intended")).body).toEqual({ path: "/home?tab=orders" });
   });
 
+  test("is the page whose headers alone were asked for", async () => {
+    const web = await testWeb(SESSIONS);
+    const browser = web.browser();
+    const headers = { ...PAGE, referer: "http://localhost/settings" };
+    expect(target(await browser.head("/home?tab=orders", headers))).toEqual([302, "/login"]);
+    expect((await browser.post("/intended")).body).toEqual({ path: "/home?tab=orders" });
+  });
+
   test("is the page with the form, where a form was sent", async () => {
     const web = await testWeb(SESSIONS);
     const browser = await web.loggedIn();

@@ -66,11 +66,15 @@ test("S61 a limit on an address refuses before a byte of the body was sent", asy
   expect(await answerToHeaders(port, "/photos", ...ANNOUNCED)).toMatch(/^HTTP\/1\.1 429 [\s\S]*E_TOO_MANY_REQUESTS/);
 });
 
-test("S61 a guard refuses guests before a byte of the body was sent", async () => {
-  const web = await testWeb({ routes: [Route.post("/photos", () => "stored").middleware("auth")] });
-  const { port } = await listening(web.application);
-  expect(await answerToHeaders(port, "/photos", ...ANNOUNCED)).toMatch(/^HTTP\/1\.1 401 [\s\S]*E_UNAUTHENTICATED/);
-});
+test.each(["auth", "password.confirm", "user, auth", "guard:web, auth"])(
+  "S61 a guard refuses guests before a byte of the body was sent: %s",
+  async (middleware) => {
+    const photos = Route.post("/photos", () => "stored").middleware(...middleware.split(", "));
+    const web = await testWeb({ routes: [photos] });
+    const { port } = await listening(web.application);
+    expect(await answerToHeaders(port, "/photos", ...ANNOUNCED)).toMatch(/^HTTP\/1\.1 401 [\s\S]*E_UNAUTHENTICATED/);
+  },
+);
 
 test("S61 so does a route for users whose address is verified", async () => {
   const accounts = await testAccounts({ routes: [Route.post("/photos", () => "stored").middleware("verified")] });

@@ -34,6 +34,10 @@ export class Browser {
     return this.#send(path, { headers });
   }
 
+  head(path: string, headers: Record<string, string> = {}): Promise<Page> {
+    return this.#send(path, { method: "HEAD", headers });
+  }
+
   post(path: string, body: object = {}, headers: Record<string, string> = {}): Promise<Page> {
     const type = { "content-type": "application/json" };
     return this.#send(path, { method: "POST", headers: { ...type, ...headers }, body: JSON.stringify(body) });
