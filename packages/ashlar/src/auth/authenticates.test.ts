@@ -1,10 +1,11 @@
 import { hashSync } from "bcryptjs";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { compose, Database, Model } from "../database/index.ts";
+import { compose, Database, Model, sql } from "../database/index.ts";
 import { hashPassword } from "../security/index.ts";
 import { isAuthenticatableClass } from "./authenticatable.ts";
 import { Authenticates } from "./authenticates.ts";
 import { verifyCredentials } from "./credentials.ts";
+import { rotateAccess } from "./rotate-access.ts";
 import { reread, writeColumns } from "./write-column.ts";
 
 const PASSWORD = "correct horse battery staple";
@@ -15,6 +16,12 @@ class User extends compose(Model, Authenticates) {
   declare name: string;
   declare email: string;
   declare password: string | null;
+}
+
+/** A user who logs in with the name. */
+class Named extends User {
+  static override table = "users";
+  static override identifierColumn = "name";
 }
 
 let database: Database;
@@ -122,14 +129,22 @@ describe("finding users", () => {
   });
 
   test("by the identifier's column", async () => {
-    class Named extends User {
-      static override table = "users";
-      static override identifierColumn = "name";
-    }
     await ada();
     expect(await User.findByIdentifier("ada@example.com")).toMatchObject({ id: 1 });
     expect(await User.findByIdentifier("Ada")).toBeNull();
     expect(await Named.findByIdentifier("Ada")).toMatchObject({ id: 1 });
+  });
+
+  test("by exactly their identifier, although the column takes another text for equal", async () => {
+    await ada();
+    await sql`create table members (id integer primary key, email text collate nocase)`.execute(database.kysely);
+    await sql`insert into members values (1, 'ada@example.com')`.execute(database.kysely);
+    class Folded extends User {
+      static override table = "members";
+    }
+    expect(await Folded.findBy("email", "ADA@example.com")).toMatchObject({ id: 1 });
+    expect(await Folded.findByIdentifier("ADA@example.com")).toBeNull();
+    expect(await Folded.findByIdentifier("ada@example.com")).toMatchObject({ id: 1 });
   });
 
   test("credentials of a model are verified, and a hash of other parameters is replaced in the table", async () => {
@@ -170,6 +185,131 @@ describe("the column of the hash", () => {
     expect(await stored()).toMatchObject({ password: old });
     await user.storePasswordHash(next, old);
     expect([await stored(), user.password]).toMatchObject([{ password: next }, next]);
+  });
+});
+
+describe("S51 access to the account", () => {
+  const addColumn = () => database.kysely.schema.alterTable("users").addColumn("access_epoch", "text").execute();
+  const epochOf = async () => (await User.findOrFail(1)).accessEpoch();
+  const setRow = (values: object) => database.kysely.updateTable("users").set(values).execute();
+
+  test("has an epoch of its own from the first save on, which no form sets and no JSON shows", async () => {
+    await addColumn();
+    const user = await ada();
+    expect(await stored()).toMatchObject({ access_epoch: expect.stringMatching(/^[\w-]{22}$/) });
+    expect(user.accessEpoch()).toBe((await stored()).access_epoch);
+    user.fill({ password: "chosen", access_epoch: "chosen" } as object);
+    expect([user.isDirty(), user.toJSON()]).toEqual([false, { id: 1, name: "Ada", email: "ada@example.com" }]);
+  });
+
+  test("ends when a password, an address or an identifier is saved that is new, and by nothing else", async () => {
+    await addColumn();
+    await ada();
+    const endsBy = async (model: typeof User, change: object): Promise<boolean> => {
+      const before = await epochOf();
+      await Object.assign(await model.findOrFail(1), change).save();
+      return (await epochOf()) !== before;
+    };
+    expect([
+      await endsBy(User, { name: "Augusta" }),
+      await endsBy(User, {}),
+      await endsBy(User, { password: "another hash" }),
+      await endsBy(User, { email: "augusta@example.com" }),
+      await endsBy(Named, { name: "Ada" }),
+      await endsBy(Named, { email: "ada@example.com" }),
+    ]).toEqual([false, false, true, true, true, true]);
+  });
+
+  test("ends by endAccess(), which tells whether the row was there", async () => {
+    await addColumn();
+    const user = await ada();
+    const before = user.accessEpoch();
+    expect(await user.endAccess()).toBe(true);
+    expect(user.accessEpoch()).not.toBe(before);
+    expect(await epochOf()).toBe(user.accessEpoch());
+    await database.kysely.deleteFrom("users").execute();
+    expect(await user.endAccess()).toBe(false);
+  });
+
+  test("cannot be ended by endAccess() without the column, which changes nothing then", async () => {
+    const user = await ada();
+    const before = await stored();
+    expect([await user.endAccess(), await stored()]).toEqual([true, before]);
+  });
+
+  test("takes along what a class says that it extends", async () => {
+    class Tagged extends Model {
+      accessChanges(): object {
+        return { name: "ended" };
+      }
+    }
+    class Member extends compose(Tagged, Authenticates) {
+      static override table = "users";
+      static override timestamps = false;
+    }
+    Member.useDatabase(database);
+    await ada();
+    expect(await (await Member.findOrFail(1)).endAccess()).toBe(true);
+    expect(await stored()).toMatchObject({ name: "ended" });
+    await addColumn();
+    await setRow({ name: "Ada", access_epoch: "first" });
+    expect(await (await Member.findOrFail(1)).endAccess()).toBe(true);
+    expect(await stored()).toMatchObject({ name: "ended", access_epoch: expect.stringMatching(/^[\w-]{22}$/) });
+  });
+
+  test.each([true, false])("outlasts a hash that replaces one of the same password, with an epoch: %s", async (has) => {
+    await addColumn();
+    const { password } = await ada();
+    if (!has) await setRow({ access_epoch: null });
+    const user = await User.findOrFail(1);
+    const before = user.accessEpoch();
+    await user.storePasswordHash("$another", password!);
+    expect([await stored(), await epochOf()]).toMatchObject([{ password: "$another", access_epoch: before }, before]);
+  });
+
+  test.each([{ access_epoch: "another" }, { email: "augusta@example.com" }])(
+    "that has ended since the user was read, by %o, is not given back with a new hash",
+    async (change) => {
+      await addColumn();
+      const { password } = await ada();
+      await setRow({ access_epoch: null });
+      const user = await User.findOrFail(1);
+      await setRow(change);
+      await user.storePasswordHash("$another", password!);
+      expect(await stored()).toMatchObject({ password, ...change });
+    },
+  );
+
+  test("rests on hash and address without an epoch, as far as they were read, also where they are empty", async () => {
+    const user = await ada();
+    const epochs = [await epochOf()];
+    for (const values of [{ password: null }, { email: "augusta@example.com" }, { email: null }]) {
+      await setRow(values);
+      epochs.push(await epochOf());
+    }
+    expect(new Set(epochs).size).toBe(4);
+    await addColumn();
+    expect(await rotateAccess(await User.findOrFail(1))).toBe(true);
+    await setRow({ access_epoch: null, password: user.password });
+    expect(await rotateAccess(User.fromRow({ id: 1, password: user.password, access_epoch: null }))).toBe(true);
+  });
+
+  test("rests on the address and on what the user logs in with without an epoch", async () => {
+    await ada();
+    const epochs: string[] = [];
+    for (const values of [{ name: "Ada" }, { name: "Augusta" }, { email: "augusta@example.com" }]) {
+      await setRow(values);
+      epochs.push((await Named.findOrFail(1)).accessEpoch());
+    }
+    expect(new Set(epochs).size).toBe(3);
+  });
+
+  test("cannot be told of a user who was read without the epoch and the hash", async () => {
+    await ada();
+    const user = User.fromRow({ id: 1, email: "ada@example.com" });
+    for (const ask of [() => user.accessEpoch(), () => user.accessConditions()]) {
+      expect(ask).toThrow(expect.objectContaining({ code: "E_INVALID_MODEL" }));
+    }
   });
 });
 
