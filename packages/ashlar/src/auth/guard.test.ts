@@ -6,6 +6,7 @@ import type { HttpContext } from "../http/index.ts";
 import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
+import type { Authenticatable } from "./authenticatable.ts";
 import { AuthenticationMiddleware } from "./authentication-middleware.ts";
 import { GuardMiddleware } from "./guard-middleware.ts";
 import { LoadUserMiddleware } from "./load-user-middleware.ts";
@@ -226,9 +227,11 @@ class BadgeGuard extends CookieGuard {
     return this.context.request.header("x-keeps") !== null;
   }
 
-  protected override retrieve(): ReturnType<CookieGuard["retrieve"]> {
+  protected override retrieve(): ReturnType<CookieGuard["retrieve"]> | Authenticatable {
     if (this.context.request.header("x-fails") !== null) return Promise.reject(new Error("The directory is down."));
-    return super.retrieve();
+    if (this.context.request.header("x-at-once") === null) return super.retrieve();
+    Person.lookups.push("at once");
+    return new Person(Person.rows[0]!);
   }
 
   override async confirmPassword(password: unknown): Promise<boolean> {
@@ -289,6 +292,41 @@ describe("a guard of an application's own", () => {
     };
     expect(await challenged("auth:badge")).toEqual([401, 'Badge realm="the door"']);
     expect(await challenged("auth:header")).toEqual([401, null]);
+  });
+
+  test("is asked once, also if it knows its user at once", async () => {
+    const application = await withBadge(({ auth }) => {
+      const guard = auth.guard("badge");
+      return Promise.all([guard.user(), guard.user(), guard.check()]);
+    });
+    expect(await ask(application, { "x-at-once": "1" })).toEqual([ADA, ADA, true]);
+    expect(Person.lookups).toEqual(["at once"]);
+  });
+
+  test.each([
+    ["a user", { cookie: "person=1" }, "private, no-store", "cookie"],
+    ["a user who is known at once", { "x-at-once": "1" }, "private, no-store", "cookie"],
+    ["a guest, if the browser keeps logins,", { "x-keeps": "1" }, null, "cookie"],
+    [
+      "a guest of an unknown name, if the browser keeps logins,",
+      { cookie: "person=99", "x-keeps": "1" },
+      null,
+      "cookie",
+    ],
+    ["any other guest", {}, null, null],
+    ["any other guest of an unknown name", { cookie: "person=99" }, null, null],
+  ])("S63 tells caches to whom an answer belongs, to %s", async (_, headers, ...[control, vary]) => {
+    const application = await withBadge(({ auth, request, response }) => {
+      if (request.header("x-cached") !== null) response.header("cache-control", "max-age=60");
+      return auth.guard("badge").user();
+    });
+    const caching = async (init: HeadersInit) => {
+      const response = await application.fetch(new Request("http://localhost/", { headers: init }));
+      return [response.headers.get("cache-control"), response.headers.get("vary")];
+    };
+    expect(await caching(headers)).toEqual([control, null]);
+    // Whoever says something of caches has the last word.
+    expect(await caching({ ...headers, "x-cached": "1" })).toEqual(["max-age=60", vary]);
   });
 
   test("that cannot tell who its user is counts as one that knows no one when another asks", async () => {
