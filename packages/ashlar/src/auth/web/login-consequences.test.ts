@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Browser } from "../../../test/support/browser.ts";
-import { ADA, BOB, PASSWORD, TestUser, testWeb } from "../../../test/support/web-application.ts";
+import { ADA, BOB, PASSWORD, TestUser, type TestWebOptions, testWeb } from "../../../test/support/web-application.ts";
 import { Route } from "../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../session/index.ts";
 import { now, setClock } from "../../support/index.ts";
@@ -70,13 +70,15 @@ describe("events", () => {
 });
 
 describe("what is remembered of the visitor", () => {
-  const withSessions = () =>
+  const withSessions = (options: TestWebOptions = {}) =>
     testWeb({
+      ...options,
       providers: [SessionProvider],
       stack: [SessionMiddleware],
       routes: [
         Route.post("/cart", ({ session }) => ({ id: session.put("cart", ["book"]).id })),
         Route.get("/cart", ({ session }) => ({ cart: session.get("cart"), id: session.id })),
+        ...(options.routes ?? []),
       ],
     });
   const cartOf = async (browser: Browser) =>
@@ -100,6 +102,25 @@ describe("what is remembered of the visitor", () => {
     const browser = web.browser();
     await browser.post("/login", credentials);
     const { id } = (await browser.post("/cart")).body as { readonly id: string };
+    await browser.post("/logout");
+    expect(await cartOf(browser)).toEqual({ cart: null, id: expect.not.stringMatching(id) });
+  });
+
+  test("S19 a logout forgets it but for who the visitor is, while another guard has a user on the device", async () => {
+    class User extends TestUser {}
+    const web = await withSessions({
+      User,
+      guards: { staff: { driver: "web", model: User } },
+      routes: [
+        Route.post("/staff/login", async ({ auth }) => ({ user: await auth.guard("staff").attemptById(BOB.id) })),
+        Route.post("/staff/logout", ({ auth }) => auth.guard("staff").logout()),
+      ],
+    });
+    const browser = await web.loggedIn();
+    await browser.post("/staff/login");
+    const { id } = (await browser.post("/cart")).body as { readonly id: string };
+    await browser.post("/staff/logout");
+    expect(await cartOf(browser)).toEqual({ cart: null, id });
     await browser.post("/logout");
     expect(await cartOf(browser)).toEqual({ cart: null, id: expect.not.stringMatching(id) });
   });
