@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { HeaderGuard, Person } from "../../../test/support/people.ts";
 import { ADA, BOB, PASSWORD, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
 import { Provider } from "../../boot/index.ts";
@@ -152,6 +152,37 @@ test("S22 users of a class that is not a model end their other logins, and all",
   expect((await here.get("/people/me")).body).toEqual({ user: ADA });
   expect((await here.post("/people/end-all")).body).toEqual({ ended: 1 });
   expect((await here.get("/people/me")).body).toEqual({ user: null });
+});
+
+test("S19 a logout ends the login of the same request, although a user was looked up by the one before meanwhile", async () => {
+  await Person.populate(PASSWORD);
+  const { findByAuthId } = Person;
+  onTestFinished(() => void Object.assign(Person, { findByAuthId }));
+  const web: TestWeb = await testWeb({
+    guards: { people: { driver: "web", model: Person } },
+    routes: [
+      Route.post("/people/login", async ({ auth }) => ({ user: await auth.guard("people").attemptById(1) })),
+      Route.post("/people/overtaken", async ({ auth }) => {
+        const guard = auth.guard("people");
+        const found = Promise.withResolvers<void>();
+        Person.findByAuthId = async (id) => {
+          if (id === 1) await found.promise;
+          return findByAuthId(id);
+        };
+        const lookup = guard.user();
+        await guard.attemptById(2);
+        found.resolve();
+        await lookup;
+        const user = await guard.user();
+        await guard.logout();
+        return { user };
+      }),
+    ],
+  });
+  const browser = web.browser();
+  await browser.post("/people/login");
+  expect((await browser.post("/people/overtaken")).body).toEqual({ user: BOB });
+  expect(await web.rows()).toEqual([]);
 });
 
 describe("a logout forgets the visitor", () => {

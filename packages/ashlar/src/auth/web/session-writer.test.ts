@@ -126,6 +126,21 @@ test("S52 a session of a user who is gone that cannot be taken back either is an
   }
 });
 
+test("S52 a given user to whom access has ended since they were read is not logged in, and nothing is stored", async () => {
+  const web: TestWeb = await testWeb({
+    routes: [
+      Route.post("/late", async ({ auth }) => {
+        const user = (await web.User.find(ADA.id)) as TestUser;
+        await ((await web.User.find(ADA.id)) as TestUser).endAccess();
+        const [login] = await Promise.allSettled([auth.loginAs(user)]);
+        return { code: login.status === "rejected" && login.reason.code, user: await auth.user() };
+      }),
+    ],
+  });
+  const { body, setCookies } = await web.browser().post("/late");
+  expect([body, setCookies, await web.rows()]).toEqual([{ code: "E_STALE_PROOF", user: null }, [], []]);
+});
+
 /** An application with routes that end all access to Ada's account between the lookup of the user and the proof. */
 async function withLateProofs(options: { readonly fails?: unknown } = {}): Promise<TestWeb> {
   const web: TestWeb = await testWeb({
