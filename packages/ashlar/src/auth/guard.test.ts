@@ -6,7 +6,6 @@ import type { HttpContext } from "../http/index.ts";
 import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
-import type { Authenticatable } from "./authenticatable.ts";
 import { AuthenticationMiddleware } from "./authentication-middleware.ts";
 import { GuardMiddleware } from "./guard-middleware.ts";
 import { LoadUserMiddleware } from "./load-user-middleware.ts";
@@ -227,7 +226,7 @@ class BadgeGuard extends CookieGuard {
     return this.context.request.header("x-keeps") !== null;
   }
 
-  protected override retrieve(): ReturnType<CookieGuard["retrieve"]> | Authenticatable {
+  protected override retrieve(): ReturnType<CookieGuard["retrieve"]> {
     if (this.context.request.header("x-fails") !== null) return Promise.reject(new Error("The directory is down."));
     if (this.context.request.header("x-at-once") === null) return super.retrieve();
     Person.lookups.push("at once");
@@ -303,7 +302,7 @@ describe("a guard of an application's own", () => {
     expect(Person.lookups).toEqual(["at once"]);
   });
 
-  test.each([
+  test.each<[string, Record<string, string>, string | null, string | null]>([
     ["a user", { cookie: "person=1" }, "private, no-store", "cookie"],
     ["a user who is known at once", { "x-at-once": "1" }, "private, no-store", "cookie"],
     ["a guest, if the browser keeps logins,", { "x-keeps": "1" }, null, "cookie"],
@@ -315,13 +314,13 @@ describe("a guard of an application's own", () => {
     ],
     ["any other guest", {}, null, null],
     ["any other guest of an unknown name", { cookie: "person=99" }, null, null],
-  ])("S63 tells caches to whom an answer belongs, to %s", async (_, headers, ...[control, vary]) => {
+  ])("S63 tells caches to whom an answer belongs, to %s", async (_, headers, control, vary) => {
     const application = await withBadge(({ auth, request, response }) => {
       if (request.header("x-cached") !== null) response.header("cache-control", "max-age=60");
       return auth.guard("badge").user();
     });
-    const caching = async (init: HeadersInit) => {
-      const response = await application.fetch(new Request("http://localhost/", { headers: init }));
+    const caching = async (sent: Record<string, string>) => {
+      const response = await application.fetch(new Request("http://localhost/", { headers: sent }));
       return [response.headers.get("cache-control"), response.headers.get("vary")];
     };
     expect(await caching(headers)).toEqual([control, null]);

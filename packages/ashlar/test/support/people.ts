@@ -3,6 +3,7 @@ import type { Authenticatable, UserId } from "../../src/auth/authenticatable.ts"
 import { Guard, type LoginOptions } from "../../src/auth/guard.ts";
 import { Provider } from "../../src/boot/index.ts";
 import { hashPassword } from "../../src/security/index.ts";
+import type { MaybePromise } from "../../src/support/index.ts";
 
 interface PersonRow {
   readonly id: number;
@@ -112,7 +113,7 @@ export class HeaderGuard extends Guard {
 
 /** A guard that knows its user by the cookie `person`. */
 export class CookieGuard extends Guard {
-  protected override retrieve(): Promise<Authenticatable | null> | null {
+  protected override retrieve(): MaybePromise<Authenticatable | null> {
     const id = this.context.request.cookie("person");
     return id === null ? null : this.model.findByAuthId(id);
   }
