@@ -95,3 +95,26 @@ test("S33 a login without an identifier or a password uses up nothing, a wrong o
   expect(await statuses("", null, ["no text"], "wrong", PASSWORD)).toEqual(Array(5).fill(200));
   expect(await statuses("wrong", "", "wrong", "wrong", PASSWORD)).toEqual([200, 200, 200, 429, 429]);
 });
+
+test("S69 an attempt counts for the account of the guard that is asked, and for none without an identifier", async () => {
+  class Admin extends AdminUser {}
+  const attempt = Route.post("/attempt", async ({ auth, request }) => {
+    const admin = auth.guard("admin");
+    auth.guard("web");
+    return { user: await admin.attempt(request.input("admin") ?? undefined, request.input("password")) };
+  }).middleware("throttle:login");
+  const accounts = await testAccounts({
+    guards: { admin: { driver: "web", model: Admin } },
+    models: [Admin],
+    routes: [attempt],
+    throttle: { login: { account: "email", ...by("account") } },
+  });
+  const statusOf = async (path: string, body: object) => (await accounts.visitor().post(path, body)).status;
+  const asAdmin = (body: object) => statusOf("/attempt", { password: "wrong", ...body });
+  // What the form names is what the route counts by, until the guard says whose account it is.
+  expect(await asAdmin({ email: BOB.email, admin: ADA.email })).toBe(200);
+  expect(await asAdmin({ email: BOB.email, admin: ADA.email })).toBe(429);
+  expect(await asAdmin({ email: ADA.email })).toBe(200);
+  const logins = [ADA, BOB].map(({ email }) => statusOf("/login", { email, password: PASSWORD }));
+  expect(await Promise.all(logins)).toEqual([302, 302]);
+});
