@@ -102,12 +102,25 @@ await onEachDatabase("S52 a new token", (engine) => {
 test("S52 a login by a model with methods of its own is not stored once the password is another", async () => {
   const web = await testWeb();
   const model = handMadeModel(web);
-  const ada = (await model.findByAuthId(ADA.id))!;
+  const [ada, bob] = [(await model.findByAuthId(ADA.id))!, (await model.findByAuthId(BOB.id))!];
   const writer = sessionWriter(web.database, model);
+  await writer.insert(bob, { ...NEW, tokenHash: "of Bob" });
+  const before = await web.rows();
   await web.database.kysely.updateTable("users").set({ password: "another hash" }).where("id", "=", ADA.id).execute();
-  expect([await writer.insert(ada, NEW), await web.rows()]).toEqual([null, []]);
+  expect([await writer.insert(ada, NEW), await web.rows()]).toEqual([null, before]);
   const again = (await model.findByAuthId(ADA.id))!;
   expect(await writer.insert(again, NEW)).toMatchObject({ accessEpoch: accessEpochOf(again) });
+});
+
+test("S52 a confirmation by a model with methods of its own fails once the user's row is gone", async () => {
+  const web = await testWeb();
+  const model = handMadeModel(web);
+  const ada = (await model.findByAuthId(ADA.id))!;
+  const writer = sessionWriter(web.database, model);
+  const { id } = (await writer.insert(ada, NEW))!;
+  expect(await writer.renew(ada, id, "second", LATER)).toBe(true);
+  await web.database.kysely.deleteFrom("users").where("id", "=", ADA.id).execute();
+  expect(await writer.renew(ada, id, "third", LATER)).toBe(false);
 });
 
 test("S52 a session of a user who is gone that cannot be taken back either is an error", async () => {
