@@ -73,7 +73,10 @@ test.each([
   ["23502", { table: "users", column: "email" }, { code: "E_NOT_NULL_VIOLATION", table: "users", columns: ["email"] }],
   ["23503", { constraint: "posts_user_fkey" }, { code: "E_FOREIGN_KEY_VIOLATION", constraint: "posts_user_fkey" }],
   ["22P02", { column: "age" }, { code: "E_INVALID_INPUT", errors: { age: [expect.any(String)] } }],
-  ["22001", {}, { code: "E_INVALID_INPUT", errors: { "": [expect.any(String)] } }],
+  ...["22001", "22003", "22007", "22008", "22021", "22P02", "22P03", "22P05"].map(
+    (code) => [code, {}, { code: "E_INVALID_INPUT", errors: { "": [expect.any(String)] } }] as const,
+  ),
+  ["23503", {}, { code: "E_FOREIGN_KEY_VIOLATION", table: null, columns: [], constraint: null }],
 ])("what the server names is told, for the code %s and %j", (code, members, expected) => {
   expect(translatePostgresError(serverError(code, members))).toMatchObject(expected);
 });
@@ -87,6 +90,7 @@ test.each([
   ["25P04", "E_DATABASE_UNAVAILABLE"],
   ["25P02", "E_DATABASE"],
   ["42501", "E_DATABASE"],
+  ["42P08", "E_DATABASE"],
   ["XX000", "E_DATABASE"],
 ])("the code %s is %s: what passes by itself is told from what stays", (code, expected) => {
   const cause = serverError(code);
@@ -106,12 +110,24 @@ test("a table that does not exist is told with what to do", () => {
   });
 });
 
-test("only an error of a statement leaves the connection as it was", () => {
-  expect([
-    isStatementError(serverError("23505")),
-    isStatementError(serverError("57P01", { severity: "FATAL" })),
-    isStatementError(new Error("Connection terminated unexpectedly")),
-  ]).toEqual([true, false, false]);
+test.each([
+  ["23505", "ERROR", true],
+  ["23505", "FEHLER", true],
+  ["57014", "ERROR", true],
+  ["53100", "ERROR", true],
+  ["42P08", "ERROR", true],
+  ["XX000", "FATAL", false],
+  ["57P01", "ВАЖНО", false],
+  ["08P01", "ERROR", false],
+  ["25P02", "ERROR", true],
+  ["25P03", "ВАЖНО", false],
+  ["25P04", "ВАЖНО", false],
+])("after %s (%s) the connection is as it was: %s", (code, severity, expected) => {
+  expect(isStatementError(serverError(code, { severity }))).toBe(expected);
+});
+
+test("after an error that is not the server's the connection is not as it was", () => {
+  expect(isStatementError(new Error("Connection terminated unexpectedly"))).toBe(false);
 });
 
 test("an error of the framework stays what it is", () => {

@@ -47,6 +47,12 @@ const UNFIT_VALUES: ReadonlySet<string> = new Set([
 const UNAVAILABLE = /^(?:08|53|57014$|57P0|25P0[34]$)/;
 
 /**
+ * What ends the session, of these: all but a statement that took too long, and no disk left. Servers name the severity in
+ * their own language, `FATAL` in most, and `pg` gives no other.
+ */
+const END_OF_SESSION = /^(?:08|57P0|25P0[34]$)/;
+
+/**
  * The error of a statement in a transaction in which an earlier one failed: PostgreSQL refuses all that follow.
  *
  * @param failure the error of the earlier statement
@@ -60,7 +66,7 @@ export function afterFailure(failure: AshlarError | null, problem: string): Data
 
 /** Tells whether the server refused a statement, after which the connection is as good as before. */
 export function isStatementError(error: unknown): boolean {
-  return isServerError(error) && error.severity === "ERROR";
+  return isServerError(error) && error.severity !== "FATAL" && !END_OF_SESSION.test(error.code);
 }
 
 /** Turns an error of `pg` into one of the framework, without any value of a row. */
@@ -103,7 +109,7 @@ export function translatePostgresError(error: unknown): AshlarError {
 }
 
 function isServerError(error: unknown): error is ServerError {
-  return error instanceof Error && "severity" in error && "code" in error && typeof error.code === "string";
+  return "severity" in (error as Error);
 }
 
 function unreachable(error: NodeJS.ErrnoException): DatabaseError {

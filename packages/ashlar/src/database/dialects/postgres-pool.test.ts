@@ -1,8 +1,11 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, Socket } from "node:net";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { postgresMessage } from "../../../test/support/postgres-message.ts";
 import { onPostgres, postgres, type TestDatabase } from "../../../test/support/services.ts";
+import { databaseConfiguration, type PostgresConnectionConfiguration } from "../configuration.ts";
 import { Database, sql } from "../index.ts";
+import { openPool } from "./postgres-pool.ts";
 
 /** The code that asks for TLS, in place of a version of the protocol. */
 const TLS_REQUEST = 80_877_103;
@@ -28,7 +31,7 @@ async function loginWith(settings: object): Promise<Login> {
       received = Buffer.alloc(0);
       if (before > 0) {
         login = { ...login, password: body.toString("utf8", 0, body.length - 1) };
-        socket.end(message("E", Buffer.from("SFATAL\0C28P01\0Mnot let in\0\0")));
+        socket.end(postgresMessage("E", "SFATAL\0C28P01\0Mnot let in\0\0"));
       } else if (body.readInt32BE() === TLS_REQUEST) {
         login = { ...login, wantsTls: true };
         socket.end("N");
@@ -36,7 +39,7 @@ async function loginWith(settings: object): Promise<Login> {
         const texts = body.toString("utf8", 4).split("\0");
         const names = texts.filter((name, place) => place % 2 === 0 && name !== "");
         login = { ...login, told: Object.fromEntries(names.map((name, n) => [name, texts[n * 2 + 1]!])) };
-        socket.write(message("R", Buffer.from([0, 0, 0, 3])));
+        socket.write(postgresMessage("R", Buffer.from([0, 0, 0, 3])));
         before = 1;
       }
     });
@@ -51,11 +54,18 @@ async function loginWith(settings: object): Promise<Login> {
   return login;
 }
 
-function message(letter: string, body: Buffer): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(length.length + body.length);
-  return Buffer.concat([Buffer.from(letter), length, body]);
-}
+test("without the driver, the error says which package to install", async () => {
+  const missing = Object.assign(new Error("Cannot find package 'pg' imported from here"), {
+    code: "ERR_MODULE_NOT_FOUND",
+  });
+  const { connections } = databaseConfiguration({ default: "main", main: { driver: "postgres" } }, "/");
+  const opening = openPool(connections.main as PostgresConnectionConfiguration, () => Promise.reject(missing));
+  await expect(opening).rejects.toMatchObject({
+    code: "E_MISSING_PACKAGE",
+    message: 'A connection to PostgreSQL needs the package "pg". Run: npm install pg',
+    cause: missing,
+  });
+});
 
 test("the server is told who logs in, where, and with which password", async () => {
   const settings = { user: "grace", password: "pass phrase", database: "shop" };

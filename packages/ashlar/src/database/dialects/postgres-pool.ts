@@ -10,10 +10,14 @@ const TIMESTAMP = 1114;
 /**
  * Opens a pool; no connection is made yet.
  *
+ * @param load imports the driver
  * @throws `E_MISSING_PACKAGE` where `pg` is not installed
  */
-export async function openPool(configuration: PostgresConnectionConfiguration): Promise<Pool> {
-  const { default: pg } = await optionalPackage("pg", "A connection to PostgreSQL", () => import("pg"));
+export async function openPool(
+  configuration: PostgresConnectionConfiguration,
+  load: () => Promise<typeof import("pg")> = () => import("pg"),
+): Promise<Pool> {
+  const { default: pg } = await optionalPackage("pg", "A connection to PostgreSQL", load);
   // Kept to these connections: the driver's own table of parsers belongs to everybody in the process.
   const types = {
     // No statement asks for the binary format.

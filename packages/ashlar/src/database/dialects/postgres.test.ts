@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { postgresMessage } from "../../../test/support/postgres-message.ts";
 import { onPostgres, postgres, type TestDatabase } from "../../../test/support/services.ts";
+import { sleeps } from "../../../test/support/sleeps.ts";
 import { databaseConfiguration, type PostgresConnectionConfiguration } from "../configuration.ts";
 import { Connection } from "../connection.ts";
 import { Database, sql } from "../index.ts";
@@ -24,39 +26,89 @@ test("a server that accepts, and never answers, is given up on in time", async (
   server.close();
 });
 
-test("a connection over which the server failed is not used for another statement", async () => {
+/** A server that lets everyone in, and a connection to it. */
+interface Server {
+  readonly database: Database;
+  /** How many connections it has been asked for. */
+  readonly connections: () => number;
+}
+
+/** Serves every statement, and gives no rows, but for those that are to be refused. @param refusal its fields */
+async function serve(refusal: (statement: string) => string | null): Promise<Server> {
   let connections = 0;
-  const message = (letter: string, body: Buffer): Buffer => {
-    const length = Buffer.alloc(4);
-    length.writeInt32BE(length.length + body.length);
-    return Buffer.concat([Buffer.from(letter), length, body]);
-  };
-  const ready = message("Z", Buffer.from("I"));
+  const ready = postgresMessage("Z", "I");
   const server = createServer((socket) => {
     connections += 1;
     let isLoggedIn = false;
     socket.on("error", () => {});
-    socket.on("data", (data) => {
-      const answer = isLoggedIn
-        ? message("E", Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating\0\0"))
-        : message("R", Buffer.alloc(4));
-      // What ends the session is not followed by the end of the connection yet.
-      if (!isLoggedIn || "QP".includes(String.fromCharCode((data as Buffer)[0]!))) {
+    socket.on("data", (data: Buffer) => {
+      if (!isLoggedIn) {
+        isLoggedIn = true;
+        socket.write(Buffer.concat([postgresMessage("R", Buffer.alloc(4)), ready]));
+      } else if (data.toString("latin1", 0, 1) === "Q") {
+        const statement = data.toString("utf8", 5, data.length - 1);
+        const fields = refusal(statement);
+        const answer =
+          fields === null
+            ? postgresMessage("C", `${statement.split(" ")[0]!.toUpperCase()}\0`)
+            : postgresMessage("E", `${fields}\0\0`);
+        // What ends the session is not followed by the end of the connection yet.
         socket.write(Buffer.concat([answer, ready]));
       }
-      isLoggedIn = true;
     });
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   const main = { driver: "postgres", port, user: "ada", password: "p", ssl: false };
   const database = new Database({ default: "main", main }, "/");
+  onTestFinished(async () => {
+    await database.close();
+    server.close();
+  });
+  return { database, connections: () => connections };
+}
+
+const TERMINATING = "SFATAL\0VFATAL\0C57P01\0Mterminating";
+const UNAVAILABLE = { code: "E_DATABASE_UNAVAILABLE", databaseCode: "57P01" };
+
+test("a connection over which the server failed is not used for another statement", async () => {
+  const { database, connections } = await serve(() => TERMINATING);
+  const connection = database.connection();
   for (let n = 1; n <= 3; n++) {
-    await expect(database.connect()).rejects.toMatchObject({ code: "E_DATABASE_UNAVAILABLE", databaseCode: "57P01" });
-    expect(connections).toBe(n);
+    await expect(database.connect()).rejects.toMatchObject(UNAVAILABLE);
+    expect(connections()).toBe(n * 2 - 1);
+    await expect(connection.reserved(() => connection.rows("select 1", []))).rejects.toMatchObject(UNAVAILABLE);
+    expect(connections()).toBe(n * 2);
   }
-  await database.close();
-  server.close();
+});
+
+test("a transaction that does not begin is an error, and its function is not called", async () => {
+  const { database } = await serve((statement) => (statement === "begin" ? TERMINATING : null));
+  const task = vi.fn();
+  await expect(database.transaction(task)).rejects.toMatchObject(UNAVAILABLE);
+  expect(task).not.toHaveBeenCalled();
+});
+
+test("a connection that keeps the savepoint of what was rolled back is not used for another statement", async () => {
+  const refusal = "SERROR\0VERROR\0C53200\0Mout of memory";
+  const { database, connections } = await serve((statement) => (statement.startsWith("release") ? refusal : null));
+  const no = new Error("no");
+  await database.transaction(async () => {
+    await expect(database.transaction(() => Promise.reject(no))).rejects.toBe(no);
+  });
+  expect(connections()).toBe(1);
+  await database.connect();
+  expect(connections()).toBe(2);
+});
+
+test("connecting asks the server something, as a pooler in front of it lets in whoever comes", async () => {
+  const asked: string[] = [];
+  const { database } = await serve((statement) => {
+    asked.push(statement);
+    return null;
+  });
+  await database.connect();
+  expect(asked).toEqual(["select 1"]);
 });
 
 await onPostgres("PostgreSQL", () => {
@@ -83,6 +135,16 @@ await onPostgres("PostgreSQL", () => {
     onTestFinished(() => other.close());
     return other;
   };
+
+  test("a driver that could not be loaded is loaded again by the next statement", async () => {
+    const broken = new Error("Too many open files");
+    vi.doMock("pg", () => Promise.reject(broken));
+    onTestFinished(() => void vi.doUnmock("pg"));
+    const other = another({});
+    await expect(other.connect()).rejects.toMatchObject({ cause: broken });
+    vi.doUnmock("pg");
+    await other.connect();
+  });
 
   test("a caller that gets no connection of the pool in time is told so", async () => {
     const small = another({ poolSize: 1, acquireTimeoutMs: 5000 });
@@ -125,6 +187,10 @@ await onPostgres("PostgreSQL", () => {
     expect((await run("select 1 as n; select 2 as n; select 3 as n")).rows).toEqual([{ n: 3 }]);
   });
 
+  test("the connection says which database it is", () => {
+    expect(database.dialect).toBe("postgres");
+  });
+
   test("Kysely is told which tables there are", async () => {
     await run("create table told (n integer)");
     expect((await database.kysely.introspection.getTables()).map(({ name }) => name)).toContain("told");
@@ -149,26 +215,93 @@ await onPostgres("PostgreSQL", () => {
     const key = `x'${Buffer.from("ashlar").toString("hex")}'::bigint`;
     await database.connection().reserved(async () => {
       await run(`select pg_advisory_lock(${key})`);
+      sleeps(() => Promise.reject(new Error("It waits.")));
       await expect(migrating(0).withMigrationLock(async () => {})).rejects.toMatchObject({ code: "E_MIGRATION" });
       await run(`select pg_advisory_unlock(${key})`);
     });
     expect(await migrating(0).withMigrationLock(async () => "free")).toBe("free");
   });
 
-  test("migrations that wait ask for the lock now and then, and wait no longer than is said", async () => {
-    const waiting = migrating(200);
-    let asked = 0;
-    waiting.onQuery(({ sql: text }) => {
-      if (text.includes("pg_try_advisory_lock")) asked += 1;
+  test("the lock of migrations is free again after them, although the connection stays open", async () => {
+    for (let n = 0; n < 2; n++) {
+      expect(await database.connection().withMigrationLock(async () => "free")).toBe("free");
+      expect(await migrating(0).withMigrationLock(async () => "free")).toBe("free");
+    }
+  });
+
+  test("migrations that wait ask for the lock 20 times a second, for ten minutes, and tell who has it", async () => {
+    const waiting = another({});
+    await waiting.connect();
+    const order: string[] = [];
+    waiting.connection().onQuery(({ sql: text }) => {
+      if (text.includes("pg_try_advisory_lock")) order.push("asked");
+    });
+    const times = [599_950, 50];
+    const slept = sleeps(async () => {
+      for (let n = 0; n < 3; n++) await run("select 1");
+      order.push("slept");
+      return times.shift() ?? Promise.reject(new Error("It goes on to wait."));
     });
     await database.connection().withMigrationLock(async () => {
-      await expect(waiting.withMigrationLock(async () => {})).rejects.toMatchObject({
+      await expect(waiting.connection().withMigrationLock(async () => {})).rejects.toMatchObject({
         code: "E_MIGRATION",
-        message: expect.stringMatching(/for more than 200 ms\. It is the server's process \d+ from [\d.]+\. Migrate/),
+        message: expect.stringMatching(
+          /for more than 600000 ms\. It is the server's process \d+ from [\d.]+\. Migrate/,
+        ),
       });
     });
-    expect(asked).toBeGreaterThan(1);
-    expect(asked).toBeLessThanOrEqual(5);
+    expect(slept).toEqual([50, 50]);
+    expect(order).toEqual(["asked", "slept", "asked", "slept", "asked"]);
+  });
+
+  test("a table that the server does not drop is an error", async () => {
+    const other = another({});
+    await run("create table held (n integer)");
+    await other.transaction(async () => {
+      await sql`lock table held in access share mode`.execute(other.kysely);
+      await database.connection().reserved(async () => {
+        await run("set lock_timeout = 10");
+        await expect(database.connection().dropEverything()).rejects.toMatchObject({ databaseCode: "55P03" });
+        await run("reset lock_timeout");
+      });
+    });
+    await database.connection().dropEverything();
+    await expect(run("select * from held")).rejects.toMatchObject({ databaseCode: "42P01" });
+  });
+
+  test.each([[undefined], [new Date(Number.NaN)]])(
+    "%s is refused, where the driver would send something else",
+    async (value) => {
+      await expect(sql`select ${value}`.execute(database.kysely)).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
+    },
+  );
+
+  test.each([["a\0b"], ["\ud800"]])("%j is refused as input, which no column of any database holds", async (value) => {
+    await expect(sql`select ${value}`.execute(database.kysely)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
+  });
+
+  test("closing waits for what is under way", async () => {
+    const other = another({});
+    const gate = Promise.withResolvers<void>();
+    const order: string[] = [];
+    const connection = other.connection();
+    const started = Promise.withResolvers<void>();
+    const underWay = connection.reserved(async () => {
+      started.resolve();
+      await gate.promise;
+      await connection.rows("select 1", []);
+      order.push("done");
+    });
+    await started.promise;
+    const closing = other.close().then(() => order.push("closed"));
+    for (let turn = 0; turn < 10; turn++) await nextTurn();
+    gate.resolve();
+    await Promise.all([underWay, closing]);
+    expect(order).toEqual(["done", "closed"]);
+  });
+
+  test("closing what was never used is no error", async () => {
+    await another({}).close();
   });
 
   test("what belongs to an extension is left when everything else is dropped", async () => {

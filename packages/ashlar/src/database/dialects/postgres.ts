@@ -112,7 +112,7 @@ export class PostgresDialect implements Dialect {
 
   async commit(session: OwnSession): Promise<void> {
     const { rows } = await session.execute(CompiledQuery.raw("commit"));
-    if (rows[0]?.command !== "ROLLBACK") return;
+    if (rows[0]!.command !== "ROLLBACK") return;
     // The server answers a commit after a failed statement by rolling back, and calls that a success.
     throw afterFailure(session.failure, "The transaction was rolled back, because a statement in it had failed");
   }
@@ -133,7 +133,7 @@ export class PostgresDialect implements Dialect {
     // Asked again and again: a statement that waits has a snapshot, and `create index concurrently` in another process
     // would wait for that, and this for the lock of that process.
     const attempt = CompiledQuery.raw(`select pg_try_advisory_lock(${MIGRATION_LOCK}) as locked`);
-    while ((await session.execute(attempt)).rows[0]?.locked !== true) {
+    while ((await session.execute(attempt)).rows[0]!.locked !== true) {
       if (performance.now() >= end) throw await this.#lockedMigrations(session);
       await sleep(LOCK_RETRY_MS);
     }
@@ -206,9 +206,19 @@ export class PostgresDialect implements Dialect {
     }
   }
 
+  async #open(): Promise<Pool> {
+    try {
+      return await openPool(this.#configuration);
+    } catch (error) {
+      // The next statement tries again: the driver may be installed by then.
+      this.#pool = null;
+      throw error;
+    }
+  }
+
   async #client(): Promise<PoolClient> {
     if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
-    this.#pool ??= openPool(this.#configuration);
+    this.#pool ??= this.#open();
     const pool = await this.#pool;
     try {
       return await pool.connect();
@@ -240,7 +250,7 @@ class PostgresSession implements OwnSession {
   async execute(query: CompiledQuery): Promise<QueryResult<Row>> {
     const { command, rowCount, rows } = await this.#query(query.sql, query.parameters.map(bind));
     if (command === "COMMIT" || command === "ROLLBACK") return { rows: [{ command }] };
-    if (COUNTED.has(command)) return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
+    if (COUNTED.has(command)) return { rows, numAffectedRows: BigInt(rowCount!) };
     return { rows };
   }
 
@@ -257,12 +267,11 @@ class PostgresSession implements OwnSession {
       return Array.isArray(result) ? result.at(-1)! : result;
     } catch (error) {
       if (!isStatementError(error)) this.broken = true;
-      const translated = translatePostgresError(error);
-      if (translated instanceof DatabaseError && translated.databaseCode === IN_FAILED_TRANSACTION) {
+      if ((error as NodeJS.ErrnoException).code === IN_FAILED_TRANSACTION) {
         throw afterFailure(this.failure, "An earlier statement of this transaction failed, and its error was caught");
       }
-      this.failure = translated;
-      throw translated;
+      this.failure = translatePostgresError(error);
+      throw this.failure;
     }
   }
 }

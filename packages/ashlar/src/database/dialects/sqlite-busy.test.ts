@@ -1,27 +1,14 @@
-import { syncBuiltinESMExports } from "node:module";
-import timers from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
+import { sleeps } from "../../../test/support/sleeps.ts";
 import { isBusy, retryWhileBusy } from "./sqlite-busy.ts";
 
 const BUSY = Object.assign(new Error("database is locked"), { errcode: 5 });
 
-afterEach(() => {
-  vi.restoreAllMocks();
-  syncBuiltinESMExports();
-});
+afterEach(() => void vi.restoreAllMocks());
 
-/** Has time pass by sleeping only, and gives how long each sleep is. */
-function sleeps(chance: number): number[] {
-  const slept: number[] = [];
-  let now = 1000;
-  vi.spyOn(performance, "now").mockImplementation(() => now);
+/** Has chance come out the same each time. */
+function chanceIs(chance: number): void {
   vi.spyOn(Math, "random").mockReturnValue(chance);
-  vi.spyOn(timers, "setTimeout").mockImplementation((async (ms: number) => {
-    slept.push(ms);
-    now += ms;
-  }) as typeof timers.setTimeout);
-  syncBuiltinESMExports();
-  return slept;
 }
 
 test.each([
@@ -33,7 +20,8 @@ test.each([
 ])(
   "waits a little longer each time, by chance %s, and for the last time until %s ms are over",
   async (chance, ms, waits) => {
-    const slept = sleeps(chance);
+    chanceIs(chance);
+    const slept = sleeps();
     const attempt = vi.fn(() => {
       throw BUSY;
     });
@@ -44,7 +32,8 @@ test.each([
 );
 
 test("an attempt that succeeds, or fails for another reason, is the last", async () => {
-  const slept = sleeps(0);
+  chanceIs(0);
+  const slept = sleeps();
   const results: (() => string)[] = [
     () => {
       throw BUSY;

@@ -1,0 +1,26 @@
+import { syncBuiltinESMExports } from "node:module";
+import timers from "node:timers/promises";
+import { onTestFinished, vi } from "vitest";
+
+/**
+ * Until the test ends, has time pass by sleeping only (`setTimeout` of `node:timers/promises`), which takes none.
+ *
+ * @param passing how much time passes in a sleep of so long, which has begun
+ * @returns how long each sleep was to be
+ */
+export function sleeps(passing: (ms: number) => number | Promise<number> = (ms) => ms): number[] {
+  const slept: number[] = [];
+  let now = 1000;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+  const sleep = vi.spyOn(timers, "setTimeout").mockImplementation((async (ms: number) => {
+    slept.push(ms);
+    now += await passing(ms);
+  }) as typeof timers.setTimeout);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    clock.mockRestore();
+    sleep.mockRestore();
+    syncBuiltinESMExports();
+  });
+  return slept;
+}
