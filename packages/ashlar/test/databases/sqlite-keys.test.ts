@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Database, primaryKey, sql } from "../../src/database/index.ts";
 import { sqlite, type TestDatabase } from "../support/services.ts";
+import { sleeps } from "../support/sleeps.ts";
 
 // What SQLite itself would do with the keys of a transaction that was rolled back: give them to other rows.
 
@@ -111,4 +112,16 @@ test("S68 one that stays locked leaves the transaction's own error, and the next
   other.exec("rollback");
   expect(await run("select id from notes")).toEqual([{ id: 1 }]);
   expect(await add()).toBe(2);
+});
+
+test("S68 one that stays locked is waited for once, however many tables have given keys", async () => {
+  await run("create table others (id integer primary key autoincrement, text text)");
+  const slept = sleeps();
+  await rolledBack(async () => {
+    await add();
+    await add("others");
+    afterRollback(() => other.exec("begin immediate"));
+  });
+  other.exec("rollback");
+  expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeCloseTo(BUSY_TIMEOUT_MS);
 });

@@ -1,7 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createApplication, createLogger } from "../../src/boot/index.ts";
-import { Database, DatabaseProvider, sql } from "../../src/database/index.ts";
+import { type Connection, Database, DatabaseProvider, sql } from "../../src/database/index.ts";
 import { Route } from "../../src/routing/index.ts";
 import { sqlite, type TestDatabase } from "../support/services.ts";
 
@@ -177,14 +178,50 @@ test("reads and writes need a promise only of a file that is locked", async () =
   expect(await waiting).toEqual([{ text: "c" }]);
 });
 
-test("a read that waited for another process is told as it is: rows, those of a temporary table too, or what is wrong", async () => {
+/** Opens the file without a write-ahead log: reads wait as well then, and the end of a transaction. */
+async function openWithoutLog(): Promise<Connection> {
   await own.database.close();
   locked = new Database({ default: "main", main: own.configuration }, "/");
   ending.push(() => locked.close());
   const connection = locked.connection();
   await locked.connect();
-  // Without a write-ahead log, reads wait as well.
   expect(await connection.rows("pragma journal_mode = delete", [])).toEqual([{ journal_mode: "delete" }]);
+  return connection;
+}
+
+test("a commit that waits for those who read is waited for", async () => {
+  await openWithoutLog();
+  const order: string[] = [];
+  other.exec("begin; select * from notes");
+  other.prepare("select * from notes").all();
+  const transaction = locked.transaction(() => insert("a")).then(() => order.push("committed"));
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  order.push("read");
+  other.exec("commit");
+  await transaction;
+  expect(order).toEqual(["read", "committed"]);
+  expect(texts()).toEqual(["a"]);
+});
+
+test("foreign keys are checked, and everything is dropped, once the file can be read", async () => {
+  const connection = await openWithoutLog();
+  await connection.rows("create table answers (id integer primary key, other_id integer references answers (id))", []);
+  await connection.rebuilding(async () => {
+    other.exec("begin exclusive");
+    const checking = connection.checkForeignKeys();
+    other.exec("commit");
+    await checking;
+  });
+  other.exec("begin exclusive");
+  const dropping = connection.dropEverything();
+  await nextTurn();
+  other.exec("commit");
+  await dropping;
+  expect(other.prepare("select * from sqlite_schema").all()).toEqual([]);
+});
+
+test("a read that waited for another process is told as it is: rows, those of a temporary table too, or what is wrong", async () => {
+  const connection = await openWithoutLog();
   await connection.rows("create temporary table mine (n integer)", []);
   await connection.rows("insert into mine values (7)", []);
   other.exec("begin exclusive; insert into notes values ('x')");

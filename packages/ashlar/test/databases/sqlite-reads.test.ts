@@ -1,6 +1,7 @@
+import { AsyncResource } from "node:async_hooks";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { Database, Model, primaryKey, sql } from "../../src/database/index.ts";
 import { sqlite, type TestDatabase } from "../support/services.ts";
 
@@ -226,11 +227,27 @@ test("closing leaves one sound file, without a log beside it", async () => {
 });
 
 test("a statement that writes and gives a row is run by the connection that writes, though it came as a read", async () => {
-  const connection = database.connection();
-  expect(await connection.first("insert into notes (text) values (?) returning text", "by first")).toEqual({
-    text: "by first",
+  const impatient = new Database({ default: "main", main: { ...own.configuration, busyTimeoutMs: 0 } }, "/");
+  onTestFinished(() => impatient.close());
+  const write = async () =>
+    await impatient.connection().first("insert into notes (text) values (?) returning text", "by first");
+  let begun: Promise<unknown> | null = null;
+  const outside = new AsyncResource("outside");
+  await impatient.transaction(async () => {
+    await sql`insert into notes (text) values ('before it')`.execute(impatient.kysely);
+    // In line with the transaction, and not at once: that has the file.
+    begun = outside.runInAsyncScope(write);
+    await nextTurn();
   });
-  expect(await Note.where("text", "by first").count()).toBe(1);
+  expect(await begun).toEqual({ text: "by first" });
+  expect((await Note.all()).map(({ text }) => text)).toEqual(["committed", "before it", "by first"]);
+});
+
+test("a statement that writes what it selects is told of once", async () => {
+  const asked: string[] = [];
+  database.onQuery(({ sql: text }) => asked.push(text));
+  await run("insert into notes (text) select 'selected'");
+  expect(asked).toEqual(["insert into notes (text) select 'selected'"]);
 });
 
 test("a read that is wrong is refused at once, also beside a transaction", async () => {

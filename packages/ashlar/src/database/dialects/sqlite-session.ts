@@ -31,6 +31,8 @@ export class SqliteSession implements OwnSession {
   failure: AshlarError | null = null;
   /** Whether a transaction was begun and not ended yet; SQLite may have rolled it back by itself meanwhile. */
   isBegun = false;
+  /** Whether readers see the last commit while a transaction is under way: told by opening, where this writes. */
+  hasWriteAheadLog = false;
   readonly #configuration: SqliteConnectionConfiguration;
   readonly #observer: Observer;
   readonly #statements = new BoundedCache<PreparedStatement>(STATEMENTS_KEPT);
@@ -46,7 +48,7 @@ export class SqliteSession implements OwnSession {
   }
 
   get inTransaction(): boolean {
-    return this.#database?.isTransaction ?? false;
+    return this.open().isTransaction;
   }
 
   execute(query: CompiledQuery): MaybePromise<QueryResult<Row>> {
@@ -121,8 +123,8 @@ export class SqliteSession implements OwnSession {
     const { path, busyTimeoutMs } = this.#configuration;
     try {
       const database = this.#readOnly
-        ? new DatabaseSync(path, { timeout: 0, readOnly: true })
-        : openForWriting(path, busyTimeoutMs);
+        ? new DatabaseSync(path, { readOnly: true })
+        : this.#openForWriting(path, busyTimeoutMs);
       this.#database = database;
       return database;
     } catch (error) {
@@ -130,16 +132,18 @@ export class SqliteSession implements OwnSession {
     }
   }
 
-  /** Whether readers see the last commit while a transaction is under way, instead of waiting for its end. */
-  hasWriteAheadLog(): boolean {
-    const database = this.open();
-    // Its answer needs the file, which another process may just be recovering.
-    database.exec(`pragma busy_timeout = ${this.#configuration.busyTimeoutMs}`);
-    try {
-      return database.prepare("pragma journal_mode").get()?.journal_mode === "wal";
-    } finally {
-      database.exec("pragma busy_timeout = 0");
-    }
+  #openForWriting(path: string, busyTimeoutMs: number): DatabaseSync {
+    if (path !== ":memory:") createPrivately(path);
+    const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    // Only opening may wait in place. Later on that would stop everything else that the process does.
+    // With a write-ahead log no reader waits for a writer, and NORMAL loses nothing but, on a power cut, the last
+    // transactions; the file stays sound. What is deleted is overwritten: a user who was deleted is not to be found in
+    // the file.
+    const { journal_mode: mode } = database.prepare("pragma journal_mode = wal").get()!;
+    database.exec("pragma synchronous = normal; pragma secure_delete = on; pragma busy_timeout = 0");
+    // In memory, and on a file system that cannot share a log, it is another one.
+    this.hasWriteAheadLog = mode === "wal";
+    return database;
   }
 
   close(): void {
@@ -203,7 +207,7 @@ export class SqliteSession implements OwnSession {
   }
 
   #prepared(text: string): PreparedStatement {
-    const database = this.#database ?? this.open();
+    const database = this.open();
     return this.#statements.get(text, () => {
       const handle = database.prepare(text);
       // What stands after the first statement would be left out without a word.
@@ -239,18 +243,6 @@ export class SqliteSession implements OwnSession {
     statement.bigints = true;
     return this.#rows(statement, values);
   }
-}
-
-function openForWriting(path: string, busyTimeoutMs: number): DatabaseSync {
-  if (path !== ":memory:") createPrivately(path);
-  const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
-  // Only opening may wait in place. Later on that would stop everything else that the process does.
-  // With a write-ahead log no reader waits for a writer, and NORMAL loses nothing but, on a power cut, the last
-  // transactions; the file stays sound. What is deleted is overwritten: a user who was deleted is not to be found in
-  // the file.
-  database.exec("pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on");
-  database.exec("pragma busy_timeout = 0");
-  return database;
 }
 
 function narrowBigints(row: Row): void {

@@ -2,7 +2,7 @@ import type { CompiledQuery, QueryResult } from "kysely";
 import type { MaybePromise } from "../../support/index.ts";
 import type { SqliteConnectionConfiguration } from "../configuration.ts";
 import type { ColumnValue, Observer, Row, Session } from "../dialect.ts";
-import { DatabaseError } from "../errors.ts";
+import type { DatabaseError } from "../errors.ts";
 import type { LockedSession } from "../locked-session.ts";
 import { SqliteSession } from "./sqlite-session.ts";
 
@@ -40,7 +40,7 @@ export class SqliteShared implements Session {
 
   execute(query: CompiledQuery): MaybePromise<QueryResult<Row>> {
     if (!isRead(query)) return this.#line.execute(query);
-    const reader = this.#reader ?? this.open();
+    const reader = this.open();
     try {
       const result = reader.execute(query);
       if (!(result instanceof Promise)) return result;
@@ -51,7 +51,7 @@ export class SqliteShared implements Session {
   }
 
   first(text: string, value: ColumnValue): MaybePromise<Row | undefined> {
-    const reader = this.#reader ?? this.open();
+    const reader = this.open();
     try {
       const row = reader.first(text, value);
       if (!(row instanceof Promise)) return row;
@@ -67,7 +67,7 @@ export class SqliteShared implements Session {
     throw error;
   }
 
-  /** Opens both connections, the one that writes first: it makes the file, and its log. */
+  /** Opens the connection that writes, which makes the file and its log; the one for reading opens itself when it reads. */
   open(): Session {
     this.#writer.open();
     this.#reader ??= this.#openReader();
@@ -76,9 +76,8 @@ export class SqliteShared implements Session {
 
   #openReader(): Session {
     // In memory, and on a file system that cannot share a log, there is but the one.
-    if (!this.#writer.hasWriteAheadLog()) return this.#line;
+    if (!this.#writer.hasWriteAheadLog) return this.#line;
     this.#ownReader = new SqliteSession(this.#configuration, this.#observer, true);
-    this.#ownReader.open();
     return this.#ownReader;
   }
 
@@ -90,12 +89,12 @@ export class SqliteShared implements Session {
 
 /** A SELECT, as Kysely built it or as it was written. One behind a raw `with` might write: it stands in line. */
 function isRead({ query, sql }: CompiledQuery): boolean {
-  if (query.kind !== "SelectQueryNode" && !(query.kind === "RawNode" && /^\s*select\b/i.test(sql))) return false;
+  if (query.kind !== "SelectQueryNode" && !/^\s*select\b/i.test(sql)) return false;
   return !OF_THE_WRITER.test(sql);
 }
 
 /** Whether the other connection may succeed: a table that is not there may be a temporary one of it. */
 function needsWriter(error: unknown): boolean {
-  if (!(error instanceof DatabaseError)) return false;
-  return error.message.includes("no such table") || (Number(error.databaseCode) & 0xff) === READ_ONLY;
+  const { message, databaseCode } = error as DatabaseError;
+  return message.includes("no such table") || (Number(databaseCode) & 0xff) === READ_ONLY;
 }

@@ -1,11 +1,13 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { sql } from "kysely";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { Database } from "../database.ts";
 import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
 
@@ -87,7 +89,8 @@ test("S70 what was deleted is not to be found in the file", async () => {
   expect(await readFile(path, "latin1")).not.toContain("grace@example.com");
 });
 
-test("in memory it works too, transactions included", async () => {
+test("in memory it works too, transactions included, and makes no file", async () => {
+  onTestFinished(() => rm(":memory:", { force: true }));
   const memory = open({ path: ":memory:" });
   await rows("create table t (n integer)", memory);
   await memory.transaction(() => rows("insert into t values (1)", memory));
@@ -98,6 +101,7 @@ test("in memory it works too, transactions included", async () => {
   await expect(attempt).rejects.toThrow("no");
   expect(await rows("select n from t", memory)).toEqual([{ n: 1 }]);
   await memory.close();
+  expect(existsSync(":memory:")).toBe(false);
 });
 
 test("integers are stored as integers, also in a column of text", async () => {
@@ -184,7 +188,10 @@ test("a statement that writes and returns large integers runs once", async () =>
   const insert = database.kysely.insertInto("t").values({ n: 9007199254740993n }).returningAll();
   expect(await insert.execute()).toEqual([{ id: 1, n: 9007199254740993n }]);
   expect(await insert.execute()).toEqual([{ id: 2, n: 9007199254740993n }]);
-  expect(await rows("select count(*) as n from t")).toEqual([{ n: 2 }]);
+  expect(await rows("insert into t (n) select 9007199254740993 returning *")).toEqual([
+    { id: 3, n: 9007199254740993n },
+  ]);
+  expect(await rows("select count(*) as n from t")).toEqual([{ n: 3 }]);
 });
 
 test("a finder's statement gives large integers as they are, the first time and every other", async () => {
@@ -192,7 +199,35 @@ test("a finder's statement gives large integers as they are, the first time and 
   await rows("insert into t values (7, 9007199254740993)");
   const find = async () => await database.connection().first("select id, n from t where id = ?", 7);
   const row = { id: 7, n: 9007199254740993n };
+  const asked: string[] = [];
+  database.connection().onQuery(({ sql: text }) => asked.push(text));
   expect([await find(), await find(), await find()]).toEqual([row, row, row]);
+  expect(asked).toHaveLength(3);
+});
+
+test("a finder's statement reads no further than the first row", async () => {
+  await rows("create table t (n integer)");
+  await rows("insert into t values (-7), (-9223372036854775808)");
+  const first = await database.connection().first("select abs(n) as n from t where n < ?", 0);
+  expect(first).toEqual({ n: 7 });
+  await expect(rows("select abs(n) as n from t")).rejects.toMatchObject({ code: "E_DATABASE" });
+});
+
+test("the statements that were used last are kept prepared, 500 of them", async () => {
+  const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
+  onTestFinished(() => prepare.mockRestore());
+  const connection = database.connection();
+  const run = async (from: number, to: number): Promise<number> => {
+    await connection.reserved(async () => {
+      for (let n = from; n <= to; n++) await connection.rows(`select ${n}`, []);
+    });
+    return prepare.mock.calls.filter(([text]) => text.startsWith("select")).length;
+  };
+  expect(await run(1, 500)).toBe(500);
+  expect(await run(1, 500)).toBe(500);
+  expect(await run(501, 501)).toBe(501);
+  expect(await run(2, 500)).toBe(501);
+  expect(await run(1, 1)).toBe(502);
 });
 
 test("a row whose key no number holds is stored once, and what follows on the connection is told as it is", async () => {
@@ -224,6 +259,7 @@ test("insertId and the number of rows are told", async () => {
     .executeTakeFirst();
   const updated = await database.kysely.updateTable("t").set({ n: 3 }).executeTakeFirst();
   const deleted = await database.kysely.deleteFrom("t").where("id", "=", 1).executeTakeFirst();
+  expect(await rows("insert into t (n) values (4)")).toEqual([]);
   expect([
     inserted.insertId,
     inserted.numInsertedOrUpdatedRows,
@@ -271,11 +307,16 @@ test("a commit that fails rolls back, and the connection goes on", async () => {
 test("a transaction that SQLite itself has rolled back ends with the error that led there", async () => {
   await rows("create table t (n integer unique)");
   await rows("insert into t values (1)");
+  const asked: string[] = [];
+  const end = database.onQuery(({ sql: text }) => asked.push(text));
   const attempt = database.transaction(async () => {
     await rows("insert into t values (2)");
     await rows("insert or rollback into t values (1)");
   });
   await expect(attempt).rejects.toMatchObject({ code: "E_UNIQUE_VIOLATION" });
+  end();
+  // No statement rolls back what is rolled back.
+  expect(asked).toEqual(["begin immediate", "insert into t values (2)", "insert or rollback into t values (1)"]);
   expect(await rows("select n from t")).toEqual([{ n: 1 }]);
 });
 
@@ -329,6 +370,8 @@ test("once SQLite itself has rolled a transaction back, nothing more of it is st
   const gone = { code: "E_DATABASE", cause: expect.objectContaining({ code: "E_UNIQUE_VIOLATION" }) };
   const goingOn = database.transaction(async () => {
     await lose();
+    const first = async () => await database.connection().first("insert into t values (?) returning n", 7);
+    await expect(first()).rejects.toMatchObject(gone);
     await rows("insert into t values (2)");
   });
   await expect(goingOn).rejects.toMatchObject(gone);
@@ -351,8 +394,51 @@ test("a closed database stays closed, and closing it twice is no error", async (
   await database.close();
   await database.close();
   expect(await readdir(join(folder, "data"))).toEqual(["app.sqlite"]);
-  await expect(rows("select 1")).rejects.toMatchObject({
-    code: "E_DATABASE",
-    message: "The connection to the database is closed.",
+  const closed = { code: "E_DATABASE", message: "The connection to the database is closed." };
+  await expect(rows("select 1")).rejects.toMatchObject(closed);
+  await expect(database.connect()).rejects.toMatchObject(closed);
+});
+
+test("closing waits for a transaction for as long as that takes", async () => {
+  const hurried = open({ acquireTimeoutMs: 5000 });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const [started, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const order: string[] = [];
+  const transaction = hurried.transaction(async () => {
+    started.resolve();
+    await gate.promise;
+    await rows("create table t (n integer)", hurried);
+    order.push("done");
   });
+  await started.promise;
+  const closing = hurried.close().then(() => order.push("closed"));
+  vi.advanceTimersByTime(5001);
+  await nextTurn();
+  gate.resolve();
+  await Promise.all([transaction, closing]);
+  expect(order).toEqual(["done", "closed"]);
+});
+
+test("opening waits in place for another process that has the file", async () => {
+  await mkdir(join(folder, "data"));
+  const path = join(folder, "data/app.sqlite");
+  const isAsked = new Int32Array(new SharedArrayBuffer(4));
+  const holder = new Worker(
+    `const { workerData, parentPort } = require("node:worker_threads");
+    const file = new (require("node:sqlite").DatabaseSync)(workerData.path);
+    file.exec("create table t (n integer); begin exclusive");
+    parentPort.postMessage("locked");
+    Atomics.wait(workerData.isAsked, 0, 0);
+    Atomics.wait(workerData.isAsked, 0, 1, 30);
+    file.exec("rollback");
+    file.close();`,
+    { eval: true, workerData: { path, isAsked } },
+  );
+  await once(holder, "message");
+  Atomics.store(isAsked, 0, 1);
+  Atomics.notify(isAsked, 0);
+  await database.connect();
+  expect(await rows("select name from sqlite_schema")).toEqual([{ name: "t" }]);
+  await once(holder, "exit");
 });
