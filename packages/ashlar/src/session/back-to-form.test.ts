@@ -8,7 +8,12 @@ import { SessionMiddleware } from "./index.ts";
 const ROUTES: readonly RouteEntry[] = [
   Route.get("/read", ({ session }) => ({ all: session.all(), errors: session.errors(), name: session.old("name") })),
   Route.get("/form", ({ session, csrfField }) => {
-    return JSON.stringify({ errors: session.errors(), name: session.old("name"), token: `${csrfField}` });
+    return JSON.stringify({
+      errors: session.errors(),
+      name: session.old("name"),
+      story: session.old("story"),
+      token: `${csrfField}`,
+    });
   }),
   Route.post("/form", () => {
     throw new ValidationError({ name: ["is taken"] });
@@ -67,6 +72,16 @@ describe("forms with mistakes", () => {
     expect((await browser.post("/elsewhere", {}, { headers: { referer: null } })).headers.get("location")).toBe("/");
   });
 
+  test("without a referer a form whose address is too long to lead to comes back on the first page", async () => {
+    const routes = [
+      Route.get("/@name", () => "a page"),
+      Route.post("/@name", () => Promise.reject(new ValidationError({ "": ["no"] }))),
+    ];
+    const browser = new Browser(await sessionApplication({ routes, web: [SessionMiddleware] }));
+    const answer = await browser.post(`/${"a".repeat(2048)}`, {}, { headers: { referer: null } });
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/"]);
+  });
+
   test("a caller that wants JSON gets the problem, and no session", async () => {
     const browser = new Browser(await create());
     const answer = await browser.send("/form", {
@@ -98,6 +113,18 @@ describe("forms with mistakes", () => {
     const answer = await browser.post("/form", { name: "Ada", story: "x".repeat(100_000) });
     expect([answer.status, answer.cookies]).toEqual([303, ["session"]]);
     expect(await read(browser)).toEqual({ all: {}, errors: { name: ["is taken"] }, name: "Ada" });
+  });
+
+  test("what was typed never takes more room than there is, whatever its length", async () => {
+    const browser = new Browser(await create());
+    const kept: boolean[] = [];
+    for (let length = 2400; length < 3000; length += 12) {
+      const story = "x".repeat(length);
+      expect([length, (await browser.post("/form", { story })).status]).toEqual([length, 303]);
+      kept.push(JSON.parse((await browser.send("/form")).text).story === story);
+    }
+    const lost = kept.indexOf(false);
+    expect([lost > 0, kept.slice(lost).includes(true)]).toEqual([true, false]);
   });
 
   test("messages that have no room are summed up", async () => {

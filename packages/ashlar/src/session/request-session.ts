@@ -48,7 +48,7 @@ export class RequestSession implements VisitorMemory {
     if (this.#session === null) {
       this.#session = this.#open();
       // What was flashed for one request is used up by an error page as well.
-      this.#changed();
+      this.#changed(this.#session);
     }
     return this.#session;
   }
@@ -133,7 +133,8 @@ export class RequestSession implements VisitorMemory {
     if (!this.#isLoaded) this.#loaded(this.#find() as SessionRecord | null);
     const contents = this.#found === null ? null : decodeContents(this.#found.contents);
     const beginning = contents === null ? null : { ...this.#found!, contents };
-    return new Session(beginning, () => this.#changed());
+    const session: Session = new Session(beginning, () => this.#changed(session));
+    return session;
   }
 
   #keep(session: Session): MaybePromise<void> {
@@ -146,14 +147,14 @@ export class RequestSession implements VisitorMemory {
   }
 
   /** A change that comes after the session was kept. The answer is about to leave, so that its cookie cannot wait. */
-  #changed(): void {
-    if (!this.#isClosed || this.#session === null) return;
+  #changed(session: Session): void {
+    if (!this.#isClosed) return;
     const previous = this.#found;
     try {
-      this.#noteVisitor(this.#session);
-      const record = this.#due(this.#session);
+      this.#noteVisitor(session);
+      const record = this.#due(session);
       if (record !== null) this.#send(record, true);
-      const work = record === null ? this.#keep(this.#session) : this.#saveAfterOthers(record, previous);
+      const work = record === null ? this.#keep(session) : this.#saveAfterOthers(record, previous);
       if (work instanceof Promise) this.manager.track(work);
     } catch (error) {
       this.manager.report(error);

@@ -146,6 +146,20 @@ test("work that no answer waits for is waited for at the end, and its failure is
   expect(problems()).toEqual(["E_SESSION", "E_INTERNAL"]);
 });
 
+test("an application that ends waits for work that no answer waits for", async () => {
+  await create("cookie");
+  const work = Promise.withResolvers<void>();
+  application.container.make("session").track(work.promise);
+  const order: string[] = [];
+  const ended = application.shutdown().then(() => void order.push("ended"));
+  // What a shutdown does without waiting for anything is done by then.
+  for (let turn = 0; turn < 100; turn += 1) await null;
+  order.push("worked");
+  work.resolve();
+  await ended;
+  expect(order).toEqual(["worked", "ended"]);
+});
+
 test("S21 only a store on the server has something to prune, and says how much", async () => {
   await create("cookie");
   expect(await application.prune()).toEqual({});

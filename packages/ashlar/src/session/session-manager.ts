@@ -70,8 +70,7 @@ export class SessionManager {
   }
 
   #pruneNowAndThen(): void {
-    if (!this.store.isRemote || now() - this.#prunedAt < PRUNE_EVERY_MS) return;
-    this.track(this.prune());
+    if (now() - this.#prunedAt >= PRUNE_EVERY_MS) this.track(this.prune());
   }
 
   /** @internal Work that no answer waits for; its failure is logged. */

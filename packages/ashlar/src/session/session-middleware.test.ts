@@ -46,6 +46,14 @@ const ROUTES: readonly RouteEntry[] = [
     session.put("big", "x".repeat(Number(request.param("bytes"))));
     return "big";
   }),
+  Route.get("/public/@key", ({ session, request, response }) => {
+    session.put(request.param("key")!, 1);
+    return response.header("Cache-Control", "public, max-age=60").text("public");
+  }),
+  Route.get("/forget-and-fail/@key", ({ session, request }) => {
+    session.forget(request.param("key")!);
+    throw new AshlarError("E_FORBIDDEN");
+  }),
   Route.get("/platform", ({ session }) => {
     session.put("a", "platform");
     return new Response("own", { status: 201, headers: { "x-own": "yes" } });
@@ -96,6 +104,16 @@ describe.each(["cookie", "database"])("with the driver %s", (driver) => {
       expect.stringMatching(/^session=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970/),
     ]);
     expect(browser.cookies.size).toBe(0);
+  });
+
+  test("the cookie is set and taken back with the SameSite that is configured", async () => {
+    const strict = { ...session, sameSite: "strict" };
+    const application = await sessionApplication({ routes: ROUTES, session: strict, web: [SessionMiddleware] });
+    const browser = new Browser(application);
+    for (const path of ["/put/a/1", "/forget/a"]) {
+      const [cookie] = (await browser.send(path)).headers.getSetCookie();
+      expect([path, cookie]).toEqual([path, expect.stringContaining("; SameSite=Strict")]);
+    }
   });
 
   test("what is flashed is gone after one more request, and leaves no cookie", async () => {
@@ -157,6 +175,26 @@ describe.each(["cookie", "database"])("with the driver %s", (driver) => {
     expect([seen.headers.get("cache-control"), seen.headers.get("vary")]).toEqual(["private, no-store", "cookie"]);
   });
 
+  test("S63 no handler has an answer cached that sets the cookie", async () => {
+    const browser = new Browser(await create());
+    const answer = await browser.send("/public/a");
+    expect([answer.cookies, answer.headers.get("cache-control")]).toEqual([["session"], "private, no-store"]);
+    expect((await browser.send("/public/a")).headers.get("cache-control")).toBe("public, max-age=60");
+  });
+
+  test("S63 an answer made with a session in which there is nothing varies by it, and may be cached", async () => {
+    const { headers } = await new Browser(await create()).send("/read");
+    expect([headers.get("cache-control"), headers.get("vary")]).toEqual([null, "cookie"]);
+  });
+
+  test("S63 what uses up the last that was in the session is in no cache", async () => {
+    const browser = new Browser(await create());
+    await browser.send("/flash/Saved");
+    const { text, cookies, headers } = await browser.send("/read");
+    expect([text, cookies]).toEqual(['{"all":{"status":"Saved"}}', ["session"]]);
+    expect(headers.get("cache-control")).toBe("private, no-store");
+  });
+
   test("a Response of the handler's own carries the cookie as well", async () => {
     const answer = await new Browser(await create()).send("/platform");
     expect([answer.status, answer.text, answer.headers.get("x-own"), answer.cookies]).toEqual([
@@ -211,17 +249,41 @@ describe.each(["cookie", "database"])("with the driver %s", (driver) => {
     expect(await age("/read")).toBe(String(30 * 60));
   });
 
-  test("a session that is used is kept anew every few minutes, not at each request", async () => {
+  test("the cookie of a session that ends while it is used lives for a second", async () => {
     let time = Date.UTC(2030, 0, 1);
     setClock(() => time);
-    const browser = new Browser(await create());
+    const late = Route.get("/late", ({ session: data }) => {
+      data.put("a", 2);
+      time += 25 * 60 * MINUTE;
+      return "late";
+    });
+    const routes = [...ROUTES, late];
+    const browser = new Browser(await sessionApplication({ routes, session, web: [SessionMiddleware] }));
     await browser.send("/put/a/1");
-    time += 5 * MINUTE - 1;
-    expect((await browser.send("/read")).cookies).toEqual([]);
-    time += 1;
-    expect((await browser.send("/read")).cookies).toEqual(["session"]);
-    expect((await browser.send("/read")).cookies).toEqual([]);
+    const [cookie] = (await browser.send("/late")).headers.getSetCookie();
+    expect(cookie).toContain("; Max-Age=1;");
   });
+
+  test.each([
+    [120, 5],
+    [20, 1],
+  ])(
+    "a session with a lifetime of %i minutes that is used is kept anew every %i, not at each request",
+    async (lifetimeMinutes, minutes) => {
+      let time = Date.UTC(2030, 0, 1);
+      setClock(() => time);
+      const limited = { ...session, lifetimeMinutes };
+      const browser = new Browser(
+        await sessionApplication({ routes: ROUTES, session: limited, web: [SessionMiddleware] }),
+      );
+      await browser.send("/put/a/1");
+      time += minutes * MINUTE - 1;
+      expect((await browser.send("/read")).cookies).toEqual([]);
+      time += 1;
+      expect((await browser.send("/read")).cookies).toEqual(["session"]);
+      expect((await browser.send("/read")).cookies).toEqual([]);
+    },
+  );
 
   test("S24 interleaved requests each see their own session", async () => {
     const application = await sessionApplication({
@@ -322,6 +384,7 @@ describe.each(["cookie", "database"])("with the driver %s", (driver) => {
     expect(messages[0]).toContain(remedy);
     expect((await read(browser)).all).toMatchObject({ a: "1" });
     const [held, room] = messages[0]!.match(/\d+/g)!.map(Number);
+    if (driver === "database") expect(room).toBe(65_536);
     const largest = tooMuch! - (held! - room!);
     expect((await browser.send(`/big/${largest}`)).status).toBe(200);
     expect((await browser.send(`/big/${largest + 1}`)).status).toBe(500);
@@ -349,5 +412,18 @@ describe.each(["cookie", "database"])("with the driver %s", (driver) => {
     expect(browser.token).toMatch(/^[\w-]{86}$/);
     await application.container.make("session").settled();
     expect((await read(browser)).all).toEqual({ before: "failure", seen: true, twice: true });
+  });
+
+  test("what an error page puts back after the handler has forgotten it is kept", async () => {
+    const application = await create();
+    application.errorPage(403, ({ session: data }) => {
+      data.put("a", "1");
+      return "forbidden";
+    });
+    const browser = new Browser(application);
+    await browser.send("/put/a/1");
+    expect((await browser.send("/forget-and-fail/a")).text).toBe("forbidden");
+    await application.container.make("session").settled();
+    expect((await read(browser)).all).toEqual({ a: "1" });
   });
 });

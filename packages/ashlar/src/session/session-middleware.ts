@@ -62,34 +62,29 @@ export class SessionMiddleware implements Middleware {
     return result;
   }
 
-  #failed(context: HttpContext, held: RequestSession, error: unknown): unknown {
-    const answer = backToForm(context, held, error, this.#router);
-    if (answer !== null) return after(held.close(), answer);
-    const page = formAgain(context, held, error, this.#router);
-    return page === null ? this.#rethrow(held, error) : this.#again(page, held, error);
-  }
-
-  async #again(page: Promise<unknown>, held: RequestSession, error: unknown): Promise<unknown> {
-    let answer: unknown = null;
-    try {
-      answer = await page;
-    } catch (second) {
-      // The first failure is the one to tell of.
-      this.#manager.report(second, "A form could not be shown again.");
+  async #failed(context: HttpContext, held: RequestSession, error: unknown): Promise<unknown> {
+    const answer = backToForm(context, held, error, this.#router) ?? (await this.#again(context, held, error));
+    if (answer !== null) {
+      await held.close();
+      return answer;
     }
-    return answer === null ? this.#rethrow(held, error) : after(held.close(), answer);
-  }
-
-  /** Keeps what changed before the failure. */
-  #rethrow(held: RequestSession, error: unknown): unknown {
-    let closing: MaybePromise<void> | null = null;
     try {
-      closing = held.close();
+      // What changed before the failure is kept.
+      await held.close();
     } catch (second) {
       this.#manager.report(second);
     }
-    if (!(closing instanceof Promise)) throw error;
-    return closing.catch((second: unknown) => this.#manager.report(second)).then(() => Promise.reject(error));
+    throw error;
+  }
+
+  async #again(context: HttpContext, held: RequestSession, error: unknown): Promise<unknown> {
+    try {
+      return await formAgain(context, held, error, this.#router);
+    } catch (second) {
+      // The first failure is the one to tell of.
+      this.#manager.report(second, "A form could not be shown again.");
+      return null;
+    }
   }
 
   /** It asks for no input. */

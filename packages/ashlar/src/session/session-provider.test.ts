@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
-import { createApplication } from "../boot/index.ts";
+import { createApplication, createLogger, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
-import { generateSecret } from "../security/index.ts";
+import { generateSecret, Sealer } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { SessionMiddleware, SessionProvider } from "./index.ts";
 
@@ -42,6 +42,15 @@ describe("the cookie", () => {
     const browser = new Browser(await sessionApplication({ routes: ROUTES }));
     await browser.send("/put/name/Lovelace");
     expect(Buffer.from(browser.cookies.get("session")!, "base64url").toString("latin1")).not.toContain("Lovelace");
+  });
+
+  test("S23 it is sealed by the key that is for sessions alone", async () => {
+    const APP_KEY = generateSecret();
+    const browser = new Browser(await sessionApplication({ routes: ROUTES, environment: { APP_KEY } }));
+    await browser.send("/put/name/Lovelace");
+    const cookie = browser.cookies.get("session")!;
+    expect(new Sealer(APP_KEY, "session").open("session", cookie, 7200)).toContain("Lovelace");
+    expect(new Sealer(APP_KEY, "device").open("session", cookie, 7200)).toBe(null);
   });
 
   test("S23 that of another application is none", async () => {
@@ -108,6 +117,36 @@ describe("where there is no session", () => {
     await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION", message });
   });
 
+  test("settings under a name that is nearly the right one end the boot", async () => {
+    const booting = createApplication({
+      providers: [SessionProvider],
+      config: { session: { SESION: { driver: "database" } } },
+      environment: { APP_ENV: "test" },
+    });
+    await expect(booting).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining("config/session.ts: SESION"),
+    });
+  });
+
+  test("a boot that fails before its turn leaves nothing that could not be shut down", async () => {
+    class Failing extends Provider {
+      override boot(): void {
+        throw new AshlarError("E_FORBIDDEN");
+      }
+    }
+    const lines: string[] = [];
+    const booting = createApplication({
+      providers: [Failing, SessionProvider],
+      environment: { APP_ENV: "test" },
+      logger: createLogger({ name: "test", environment: "test", log: { level: "debug", requests: false } } as never, {
+        write: (line) => void lines.push(line),
+      }),
+    });
+    await expect(booting).rejects.toMatchObject({ code: "E_FORBIDDEN" });
+    expect(lines.filter((line) => line.includes("SessionProvider"))).toEqual([]);
+  });
+
   test("without a configuration file the defaults hold", async () => {
     const application = await createApplication({ providers: [SessionProvider], environment: { APP_ENV: "test" } });
     expect(application.container.make("session").configuration.driver).toBe("cookie");
@@ -125,6 +164,17 @@ describe("where there is no session", () => {
     await browser.send("/put/name/Ada");
     const { headers, cookies } = await browser.send("/plain");
     expect([headers.get("x-name"), headers.get("cache-control"), cookies]).toEqual(["Ada", "private, no-store", []]);
+  });
+
+  test("S63 nor is what it puts into it there, be it too large to be kept", async () => {
+    const outer = async (context: HttpContext, next: () => unknown): Promise<unknown> => {
+      const result = await next();
+      context.response.header("x-length", String(context.session.put("large", "x".repeat(5000)).get("large")).length);
+      return result;
+    };
+    const routes = [Route.get("/plain", () => "plain")];
+    const { headers, cookies } = await new Browser(await sessionApplication({ routes, http: [outer] })).send("/plain");
+    expect([headers.get("x-length"), headers.get("cache-control"), cookies]).toEqual(["5000", "private, no-store", []]);
   });
 
   test("with httpMiddleware around, an error's answer carries the cookie all the same", async () => {

@@ -102,7 +102,8 @@ describe("flash", () => {
   });
 
   test("put and flash replace one another", () => {
-    expect(next(next(new Session(null).flash("a", 1).put("a", 2))).get("a")).toBe(2);
+    const put = new Session(null).flash("a", 1).put("a", 2);
+    expect([put.flashed("a"), next(next(put)).get("a")]).toEqual([null, 2]);
     const flashed = new Session(null).put("a", 1).flash("a", 2);
     expect([flashed.get("a"), next(next(flashed)).get("a")]).toEqual([2, null]);
     expect(next(new Session(null).flash("a", 1)).flash("a", 2).get("a")).toBe(2);
@@ -208,6 +209,13 @@ describe("the id", () => {
     const { id } = session;
     expect(session.encode()).toBe('{"i":1}');
     expect(next(session).id).toBe(id);
+  });
+
+  test("S21 it keeps the time at which it was given, however late the session is used", () => {
+    const session = new Session(null).put("a", 1);
+    const { createdAt } = session.identity;
+    time += 60_000;
+    expect(next(session).identity.createdAt).toBe(createdAt);
   });
 
   test("S18 regenerate gives another id and another beginning, and keeps the data", () => {

@@ -46,7 +46,7 @@ export class Session {
     this.#onChange = onChange;
     this.#id = beginning?.id ?? randomToken();
     this.#createdAt = beginning?.createdAt ?? now();
-    this.#isIdentified = beginning?.contents.isIdentified ?? false;
+    this.#isIdentified = beginning?.contents.isIdentified === true;
     this.#data = beginning?.contents.data ?? dictionary();
     this.#flash = beginning?.contents.flash ?? dictionary();
   }

@@ -28,7 +28,7 @@ export class VerifyCsrfToken implements Middleware {
   /** The routes that need no token, by their names or their patterns, prefixes included. */
   protected readonly except: readonly string[] = [];
   readonly #routes: readonly CompiledRoute[];
-  #exempt: ReadonlySet<RouteInfo> | null = null;
+  #exempt: ReadonlySet<RouteInfo | null> | null = null;
 
   /** @throws `E_INVALID_CONFIGURATION` in an application without sessions */
   constructor(container: Container) {
@@ -43,15 +43,14 @@ export class VerifyCsrfToken implements Middleware {
   handle(context: HttpContext, next: Next): unknown {
     const { request, services } = context;
     if (isSafeMethod(request.raw.method)) return next();
-    const route = request.route();
-    if (route !== null && this.#exemptRoutes().has(route)) return next();
+    if (this.#exemptRoutes().has(request.route())) return next();
     const held = requireSession(context);
     if (comesFromElsewhere(request, services.appUrl)) {
       const advice = "Open the page on this site and send it from there.";
       throw new AshlarError("E_CSRF", `The request came from another site. Nothing was changed. ${advice}`);
     }
     // No page has a token for a session that there is not.
-    if (request.awaitsBody && !held.isKnown) throw new ExpiredPageError();
+    if (!held.isKnown) throw new ExpiredPageError();
     request.whenBodyIsRead(() => {
       if (!held.matchesToken(presentedToken(request))) throw new ExpiredPageError();
     });
@@ -63,7 +62,7 @@ export class VerifyCsrfToken implements Middleware {
     this.#exemptRoutes();
   }
 
-  #exemptRoutes(): ReadonlySet<RouteInfo> {
+  #exemptRoutes(): ReadonlySet<RouteInfo | null> {
     this.#exempt ??= new Set(this.except.flatMap((name) => this.#routesCalled(name)));
     return this.#exempt;
   }

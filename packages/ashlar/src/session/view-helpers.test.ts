@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
 import type { Application } from "../boot/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
@@ -95,6 +95,31 @@ test("S26 the first page of an application prints the input as it is, before any
   const application = await create();
   const pages = await Promise.all(Array.from({ length: 5 }, () => new Browser(application).open("/form")));
   for (const page of pages) expect(page.text).toContain('<input type="hidden" name="__token"');
+});
+
+describe("in a process that has just begun", () => {
+  /** The same modules, as they are before anything was asked for. */
+  async function begun() {
+    vi.resetModules();
+    const support = await import("../../test/support/session-application.ts");
+    const routing = await import("../routing/index.ts");
+    return { ...support, Route: routing.Route };
+  }
+
+  test("S26 a page that a mail was rendered from before prints the input as it is", async () => {
+    const fresh = await begun();
+    const routes = [fresh.Route.view("/everything", "everything")];
+    const application = await fresh.sessionApplication({ routes, views: VIEWS });
+    await application.container.make("views").render("everything");
+    const { text } = await new fresh.Browser(application).open("/everything");
+    expect(text).toContain('[<input type="hidden" name="__token"');
+  });
+
+  test("an application without views has nothing to wait for", async () => {
+    const fresh = await begun();
+    const application = await fresh.sessionApplication({ routes: [fresh.Route.get("/plain", () => "plain")] });
+    expect(application.fetch(new Request("http://localhost/plain"))).toBeInstanceOf(Response);
+  });
 });
 
 test("csrf_token() gives scripts the bare token", async () => {
