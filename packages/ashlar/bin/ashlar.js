@@ -11,7 +11,7 @@ if (major < 24 || (major === 24 && minor < 7)) {
   // What was compiled once need not be compiled at every start.
   const { enableCompileCache } = await import("node:module");
   enableCompileCache();
-  const { main } = await import("../dist/cli/main.js");
+  const { main } = await import("../dist/cli.js");
   const code = await main(process.argv.slice(2));
   // What failed is over, even if the application it loaded has begun to listen.
   if (code !== 0) process.exit(code);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Command, CommanderError } from "commander";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, PACKAGE_FOLDER } from "../support/index.ts";
 import { apiInstallCommand } from "./commands/api-install.ts";
 import { authCommand } from "./commands/auth.ts";
 import { keyGenerateCommand } from "./commands/key-generate.ts";
@@ -13,7 +13,7 @@ import { serveCommand } from "./commands/serve.ts";
 import type { Terminal } from "./terminal.ts";
 
 async function version(): Promise<string> {
-  const manifest = await readFile(join(import.meta.dirname, "..", "..", "package.json"), "utf8");
+  const manifest = await readFile(join(PACKAGE_FOLDER, "package.json"), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;
 }
 

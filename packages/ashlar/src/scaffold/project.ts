@@ -1,11 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { NEWEST_NODE, nodeVersionProblem } from "../support/index.ts";
+import { NEWEST_NODE, nodeVersionProblem, PACKAGE_FOLDER } from "../support/index.ts";
 import { type NewFile, requireEmptyFolder, writeAllOrNone } from "./files.ts";
 import { fillSecrets } from "./fill-secrets.ts";
 import { migrationPaths } from "./make.ts";
 import { spell } from "./names.ts";
-import { PACKAGE } from "./stub.ts";
 import {
   type ApplicationTraits,
   apiFiles,
@@ -130,7 +129,7 @@ function nodeMajor(): string {
 }
 
 async function packageManifest(name: string, { database, bringsNode }: ProjectOptions): Promise<string> {
-  const own = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8")) as {
+  const own = JSON.parse(await readFile(join(PACKAGE_FOLDER, "package.json"), "utf8")) as {
     version: string;
     engines: { node: string };
     devDependencies?: Record<string, string>;

@@ -1,21 +1,14 @@
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { PACKAGE_FOLDER } from "../support/index.ts";
 
 /** What a stub is filled with: texts for its `%{name}` places, booleans for its `//#if name` blocks. */
 export type StubValues = Readonly<Record<string, string | boolean>>;
 
-/** The nearest folder above this file with a `package.json`: the framework's, or the copy that `create-ashlar` carries. */
-export const PACKAGE: string = packageAbove(import.meta.dirname);
-
 /** The folder of the stubs. */
-export const STUBS: string = join(PACKAGE, "stubs");
+export const STUBS: string = join(PACKAGE_FOLDER, "stubs");
 
 const DIRECTIVE = /^\s*\/\/#(if|else|endif)\b\s*(\w*)\s*$/;
-
-function packageAbove(folder: string): string {
-  return existsSync(join(folder, "package.json")) ? folder : packageAbove(dirname(folder));
-}
 
 /**
  * Fills a stub: keeps or leaves out the lines between `//#if name`, `//#else` and `//#endif`, and replaces `%{name}`.

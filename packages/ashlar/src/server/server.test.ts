@@ -4,8 +4,8 @@ import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { builtModule } from "../../test/support/built-module.ts";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import type { Application } from "../boot/application.ts";
 import { createApplication } from "../boot/create-application.ts";
@@ -334,8 +334,7 @@ describe("shutdown", () => {
 });
 
 describe("signals", () => {
-  const index = pathToFileURL(join(import.meta.dirname, "..", "index.ts")).href;
-  const script = `import { createApplication, Provider, Route } from ${JSON.stringify(index)};
+  const script = `import { createApplication, Provider, Route } from ${JSON.stringify(builtModule("index"))};
 class Loud extends Provider {
   async shutdown() {
     await new Promise((resolve) => setTimeout(resolve, 50));

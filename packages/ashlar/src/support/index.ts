@@ -14,6 +14,7 @@ export {
 export { isClass, isThenable } from "./kinds.ts";
 export { isSpeltAlike, nearest, suggestion } from "./nearest.ts";
 export { NEWEST_NODE, nodeVersionProblem } from "./node-version.ts";
+export { PACKAGE_FOLDER } from "./package-folder.ts";
 export type { GuardUser, Register, RegisteredUser } from "./register.ts";
 export { isSecretName } from "./secret-names.ts";
 export { settingsOf, unknownSetting } from "./setting-names.ts";

@@ -1,8 +1,9 @@
-import { dirname, relative, sep } from "node:path";
+import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { PACKAGE_FOLDER } from "./package-folder.ts";
 
-/** The framework's own folder (`src`, or `dist` once built): its frames are never where something was written. */
-const FRAMEWORK = dirname(import.meta.dirname) + sep;
+/** The framework's own code, as it is written or once built: its frames are never where something was written. */
+const FRAMEWORK = ["src", "dist"].map((folder) => join(PACKAGE_FOLDER, folder) + sep);
 const FRAMEWORK_TEST = /\.test\.[jt]s$/;
 const FRAMES_LOOKED_AT = 16;
 
@@ -74,7 +75,7 @@ function fileOf(place: string): string | null {
 }
 
 function isFramework(file: string): boolean {
-  return file.startsWith(FRAMEWORK) && !FRAMEWORK_TEST.test(file);
+  return FRAMEWORK.some((folder) => file.startsWith(folder)) && !FRAMEWORK_TEST.test(file);
 }
 
 function shorten(file: string): string {

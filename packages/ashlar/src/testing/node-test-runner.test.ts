@@ -3,22 +3,20 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-
-const SOURCE = join(import.meta.dirname, "..");
+import { builtModule } from "../../test/support/built-module.ts";
 
 /** An application's test as its author would write it, for the test runner of Node itself. */
 const TEST = `
 import assert from "node:assert/strict";
 import { after, afterEach, beforeEach, test } from "node:test";
-import { Authenticates, AuthenticationMiddleware, AuthProvider } from "SOURCE/auth/index.ts";
-import { compose, DatabaseProvider, Model } from "SOURCE/database/index.ts";
-import { EventProvider } from "SOURCE/events/index.ts";
-import { HttpKernel } from "SOURCE/kernel/index.ts";
-import { Route } from "SOURCE/routing/index.ts";
-import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "SOURCE/session/index.ts";
+import { Authenticates, AuthenticationMiddleware, AuthProvider } from "ashlar/auth";
+import { compose, DatabaseProvider, Model } from "ashlar/database";
+import { EventProvider } from "ashlar/events";
+import { HttpKernel, Route } from "ashlar";
+import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "ashlar/session";
 import {
   captureEvents, createTestApplication, createTestClient, factory, resetDatabase, travel, travelBack,
-} from "SOURCE/testing/index.ts";
+} from "ashlar/testing";
 
 class User extends compose(Model, Authenticates) {
   declare id: number;
@@ -75,7 +73,7 @@ test("this one fails", async () => {
 `;
 
 const MIGRATION = `
-import { primaryKey, reference, timestamp, timestamps } from "SOURCE/database/index.ts";
+import { primaryKey, reference, timestamp, timestamps } from "ashlar/database";
 export async function up(database) {
   await database.schema.createTable("users").$call(primaryKey(database)).addColumn("email", "text")
     .addColumn("password", "text").$call(timestamps(database)).execute();
@@ -91,7 +89,11 @@ let root: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "ashlar-node-test-"));
   await mkdir(join(root, "database/migrations"), { recursive: true });
-  const write = (file: string, text: string) => writeFile(join(root, file), text.replaceAll("SOURCE", SOURCE));
+  const write = (file: string, text: string) =>
+    writeFile(
+      join(root, file),
+      text.replaceAll(/"ashlar(?:\/(\w+))?"/g, (_, name = "index") => JSON.stringify(builtModule(name))),
+    );
   await write("package.json", '{ "type": "module" }');
   await write("login.test.ts", TEST);
   await write("database/migrations/2026_01_01_000000_create_tables.ts", MIGRATION);

@@ -5,6 +5,7 @@ import { Route } from "../../src/routing/index.ts";
 import { deriveKey, digest, Sealer, Signer } from "../../src/security/index.ts";
 import { createSigningKey, signJwt } from "../../src/security/jwt/index.ts";
 import { ADA, type Answer, BOB, PASSWORD, SECRET, type TestApi, testApi } from "../support/api-application.ts";
+import { builtModule } from "../support/built-module.ts";
 import { KEY_PURPOSES } from "../support/key-purposes.ts";
 import { outputOf } from "../support/own-process.ts";
 
@@ -204,12 +205,12 @@ describe("S12 a missing or weak JWT_SECRET ends the boot", () => {
 });
 
 test("S13 in production endless tokens without a look into the database log a warning at boot", async () => {
-  const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
+  const built = (name: string) => JSON.stringify(builtModule(name));
   const script = `
-    import { createApplication } from ${source("boot/index.ts")};
-    import { DatabaseProvider, Model, compose } from ${source("database/index.ts")};
-    import { Authenticates } from ${source("auth/index.ts")};
-    import { ApiProvider, AuthenticatesTokens } from ${source("api/index.ts")};
+    import { createApplication } from ${built("index")};
+    import { DatabaseProvider, Model, compose } from ${built("database")};
+    import { Authenticates } from ${built("auth")};
+    import { ApiProvider, AuthenticatesTokens } from ${built("api")};
     class User extends compose(Model, Authenticates, AuthenticatesTokens) {}
     const [APP_ENV, driver] = JSON.parse(process.argv[1]);
     const application = await createApplication({

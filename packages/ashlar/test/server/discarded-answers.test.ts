@@ -1,13 +1,14 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FRAMEWORK, startScript } from "../support/script-process.ts";
+import { builtModule } from "../support/built-module.ts";
+import { startScript } from "../support/script-process.ts";
 
 const SCRIPT = `
 import { createReadStream, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
-import { createApplication, HttpKernel, Route } from ${JSON.stringify(FRAMEWORK)};
+import { createApplication, HttpKernel, Route } from ${JSON.stringify(builtModule("index"))};
 
 const folder = join(import.meta.dirname, "public");
 const large = join(folder, "large.bin");

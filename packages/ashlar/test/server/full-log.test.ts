@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
-import { FRAMEWORK, runScript, type ScriptProcess } from "../support/script-process.ts";
+import { builtModule } from "../support/built-module.ts";
+import { runScript, type ScriptProcess } from "../support/script-process.ts";
 
 /** An application whose log goes to a device that is always full, and to another file when it is told to. */
 const SCRIPT = `
 import { closeSync, openSync } from "node:fs";
-import { createApplication, Route } from ${JSON.stringify(FRAMEWORK)};
+import { createApplication, Route } from ${JSON.stringify(builtModule("index"))};
 
 function logTo(file) {
   closeSync(1);

@@ -1,14 +1,15 @@
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { createApplication, createLogger, Route } from "../../src/public/index.ts";
-import { FRAMEWORK, runScript, type ScriptProcess } from "../support/script-process.ts";
+import { builtModule } from "../support/built-module.ts";
+import { runScript, type ScriptProcess } from "../support/script-process.ts";
 
 /** Answers of many kinds, some of them broken; what is not handled anywhere ends the process, and fails the test. */
 const SCRIPT = `
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
-import { createApplication, HttpKernel, Route } from ${JSON.stringify(FRAMEWORK)};
+import { createApplication, HttpKernel, Route } from ${JSON.stringify(builtModule("index"))};
 
 class Throwing extends Response {
   get status() { throw new Error("no status"); }

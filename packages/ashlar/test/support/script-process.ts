@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
 import { makeFolder } from "./temporary-folder.ts";
 
@@ -22,9 +21,6 @@ export interface ScriptOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
 }
-
-/** The framework's source, as a script imports it. */
-export const FRAMEWORK: string = pathToFileURL(join(import.meta.dirname, "../../src/public/index.ts")).href;
 
 /**
  * Runs a script that serves and prints `port <number>`; ends it when the test has finished.

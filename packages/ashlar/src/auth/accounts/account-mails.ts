@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Container, Logger } from "../../kernel/index.ts";
 import type { Mailer } from "../../mail/index.ts";
-import { ConfigurationError } from "../../support/index.ts";
+import { ConfigurationError, PACKAGE_FOLDER } from "../../support/index.ts";
 import type {
   AccountMailableClass,
   AccountMailables,
@@ -11,8 +11,7 @@ import type {
 } from "./account-mailables.ts";
 import type { RemainingTokensOf } from "./remaining-tokens.ts";
 
-/** The same place seen from `src/auth/accounts` and from `dist/auth/accounts`. */
-const VIEWS: string = join(import.meta.dirname, "..", "..", "..", "views");
+const VIEWS: string = join(PACKAGE_FOLDER, "views");
 
 type BuiltInMails = typeof import("./built-in-mails.ts");
 

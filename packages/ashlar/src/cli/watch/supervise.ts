@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { counted } from "../../support/index.ts";
+import { counted, PACKAGE_FOLDER } from "../../support/index.ts";
 import type { Terminal } from "../terminal.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
 
@@ -13,7 +13,7 @@ const STOP_TIMEOUT_MS = 5000;
 /** npm passes on the Ctrl+C that the terminal has sent to every process already: within this time it is the same one. */
 const SAME_SIGNAL_MS = 500;
 
-const COMMAND = join(import.meta.dirname, "../../../bin/ashlar.js");
+const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
 
 /**
  * Serves the application of a folder in a child process, and starts another whenever its files change, until this

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { PACKAGE_FOLDER } from "../../support/index.ts";
 
-const DATA = join(import.meta.dirname, "..", "..", "..", "data");
+const DATA = join(PACKAGE_FOLDER, "data");
 
 /** What passwords are made of that are guessed first. All of it is in lower case. */
 interface CommonPasswords {

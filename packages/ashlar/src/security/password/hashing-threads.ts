@@ -34,7 +34,7 @@ interface Task {
   readonly reject: (error: unknown) => void;
 }
 
-/** The source runs as it is, or compiled: the worker stands beside this file either way. */
+/** The source runs as it is, or bundled: the worker stands beside it either way. */
 const WORKER = new URL(
   import.meta.url.endsWith(".ts") ? "./hashing-worker.ts" : "./hashing-worker.js",
   import.meta.url,

@@ -1,0 +1,63 @@
+// What bundling could change in the package that is installed, and must not.
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { execute, generatedApplication } from "../support/generated-application.ts";
+
+const PACKAGE = join(import.meta.dirname, "../..");
+
+/** What a module prints, as JSON, that runs beside the `app.ts` of a generated application. */
+async function printed(module: string): Promise<unknown> {
+  const root = await generatedApplication({ pages: false, api: false });
+  await writeFile(join(root, "module.ts"), module);
+  const { output } = await execute(root, process.execPath, ["module.ts"]);
+  return JSON.parse(output);
+}
+
+test("an application that boots loads the framework in some thirty files, and none of Kysely", async () => {
+  const loaded = await printed(`
+    import { registerHooks } from "node:module";
+    const loaded: string[] = [];
+    registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
+    await import("./app.ts");
+    console.log(JSON.stringify(loaded));`);
+  const own = (loaded as string[]).filter((url) => url.includes("/ashlar/dist/"));
+  expect(own.length).toBeGreaterThan(5);
+  expect(own.length).toBeLessThan(40);
+  expect(loaded).not.toContainEqual(expect.stringContaining("/node_modules/kysely/"));
+});
+
+test("the version of Kysely that is bundled is the one whose types are installed", async () => {
+  const read = async (file: string) => JSON.parse(await readFile(file, "utf8"));
+  const { dependencies } = await read(join(PACKAGE, "package.json"));
+  const { version } = await read(join(PACKAGE, "../../node_modules/kysely/package.json"));
+  expect(dependencies.kysely).toBe(version);
+  expect(await readFile(join(PACKAGE, "dist/LICENSE-kysely"), "utf8")).toContain("MIT License");
+});
+
+test("what an application imports from Kysely itself works with the framework's", async () => {
+  const rows = await printed(`
+    import { sql } from "kysely";
+    import { Database } from "ashlar/database";
+    const memory = { driver: "sqlite", path: ":memory:" } as const;
+    const { kysely } = new Database({ default: "memory", memory }, ".").connection();
+    await kysely.schema.createTable("words").addColumn("word", "text", (column) => column.defaultTo(sql\`'new'\`)).execute();
+    await kysely.insertInto("words").values({ word: sql\`upper(\${"old"})\` }).execute();
+    const { rows } = await sql\`select \${sql.ref("word")} from \${sql.table("words")}\`.execute(kysely);
+    const query = kysely.selectFrom("words").select(sql<number>\`count(*)\`.as("count"));
+    console.log(JSON.stringify([rows, await query.execute()]));`);
+  expect(rows).toEqual([[{ word: "OLD" }], [{ count: 1 }]]);
+});
+
+test("classes keep the names that messages and the log give", async () => {
+  const names = await printed(`
+    import * as core from "ashlar";
+    import * as auth from "ashlar/auth";
+    import * as database from "ashlar/database";
+    import * as jwt from "ashlar/jwt";
+    const classes = Object.entries({ ...core, ...auth, ...database, ...jwt })
+      .filter(([, value]) => typeof value === "function" && /^class\\b/.test(Function.prototype.toString.call(value)));
+    console.log(JSON.stringify(classes.map(([name, value]) => [name, (value as Function).name])));`);
+  expect((names as [string, string][]).length).toBeGreaterThan(15);
+  for (const [name, own] of names as [string, string][]) expect(own).toBe(name);
+});
