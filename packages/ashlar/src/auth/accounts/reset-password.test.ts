@@ -17,6 +17,7 @@ import { digest } from "../../security/index.ts";
 import { setClock } from "../../support/index.ts";
 import { ThrottleProvider } from "../../throttle/index.ts";
 import { epochDigestOf } from "./account-links.ts";
+import { authRoutes } from "./auth-routes.ts";
 
 afterEach(() => setClock(null));
 
@@ -24,9 +25,14 @@ const DONE = "/login";
 const DEAD = "/change_password";
 
 /** Where the visitor is sent who uses a token. */
-async function reset(accounts: TestAccounts, token: unknown, password: string = NEW_PASSWORD): Promise<string | null> {
+async function reset(
+  accounts: TestAccounts,
+  token: unknown,
+  password: string = NEW_PASSWORD,
+  path = "/password_reset",
+): Promise<string | null> {
   const sent = { token, password, password_confirmation: password };
-  return (await accounts.visitor().post("/password_reset", sent)).headers.get("location");
+  return (await accounts.visitor().post(path, sent)).headers.get("location");
 }
 
 /** What a caller is told who takes JSON: the status, and the messages by field. */
@@ -301,6 +307,19 @@ describe("a reset link", () => {
     expect(await accounts.toldOf("auth.password_reset")).toMatchObject([{ guard: "admin" }]);
   });
 
+  test("S69 of a guard with pages of its own is dead on those of another", async () => {
+    const Admin = class Admin extends AdminUser {};
+    const accounts = await testAccounts({
+      guards: { admin: { driver: "web", model: Admin } },
+      models: [Admin],
+      routes: [authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin")],
+    });
+    await accounts.visitor().post("/admin/change_password", { email: ADA.email });
+    const token = new URL(await accounts.link(), APP_URL).searchParams.get("token");
+    expect(await reset(accounts, token)).toBe(DEAD);
+    expect(await reset(accounts, token, NEW_PASSWORD, "/admin/password_reset")).toBe("/admin/login");
+  });
+
   test("that was used costs one query, and reads no user", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
@@ -468,6 +487,19 @@ describe("asking for a reset link", () => {
     const [row] = await accounts.rows("password_resets");
     expect(await reset(accounts, row!.token)).toBe(DEAD);
   });
+
+  test.each([ADA.email, "nobody@example.com"])(
+    "for %s fails if no link can be stored, and mails none",
+    async (email) => {
+      const accounts = await testAccounts();
+      const stop = accounts.database.onQuery(({ sql }) => {
+        if (sql.startsWith('insert into "password_resets"')) throw new Error("The disk is full.");
+      });
+      expect(await problems(accounts, { email }, "/change_password")).toEqual([500, undefined]);
+      stop();
+      expect([await accounts.mails(), await accounts.toldOf("auth.password_reset_requested")]).toEqual([[], []]);
+    },
+  );
 
   test("S35 the address counts in its normal form", async () => {
     const accounts = await testAccounts();
