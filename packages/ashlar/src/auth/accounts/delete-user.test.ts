@@ -254,6 +254,27 @@ describe("deleting a user", () => {
     expect(await accounts.rows("sessions")).toEqual([]);
   });
 
+  test("of no guard runs one statement", async () => {
+    const accounts = await testAccounts();
+    const admin = await AdminUser.findOrFail(1);
+    accounts.forgetQueries();
+    expect(await admin.delete()).toBe(true);
+    expect(accounts.queries).toEqual([expect.stringMatching(/^delete from "admins"/)]);
+  });
+
+  test("whose logins cannot be ended leaves everything", async () => {
+    const accounts = await testAccounts();
+    await accounts.loggedIn();
+    const before = await everything(accounts);
+    const full = new Error("The disk is full.");
+    const stop = accounts.database.onQuery(({ sql }) => {
+      if (sql.startsWith('delete from "sessions"')) throw full;
+    });
+    await expect((await accounts.user()).delete()).rejects.toBe(full);
+    stop();
+    expect(await everything(accounts)).toEqual(before);
+  });
+
   test("who has no address deletes the row like any other", async () => {
     class Robot extends UserWithPassword {
       static override table = "robots";
