@@ -167,7 +167,6 @@ function endedAccess(isEverywhere: boolean, tokens: RemainingTokens | null): str
 const UNITS = [
   ["day", 1440],
   ["hour", 60],
-  ["minute", 1],
 ] as const;
 
 /** A number of minutes in words: `2 days`, `24 hours`, `90 minutes`. */

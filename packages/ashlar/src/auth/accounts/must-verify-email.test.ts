@@ -3,7 +3,8 @@ import { ADA, AdminUser, FullUser, PlainUser, testAccounts } from "../../../test
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { EventProvider } from "../../events/index.ts";
-import type { HttpContext } from "../../http/index.ts";
+import type { HttpContext, HttpRequest } from "../../http/index.ts";
+import type { Mailable, Mailer } from "../../mail/index.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
 import { isVerifiable } from "./account-user.ts";
 import { authRoutes } from "./auth-routes.ts";
@@ -44,6 +45,19 @@ await onEachDatabase("MustVerifyEmail", (engine) => {
     expect([stale.verified_at, stale.name, stale.isDirty()]).toEqual([first, "Augusta", false]);
     const stored = await accounts.user();
     expect([stored.verified_at, stored.name]).toEqual([first, "Augusta"]);
+  });
+
+  test("markEmailAsVerified() sets the current time whatever was set on the model, which fill() cannot do", async () => {
+    const accounts = await testAccounts({ engine });
+    const user = await accounts.user();
+    const before = Date.now();
+    user.fill({ name: "Augusta", verified_at: new Date(0) } as object);
+    expect([user.name, user.verified_at]).toEqual(["Augusta", null]);
+    user.verified_at = new Date(0);
+    expect([await user.markEmailAsVerified(), user.isDirty()]).toEqual([true, false]);
+    expect(user.verified_at.getTime()).toBeGreaterThanOrEqual(before);
+    const stored = await accounts.user();
+    expect([stored.name, stored.verified_at]).toEqual(["Augusta", user.verified_at]);
   });
 
   test("markEmailAsVerified() stores a new model", async () => {
@@ -95,6 +109,22 @@ describe("verifyEmail(mail, request)", () => {
         email: "bob@example.com",
       },
     ]);
+  });
+
+  test("mails by what it is given, and by what a model that mails itself is given", async () => {
+    class User extends FullUser {
+      override async verifyEmail(mail: Mailer, request: HttpRequest): Promise<void> {
+        await super.verifyEmail(mail, request);
+        const recorder = { queue: (_: Mailable, to: string) => void recorded.push(to) };
+        await super.verifyEmail(recorder as unknown as Mailer, request);
+        mail.queue(new BUILT_IN_MAILS.emailChanged!({ newEmail: this.email } as never), "support@example.com");
+      }
+    }
+    const recorded: unknown[] = [];
+    const accounts = await testAccounts({ User });
+    await (await accounts.loggedIn()).post("/email/resend");
+    expect((await accounts.mails()).map(({ to }) => to)).toEqual([ADA.email, "support@example.com"]);
+    expect(recorded).toEqual([ADA.email]);
   });
 
   test("a model that no guard has is refused, with what to do", async () => {

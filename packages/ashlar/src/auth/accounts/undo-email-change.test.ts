@@ -253,6 +253,14 @@ describe("the link that undoes a change of address", () => {
     }
   });
 
+  test("S51 is good for an account whose column created_at holds no time", async () => {
+    const accounts = await undoing();
+    await accounts.database.kysely.schema.alterTable("users").addColumn("created_at", "integer").execute();
+    const token = await stolen(accounts);
+    await accounts.database.kysely.updateTable("users").set({ created_at: 2_147_483_647_000 }).execute();
+    expect(await found(accounts, token)).toEqual({ found: { email: ADA.email } });
+  });
+
   test("verifies no address of a model that cannot tell", async () => {
     const accounts = await undoing({ User: class User extends PlainUser {} as typeof PlainUser });
     expect(await undo(accounts, await stolen(accounts))).toMatchObject([200, { outcome: "undone" }]);
