@@ -226,7 +226,9 @@ describe("S51 access to the account", () => {
     const before = user.accessEpoch();
     expect(await user.endAccess()).toBe(true);
     expect(user.accessEpoch()).not.toBe(before);
-    expect(await epochOf()).toBe(user.accessEpoch());
+    const between = await epochOf();
+    expect(between).toBe(user.accessEpoch());
+    expect([await rotateAccess(user), (await epochOf()) === between]).toEqual([true, false]);
     await database.kysely.deleteFrom("users").execute();
     expect(await user.endAccess()).toBe(false);
   });
@@ -234,7 +236,7 @@ describe("S51 access to the account", () => {
   test("cannot be ended by endAccess() without the column, which changes nothing then", async () => {
     const user = await ada();
     const before = await stored();
-    expect([await user.endAccess(), await stored()]).toEqual([true, before]);
+    expect([await user.endAccess(), await rotateAccess(user), await stored()]).toEqual([true, true, before]);
   });
 
   test("takes along what a class says that it extends", async () => {

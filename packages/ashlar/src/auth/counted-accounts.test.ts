@@ -118,3 +118,20 @@ test("S69 an attempt counts for the account of the guard that is asked, and for 
   const logins = [ADA, BOB].map(({ email }) => statusOf("/login", { email, password: PASSWORD }));
   expect(await Promise.all(logins)).toEqual([302, 302]);
 });
+
+test("S33 an attempt at a guard that there is not counts by the user, or by the address that it comes from", async () => {
+  const attempt = Route.post("/attempt", async (context) => {
+    const user = await context.auth.user();
+    const named = context.request.input("by") === "user" ? { user } : { account: ADA.email };
+    await context.auth.throttle!.hit(context, "login", { guard: "none", ...named });
+    return {};
+  });
+  const accounts = await testAccounts({ routes: [attempt], throttle: { login: by("account") } });
+  const [ada, bob] = [await accounts.loggedIn(ADA), await accounts.loggedIn(BOB)];
+  const statuses: number[] = [];
+  for (const visitor of [ada, ada, bob]) statuses.push((await visitor.post("/attempt", { by: "user" })).status);
+  expect(statuses).toEqual([200, 429, 200]);
+  // A name is no account's of such a guard, and so counts by the address that it comes from.
+  expect((await ada.post("/attempt", { by: "name" })).status).toBe(200);
+  expect((await bob.post("/attempt", { by: "name" })).status).toBe(429);
+});
