@@ -43,6 +43,7 @@ describe("an application", () => {
     ["ApiProvider alone", [ApiProvider]],
     ["AuthProvider before it", [AuthProvider, ApiProvider]],
     ["AuthProvider after it", [ApiProvider, AuthProvider]],
+    ["limits besides", [ThrottleProvider, AuthProvider, ApiProvider]],
   ])("has its tokens with %s, and needs neither events nor a model of the framework", async (_, providers) => {
     await Person.populate(PASSWORD);
     const application = await boot({ routes: [...Api.routes(), PROTECTED], providers, config });

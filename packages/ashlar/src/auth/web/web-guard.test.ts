@@ -1,14 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Person } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { ADA, BOB, PASSWORD, TestUser, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
-import { createApplication } from "../../boot/index.ts";
-import { HttpKernel } from "../../kernel/index.ts";
 import { Route } from "../../routing/index.ts";
 import { digest } from "../../security/index.ts";
 import { now, setClock } from "../../support/index.ts";
-import { AuthProvider } from "../auth-provider.ts";
-import { AuthenticationMiddleware } from "../authentication-middleware.ts";
 
 const MINUTE = 60_000;
 const HTTPS = { environment: { APP_URL: "https://shop.example" } };
@@ -335,25 +330,4 @@ describe("several guards of the kind", () => {
     await web.browser().post("/staff/logout", {}, { cookie });
     expect(await web.rows()).toHaveLength(1);
   });
-
-  test("two with one cookie end the boot", async () => {
-    const booting = testWeb({ guards: { staff: { driver: "web", model: TestUser, cookie: "token" } } });
-    await expect(booting).rejects.toThrow(
-      'config/auth.ts: GUARDS.staff.cookie: its cookie "token" is that of the guard "web"',
-    );
-  });
-});
-
-test("an application without a database cannot have it", async () => {
-  class Kernel extends HttpKernel {
-    override routeMiddleware = { web: [], auth: [AuthenticationMiddleware] };
-  }
-  const booting = createApplication({
-    kernel: Kernel,
-    routes: [Route.get("/", () => "").middleware("auth")],
-    providers: [AuthProvider],
-    config: { auth: { GUARDS: { default: "web", web: { model: Person } } } },
-    environment: { APP_ENV: "test" },
-  });
-  await expect(booting).rejects.toThrow("config/auth.ts: GUARDS.web: its sessions need a database.");
 });
