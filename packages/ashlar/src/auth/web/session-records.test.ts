@@ -118,18 +118,18 @@ test("S18 a confirmation counts at once, for the session that it goes on with", 
 test("a login with the password counts as its proof at once, and any other as none", async () => {
   const start = Date.parse("2030-01-01T00:00:00.000Z");
   setClock(() => start);
-  const web = await testWeb({
+  const web: TestWeb = await testWeb({
     routes: [
       Route.post("/enter", async ({ auth }) => {
         await auth.attempt(ADA.email, PASSWORD);
         const proved = await auth.guard("web").passwordConfirmedAt();
-        await auth.attemptById(ADA.id);
-        return { proved, unproved: await auth.guard("web").passwordConfirmedAt() };
+        const user = await auth.loginAs((await web.User.find(ADA.id))!);
+        return { proved, user, unproved: await auth.guard("web").passwordConfirmedAt() };
       }),
     ],
   });
   const { body } = await web.browser().post("/enter");
-  expect(body).toEqual({ proved: new Date(start).toISOString(), unproved: null });
+  expect(body).toEqual({ proved: new Date(start).toISOString(), user: ADA, unproved: null });
 });
 
 test("S22 a user who is not logged in by a session ends all of theirs: none of them is the one to keep", async () => {

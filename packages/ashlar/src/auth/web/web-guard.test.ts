@@ -317,7 +317,7 @@ describe("several guards of the kind", () => {
     expect([...browser.cookies.keys()].sort()).toEqual(["device", "staff_token", "token"]);
     expect((await browser.get("/me")).body).toEqual({ user: ADA });
     expect((await browser.get("/staff/me")).body).toEqual({ user: BOB });
-    await browser.post("/staff/logout");
+    expect((await browser.post("/staff/logout")).status).toBe(204);
     expect((await browser.get("/me")).body).toEqual({ user: ADA });
     expect((await browser.get("/staff/me")).body).toEqual(GUEST);
   });
