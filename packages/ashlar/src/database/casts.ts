@@ -72,7 +72,7 @@ export function toDatabase(cast: Cast | undefined, column: string, value: unknow
  * @throws as {@link toDatabase}
  */
 export function newValue(cast: Cast | undefined, column: string, value: unknown): unknown {
-  return cast === undefined ? columnValue(column, value) : toDatabase(cast, column, value);
+  return columnValue(column, toDatabase(cast, column, value));
 }
 
 /** Tells whether two values, both as {@link toDatabase} gives them, are the same. */

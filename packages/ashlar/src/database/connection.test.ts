@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { setClock } from "../support/index.ts";
 import { primaryKey } from "./columns.ts";
 import { Database } from "./database.ts";
@@ -169,6 +169,32 @@ test.each([
   end();
   const nested = ["begin immediate", "savepoint nested_2", "insert", "release savepoint nested_2"];
   expect(seen.filter((statement) => !statement.startsWith("select"))).toEqual([...nested, last]);
+});
+
+test("a transaction waits longer than for a turn for a nested one that was not awaited", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const gate = Promise.withResolvers<void>();
+  const outer = database.transaction(() => {
+    void database.transaction(async () => {
+      await gate.promise;
+      await Note.create({ text: "inner" });
+    });
+  });
+  // Until the outer one waits for nothing else.
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  vi.advanceTimersByTime(60_000);
+  gate.resolve();
+  await outer;
+  expect(await Note.rows().count()).toBe(1);
+});
+
+test("a closed connection begins no rebuilding of tables", async () => {
+  await database.close();
+  const rebuilt: string[] = [];
+  const attempt = database.connection().rebuilding(async () => void rebuilt.push("a"));
+  await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE" });
+  expect(rebuilt).toEqual([]);
 });
 
 test("S68 outside of a transaction, on a reserved connection too, there is nothing to take back", async () => {

@@ -142,6 +142,26 @@ test("what a class casts a column to goes before what the class that it extends 
   expect([await name(Json), await name(Same)]).toEqual([[1], [1]]);
 });
 
+test("what a class hides and guards stays so where a class below it names columns of its own", async () => {
+  class Reserved extends Thing {
+    static override table = "things";
+    static override hidden: readonly string[] = ["name"];
+    static override guarded: readonly string[] = ["name"];
+  }
+  class Closed extends Reserved {
+    static override hidden: readonly string[] = ["id"];
+    static override guarded: readonly string[] = ["colour"];
+  }
+  Model.useDatabase(first);
+  const [reserved, closed] = await Promise.all([Reserved.find(1), Closed.find(1)]);
+  expect([reserved!.toJSON(), closed!.toJSON()]).toEqual([{ id: 1 }, {}]);
+  const fillable = (model: typeof Reserved) => ["name", "colour"].map((column) => model.isFillable(column));
+  expect([fillable(Reserved), fillable(Closed)]).toEqual([
+    [false, true],
+    [false, false],
+  ]);
+});
+
 test("a row whose key is null is not stored again, as no row could be told from it", async () => {
   Model.useDatabase(first);
   await first.kysely.insertInto("things").values({ id: null, name: "keyless" }).execute();

@@ -67,12 +67,10 @@ function makePlan(modelClass: ModelClass, database: Database): ModelPlan {
   const guarded = new Set<string>();
   // From the base downwards: what a mixin casts or hides stays so where the class below names columns of its own.
   for (const one of lineage(modelClass).reverse()) {
-    if (Object.hasOwn(one, "casts")) for (const [column, cast] of Object.entries(one.casts)) casts.set(column, cast);
-    if (Object.hasOwn(one, "hidden")) for (const column of one.hidden) hidden.add(column);
+    for (const [column, cast] of Object.entries(one.casts)) casts.set(column, cast);
+    for (const column of one.hidden) hidden.add(column);
     // A mixin's getter asks the class below for the names of its columns: `this.passwordColumn`.
-    if (Object.hasOwn(one, "guarded")) {
-      for (const column of Reflect.get(one, "guarded", modelClass) as readonly string[]) guarded.add(column);
-    }
+    for (const column of Reflect.get(one, "guarded", modelClass) as readonly string[]) guarded.add(column);
   }
   const contradiction = fillable?.find((column) => guarded.has(column));
   if (contradiction !== undefined) {

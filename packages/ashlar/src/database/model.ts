@@ -311,7 +311,7 @@ export class Model {
       const cast = plan.casts.get(attributeName(this, name));
       const stored = toDatabase(cast, name, value);
       if (this.#original === null || !sameValue(cast, stored, storedForm(cast, name, this.#original[name])))
-        changes[name] = cast === undefined ? columnValue(name, stored) : stored;
+        changes[name] = columnValue(name, stored);
     }
     return changes;
   }

@@ -80,6 +80,17 @@ await onEachDatabase("a violation that is caught in a transaction", (engine) => 
     expect(reports).toEqual(engine.name === "sqlite" ? [expect.any(UniqueViolationError)] : []);
   });
 
+  test("has PostgreSQL refuse a nested transaction, whose function is not called then", async () => {
+    let called = 0;
+    const attempt = database.transaction(async () => {
+      await addsA();
+      await database.transaction(() => called++);
+    });
+    if (engine.name === "sqlite") await attempt;
+    else await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE", databaseCode: "25P02" });
+    expect(called).toBe(engine.name === "sqlite" ? 1 : 0);
+  });
+
   test("is no one else's: not of a transaction that throws after it, nor of the next one", async () => {
     const no = new Error("no");
     const attempt = database.transaction(async () => {

@@ -182,6 +182,17 @@ await onEachDatabase("models", (engine) => {
       expect([first.id, second.id]).toEqual([1, 2]);
     });
 
+    test("an attribute that is undefined is not stored: the default or what was stored stays", async () => {
+      const user = new User().fill({ email: "ada@example.com" });
+      user.logins = undefined as never;
+      await user.save();
+      expect(user.logins).toBe(0);
+      user.email = undefined as never;
+      user.logins = 1;
+      await user.save();
+      expect(await User.findOrFail(user.id)).toMatchObject({ email: "ada@example.com", logins: 1 });
+    });
+
     test("times set by hand are kept", async () => {
       const user = await User.create({ email: "a@example.com", created_at: new Date(0), updated_at: new Date(0) });
       expect([user.created_at, user.updated_at]).toEqual([new Date(0), new Date(0)]);
@@ -289,6 +300,11 @@ await onEachDatabase("models", (engine) => {
       expect((await Tag.create({ slug: "kept", title: "Kept" })).slug).toBe("kept");
     });
 
+    test("a value that is undefined leaves the attribute as it is", async () => {
+      const tag = await Tag.create({ slug: "a", title: "A" });
+      expect(tag.fill({ title: undefined }).title).toBe("A");
+    });
+
     test("what fillable does not name is left out", async () => {
       const tag = await Tag.create({ slug: "a", title: "A", colour: "red" });
       expect(tag.colour).toBe(null);
@@ -348,6 +364,13 @@ await onEachDatabase("models", (engine) => {
         await expect(User.findBy("email", value)).rejects.toMatchObject(refused);
         expect(() => User.where("email", value)).toThrow(expect.objectContaining(refused));
         expect(() => User.rows().whereIn("email", [value])).toThrow(expect.objectContaining(refused));
+      }
+    });
+
+    test("S36 true is no key, as SQLite would find the first row by it", async () => {
+      await User.create({ email: "a@example.com" });
+      for (const key of [true, false] as never[]) {
+        await expect(User.find(key)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
       }
     });
   });
@@ -467,6 +490,11 @@ await onEachDatabase("models", (engine) => {
         email: "a@example.com",
         created_at: "2026-03-01T12:00:00.000Z",
       });
+    });
+
+    test("toJSON gives times as text already", async () => {
+      const user = await User.create({ email: "a@example.com" });
+      expect(user.toJSON().created_at).toBe("2026-03-01T12:00:00.000Z");
     });
   });
 

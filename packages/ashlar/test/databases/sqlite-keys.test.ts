@@ -93,14 +93,19 @@ test("S68 nothing is kept of a table that went with the transaction, or counts n
 });
 
 test("S68 a file that another process has locked is waited for", async () => {
+  const events: string[] = [];
   await rolledBack(async () => {
     await add();
     afterRollback(() => {
       other.exec("begin immediate");
-      void nextTurn().then(() => other.exec("rollback"));
+      void nextTurn().then(() => {
+        other.exec("rollback");
+        events.push("unlocked");
+      });
     });
   });
-  expect(await add()).toBe(2);
+  events.push("rolled back");
+  expect([events, await add()]).toEqual([["unlocked", "rolled back"], 2]);
 });
 
 test("S68 one that stays locked leaves the transaction's own error, and the next statement its turn", async () => {
