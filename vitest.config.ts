@@ -59,10 +59,10 @@ const configuration: ViteUserConfig = defineConfig({
     globalSetup: [runFolder],
     // Many tests wait for processes of their own, or for a database: two more workers than processors keep these busy.
     maxWorkers: availableParallelism() + 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // What is polled for comes, on a busy machine later: how late proves nothing.
-    expect: { poll: { timeout: 20_000, interval: 20 } },
+    // What hangs is ended at some time. How late something comes proves nothing: a busy machine takes ten times as long.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000, interval: 20 } },
     reporters: report ? ["default", [countsReporter, { file: report }]] : ["default"],
   },
 });

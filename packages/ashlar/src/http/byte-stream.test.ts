@@ -172,11 +172,10 @@ test("S62 a stream that was read in part and dropped closes its source", async (
     await byteStream(source).stream.getReader().read();
   };
   await readInPart();
-  await vi.waitFor(
-    () => {
+  await expect
+    .poll(() => {
       collect();
-      expect(closed).toBe(1);
-    },
-    { timeout: 10_000, interval: 20 },
-  );
+      return closed;
+    })
+    .toBe(1);
 });

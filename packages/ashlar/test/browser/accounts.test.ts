@@ -89,7 +89,7 @@ inBrowser("accounts, in a browser", () => {
   test.for([
     ["with JavaScript", true, "Ada"],
     ["without JavaScript", false, "Grace"],
-  ] as const)("from registration to a forgotten password, %s", { timeout: 120_000 }, async ([, scripts, name]) => {
+  ] as const)("from registration to a forgotten password, %s", async ([, scripts, name]) => {
     const email = `${name.toLowerCase()}@example.com`;
     const context = await visitor(scripts);
     const page = await context.newPage();
@@ -160,7 +160,7 @@ inBrowser("accounts, in a browser", () => {
     expect(await heading(page)).toBe(`Hello, ${name}`);
   });
 
-  test("S33 whoever guesses a password is stopped, and nobody else is", { timeout: 60_000 }, async () => {
+  test("S33 whoever guesses a password is stopped, and nobody else is", async () => {
     const page = await (await visitor()).newPage();
     await register(page, shop, "Bob", "a dry stone wall");
     await page.getByRole("button", { name: "Log out" }).click();
@@ -176,7 +176,7 @@ inBrowser("accounts, in a browser", () => {
     expect(await heading(page)).toBe("Verify your address");
   });
 
-  test("S24 two visitors in one browser never see each other's account", { timeout: 60_000 }, async () => {
+  test("S24 two visitors in one browser never see each other's account", async () => {
     const [ada, bob] = [await (await visitor()).newPage(), await (await visitor()).newPage()];
     await Promise.all([
       register(ada, shop, "Edith", "stones and mortar"),
@@ -192,9 +192,7 @@ inBrowser("accounts, in a browser", () => {
     expect(tokens[0]).toMatchObject({ httpOnly: true, sameSite: "Lax", path: "/" });
   });
 
-  test("every page is accessible and loads nothing from elsewhere, in light and dark, on phone and desktop", {
-    timeout: 180_000,
-  }, async () => {
+  test("every page is accessible and loads nothing from elsewhere, in light and dark, on phone and desktop", async () => {
     const context = await visitor();
     const page = await context.newPage();
     const foreign: string[] = [];

@@ -67,7 +67,7 @@ describe("an application made without anything", () => {
     expect(await filesOf(added)).toEqual(files);
   });
 
-  test("passes the checks it then has", { timeout: 120_000 }, async () => {
+  test("passes the checks it then has", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     await ashlar(root, "auth");
     await ashlar(root, "api:install");

@@ -45,7 +45,6 @@ async function makeOwn(root: string): Promise<void> {
 describe("on an application as it was made without pages", () => {
   test.for([{ api: true }, { api: false }])(
     "it does everything by itself, and the application passes its checks: %j",
-    { timeout: 60_000 },
     async ({ api }) => {
       const root = await generatedApplication({ pages: false, api });
       const { code, output } = await ashlar(root, "auth");
@@ -138,7 +137,7 @@ routes/web.ts
   ...Auth.routes(AuthControllers),`);
   });
 
-  test("what is printed is enough, and a second run has nothing left to print", { timeout: 60_000 }, async () => {
+  test("what is printed is enough, and a second run has nothing left to print", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     await makeOwn(root);
     await ashlar(root, "auth");
@@ -307,9 +306,7 @@ describe("on a checkout whose lines end with CRLF", () => {
     expect(await filesOf(root)).toEqual(before);
   });
 
-  test("a file that is changed keeps its ends of lines, and the difference shows only what changes", {
-    timeout: 60_000,
-  }, async () => {
+  test("a file that is changed keeps its ends of lines, and the difference shows only what changes", async () => {
     const root = await withCrlf(await generatedApplication({ pages: false }));
     const { output: difference } = await ashlar(root, "auth", "--dry-run");
     expect(difference).toContain("+++ b/app/kernel.ts");

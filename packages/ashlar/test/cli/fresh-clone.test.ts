@@ -21,11 +21,11 @@ describe("without .env", () => {
     { pages: true, api: true },
     { pages: true, api: false },
     { pages: false, api: true },
-  ] as const)("an application passes its own types and tests: %j", { timeout: 60_000 }, async (options) => {
+  ] as const)("an application passes its own types and tests: %j", async (options) => {
     await passesItsOwnChecks(await clonedApplication(options), options);
   });
 
-  test("the boot ends, and names the command that helps", { timeout: 60_000 }, async () => {
+  test("the boot ends, and names the command that helps", async () => {
     const root = await clonedApplication();
     await expect(serve(root)).rejects.toThrow(
       "The application ended:\nEnvironment variable APP_KEY: is not set, and the keys of signed URLs and cookies are " +
@@ -33,7 +33,7 @@ describe("without .env", () => {
     );
   });
 
-  test("a JWT_SECRET that is missing ends the boot too, and names the same command", { timeout: 60_000 }, async () => {
+  test("a JWT_SECRET that is missing ends the boot too, and names the same command", async () => {
     const root = await clonedApplication();
     await ashlar(root, "key:generate");
     const env = await readFile(join(root, ".env"), "utf8");
@@ -96,9 +96,7 @@ describe("key:generate", () => {
   });
 });
 
-test("in development without APP_URL, a registration is mailed a link to where the application listens", {
-  timeout: 60_000,
-}, async () => {
+test("in development without APP_URL, a registration is mailed a link to where the application listens", async () => {
   const root = await generatedApplication();
   await ashlar(root, "migrate");
   const { url } = await serve(root, { APP_URL: "" });
@@ -119,7 +117,5 @@ test("in development without APP_URL, a registration is mailed a link to where t
     redirect: "manual",
   });
   expect([registered.status, registered.headers.get("location")]).toEqual([302, "/email/verify/notice"]);
-  await expect
-    .poll(async () => await (await fetch(`${url}dev/mailbox.json`)).text(), { timeout: 10_000 })
-    .toContain(`${url}email/verify/`);
+  await expect.poll(async () => await (await fetch(`${url}dev/mailbox.json`)).text()).toContain(`${url}email/verify/`);
 });

@@ -44,7 +44,7 @@ describe("a new application", () => {
     { pages: false, api: true, database: "sqlite" },
     { pages: false, api: false, database: "sqlite" },
     { pages: true, api: true, database: "postgres" },
-  ] as const)("passes its own types and tests as it is made: %j", { timeout: 60_000 }, async (options) => {
+  ] as const)("passes its own types and tests as it is made: %j", async (options) => {
     await passesItsOwnChecks(await generatedApplication(options), options);
   });
 
@@ -72,7 +72,7 @@ describe("a new application", () => {
     expect(await readdir(folder)).toEqual(["mine.txt"]);
   });
 
-  test("request.user() has the type of its own User", { timeout: 60_000 }, async () => {
+  test("request.user() has the type of its own User", async () => {
     const root = await generatedApplication();
     await writeFile(
       join(root, "routes/types.ts"),
@@ -94,9 +94,7 @@ describe("a new application", () => {
     await checkTypes(root);
   });
 
-  test("auth.guard() has the users that are registered for the guard, and its own User where none are", {
-    timeout: 60_000,
-  }, async () => {
+  test("auth.guard() has the users that are registered for the guard, and its own User where none are", async () => {
     const root = await generatedApplication();
     await writeFile(
       join(root, "routes/types.ts"),
@@ -134,9 +132,7 @@ describe("a new application", () => {
     await checkTypes(root);
   });
 
-  test("serves a token for credentials, and the user for the token without hidden columns", {
-    timeout: 60_000,
-  }, async () => {
+  test("serves a token for credentials, and the user for the token without hidden columns", async () => {
     const root = await generatedApplication();
     expect((await ashlar(root, "migrate")).output).toContain("create_users");
     await addUser(root);
@@ -160,7 +156,7 @@ describe("a new application", () => {
     expect(await exit).toBe(0);
   });
 
-  test("takes a real environment variable over .env", { timeout: 60_000 }, async () => {
+  test("takes a real environment variable over .env", async () => {
     const root = await generatedApplication();
     const { line } = await serve(root, { APP_NAME: "Another name" });
     expect(line).toMatch(/^Another name answers at http:\/\/localhost:\d+\/$/);
@@ -213,7 +209,7 @@ describe("the migrate commands", () => {
 });
 
 describe("routes", () => {
-  test("lists method, path, name, stack and handler", { timeout: 60_000 }, async () => {
+  test("lists method, path, name, stack and handler", async () => {
     const root = await generatedApplication();
     const { code, output } = await execute(root, process.execPath, [COMMAND, "routes"]);
     expect(code).toBe(0);
@@ -239,7 +235,7 @@ describe("routes", () => {
   });
 });
 
-test("prune deletes what has expired, and says how much that was", { timeout: 60_000 }, async () => {
+test("prune deletes what has expired, and says how much that was", async () => {
   const root = await generatedApplication();
   await ashlar(root, "migrate");
   const script = `
@@ -267,7 +263,7 @@ test("prune deletes what has expired, and says how much that was", { timeout: 60
 });
 
 describe("the API setup steps, done by hand on an application made without the API", () => {
-  test("work as they are written", { timeout: 60_000 }, async () => {
+  test("work as they are written", async () => {
     const root = await generatedApplication({ api: false, pages: false });
     await ashlar(root, "migrate");
 
@@ -347,9 +343,7 @@ describe("the API setup steps, done by hand on an application made without the A
   });
 });
 
-test("serve --watch starts again when a file changes, and ends with the signal it is sent", {
-  timeout: 60_000,
-}, async () => {
+test("serve --watch starts again when a file changes, and ends with the signal it is sent", async () => {
   const root = await generatedApplication();
   const port = String(await freePort());
   const { url, child } = await serve(root, { PORT: port }, ["--watch"]);
@@ -359,13 +353,11 @@ test("serve --watch starts again when a file changes, and ends with the signal i
     'export const ROUTES: RouteEntry[] = [\n  Route.get("/fresh", () => "fresh"),',
   ]);
   await expect
-    .poll(
-      () =>
-        fetch(`${url}fresh`).then(
-          (response) => response.text(),
-          () => null,
-        ),
-      { timeout: 20_000, interval: 100 },
+    .poll(() =>
+      fetch(`${url}fresh`).then(
+        (response) => response.text(),
+        () => null,
+      ),
     )
     .toBe("fresh");
 

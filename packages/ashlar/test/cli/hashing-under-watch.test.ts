@@ -57,7 +57,7 @@ async function expectToHash(dev: LongProcess): Promise<void> {
 }
 
 describe.each(RUNTIMES)("on Node $version", ({ version, path }) => {
-  test("npm run dev hashes passwords", { timeout: 120_000 }, async () => {
+  test("npm run dev hashes passwords", async () => {
     const root = await application(path);
     await edit(root, "app.ts", ["export default", "console.log('on', process.version);\nexport default"]);
     const dev = startProcess(root, "npm", ["run", "dev"], { PORT: String(await freePort()) });
@@ -65,7 +65,7 @@ describe.each(RUNTIMES)("on Node $version", ({ version, path }) => {
     expect(dev.output()).toContain(`on v${version}`);
   });
 
-  test("node --watch hashes passwords", { timeout: 120_000 }, async () => {
+  test("node --watch hashes passwords", async () => {
     const root = await application(path);
     await writeFile(
       join(root, "own-server.ts"),
@@ -78,7 +78,7 @@ describe.each(RUNTIMES)("on Node $version", ({ version, path }) => {
     expect(dev.output()).toContain(`v${version} answers at`);
   });
 
-  test("node --test --watch hashes passwords", { timeout: 120_000 }, async () => {
+  test("node --test --watch hashes passwords", async () => {
     const root = await application(path);
     const tests = (await readdir(join(root, "tests"))).map((name) => `tests/${name}`);
     const run = startProcess(root, path, ["--test", "--watch", "--test-reporter=tap", ...tests]);

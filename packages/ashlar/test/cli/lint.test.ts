@@ -24,11 +24,11 @@ describe("npm run lint of a new application", () => {
     { pages: false, api: true },
     { pages: true, api: false },
     { pages: false, api: false },
-  ])("finds nothing in it as it is made: %j", { timeout: 60_000 }, async (options) => {
+  ])("finds nothing in it as it is made: %j", async (options) => {
     expect(await lint(await generatedApplication(options))).toMatchObject({ code: 0, found: [] });
   });
 
-  test("finds nothing in what the commands make", { timeout: 60_000 }, async () => {
+  test("finds nothing in what the commands make", async () => {
     const root = await generatedApplication();
     for (const args of [
       ["make:controller", "Order", "--resource"],
@@ -41,7 +41,7 @@ describe("npm run lint of a new application", () => {
     expect(await lint(root)).toMatchObject({ code: 0, found: [] });
   });
 
-  test("finds each await that was forgotten", { timeout: 60_000 }, async () => {
+  test("finds each await that was forgotten", async () => {
     const root = await generatedApplication();
     await writeFile(
       join(root, "app/forgetful.ts"),

@@ -81,7 +81,7 @@ await onEachDatabase("the generated pages", (engine) => {
   ])("%j", (combination) => {
     const { mustVerify } = combination;
 
-    test("answer guests and users, and lead them where they belong", { timeout: 60_000 }, async () => {
+    test("answer guests and users, and lead them where they belong", async () => {
       const { application, mail } = await started({ engine, ...combination });
       const guests = await visit(application, async () => createTestClient(application));
       expect(guests).toEqual(PAGES.map(([path, guest = path]) => [path, guest]));
@@ -94,7 +94,7 @@ await onEachDatabase("the generated pages", (engine) => {
       expect(sent).toEqual(mustVerify ? ["Verify your email address"] : []);
     });
 
-    test("see an account through, from registration to a forgotten password", { timeout: 60_000 }, async () => {
+    test("see an account through, from registration to a forgotten password", async () => {
       const { application, mail } = await started({ engine, ...combination });
       const client = await register(application, mustVerify ? "/email/verify/notice" : "/home");
       const notice = await client.get("/email/verify/notice");
@@ -154,7 +154,7 @@ test.for([
     "Auth.routes(AuthControllers)",
     "Auth.routes(AuthControllers, { forgotPassword: false, resetPassword: false })",
   ],
-] as const)("the generated pages answer without %s", { timeout: 60_000 }, async ([, path, from, to]) => {
+] as const)("the generated pages answer without %s", async ([, path, from, to]) => {
   const engine = { name: "sqlite" } as TestEngine;
   const { application, mail } = await started({ engine, api: true, changes: [[path, from, to]] });
   const { User } = await modelsOf(application);

@@ -59,9 +59,7 @@ function checkPage({ path, status, headers, html }: Page): void {
 }
 
 describe("the pages", () => {
-  test("S49 are whole, labelled and without anything inline, for guests and for users", {
-    timeout: 60_000,
-  }, async () => {
+  test("S49 are whole, labelled and without anything inline, for guests and for users", async () => {
     const somebody = await visitor();
     for (const path of GUESTS) {
       const page = await somebody.open(path);
@@ -76,15 +74,13 @@ describe("the pages", () => {
     }
   });
 
-  test("S41 show what a user typed as text", { timeout: 60_000 }, async () => {
+  test("S41 show what a user typed as text", async () => {
     const page = await (await (await visitor()).register()).open("/home");
     expect(page.html).toContain("<h1>Hello, Ada &lt;b&gt;</h1>");
     expect(page.html).not.toContain("<b>");
   });
 
-  test("a problem is told at the top and at its field, and what was typed stays, passwords aside", {
-    timeout: 60_000,
-  }, async () => {
+  test("a problem is told at the top and at its field, and what was typed stays, passwords aside", async () => {
     const somebody = await visitor();
     const form = await somebody.open("/register");
     const typed = { name: "Ada", email: "ada@example.com", password: "secret words", password_confirmation: "others" };
@@ -105,9 +101,7 @@ describe("the pages", () => {
     expect((await somebody.open("/register")).html).not.toContain("Problem");
   });
 
-  test("name to password managers what is the user's name, the present password and the new one", {
-    timeout: 60_000,
-  }, async () => {
+  test("name to password managers what is the user's name, the present password and the new one", async () => {
     const somebody = await (await visitor()).register();
     const { html } = await somebody.open("/account/password");
     const autocompletes = tags(html, "input").flatMap(({ name, autocomplete }) =>
@@ -121,7 +115,7 @@ describe("the pages", () => {
     ]);
   });
 
-  test("GET /logout says why it logs nobody out", { timeout: 60_000 }, async () => {
+  test("GET /logout says why it logs nobody out", async () => {
     const somebody = await (await visitor()).register();
     const page = await somebody.open("/logout");
     expect(page.status).toBe(405);

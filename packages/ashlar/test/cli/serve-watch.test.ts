@@ -77,7 +77,7 @@ describe.each([...RUNTIMES, OLDEST_RUNTIME])("serve --watch on Node $version", (
   // and does not change from one round to the next.
   const rounds = path === process.execPath ? [1, 2] : [1];
 
-  test("serves what was saved, each way", { timeout: 120_000 }, async () => {
+  test("serves what was saved, each way", async () => {
     const { root, again } = await dev(path);
     for (const round of rounds) {
       for (const [way, save] of Object.entries(SAVES)) {
@@ -92,7 +92,7 @@ describe.each([...RUNTIMES, OLDEST_RUNTIME])("serve --watch on Node $version", (
 });
 
 describe("serve --watch", () => {
-  test("sees .env, a language file and a view, saved in place and by rename", { timeout: 60_000 }, async () => {
+  test("sees .env, a language file and a view, saved in place and by rename", async () => {
     const { root, again } = await dev();
     const env = await readFile(join(root, ".env"), "utf8");
     for (const value of ["one", "two"]) {
@@ -110,7 +110,7 @@ describe("serve --watch", () => {
     expect(await again("views/welcome.edge", "")).toBe("<p>new</p>");
   });
 
-  test("sees new files and folders, and those that are gone", { timeout: 60_000 }, async () => {
+  test("sees new files and folders, and those that are gone", async () => {
     const { root, url, again, printed } = await dev();
     await mkdir(join(root, "app/new"));
     await writeFile(join(root, "app/new/word.ts"), word("new"));
@@ -128,7 +128,7 @@ describe("serve --watch", () => {
     expect(await again("app/new/word.ts", "word")).toBe("back");
   });
 
-  test("survives a syntax error, again and again", { timeout: 60_000 }, async () => {
+  test("survives a syntax error, again and again", async () => {
     const { root, again, printed, output } = await dev();
     for (const round of [1, 2]) {
       await writeFile(join(root, "app/word.ts"), "export const WORD = ;\n");
@@ -139,7 +139,7 @@ describe("serve --watch", () => {
     }
   });
 
-  test("takes a checkout of many files for one change", { timeout: 60_000 }, async () => {
+  test("takes a checkout of many files for one change", async () => {
     const { root, url, printed, output } = await dev();
     const git = (...args: string[]): void => {
       const identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false"];
@@ -174,7 +174,7 @@ describe("serve --watch", () => {
     ).toHaveLength(3);
   });
 
-  test("doesn't start again for what the application itself writes", { timeout: 60_000 }, async () => {
+  test("doesn't start again for what the application itself writes", async () => {
     const { root, again, output } = await dev();
     for (const path of ["database/app.sqlite", "server.log", "public/app.js", "tests/new.test.ts", "app/upload.pdf"]) {
       await writeFile(join(root, path), "x");
@@ -184,7 +184,7 @@ describe("serve --watch", () => {
     expect(output().match(/^Restarting: .*$/gm)).toEqual(["Restarting: app/word.ts changed."]);
   });
 
-  test("finishes the requests under way before it starts again", { timeout: 60_000 }, async () => {
+  test("finishes the requests under way before it starts again", async () => {
     const { root, url, again, printed } = await dev();
     await edit(root, "routes/web.ts", [
       'Route.get("/word"',
@@ -212,18 +212,14 @@ describe("serve --watch", () => {
 });
 
 describe("the end of serve --watch", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)(
-    "%s to it alone ends both, with code 0",
-    { timeout: 60_000 },
-    async (signal) => {
-      const { child, ended, url } = await dev();
-      child.kill(signal);
-      expect(await ended).toEqual({ code: 0, signal: null });
-      await expect(fetch(url)).rejects.toThrow();
-    },
-  );
+  test.each(["SIGTERM", "SIGINT"] as const)("%s to it alone ends both, with code 0", async (signal) => {
+    const { child, ended, url } = await dev();
+    child.kill(signal);
+    expect(await ended).toEqual({ code: 0, signal: null });
+    await expect(fetch(url)).rejects.toThrow();
+  });
 
-  test("Ctrl+C, which npm passes on once more, ends both, with code 0", { timeout: 60_000 }, async () => {
+  test("Ctrl+C, which npm passes on once more, ends both, with code 0", async () => {
     const { child, ended, url, signalGroup, output } = await dev();
     signalGroup("SIGINT");
     child.kill("SIGINT");
@@ -232,7 +228,7 @@ describe("the end of serve --watch", () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  test("ends as well where the application doesn't run at the moment", { timeout: 60_000 }, async () => {
+  test("ends as well where the application doesn't run at the moment", async () => {
     const { root, child, ended, printed } = await dev();
     await writeFile(join(root, "app/word.ts"), "export const WORD = ;\n");
     await printed(/^The application has ended/m);
@@ -240,7 +236,7 @@ describe("the end of serve --watch", () => {
     expect(await ended).toEqual({ code: 0, signal: null });
   });
 
-  test("the application doesn't outlive it when it is killed", { timeout: 60_000 }, async () => {
+  test("the application doesn't outlive it when it is killed", async () => {
     const { child, ended, url } = await dev();
     child.kill("SIGKILL");
     // The streams are the application's as well: they end when it has.

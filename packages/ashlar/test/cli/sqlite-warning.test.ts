@@ -12,7 +12,7 @@ test(`Node ${version} warns of SQLite by itself`, async () => {
   expect(output).toContain(SQLITE);
 });
 
-test(`on Node ${version} the commands print nothing but what they have to say`, { timeout: 60_000 }, async () => {
+test(`on Node ${version} the commands print nothing but what they have to say`, async () => {
   const root = await generatedApplication();
   const { code, output } = await execute(root, node, [COMMAND, "migrate"]);
   expect(output).toMatch(/^(Migrated \d{4}_\d\d_\d\d_\d{6}_\w+\n)+$/);
@@ -21,7 +21,7 @@ test(`on Node ${version} the commands print nothing but what they have to say`, 
   expect(JSON.parse(routes.output)).toContainEqual(expect.objectContaining({ path: "/", name: "welcome" }));
 });
 
-test("other warnings are printed, those of an experiment as well", { timeout: 60_000 }, async () => {
+test("other warnings are printed, those of an experiment as well", async () => {
   const root = await generatedApplication();
   await writeFile(join(root, "app/warning.ts"), 'process.emitWarning("Mine.", "ExperimentalWarning");\n');
   await edit(root, "config/database.ts", ["import { env }", 'import "../app/warning.ts";\nimport { env }']);
@@ -30,7 +30,7 @@ test("other warnings are printed, those of an experiment as well", { timeout: 60
   expect(output).not.toContain(SQLITE);
 });
 
-test("an application that loads SQLite by itself is warned by Node as ever", { timeout: 60_000 }, async () => {
+test("an application that loads SQLite by itself is warned by Node as ever", async () => {
   const root = await generatedApplication();
   const script =
     'await import("node:sqlite"); const { default: application } = await import("./app.ts"); await application.shutdown();';

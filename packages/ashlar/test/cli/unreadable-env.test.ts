@@ -7,7 +7,7 @@ import { COMMAND, execute, generatedApplication } from "../support/generated-app
 
 const COMMANDS = [["serve"], ["migrate"], ["routes"], ["key:generate"], ["key:generate", "--rotate"], ["api:install"]];
 
-test.for(COMMANDS)("a directory called .env: %s says what to do", { timeout: 60_000 }, async (args) => {
+test.for(COMMANDS)("a directory called .env: %s says what to do", async (args) => {
   const root = await generatedApplication();
   await rm(join(root, ".env"));
   await mkdir(join(root, ".env"));
@@ -43,7 +43,7 @@ test("UTF-8 with a byte order mark is read, its first variable too", async () =>
   expect((await ashlar(root, "key:generate")).output).toBe("JWT_SECRET was written to .env.");
 });
 
-test("a .env of another user: the commands say what to do", { timeout: 60_000 }, async () => {
+test("a .env of another user: the commands say what to do", async () => {
   const root = await generatedApplication();
   const path = join(root, ".env");
   await chmod(path, 0);

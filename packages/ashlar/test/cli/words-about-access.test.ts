@@ -184,7 +184,7 @@ describe("S56 what pages and mails say of ended access is what happens to API to
     { expires: "60", authenticates: false, notice: FOR_AN_HOUR, token: STILL_GOOD, later: ENDED },
     { expires: "null", authenticates: false, notice: FOREVER, token: STILL_GOOD, later: STILL_GOOD },
   ];
-  test.for(cases)("expires: $expires, authenticates: $authenticates", { timeout: 60_000 }, async (wanted) => {
+  test.for(cases)("expires: $expires, authenticates: $authenticates", async (wanted) => {
     const { expires, authenticates, notice, token, later } = wanted;
     const seen = await run({ expires, authenticates });
     expect(seen.changed.token).toEqual(token);
@@ -196,13 +196,13 @@ describe("S56 what pages and mails say of ended access is what happens to API to
     checkWords(seen, notice);
   });
 
-  test("without an API", { timeout: 60_000 }, async () => {
+  test("without an API", async () => {
     const seen = await run(null);
     expect(seen.changed.token).toBeNull();
     checkWords(seen, "");
   });
 
-  test("in the built-in mails, where the application has none of its own", { timeout: 60_000 }, async () => {
+  test("in the built-in mails, where the application has none of its own", async () => {
     const configurations = [
       ["60", true],
       ["60", false],

@@ -145,7 +145,7 @@ const README_TEST = `
   process.exit(0);
 `;
 
-test.for(READMES)("the application of %s boots as it is written, and answers", { timeout: 120_000 }, async (readme) => {
+test.for(READMES)("the application of %s boots as it is written, and answers", async (readme) => {
   const root = await applicationForSamples();
   const files = (await modules()).filter(({ file, path }) => file === readme && path !== null);
   expect(files.map(({ path }) => path)).toEqual([
@@ -171,14 +171,12 @@ test.for(READMES)("the application of %s boots as it is written, and answers", {
   });
 });
 
-test.for(READMES)("the first program of %s answers on its port", { timeout: 60_000 }, async (readme) => {
+test.for(READMES)("the first program of %s answers on its port", async (readme) => {
   const program = (await markdownSamples(readme)).find(({ code }) => code.includes(".listen("))!;
   const root = await installedApplication();
   const port = await freePort();
   await writeFile(join(root, "hello.ts"), program.code.replace("port: 3000", `port: ${port}`));
   const child = spawn(process.execPath, ["hello.ts"], { cwd: root, stdio: "inherit" });
   onTestFinished(() => void child.kill("SIGKILL"));
-  await expect
-    .poll(() => fetch(`http://localhost:${port}/`).then((answer) => answer.text(), String), { timeout: 30_000 })
-    .toBe("hello");
+  await expect.poll(() => fetch(`http://localhost:${port}/`).then((answer) => answer.text(), String)).toBe("hello");
 });

@@ -100,20 +100,18 @@ await onEachDatabase("asking for a reset link", (engine) => {
   });
 
   const title = `S32 over ${TRIES} requests, the work before the answer does not tell which address has an account`;
-  test(title, { timeout: 120_000 }, async () => {
+  test(title, async () => {
     const watched = await watchedAccounts({ engine });
     await compare(watched, reset(watched), TRIES);
   });
 });
 
-test("S32 nor does that before the answer to a wrong password", { timeout: 120_000 }, async () => {
+test("S32 nor does that before the answer to a wrong password", async () => {
   const watched = await watchedAccounts();
   await compare(watched, login(watched), TRIES_WITH_HASH);
 });
 
-test("S58 with preventEnumeration, nor does that before the answer to a registration", {
-  timeout: 120_000,
-}, async () => {
+test("S58 with preventEnumeration, nor does that before the answer to a registration", async () => {
   const watched = await preventing();
   const door = registration(watched);
   const [before, after] = await orderOf(watched, door.known);
@@ -123,9 +121,7 @@ test("S58 with preventEnumeration, nor does that before the answer to a registra
   await compare(watched, door, TRIES_WITH_HASH);
 });
 
-test("S58 with preventEnumeration, nor does that before the answer to a change of address", {
-  timeout: 120_000,
-}, async () => {
+test("S58 with preventEnumeration, nor does that before the answer to a change of address", async () => {
   const watched = await preventing();
   const door = await changeOfAddress(watched);
   const [before] = await orderOf(watched, door.known);

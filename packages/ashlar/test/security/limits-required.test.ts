@@ -44,11 +44,11 @@ async function guesses(root: string): Promise<number[]> {
   return statuses;
 }
 
-test("S65 an application with the API alone limits guesses as it is made", { timeout: 60_000 }, async () => {
+test("S65 an application with the API alone limits guesses as it is made", async () => {
   expect(await guesses(await apiApplication())).toEqual([401, 401, 401, 401, 401, 429, 429]);
 });
 
-test("S65 without limits, production does not boot where there are token endpoints", { timeout: 60_000 }, async () => {
+test("S65 without limits, production does not boot where there are token endpoints", async () => {
   const root = await apiApplication();
   await withoutLimits(root);
   await appendFile(join(root, ".env"), PRODUCTION);
@@ -61,14 +61,14 @@ test("S65 without limits, production does not boot where there are token endpoin
   await serve(root);
 });
 
-test("S65 without limits, development starts with a warning", { timeout: 60_000 }, async () => {
+test("S65 without limits, development starts with a warning", async () => {
   const root = await apiApplication();
   await withoutLimits(root);
   expect(await guesses(root)).toEqual([401, 401, 401, 401, 401, 401, 401]);
   expect(await startOf(root)).toContain("the token endpoints have no limits");
 });
 
-test("S65 without token endpoints an application needs no limits", { timeout: 60_000 }, async () => {
+test("S65 without token endpoints an application needs no limits", async () => {
   const root = await apiApplication();
   await withoutLimits(root);
   await appendFile(join(root, ".env"), PRODUCTION);

@@ -58,32 +58,28 @@ async function register(url: string, sent: Readonly<Record<string, string>>): Pr
 test.for([
   ["as it is generated", []],
   ["without fillable", [[FILLABLE, ""]]],
-] as const)(
-  "S57 nothing that a mixin owns is set from a form: the user %s",
-  { timeout: 60_000 },
-  async ([, changes]) => {
-    const { url, users, columns } = await naiveApplication(changes);
-    // Every column that a table of users has, also those that later mixins bring.
-    const owned = columns.filter((column) => !["name", "email", "created_at", "updated_at"].includes(column));
-    expect(owned).toEqual(expect.arrayContaining(["id", "password", "api_token", "verified_at"]));
-    const forged = Object.fromEntries(owned.map((column) => [column, column === "id" ? "4711" : FORGED]));
-    const post = async (path: string, sent: Readonly<Record<string, string>>): Promise<number> =>
-      (await fetch(new URL(path, url), { method: "POST", body: new URLSearchParams(sent) })).status;
+] as const)("S57 nothing that a mixin owns is set from a form: the user %s", async ([, changes]) => {
+  const { url, users, columns } = await naiveApplication(changes);
+  // Every column that a table of users has, also those that later mixins bring.
+  const owned = columns.filter((column) => !["name", "email", "created_at", "updated_at"].includes(column));
+  expect(owned).toEqual(expect.arrayContaining(["id", "password", "api_token", "verified_at"]));
+  const forged = Object.fromEntries(owned.map((column) => [column, column === "id" ? "4711" : FORGED]));
+  const post = async (path: string, sent: Readonly<Record<string, string>>): Promise<number> =>
+    (await fetch(new URL(path, url), { method: "POST", body: new URLSearchParams(sent) })).status;
 
-    // The password is missing then, and the table refuses the row.
-    expect(await post("/api/create", { name: "A", email: "a@example.com", ...forged })).toBe(500);
-    expect(users()).toEqual([]);
-    expect(await post("/api/fill", { name: "B", email: "b@example.com", ...forged })).toBe(200);
-    const chosen = { password: PASSWORD, password_confirmation: PASSWORD };
-    expect(await register(url, { name: "C", email: "c@example.com", ...forged, ...chosen })).toBe(302);
+  // The password is missing then, and the table refuses the row.
+  expect(await post("/api/create", { name: "A", email: "a@example.com", ...forged })).toBe(500);
+  expect(users()).toEqual([]);
+  expect(await post("/api/fill", { name: "B", email: "b@example.com", ...forged })).toBe(200);
+  const chosen = { password: PASSWORD, password_confirmation: PASSWORD };
+  expect(await register(url, { name: "C", email: "c@example.com", ...forged, ...chosen })).toBe(302);
 
-    const stored = users();
-    expect(stored.map(({ email }) => email)).toEqual(["b@example.com", "c@example.com"]);
-    for (const user of stored) {
-      expect(user).toMatchObject({ api_token: null, verified_at: null });
-      expect(user.password).toMatch(/^\$argon2id\$v=19\$/);
-      for (const column of owned) expect([column, user[column]]).not.toEqual([column, forged[column]]);
-      expect(user.id).not.toBe(4711);
-    }
-  },
-);
+  const stored = users();
+  expect(stored.map(({ email }) => email)).toEqual(["b@example.com", "c@example.com"]);
+  for (const user of stored) {
+    expect(user).toMatchObject({ api_token: null, verified_at: null });
+    expect(user.password).toMatch(/^\$argon2id\$v=19\$/);
+    for (const column of owned) expect([column, user[column]]).not.toEqual([column, forged[column]]);
+    expect(user.id).not.toBe(4711);
+  }
+});

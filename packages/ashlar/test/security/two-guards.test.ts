@@ -357,7 +357,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
 });
 
 describe("the second guard of the doc comment of Auth.routes", () => {
-  test("has the right types in a generated application", { timeout: 60_000 }, async () => {
+  test("has the right types in a generated application", async () => {
     const root = await generatedApplication();
     await addAdmins(root);
     await checkTypes(root);

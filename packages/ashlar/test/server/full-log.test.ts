@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { builtModule } from "../support/built-module.ts";
 import { runScript, type ScriptProcess } from "../support/script-process.ts";
 
@@ -55,7 +55,7 @@ describe.skipIf(!existsSync("/dev/full"))("S50 where the log's disk is full", ()
     const running = await runScript(SCRIPT);
     for (let count = 0; count < 3; count++) await get(running, `/page/${count}`);
     running.child.kill("SIGUSR2");
-    await vi.waitFor(() => expect(running.output()).toContain("room again"));
+    await expect.poll(() => running.output()).toContain("room again");
     await get(running, "/page/last");
     const lines = (await get(running, "/log")).trim().split("\n");
     const paths = lines

@@ -129,7 +129,7 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
   });
   afterAll(() => served.end());
 
-  test("leads through the life of an account", { timeout: 60_000 }, async () => {
+  test("leads through the life of an account", async () => {
     const { url, child } = served;
     const ada = await new PageVisitor(url).register();
     expect((await ada.open("/email/verify/notice")).html).toContain("ada@example.com");
@@ -164,7 +164,7 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
     expect(child.exitCode).toBeNull();
   });
 
-  test("serves files, streams, large bodies, HEAD and errors", { timeout: 60_000 }, async () => {
+  test("serves files, streams, large bodies, HEAD and errors", async () => {
     const { url, port, child } = served;
     const get = async (path: string, init: RequestInit = {}) => {
       const response = await fetch(new URL(path, url), init);

@@ -353,7 +353,7 @@ await onPostgres("PostgreSQL", () => {
     await other.close();
     // The server hears of it a moment later.
     const alive = `select count(*)::int as n from pg_stat_activity where pid in (${pids.join()})`;
-    await expect.poll(async () => (await run(alive)).rows, { timeout: 5000 }).toEqual([{ n: 0 }]);
+    await expect.poll(async () => (await run(alive)).rows).toEqual([{ n: 0 }]);
     await expect(other.connect()).rejects.toMatchObject({
       code: "E_DATABASE",
       message: "The connection to the database is closed.",
