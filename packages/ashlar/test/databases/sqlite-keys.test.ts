@@ -130,3 +130,11 @@ test("S68 one that stays locked is waited for once, however many tables have giv
   other.exec("rollback");
   expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeCloseTo(BUSY_TIMEOUT_MS);
 });
+
+test("S68 a rollback that takes no key back writes nothing, and waits for no one", async () => {
+  await add();
+  const slept = sleeps();
+  await rolledBack(async () => afterRollback(() => other.exec("begin immediate")));
+  other.exec("rollback");
+  expect(slept).toEqual([]);
+});

@@ -10,8 +10,8 @@ const LONGEST_WAIT_MS = 5;
 
 /** Whether another connection has the file locked, so that the same statement may succeed in a moment. */
 export function isBusy(error: unknown): boolean {
-  const { errcode } = error as { errcode: number };
-  return (errcode & 0xff) === BUSY && errcode !== BUSY_SNAPSHOT;
+  const { errcode } = error as { errcode?: number };
+  return errcode !== undefined && (errcode & 0xff) === BUSY && errcode !== BUSY_SNAPSHOT;
 }
 
 /**

@@ -205,6 +205,11 @@ test("a finder's statement gives large integers as they are, the first time and 
   expect(asked).toHaveLength(3);
 });
 
+test("a finder's statement finds nothing for an integer that no column holds", async () => {
+  await rows("create table t (id integer primary key)");
+  expect(await database.connection().first("select id from t where id = ?", 2n ** 64n)).toBeUndefined();
+});
+
 test("a finder's statement reads no further than the first row", async () => {
   await rows("create table t (n integer)");
   await rows("insert into t values (-7), (-9223372036854775808)");
