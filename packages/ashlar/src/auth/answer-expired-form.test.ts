@@ -1,12 +1,13 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { ADA, AdminUser, PASSWORD, testAccounts, type Visitor } from "../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../test/support/account-controllers.ts";
-import { HeaderGuard } from "../../test/support/people.ts";
-import { Provider } from "../boot/index.ts";
-import type { MiddlewareEntry, RouteMiddleware } from "../kernel/index.ts";
+import { HeaderGuard, PeopleProvider } from "../../test/support/people.ts";
+import { createApplication, Provider } from "../boot/index.ts";
+import { HttpKernel, type MiddlewareEntry, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
-import { SessionMiddleware, VerifyCsrfToken } from "../session/index.ts";
+import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../session/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
+import { AuthProvider } from "./auth-provider.ts";
 import { LoadUserMiddleware } from "./load-user-middleware.ts";
 
 class AdminHomeController {
@@ -30,13 +31,15 @@ const WIDE = { buckets: [{ by: ["address"], attempts: 100, windowSeconds: 60 }] 
 
 const form = (path: string, ...middleware: string[]) => Route.post(path, () => "done").middleware(...middleware);
 
+/** Logs in, by the guard that is named, without a form. */
+const ENTER: RouteEntry = Route.get("/enter", async ({ auth, request }) => {
+  await auth.guard(request.input("guard") as string).attempt(ADA.email, PASSWORD);
+  return "";
+});
+
 const ROUTES: readonly RouteEntry[] = [
   ...authRoutes({ ...ACCOUNT_CONTROLLERS, home: AdminHomeController }, { guard: "admin" }).prefix("/admin"),
-  // Logs in, by the guard that is named, without a form.
-  Route.get("/enter", async ({ auth, request }) => {
-    await auth.guard(request.input("guard") as string).attempt(ADA.email, PASSWORD);
-    return "";
-  }),
+  ENTER,
   Route.get("/status", ({ session }) => ({ status: session.get("status") })),
   Route.get("/intended", ({ session }) => {
     const [web, admin] = [session.intended("-"), session.intended("-", "admin")];
@@ -112,6 +115,38 @@ test("S26 a form for guests that another tab has overtaken leads on, and one for
   // Nothing was done by any of them.
   expect((await user.get("/me")).body).toMatchObject({ user: { id: ADA.id } });
   expect((await accounts.rows("sessions")).map(({ guard }) => guard).toSorted()).toEqual(["admin", "web"]);
+});
+
+test("S26 where guards share their pages, a form is one of the guard that is active", async () => {
+  const chosen: MiddlewareEntry = (context, next) => {
+    context.auth.guard("admin");
+    return next();
+  };
+  const accounts = await application({ web: [chosen, SessionMiddleware, VerifyCsrfToken] }, [ENTER]);
+  const [user, admin] = [accounts.visitor(), accounts.visitor()];
+  await user.get("/enter?guard=web");
+  await admin.get("/enter?guard=admin");
+  expect(await leads(user, "/login", "/logout")).toEqual({ "/login": 419, "/logout": "/login" });
+  expect(await leads(admin, "/login", "/logout")).toEqual({ "/login": "/home", "/logout": 419 });
+});
+
+test("S26 where tokens are asked for around all routes, of one guard, a form without a route is refused as any other", async () => {
+  class Kernel extends HttpKernel {
+    override httpMiddleware = [SessionMiddleware, VerifyCsrfToken];
+    override routeMiddleware: RouteMiddleware = { web: [] };
+  }
+  const own = await createApplication({
+    kernel: Kernel,
+    routes: [Route.post("/logout", () => "done").name("logout")],
+    providers: [SessionProvider, AuthProvider, PeopleProvider],
+    environment: { APP_ENV: "test", APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg0YaQeTuIoWi" },
+  });
+  onTestFinished(() => own.shutdown());
+  const post = (path: string) => {
+    return own.fetch(new Request(`http://localhost${path}`, { method: "POST", headers: { accept: "text/html" } }));
+  };
+  expect((await post("/nowhere")).status).toBe(419);
+  expect((await post("/logout")).headers.get("location")).toBe("/login");
 });
 
 test("S26 the visitor is told that the form was not used", async () => {

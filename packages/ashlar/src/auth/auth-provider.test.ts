@@ -13,7 +13,8 @@ import { AuthProvider } from "./auth-provider.ts";
 test("an application that lists the provider and has no guard, yet, works with all the rest, prunes nothing, and shuts down", async () => {
   const root = await temporaryFolder();
   mkdirSync(join(root, "views"));
-  writeFileSync(join(root, "views/form.edge"), "<form>{{ Object.values(errors).flat().join() }}</form>");
+  const form = '<form>{{ Object.values(errors).flat().join() }}</form>{{ auth ? "users" : "no users" }}';
+  writeFileSync(join(root, "views/form.edge"), form);
   const logged: string[] = [];
   const application = await createApplication({
     root,
@@ -31,7 +32,7 @@ test("an application that lists the provider and has no guard, yet, works with a
     const response = await application.fetch(new Request("http://localhost/form", { headers, ...init }));
     return [response.status, await response.text()];
   };
-  expect(await send({})).toEqual([200, "<form></form>"]);
+  expect(await send({})).toEqual([200, "<form></form>no users"]);
   const expired = await send({ method: "POST", body: new URLSearchParams({ name: "Ada" }) });
   expect(expired).toEqual([419, expect.stringContaining("<form>The page had expired")]);
   expect(await application.prune()).toEqual({});

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ADA, BOB, testAccounts } from "../../test/support/account-application.ts";
 import { Person } from "../../test/support/people.ts";
+import { testWeb } from "../../test/support/web-application.ts";
 import { endAllAccess, rotateAccess } from "./rotate-access.ts";
 
 test("S51 access ends by one statement that sets what else is to change, while the proof still holds", async () => {
@@ -23,6 +24,18 @@ test("S51 all access ends whatever the user was read as, and nobody else's", asy
   await endAllAccess(stale);
   expect((await accounts.user(ADA.id)).accessEpoch()).not.toBe(between);
   expect((await accounts.user(BOB.id)).accessEpoch()).toBe(other);
+});
+
+test("S51 of a user without an epoch nothing is written, and only what is to change beside it is", async () => {
+  const web = await testWeb();
+  await web.database.kysely.schema.alterTable("users").dropColumn("access_epoch").execute();
+  const user = (await web.User.find(ADA.id))!;
+  web.forgetQueries();
+  expect(await rotateAccess(user)).toBe(true);
+  await expect(endAllAccess(user)).resolves.toBeUndefined();
+  expect(web.queries).toEqual([]);
+  expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(true);
+  expect((await web.User.find(ADA.id))!.email).toBe("countess@example.com");
 });
 
 test("that access could not be ended is an error of who asked for it", async () => {

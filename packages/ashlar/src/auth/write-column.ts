@@ -27,9 +27,7 @@ export async function writeColumns(
 ): Promise<boolean> {
   const modelClass = model.constructor as ModelClass;
   let row = modelClass.where(modelClass.primaryKey, keyOf(model));
-  for (const [column, value] of Object.entries(conditions)) {
-    row = value === null ? row.whereNull(column) : row.where(column, value);
-  }
+  for (const [column, value] of Object.entries(conditions)) row = row.where(column, value);
   if ((await row.update(changes)) === 0) return false;
   model.noteStored(changes);
   return true;

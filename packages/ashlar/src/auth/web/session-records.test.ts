@@ -1,6 +1,6 @@
-import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { HeaderGuard, Person } from "../../../test/support/people.ts";
-import { ADA, BOB, PASSWORD, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
+import { ADA, BOB, PASSWORD, TestUser, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
 import { Provider } from "../../boot/index.ts";
 import { Route } from "../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../session/index.ts";
@@ -11,6 +11,19 @@ import { Guard } from "../guard.ts";
 const SECOND = 1000;
 
 afterEach(() => setClock(null));
+
+/** An application with a second guard, which logs Bob in. */
+function testWebAndStaff(): Promise<TestWeb> {
+  class User extends TestUser {}
+  return testWeb({
+    User,
+    guards: { staff: { driver: "web", model: User } },
+    routes: [
+      Route.post("/staff/login", async ({ auth }) => ({ user: await auth.guard("staff").attemptById(BOB.id) })),
+      Route.get("/staff/me", ({ request }) => ({ user: request.user() })).middleware("guard:staff"),
+    ],
+  });
+}
 
 test("of a user agent 255 characters are stored", async () => {
   const web = await testWeb();
@@ -34,6 +47,22 @@ describe("the use of a session", () => {
     web.forgetQueries();
     await web.application.shutdown();
     expect(web.queries.filter((sql) => sql.startsWith("update"))).toHaveLength(times);
+  });
+
+  test("is written before the application is shut down, by whichever guard it was", async () => {
+    const start = now();
+    setClock(() => start);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const web = await testWebAndStaff();
+    const [user, staff] = [await web.loggedIn(), web.browser()];
+    await staff.post("/staff/login");
+    setClock(() => start + 300 * SECOND);
+    expect((await user.get("/me")).body).toEqual({ user: ADA });
+    expect((await staff.get("/staff/me")).body).toEqual({ user: BOB });
+    web.forgetQueries();
+    await web.application.shutdown();
+    expect(web.queries.filter((sql) => sql.startsWith("update"))).toHaveLength(2);
   });
 });
 
@@ -200,6 +229,15 @@ test("S19 a logout ends the login of the same request, although a user was looke
   await browser.post("/people/login");
   expect((await browser.post("/people/overtaken")).body).toEqual({ user: BOB });
   expect(await web.rows()).toEqual([]);
+});
+
+test("S19 a logout leaves the login by another guard, also where nothing else is kept of visitors", async () => {
+  const web = await testWebAndStaff();
+  const browser = await web.loggedIn();
+  await browser.post("/staff/login");
+  expect((await browser.post("/logout")).status).toBe(200);
+  expect((await browser.get("/me")).body).toEqual({ user: null });
+  expect((await browser.get("/staff/me")).body).toEqual({ user: BOB });
 });
 
 describe("a logout forgets the visitor", () => {
