@@ -14,8 +14,21 @@ import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import type { GuardSettings } from "../guard-registry.ts";
+import { epochDigestOf } from "./account-links.ts";
 import type { AccountService } from "./account-service.ts";
 import { authRoutes } from "./auth-routes.ts";
+
+/** Brings the driver `people`, whose users are of a class that the configuration leaves out, and `devices` for any. */
+class PeopleProvider extends Provider {
+  override boot(): void {
+    const make = ({ name, model }: GuardSettings) => {
+      return (context: HttpContext) => new HeaderGuard(name, context, model);
+    };
+    const auth = this.application.container.make("auth");
+    auth.registerDriver("people", make, Person);
+    auth.registerDriver("devices", make);
+  }
+}
 
 async function serviceOf(options: TestAccountsOptions = {}): Promise<AccountService> {
   return (await testAccounts(options)).application.container.make("accounts");
@@ -71,14 +84,6 @@ test("S40 the URL of a page is under APP_URL, unless its route has a domain of i
 test("a verification link leads to the page of the default guard before that of one listed earlier", async () => {
   class User extends FullUser {}
   class Admin extends AdminUser {}
-  class PeopleProvider extends Provider {
-    override boot(): void {
-      const make = ({ name, model }: GuardSettings) => {
-        return (context: HttpContext) => new HeaderGuard(name, context, model);
-      };
-      this.application.container.make("auth").registerDriver("people", make, Person);
-    }
-  }
   const mailed = async ({ request }: HttpContext) => {
     await (await User.findOrFail(1)).verifyEmail(accounts.application.container.make("mail"), request);
     return { done: true };
@@ -105,6 +110,28 @@ test("no API tokens remain, unless the API says which", async () => {
   expect(service.remainingTokensOf(FullUser)).toBeNull();
   service.tellRemainingTokensBy((model) => ({ expiresInMinutes: model === FullUser ? 5 : null }));
   expect(service.remainingTokensOf(FullUser)).toEqual({ expiresInMinutes: 5 });
+});
+
+test("guards that name no model, or keep no sessions, are passed over when those of a user are ended", async () => {
+  class User extends FullUser {}
+  const guards = { people: {}, devices: { model: User } };
+  const service = await serviceOf({ User, guards, providers: [PeopleProvider] });
+  expect([service.models, service.guardsKeeping(User)]).toEqual([
+    [User, User],
+    ["web", "devices"],
+  ]);
+  expect([service.sessionGuardsOf(new User()), service.hasSessions]).toEqual([["web"], true]);
+});
+
+test("a verification link says whose address it is about, and which one replaces it", async () => {
+  const accounts = await testAccounts();
+  const service = accounts.application.container.make("accounts");
+  const user = await accounts.user();
+  const claim = { guard: "web", id: String(ADA.id), epoch: epochDigestOf(user), email: ADA.email };
+  for (const newEmail of [null, "ada@example.org"]) {
+    const token = new URL(service.verificationUrl("web", user, newEmail)).pathname.split("/").at(-1);
+    expect(service.links.readVerification(token)).toEqual({ ...claim, newEmail });
+  }
 });
 
 test("AuthProvider that is listed twice is one", async () => {
