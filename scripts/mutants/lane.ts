@@ -72,7 +72,7 @@ export class Lane {
         pool: "forks",
         maxWorkers: 1,
         fileParallelism: false,
-        testTimeout: 8_000,
+        testTimeout: 20_000,
         hookTimeout: 15_000,
         exclude: ["**/node_modules/**", ...exclude],
         runner: join(import.meta.dirname, "test-runner.ts"),
