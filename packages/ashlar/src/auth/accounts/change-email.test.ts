@@ -257,6 +257,26 @@ describe("requestEmailChange()", () => {
     for (const { text } of mails) expect(text).toContain("tried to make this the email address of another account.");
   });
 
+  test("S51 refuses an address that another account can still take back", async () => {
+    const accounts = await testAccounts();
+    await (await accounts.user()).markEmailAsVerified();
+    expect(await follow(accounts, await asked(accounts))).toBe("verified");
+    const bob = await accounts.loggedIn(BOB);
+    const taken = [422, { email: ["This is taken already."] }];
+    expect(await problems(bob, { email: ADA.email, password: PASSWORD })).toEqual(taken);
+  });
+
+  test("fails alike for a free address and one that is taken if reserved addresses cannot be read", async () => {
+    const accounts = await testAccounts();
+    const visitor = await accounts.loggedIn();
+    accounts.database.onQuery(({ sql }) => {
+      if (sql.includes('from "email_changes"')) throw new Error("The disk is full.");
+    });
+    for (const email of [NEW, BOB.email]) {
+      expect(await problems(visitor, { email, password: PASSWORD })).toEqual([500, undefined]);
+    }
+  });
+
   test("a guest is sent to /login", async () => {
     const accounts = await testAccounts();
     const { headers } = await accounts.visitor().post("/account/email", { email: NEW, password: PASSWORD });

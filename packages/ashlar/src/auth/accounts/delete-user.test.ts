@@ -13,12 +13,14 @@ import {
   type Visitor,
 } from "../../../test/support/account-application.ts";
 import { insertUsers, UserWithPassword } from "../../../test/support/application-parts.ts";
+import { PeopleProvider } from "../../../test/support/people.ts";
 import { placesOf } from "../../../test/support/places-of.ts";
 import { onEachDatabase, onPostgres, postgres, type TestEngine } from "../../../test/support/services.ts";
-import { primaryKey, type Row, reference } from "../../database/index.ts";
+import { compose, Model, primaryKey, type Row, reference } from "../../database/index.ts";
 import { Route } from "../../routing/index.ts";
 import { createSessionDataTable } from "../../session/index.ts";
 import { setClock } from "../../support/index.ts";
+import { Authenticates } from "../authenticates.ts";
 
 afterEach(() => setClock(null));
 
@@ -273,6 +275,36 @@ describe("deleting a user", () => {
     await expect((await accounts.user()).delete()).rejects.toBe(full);
     stop();
     expect(await everything(accounts)).toEqual(before);
+  });
+
+  test("whose row is on another connection leaves everything if a base class fails after the row is deleted", async () => {
+    const refused = new Error("The search index cannot be reached.");
+    class Indexed extends Model {
+      override async delete(): Promise<boolean> {
+        await super.delete();
+        throw refused;
+      }
+    }
+    class User extends compose(Indexed, Authenticates) {
+      static override table = "users";
+      static override connection = "people";
+      static override timestamps = false;
+    }
+    const accounts = await testAccounts({ User: User as never, secondConnection: "people" });
+    await accounts.loggedIn();
+    await expect((await accounts.user()).delete()).rejects.toBe(refused);
+    expect(await User.find(ADA.id)).not.toBeNull();
+    expect(await accounts.rows("sessions")).toHaveLength(1);
+  });
+
+  test("of a guard without sessions needs no table of them", async () => {
+    const accounts = await testAccounts({
+      providers: [PeopleProvider],
+      guards: { admin: { driver: "cookie", model: AdminUser } },
+    });
+    await accounts.database.kysely.schema.dropTable("sessions").execute();
+    expect(await (await AdminUser.findOrFail(1)).delete()).toBe(true);
+    expect(await accounts.rows("admins")).toEqual([]);
   });
 
   test("who has no address deletes the row like any other", async () => {
