@@ -1,4 +1,3 @@
-import Emittery from "emittery";
 import type { EventMap, EventName } from "./event-map.ts";
 
 /** What is called when an event happens. What it returns is awaited, then dropped. */
@@ -9,17 +8,16 @@ export interface EventLogger {
   error(details: object, message: string): void;
 }
 
+/** A listener that was put on an event. */
 interface Subscription {
-  readonly name: string;
-  readonly listener: unknown;
-  readonly end: () => void;
+  readonly listener: EventListener<never>;
+  readonly once: boolean;
 }
 
 /** Tells those who listen what happened. A listener that fails is logged, and nobody else notices. */
 export class Events {
-  readonly #emitter = new Emittery<Record<string, unknown>>();
   readonly #logger: EventLogger;
-  readonly #subscriptions = new Set<Subscription>();
+  readonly #subscriptions = new Map<EventName, Set<Subscription>>();
   readonly #underway = new Set<Promise<void>>();
 
   /** @param logger where the failure of a listener is written */
@@ -47,9 +45,8 @@ export class Events {
 
   /** Takes a listener off an event, however often it was put on; one that is not on it is left alone. */
   off<N extends EventName>(name: N, listener: EventListener<N>): void {
-    for (const subscription of this.#subscriptions) {
-      if (subscription.name === name && subscription.listener === listener) subscription.end();
-    }
+    const subscriptions = this.#subscriptions.get(name);
+    for (const one of subscriptions ?? []) if (one.listener === listener) subscriptions!.delete(one);
   }
 
   /**
@@ -59,8 +56,10 @@ export class Events {
    * @returns resolves once all are done, and never rejects
    */
   emit<N extends EventName>(name: N, payload: EventMap[N]): Promise<void> {
-    if (this.#emitter.listenerCount(name) === 0) return Promise.resolve();
-    const done = this.#emitter.emit(name, payload).finally(() => this.#underway.delete(done));
+    const subscriptions = [...(this.#subscriptions.get(name) ?? [])];
+    if (subscriptions.length === 0) return Promise.resolve();
+    const calls = subscriptions.map((one) => this.#call(name, one, payload));
+    const done: Promise<void> = Promise.all(calls).then(() => void this.#underway.delete(done));
     this.#underway.add(done);
     return done;
   }
@@ -71,21 +70,23 @@ export class Events {
   }
 
   #subscribe<N extends EventName>(name: N, listener: EventListener<N>, once: boolean): () => void {
-    const stop = this.#emitter.on(name, async ({ data }) => {
-      if (once) subscription.end();
-      try {
-        await listener(data as EventMap[N]);
-      } catch (error) {
-        // Without the payload: a user or a token may be in it.
-        this.#logger.error({ err: error, event: name }, "A listener failed.");
-      }
-    });
-    const end = () => {
-      stop();
-      this.#subscriptions.delete(subscription);
-    };
-    const subscription: Subscription = { name, listener, end };
-    this.#subscriptions.add(subscription);
-    return end;
+    const subscription: Subscription = { listener, once };
+    const subscriptions = this.#subscriptions.get(name) ?? new Set();
+    this.#subscriptions.set(name, subscriptions.add(subscription));
+    return () => void subscriptions.delete(subscription);
+  }
+
+  async #call<N extends EventName>(name: N, subscription: Subscription, payload: EventMap[N]): Promise<void> {
+    // Whoever emits goes on first.
+    await null;
+    const subscriptions = this.#subscriptions.get(name)!;
+    if (!subscriptions.has(subscription)) return;
+    if (subscription.once) subscriptions.delete(subscription);
+    try {
+      await (subscription.listener as EventListener<N>)(payload);
+    } catch (error) {
+      // Without the payload: a user or a token may be in it.
+      this.#logger.error({ err: error, event: name }, "A listener failed.");
+    }
   }
 }

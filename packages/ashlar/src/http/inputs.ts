@@ -1,4 +1,3 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { AshlarError, type Dictionary, dictionary, isPlainObject, isPrototypeName } from "../support/index.ts";
 import type { BodyLimits, RequestBody } from "./body.ts";
 import { decodeBodyText, headerParameters } from "./body-text.ts";
@@ -6,6 +5,7 @@ import { ABSENT, getPath, removePath } from "./dot-path.ts";
 import { nestFields, parseForm } from "./form-parser.ts";
 import { parseJson } from "./json-parser.ts";
 import type { FormFields } from "./repeated-fields.ts";
+import type { SchemaOutput, StandardSchema } from "./standard-schema.ts";
 import {
   isFilled,
   readArray,
@@ -219,7 +219,7 @@ export class Inputs {
    * @throws `E_INVALID_INPUT` with all problems at once, by field; `E_UNSUPPORTED_MEDIA_TYPE` where the request has a body
    * of a type that is not read
    */
-  async validate<S extends StandardSchemaV1>(schema: S): Promise<StandardSchemaV1.InferOutput<S>> {
+  async validate<S extends StandardSchema>(schema: S): Promise<SchemaOutput<S>> {
     const body = this.#requestBody;
     if (body.kind === "unsupported") throw unsupported("The body must be JSON or a form.");
     if (body.kind !== "multipart") return validateInput(schema, this.all());

@@ -1,6 +1,6 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Dictionary } from "../support/index.ts";
 import type { Inputs } from "./inputs.ts";
+import type { SchemaOutput, StandardSchema } from "./standard-schema.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
 
 /**
@@ -164,7 +164,7 @@ export abstract class RequestInputs {
    * @throws `E_INVALID_INPUT` with all problems at once, by field; `E_UNSUPPORTED_MEDIA_TYPE` where the body is of a type
    * that is not read
    */
-  validate<S extends StandardSchemaV1>(schema: S): Promise<StandardSchemaV1.InferOutput<S>> {
+  validate<S extends StandardSchema>(schema: S): Promise<SchemaOutput<S>> {
     return this.inputs.validate(schema);
   }
 }

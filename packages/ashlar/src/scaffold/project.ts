@@ -160,6 +160,8 @@ async function packageManifest(name: string, { database, bringsNode }: ProjectOp
       oxlint: "^1.89.0",
       "oxlint-tsgolint": "^7.0.2004",
       typescript: "^7.0.0",
+      // The page of an error in development, with the source around each line.
+      youch: own.peerDependencies.youch,
     },
     // The `node` package brings the runtime that the scripts run on; its install script puts it into place. npm asks for
     // the first, Bun for the second, pnpm for a file of its own.

@@ -1,6 +1,6 @@
 // What bundling could change in the package that is installed, and must not.
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { expect, test } from "vitest";
 import { execute, generatedApplication } from "../support/generated-application.ts";
 
@@ -25,6 +25,31 @@ test("an application that boots loads the framework in some thirty files, and no
   expect(own.length).toBeGreaterThan(5);
   expect(own.length).toBeLessThan(40);
   expect(loaded).not.toContainEqual(expect.stringContaining("/node_modules/kysely/"));
+});
+
+test("a production install brings at most 50 packages, one of them native", async () => {
+  interface Locked {
+    readonly dependencies?: Readonly<Record<string, string>>;
+    readonly optionalDependencies?: Readonly<Record<string, string>>;
+  }
+  const lock = JSON.parse(await readFile(join(PACKAGE, "../../package-lock.json"), "utf8"));
+  const packages = lock.packages as Readonly<Record<string, Locked>>;
+  const seen = new Set<string>();
+  const visit = (place: string): void => {
+    if (seen.has(place)) return;
+    seen.add(place);
+    for (const name of Object.keys(packages[place]!.dependencies ?? {})) {
+      let from = place;
+      while (packages[posix.join(from, "node_modules", name)] === undefined) from = from.replace(/(?:^|\/)[^/]+$/, "");
+      visit(posix.join(from, "node_modules", name));
+    }
+  };
+  visit("packages/ashlar");
+  const native = [...seen].filter((place) => packages[place]!.optionalDependencies !== undefined);
+  expect(native).toEqual(["node_modules/@node-rs/argon2"]);
+  // Of its optional packages, each for one platform, an install gets one.
+  expect(seen.size + native.length).toBeLessThanOrEqual(50);
+  expect(seen.size).toBeGreaterThan(30);
 });
 
 test("the version of Kysely that is bundled is the one whose types are installed", async () => {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { HttpContext } from "../../http/index.ts";
 import { withoutTokens } from "../loggable-path.ts";
 import { redact } from "../redaction.ts";
+import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
 
 /** A page, and the headers that let it show. */
 export interface Page {
@@ -15,15 +16,19 @@ export interface Page {
  * Security: it shows source code; it is for development alone.
  *
  * @param path the path of the request as it may be shown
+ * @param load imports the package that makes the page; without it there is a plain one
  */
 export async function developmentPage(
   error: unknown,
   context: HttpContext,
   title: string,
   path: string,
+  load: () => Promise<typeof import("youch")> = () => import("youch"),
 ): Promise<Page> {
-  // Loaded at the first error: production never does.
-  const { Youch } = await import("youch");
+  // Loaded at the first error, and not in production, where it need not be installed.
+  const youch = await load().catch(() => null);
+  if (youch === null) return plainPage(error, title);
+  const { Youch } = youch;
   const nonce = randomBytes(16).toString("base64");
   const { request } = context;
   const html = await new Youch().toHTML(error, {
@@ -42,6 +47,12 @@ export async function developmentPage(
       "content-security-policy": policy(nonce),
     },
   };
+}
+
+function plainPage(error: unknown, title: string): Page {
+  const detail = "The source around each line is shown with a package: npm install --save-dev youch";
+  const problem = { type: "about:blank", title, status: 500, detail, code: "E_INTERNAL" } as const;
+  return { html: errorPage({ ...problem, errors: { "": stackLines(error) } }), headers: PAGE_HEADERS };
 }
 
 function headersOf({ headers }: Request): Record<string, string> {

@@ -6,6 +6,7 @@ import { createLogger } from "../../boot/create-logger.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { AshlarError, ValidationError } from "../../support/index.ts";
+import { developmentPage } from "./development-page.ts";
 
 /** What a host says of a request: without it, production warns once. */
 const CLIENT = { address: "203.0.113.7" };
@@ -173,6 +174,28 @@ describe("development", () => {
     const scripts = body.match(/<script[^>]*>/g) ?? [];
     expect(scripts.every((tag) => tag.includes(`nonce="${nonce}"`))).toBe(true);
     expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  });
+
+  test("where the package that shows source is not installed, a page shows stacks, and what to install", async () => {
+    const missing = () => Promise.reject(new Error("Cannot find package 'youch'"));
+    const routes = [
+      Route.get("/", async (context) => {
+        const error = new SecretFailure("password is hunter2", { cause: new TypeError("inner <cause>") });
+        const { html, headers } = await developmentPage(error, context, "Error", "/", missing);
+        return new Response(html, { headers });
+      }),
+    ];
+    const { application } = await make("development", { routes });
+    const { headers, body } = await ask(application, "/");
+    for (const part of [
+      "SecretFailure: password is hunter2",
+      "Caused by: TypeError: inner &lt;cause&gt;",
+      "error-handler.test.ts",
+    ]) {
+      expect(body).toContain(part);
+    }
+    expect(body).toContain("npm install --save-dev youch");
+    expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-/);
   });
 
   test("S15 the page shows neither query nor credentials", async () => {
