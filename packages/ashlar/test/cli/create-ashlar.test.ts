@@ -74,7 +74,8 @@ test("on a Node.js that can run it, the application asks for one by engines and 
   await generated(parent, "24.21.0");
   const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
   expect(manifest.engines).toEqual({ node: ">=24.7" });
-  expect(Object.keys(manifest.devDependencies)).toEqual(["@types/node", "oxlint", "oxlint-tsgolint", "typescript"]);
+  const forDevelopment = ["@types/node", "oxlint", "oxlint-tsgolint", "typescript", "youch"];
+  expect(Object.keys(manifest.devDependencies)).toEqual(forDevelopment);
   expect([manifest.allowScripts, manifest.trustedDependencies]).toEqual([undefined, undefined]);
   expect(existsSync(join(parent, "shop/pnpm-workspace.yaml"))).toBe(false);
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("24\n");
