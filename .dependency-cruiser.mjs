@@ -65,7 +65,7 @@ export default {
       to: {
         dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"],
         dependencyTypesNot: ["type-only"],
-        pathNot: "node_modules/(pg|mysql2)/",
+        pathNot: "node_modules/(pg|mysql2|youch)/",
       },
     },
     {

@@ -36,9 +36,9 @@ test("an import upward is found, of types as well", async () => {
     await broken({
       "http/index.ts": 'import { guard } from "../auth/index.ts";\nexport const http: number = guard;\n',
       "kernel/index.ts": 'import type { User } from "../auth/index.ts";\nexport type Kernel = User;\n',
-      "boot/index.ts": 'export type { User } from "../index.ts";\n',
+      "boot/index.ts": 'export type { User } from "../public/index.ts";\n',
       "auth/index.ts": "export type User = string;\nexport const guard = 1;\n",
-      "index.ts": 'export type { User } from "./auth/index.ts";\n',
+      "public/index.ts": 'export type { User } from "../auth/index.ts";\n',
     }),
   ).toEqual([
     "no-import-upward-from-boot: boot/index.ts",
