@@ -98,6 +98,10 @@ test("a value that does not suit is told under its column, and under no name whe
   expect([known!.errors, unknown!.errors]).toEqual([{ email: [sentence] }, { "": [sentence] }]);
 });
 
+test.each(["a\0", "\ud800", "\udc00a"])("S36 the text %j, which not every database keeps, is refused", (text) => {
+  expect(() => columnValue("email", text)).toThrow(expect.objectContaining({ code: "E_INVALID_INPUT" }));
+});
+
 test("bytes and null are taken as they are", () => {
   const bytes = new Uint8Array([1]);
   expect([columnValue("c", bytes), columnValue("c", null)]).toEqual([bytes, null]);

@@ -1,4 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
+import { readdir } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -219,7 +221,9 @@ test("closing leaves one sound file, without a log beside it", async () => {
   await Note.create({ text: "b" });
   await Note.find(1);
   await database.close();
-  const file = new DatabaseSync(String(own.configuration.path), { readOnly: true });
+  const path = String(own.configuration.path);
+  expect((await readdir(dirname(path))).filter((name) => name.startsWith(basename(path)))).toEqual([basename(path)]);
+  const file = new DatabaseSync(path, { readOnly: true });
   expect(file.prepare("select count(*) as n from notes").get()).toEqual({ n: 2 });
   expect(file.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
   file.close();
@@ -241,6 +245,9 @@ test("a statement that writes and gives a row is run by the connection that writ
   });
   expect(await begun).toEqual({ text: "by first" });
   expect((await Note.all()).map(({ text }) => text)).toEqual(["committed", "before it", "by first"]);
+  // Of the two connections, only the one that wrote knows its latest key.
+  const latest = sql`select last_insert_rowid() as id`.execute(impatient.kysely);
+  expect((await latest).rows).toEqual([{ id: 3 }]);
 });
 
 test("a statement that writes what it selects is told of once", async () => {
