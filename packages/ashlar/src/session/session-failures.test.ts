@@ -40,6 +40,10 @@ const ROUTES: readonly RouteEntry[] = [
   Route.post("/form", () => {
     throw new ValidationError({ name: ["is taken"] });
   }),
+  Route.post("/lost-form", async () => {
+    await dropTable();
+    throw new ValidationError({ name: ["is taken"] });
+  }),
 ];
 
 let application: Application;
@@ -70,6 +74,12 @@ describe("a handler's own error is the answer, where the session cannot be kept 
     expect((await browser.send("/overfill")).status).toBe(403);
     expect(problems()).toEqual(["E_SESSION"]);
   });
+});
+
+test("a form with mistakes is an error where they cannot be kept for its page", async () => {
+  const browser = await create("database");
+  const { status, headers, cookies } = await browser.post("/lost-form");
+  expect([status, headers.get("location"), cookies]).toEqual([500, null, []]);
 });
 
 describe("what an error page puts into a session that was kept already", () => {
