@@ -103,8 +103,10 @@ describe("HashingThreads", () => {
 
   test("a thread holds the process until the last of its jobs is answered", async () => {
     const threads = new HashingThreads({ threads: 1 });
-    await Promise.all([threads.run(JOB), threads.run(JOB)]);
+    await threads.run(JOB);
     expect(holds).toEqual([true, false]);
+    await Promise.all([threads.run(JOB), threads.run(JOB)]);
+    expect(holds).toEqual([true, false, true, false]);
   });
 
   test("a job that cannot be done is an error, and the thread goes on", async () => {
