@@ -217,9 +217,12 @@ describe("preventEnumeration", () => {
     expect(await accounts.rows("users")).toHaveLength(2);
   });
 
-  test("that mails are dropped is logged once, whichever of a limit's buckets is used up", async () => {
+  test.each([
+    [1, 100],
+    [100, 1],
+  ])("that mails are dropped is logged once, whichever of a limit's buckets is used up: %j, %j", async (...sizes) => {
     const logged: Record<string, unknown>[] = [];
-    const buckets = [1, 100].map((attempts) => ({ by: ["account"], attempts, windowSeconds: 3600 }));
+    const buckets = sizes.map((attempts) => ({ by: ["account"], attempts, windowSeconds: 3600 }));
     const accounts = await preventing({ logged, throttle: { email_taken: { buckets } } });
     await (await accounts.user()).markEmailAsVerified();
     const taken = { ...CLEO, email: ADA.email };
