@@ -1,7 +1,11 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { ADA, AdminUser, BOB, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
+import { kernelWith } from "../../test/support/application-parts.ts";
+import { PeopleProvider, Person } from "../../test/support/people.ts";
+import { createApplication } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
-import { accountDigest, type LockoutEvent } from "../throttle/index.ts";
+import { accountDigest, type LockoutEvent, ThrottleMiddleware, ThrottleProvider } from "../throttle/index.ts";
+import { AuthProvider } from "./auth-provider.ts";
 
 const by = (...keys: string[]) => ({ buckets: [{ by: keys, attempts: 1, windowSeconds: 60 }] });
 const WIDE = { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] };
@@ -134,4 +138,29 @@ test("S33 an attempt at a guard that there is not counts by the user, or by the 
   // A name is no account's of such a guard, and so counts by the address that it comes from.
   expect((await ada.post("/attempt", { by: "name" })).status).toBe(200);
   expect((await bob.post("/attempt", { by: "name" })).status).toBe(429);
+});
+
+test("S33 accounts are counted also where no guard knows devices", async () => {
+  await Person.populate(PASSWORD);
+  const application = await createApplication({
+    kernel: kernelWith({ web: [], throttle: [ThrottleMiddleware] }),
+    routes: [
+      Route.post("/login", async ({ auth, request }) => {
+        return { user: await auth.attempt(request.input("email"), request.input("password")) };
+      }).middleware("throttle:login"),
+    ],
+    providers: [ThrottleProvider, AuthProvider, PeopleProvider],
+    config: {
+      auth: { GUARDS: { default: "web", web: { driver: "cookie", model: Person } } },
+      throttle: { THROTTLE: { limits: { login: { account: "email", ...by("account") } } } },
+    },
+    environment: { APP_ENV: "test" },
+  });
+  onTestFinished(() => application.shutdown());
+  const statuses: number[] = [];
+  for (const { email } of [ADA, ADA, BOB]) {
+    const body = new URLSearchParams({ email, password: "wrong" });
+    statuses.push((await application.fetch(new Request("http://localhost/login", { method: "POST", body }))).status);
+  }
+  expect(statuses).toEqual([200, 429, 200]);
 });
