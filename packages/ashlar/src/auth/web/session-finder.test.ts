@@ -145,6 +145,15 @@ test("one statement is enough where the model names the connection that is the d
   expect(web.queries).toEqual([JOINED]);
 });
 
+test("the session of one guard is none to another guard of the same users", async () => {
+  const web = await testWeb();
+  await web.loggedIn();
+  const [{ id, token_hash }] = (await web.rows()) as [Row];
+  const found = (guard: string) => sessionFinder(web.database, guard, web.User).find(String(token_hash));
+  expect(await found("web")).toMatchObject({ __session_id: id });
+  expect(await found("admin")).toBeUndefined();
+});
+
 test("a class of another ORM may name tables and connections of its own: it is asked", async () => {
   class User extends Person {
     static readonly table = "users of another ORM";

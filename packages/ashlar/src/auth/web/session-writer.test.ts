@@ -48,11 +48,29 @@ function handMadeModel({ database }: TestWeb): AuthenticatableClass {
   return Account;
 }
 
+/** A class of another ORM, which calls its connection and its methods as a model does. */
+class Foreign extends Person {
+  static readonly connection = null;
+
+  accessEpoch(): string {
+    return accessEpochOf(new Person(this.row));
+  }
+
+  accessConditions(): object {
+    return { email: this.row.email };
+  }
+
+  accessChanges(): object {
+    return {};
+  }
+}
+
 /** The writers, by the kind of class that the users are of. */
 const WRITERS: readonly [name: string, classOf: (web: TestWeb) => AuthenticatableClass][] = [
   ["models beside the sessions", ({ User }) => User],
   ["models with methods of their own", handMadeModel],
   ["of a class that is not a model", () => Person],
+  ["of a class of another ORM", () => Foreign],
 ];
 
 await onEachDatabase("S52 a new token", (engine) => {
