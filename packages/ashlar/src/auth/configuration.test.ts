@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { Person } from "../../test/support/people.ts";
+import { createApplication } from "../boot/index.ts";
+import { AuthProvider } from "./auth-provider.ts";
 import { authConfiguration } from "./configuration.ts";
 
 test("without a section there are no guards of its own, and the defaults of the source", () => {
@@ -104,4 +106,13 @@ test("routes is what the names of a guard's routes begin with", () => {
   expect(() => configured(["login"])).toThrow(
     'config/auth.ts: GUARDS.admin.routes: it is not text. Write what the names of the guard\'s routes begin with: routes: "admin.".',
   );
+});
+
+test.each(["GUARD", "ACCOUNT"])("an export whose name is near one that is read ends the boot: %s", async (name) => {
+  const booting = createApplication({
+    providers: [AuthProvider],
+    config: { auth: { [name]: {} } },
+    environment: { APP_ENV: "test" },
+  });
+  await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
 });
