@@ -26,8 +26,8 @@ const FOLDERS = ["session", "auth", "api", "security", "throttle", "database"];
 const IN_THREADS = ["security/password/hashing-worker.ts"];
 /** What these do runs in processes of their own, which load the sources as they are. */
 const ELSEWHERE = ["packages/create-ashlar/**", ...["browser", "ci", "cli", "documentation"].map(ofTests)];
-const JOBS_AT_ONCE = 150;
-const SHORTEST_LIMIT_MS = 20_000;
+const JOBS_AT_ONCE = 40;
+const SHORTEST_LIMIT_MS = 30_000;
 const LIMIT_FACTOR = 6;
 
 function ofTests(folder: string): string {
