@@ -25,7 +25,7 @@ const noImportUpward = layers.slice(0, -1).map((names, layer) => ({
   comment: "A layer imports only from the layers below it.",
   severity: "error",
   from: { path: folder(names), pathNot: tests },
-  to: { path: `${folder(layers.slice(layer + 1).flat())}` },
+  to: { path: folder(layers.slice(layer + 1).flat()) },
 }));
 
 const noNeighborAtRunTime = layers

@@ -10,7 +10,6 @@ export type { TokenEvent, TokenRefusedEvent } from "./events.ts";
 export { JWTAuthenticationMiddleware } from "./jwt-authentication-middleware.ts";
 export { JwtGuard } from "./jwt-guard.ts";
 export type { PresentedToken } from "./presented-token.ts";
-
 export {
   type TokenClaims,
   type TokenFailure,

@@ -16,7 +16,6 @@ export type {
   ResetPasswordData,
   VerifyEmailData,
 } from "./accounts/account-mailables.ts";
-
 export type { Accounts } from "./accounts/accounts.ts";
 export type {
   AuthControllers,
@@ -48,7 +47,6 @@ export {
 } from "./accounts/must-verify-email.ts";
 export type { RegistrationAttributes } from "./accounts/register-user.ts";
 export type { RemainingTokens } from "./accounts/remaining-tokens.ts";
-
 export type { VerificationOutcome } from "./accounts/verification-outcome.ts";
 export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
 export { Auth } from "./auth.ts";
@@ -65,7 +63,6 @@ export {
   type AuthenticatesStatics,
 } from "./authenticates.ts";
 export { AuthenticationMiddleware } from "./authentication-middleware.ts";
-
 export { ConfirmPasswordMiddleware } from "./confirm-password-middleware.ts";
 export type {
   FailedLoginEvent,
@@ -78,6 +75,5 @@ export { GuardMiddleware } from "./guard-middleware.ts";
 export type { GuardDriver, GuardFactory, GuardSettings } from "./guard-registry.ts";
 export { LoadUserMiddleware } from "./load-user-middleware.ts";
 export { isUserClassOf } from "./users-of.ts";
-
 export type { SessionInfo } from "./web/user-sessions.ts";
 export { writeColumns } from "./write-column.ts";

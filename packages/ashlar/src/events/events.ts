@@ -77,7 +77,7 @@ export class Events {
   }
 
   async #call<N extends EventName>(name: N, subscription: Subscription, payload: EventMap[N]): Promise<void> {
-    // Whoever emits goes on first.
+    // The caller of emit() goes on first.
     await null;
     const subscriptions = this.#subscriptions.get(name)!;
     if (!subscriptions.has(subscription)) return;

@@ -4,7 +4,6 @@ export { Container, type ServiceKey, type Services } from "./container.ts";
 export { addContextProperty, createContextClass } from "./context-class.ts";
 export { Dispatcher, type StaticFiles } from "./dispatcher.ts";
 export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./errors/error-handler.ts";
-
 export { type ErrorPageValues, type ErrorTemplates, SitePages } from "./errors/site-pages.ts";
 export { asForwarded, ProxyList } from "./forwarded-request.ts";
 export { HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddleware } from "./http-kernel.ts";

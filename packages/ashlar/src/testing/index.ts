@@ -5,7 +5,6 @@ export type { FormFields } from "./form-body.ts";
 export type { FieldValues } from "./form-filling.ts";
 export type { HtmlForm } from "./html-forms.ts";
 export { captureMail, linksIn, MailCapture } from "./mail-capture.ts";
-
 export { createTestApplication, type TestApplicationOptions } from "./test-application.ts";
 export {
   type ActingAsOptions,
