@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Browser } from "../../test/support/browser.ts";
-import { HeaderGuard, Person } from "../../test/support/people.ts";
+import { guardProvider, HeaderGuard, Person } from "../../test/support/people.ts";
 import { onEachDatabase, type TestEngine } from "../../test/support/services.ts";
 import { ADA, PASSWORD, type TestWeb, testWeb } from "../../test/support/web-application.ts";
-import { Provider } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
 import { digest } from "../security/index.ts";
 import { SessionMiddleware, SessionProvider } from "../session/index.ts";
@@ -156,17 +155,7 @@ describe("password.confirm", () => {
 
   test("a guard that remembers no password is an error that says so", async () => {
     await Person.populate(PASSWORD);
-    class HeaderProvider extends Provider {
-      override boot(): void {
-        const guards = this.application.container.make("auth");
-        guards.registerDriver(
-          "header",
-          ({ name, model }) =>
-            (context) =>
-              new HeaderGuard(name, context, model),
-        );
-      }
-    }
+    const HeaderProvider = guardProvider({ header: HeaderGuard });
     const web = await testWeb({
       providers: [HeaderProvider],
       guards: { header: { model: Person } },

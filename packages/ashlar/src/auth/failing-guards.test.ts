@@ -1,7 +1,7 @@
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { kernelWith } from "../../test/support/application-parts.ts";
-import { CookieGuard, Person } from "../../test/support/people.ts";
-import { createApplication, Provider } from "../boot/index.ts";
+import { CookieGuard, guardProvider, Person } from "../../test/support/people.ts";
+import { createApplication } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
@@ -24,18 +24,7 @@ class FailingGuard extends CookieGuard {
   }
 }
 
-class FailingProvider extends Provider {
-  override boot(): void {
-    const guards = this.application.container.make("auth");
-    guards.registerDriver(
-      "failing",
-      ({ name, model }) =>
-        (context) =>
-          new FailingGuard(name, context, model),
-      Person,
-    );
-  }
-}
+const FailingProvider = guardProvider({ failing: FailingGuard }, ["failing"]);
 
 /** What came of a request by `person=2`, or by a guest, and the events that it told. */
 async function outcomeOf(act: (context: HttpContext) => Promise<unknown>, cookie = ""): Promise<unknown[]> {

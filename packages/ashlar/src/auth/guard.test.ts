@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { CookieGuard, PeopleProvider, Person } from "../../test/support/people.ts";
-import { type Application, createApplication, Provider } from "../boot/index.ts";
+import { CookieGuard, guardProvider, PeopleProvider, Person } from "../../test/support/people.ts";
+import { type Application, createApplication } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
@@ -239,17 +239,7 @@ class BadgeGuard extends CookieGuard {
   }
 }
 
-class BadgeProvider extends Provider {
-  override boot(): void {
-    const guards = this.application.container.make("auth");
-    guards.registerDriver(
-      "badge",
-      ({ name, model }) =>
-        (context) =>
-          new BadgeGuard(name, context, model),
-    );
-  }
-}
+const BadgeProvider = guardProvider({ badge: BadgeGuard });
 
 function withBadge(handler: (context: HttpContext) => unknown, ...middleware: string[]): Promise<Application> {
   return createApplication({
@@ -324,7 +314,7 @@ describe("a guard of an application's own", () => {
       return [response.headers.get("cache-control"), response.headers.get("vary")];
     };
     expect(await caching(headers)).toEqual([control, null]);
-    // Whoever says something of caches has the last word.
+    // What the handler says of caches counts.
     expect(await caching({ ...headers, "x-cached": "1" })).toEqual(["max-age=60", vary]);
   });
 

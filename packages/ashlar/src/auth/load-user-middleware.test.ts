@@ -1,7 +1,7 @@
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { kernelWith } from "../../test/support/application-parts.ts";
-import { HeaderGuard, Person } from "../../test/support/people.ts";
-import { type Application, createApplication, Provider } from "../boot/index.ts";
+import { guardProvider, HeaderGuard, Person } from "../../test/support/people.ts";
+import { type Application, createApplication } from "../boot/index.ts";
 import { isUserUnknown } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
@@ -16,18 +16,7 @@ class BadgeGuard extends HeaderGuard {
   }
 }
 
-class BadgeProvider extends Provider {
-  override boot(): void {
-    const guards = this.application.container.make("auth");
-    guards.registerDriver(
-      "badge",
-      ({ name, model }) =>
-        (context) =>
-          new BadgeGuard(name, context, model),
-      Person,
-    );
-  }
-}
+const BadgeProvider = guardProvider({ badge: BadgeGuard }, ["badge"]);
 
 const handle = vi.fn(() => ({ handled: true }));
 const outcomes: unknown[] = [];

@@ -105,7 +105,7 @@ test("problems that the page has found itself are shown where it leads, after an
   expect(logged).toEqual([]);
 });
 
-test("a page that is not there any more is no form to send again, be it rendered with the messages", async () => {
+test("a page that no longer exists is not sent again as a form, even if it is rendered with the messages", async () => {
   const browser = await known(await create());
   const { status, text } = await browser.post("/gone");
   expect([status, text.includes("<form")]).toEqual([419, false]);

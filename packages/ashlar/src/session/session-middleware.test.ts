@@ -268,7 +268,7 @@ describe.each(["cookie", "database"])("with the driver %s", (driver) => {
     [120, 5],
     [20, 1],
   ])(
-    "a session with a lifetime of %i minutes that is used is kept anew every %i, not at each request",
+    "a session with a lifetime of %i minutes that is used is saved again every %i, not at each request",
     async (lifetimeMinutes, minutes) => {
       let time = Date.UTC(2030, 0, 1);
       setClock(() => time);

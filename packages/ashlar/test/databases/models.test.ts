@@ -367,7 +367,7 @@ await onEachDatabase("models", (engine) => {
       }
     });
 
-    test("S36 true is no key, as SQLite would find the first row by it", async () => {
+    test("S36 true is not a key, as SQLite would find the first row by it", async () => {
       await User.create({ email: "a@example.com" });
       for (const key of [true, false] as never[]) {
         await expect(User.find(key)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });

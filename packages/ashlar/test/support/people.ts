@@ -1,7 +1,8 @@
 import type { TokenBearer } from "../../src/api/token-model.ts";
 import type { Authenticatable, UserId } from "../../src/auth/authenticatable.ts";
 import { Guard, type LoginOptions } from "../../src/auth/guard.ts";
-import { Provider } from "../../src/boot/index.ts";
+import type { GuardDriver } from "../../src/auth/guard-registry.ts";
+import { Provider, type ProviderClass } from "../../src/boot/index.ts";
 import { hashPassword } from "../../src/security/index.ts";
 import type { MaybePromise } from "../../src/support/index.ts";
 
@@ -128,22 +129,28 @@ export class CookieGuard extends Guard {
   }
 }
 
-/** Brings the drivers `cookie` and `header`; the latter is a guard of people by itself. */
-export class PeopleProvider extends Provider {
-  override boot(): void {
-    const guards = this.application.container.make("auth");
-    guards.registerDriver(
-      "cookie",
-      ({ name, model }) =>
-        (context) =>
-          new CookieGuard(name, context, model),
-    );
-    guards.registerDriver(
-      "header",
-      ({ name, model }) =>
-        (context) =>
-          new HeaderGuard(name, context, model),
-      Person,
-    );
-  }
+type GuardClass = new (...parts: ConstructorParameters<typeof CookieGuard>) => Guard;
+
+/**
+ * Makes a provider that brings drivers.
+ *
+ * @param drivers the guards of each, by the driver's name
+ * @param own those that are guards of people by themselves
+ */
+export function guardProvider(
+  drivers: Readonly<Record<string, GuardClass>>,
+  own: readonly string[] = [],
+): ProviderClass {
+  return class extends Provider {
+    override boot(): void {
+      const guards = this.application.container.make("auth");
+      for (const [driver, Kind] of Object.entries(drivers)) {
+        const make: GuardDriver = (settings) => (context) => new Kind(settings.name, context, settings.model);
+        guards.registerDriver(driver, make, own.includes(driver) ? Person : null);
+      }
+    }
+  };
 }
+
+/** Brings the drivers `cookie` and `header`; the latter is a guard of people by itself. */
+export const PeopleProvider: ProviderClass = guardProvider({ cookie: CookieGuard, header: HeaderGuard }, ["header"]);

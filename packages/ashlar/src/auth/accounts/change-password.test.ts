@@ -9,12 +9,9 @@ import {
   testAccounts,
   type Visitor,
 } from "../../../test/support/account-application.ts";
-import { HeaderGuard } from "../../../test/support/people.ts";
+import { guardProvider, HeaderGuard } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
-import { Provider } from "../../boot/index.ts";
-import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
-import type { GuardSettings } from "../guard-registry.ts";
 
 const CHANGED = "/home";
 const SENT = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
@@ -195,14 +192,6 @@ describe("changePassword()", () => {
   });
 
   test("by a guard without sessions asks for the password as well, and ends the sessions of all devices", async () => {
-    class HeaderProvider extends Provider {
-      override boot(): void {
-        const make = ({ name, model }: GuardSettings) => {
-          return (context: HttpContext) => new HeaderGuard(name, context, model);
-        };
-        this.application.container.make("auth").registerDriver("header", make);
-      }
-    }
     const change = Route.post("/by-header", async ({ accounts: own, request }) => {
       await own.changePassword(request.input("current_password"), NEW_PASSWORD, NEW_PASSWORD);
       return "changed";
@@ -210,7 +199,7 @@ describe("changePassword()", () => {
     class User extends FullUser {}
     const accounts = await testAccounts({
       User,
-      providers: [HeaderProvider],
+      providers: [guardProvider({ header: HeaderGuard })],
       guards: { header: { model: User } },
       routes: [change.middleware("auth:header")],
     });

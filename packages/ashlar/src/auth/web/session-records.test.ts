@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { HeaderGuard, Person } from "../../../test/support/people.ts";
+import { guardProvider, HeaderGuard, Person } from "../../../test/support/people.ts";
 import { ADA, BOB, PASSWORD, TestUser, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
-import { Provider } from "../../boot/index.ts";
 import { Route } from "../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../session/index.ts";
 import { now, setClock } from "../../support/index.ts";
@@ -251,19 +250,7 @@ describe("a logout forgets the visitor", () => {
     }
   }
 
-  class OtherGuardsProvider extends Provider {
-    override boot(): void {
-      const guards = this.application.container.make("auth");
-      for (const [driver, Kind] of Object.entries({ broken: BrokenGuard, header: HeaderGuard })) {
-        guards.registerDriver(
-          driver,
-          ({ name, model }) =>
-            (context) =>
-              new Kind(name, context, model),
-        );
-      }
-    }
-  }
+  const OtherGuardsProvider = guardProvider({ broken: BrokenGuard, header: HeaderGuard });
 
   test.each([
     ["cannot tell whether it has a user", { broken: { model: Person } }],
