@@ -1,8 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { FullUser, testAccounts } from "../../test/support/account-application.ts";
+import {
+  FullUser,
+  NEW_PASSWORD,
+  PASSWORD,
+  type TestAccounts,
+  testAccounts,
+} from "../../test/support/account-application.ts";
 import { SECRET } from "../../test/support/api-application.ts";
 import { Member, Person } from "../../test/support/people.ts";
 import { compose } from "../database/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
 import { ApiProvider } from "./api-provider.ts";
 import { AuthenticatesTokens } from "./authenticates-tokens.ts";
 
@@ -17,13 +24,18 @@ class Admin extends User {
   static override table = "admins";
 }
 
-/** What is said to remain of the tokens of users of several classes, when their access has been ended. */
-async function remaining(driver: object): Promise<Record<string, unknown>> {
-  const { application } = await testAccounts({
+function accountsWithTokens(driver: object, routes: readonly RouteEntry[] = []): Promise<TestAccounts> {
+  return testAccounts({
     User: User as unknown as typeof FullUser,
     providers: [ApiProvider],
     config: { api: { DRIVERS: { jwt: { secret: SECRET, model: User, ...driver } } } },
+    routes,
   });
+}
+
+/** What is said to remain of the tokens of users of several classes, when their access has been ended. */
+async function remaining(driver: object): Promise<Record<string, unknown>> {
+  const { application } = await accountsWithTokens(driver);
   const accounts = application.container.make("accounts");
   const classes = { User, Editor, Reader, Admin, Person, Member };
   return Object.fromEntries(Object.entries(classes).map(([name, one]) => [name, accounts.remainingTokensOf(one)]));
@@ -40,6 +52,17 @@ describe("API tokens that outlive the end of access", () => {
     expect(await remaining(driver)).toEqual({ ...nothing, User: told, Editor: told, Reader: told });
     // Classes that are no models of the framework have no table that they could share.
     expect(await remaining({ ...driver, model: Member })).toEqual({ ...nothing, Member: told });
+  });
+
+  test("are told of by the mail about a new password, and to the pages that say what it ends", async () => {
+    const routes = [Route.get("/remaining", ({ accounts }) => ({ remaining: accounts.remainingTokens() }))];
+    const accounts = await accountsWithTokens({ expires: 30 }, routes);
+    const visitor = await accounts.loggedIn();
+    expect((await visitor.get("/remaining")).body).toEqual({ remaining: { expiresInMinutes: 30 } });
+    const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await visitor.post("/account/password", { current_password: PASSWORD, ...passwords });
+    const [mail] = await accounts.mails();
+    expect(mail?.text).toContain("API tokens issued before then keep working. They expire within 30 minutes.");
   });
 
   test("are not told of where each request looks for the active token", async () => {

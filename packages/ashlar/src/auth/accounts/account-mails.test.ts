@@ -221,10 +221,11 @@ describe("the application's own mails", () => {
       const mails = await accounts.mails();
       for (const { to, subject, text } of mails) {
         const { user: _, ...data } = JSON.parse(text) as Record<string, unknown>;
-        const own = { remainingTokens: null, newPasswordUrl: `${APP_URL}/admin/change_password` };
+        const own = { email: to, remainingTokens: null, newPasswordUrl: `${APP_URL}/admin/change_password` };
         expect([subject, data]).toEqual([subject, expect.objectContaining(own)]);
         const url = String(data.url ?? data.loginUrl ?? "").replace(/[\w.-]{20,}$/, "…");
-        told.push([to, subject, url, data.expiresInMinutes ?? data.expiresInHours]);
+        const rest = [data.expiresInMinutes ?? data.expiresInHours, data.newEmail];
+        told.push([to, subject, url, ...rest.filter((each) => each !== undefined)]);
       }
       return mails;
     };
@@ -236,9 +237,11 @@ describe("the application's own mails", () => {
     await mailed();
     await visitor.post("/admin/change_password", { email: ADA.email });
     await mailed();
-    const person = { name: "R", email: ADA.email, password: PASSWORD, password_confirmation: PASSWORD };
-    await accounts.visitor().post("/admin/register", person);
-    await mailed();
+    const person = { name: "R", password: PASSWORD, password_confirmation: PASSWORD };
+    for (const email of [ADA.email, "cleo@example.com"]) {
+      await accounts.visitor().post("/admin/register", { ...person, email });
+      await mailed();
+    }
     await visitor.post("/admin/account/email", { email: "root@example.org", password: PASSWORD });
     const [toNew] = await mailed();
     await visitor.get(linkOf(toNew));
@@ -249,14 +252,15 @@ describe("the application's own mails", () => {
     await accounts.visitor().post(linkOf(completed));
     await mailed();
     expect(told).toEqual([
-      [ADA.email, "newDevice", "", undefined],
+      [ADA.email, "newDevice", ""],
       [ADA.email, "resetPassword", `${APP_URL}/admin/password_reset?token=…`, 1440],
-      [ADA.email, "emailTaken", `${APP_URL}/admin/login`, undefined],
+      [ADA.email, "emailTaken", `${APP_URL}/admin/login`],
+      ["cleo@example.com", "verifyEmail", `${APP_URL}/admin/email/verify/…`, 1440],
       ["root@example.org", "verifyEmail", `${APP_URL}/admin/email/verify/…`, 60],
-      [ADA.email, "emailChanged", "", undefined],
-      [ADA.email, "emailChangeCompleted", `${APP_URL}/admin/email/undo/…`, 72],
-      ["root@example.org", "passwordChanged", "", undefined],
-      ["root@example.org", "emailChangeUndone", "", undefined],
+      [ADA.email, "emailChanged", "", "root@example.org"],
+      [ADA.email, "emailChangeCompleted", `${APP_URL}/admin/email/undo/…`, 72, "root@example.org"],
+      ["root@example.org", "passwordChanged", ""],
+      ["root@example.org", "emailChangeUndone", ""],
     ]);
   });
 });

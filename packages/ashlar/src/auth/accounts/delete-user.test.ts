@@ -200,6 +200,30 @@ await onEachDatabase("deleting a user", (engine) => {
     expect([await accounts.rows("admins"), await accounts.rows("users")]).toMatchObject([[], [{ name: "Bob" }]]);
   });
 
+  test("who has no address deletes the row like any other", async () => {
+    class Robot extends UserWithPassword {
+      static override table = "robots";
+      static override identifierColumn = "name";
+      static override timestamps = false;
+    }
+    const accounts = await testAccounts({
+      engine,
+      models: [Robot as never],
+      guards: { robots: { driver: "web", model: Robot } },
+    });
+    const { kysely } = accounts.database;
+    await kysely.schema
+      .createTable("robots")
+      .$call(primaryKey(kysely))
+      .addColumn("name", "varchar(255)", (column) => column.notNull())
+      .addColumn("password", "varchar(255)", (column) => column.notNull())
+      .addColumn("access_epoch", "varchar(43)")
+      .execute();
+    await kysely.insertInto("robots").values({ name: "R2", password: "!" }).execute();
+    expect(await (await Robot.findOrFail(1)).delete()).toBe(true);
+    expect(await accounts.rows("robots")).toEqual([]);
+  });
+
   test("S70 whose row is on another connection leaves nothing either, and is mailed links before", async () => {
     class User extends FullUser {
       static override connection = "people";
@@ -305,29 +329,6 @@ describe("deleting a user", () => {
     await accounts.database.kysely.schema.dropTable("sessions").execute();
     expect(await (await AdminUser.findOrFail(1)).delete()).toBe(true);
     expect(await accounts.rows("admins")).toEqual([]);
-  });
-
-  test("who has no address deletes the row like any other", async () => {
-    class Robot extends UserWithPassword {
-      static override table = "robots";
-      static override identifierColumn = "name";
-      static override timestamps = false;
-    }
-    const accounts = await testAccounts({
-      models: [Robot as never],
-      guards: { robots: { driver: "web", model: Robot } },
-    });
-    const { kysely } = accounts.database;
-    await kysely.schema
-      .createTable("robots")
-      .$call(primaryKey(kysely))
-      .addColumn("name", "varchar(255)", (column) => column.notNull())
-      .addColumn("password", "varchar(255)", (column) => column.notNull())
-      .addColumn("access_epoch", "varchar(43)")
-      .execute();
-    await kysely.insertInto("robots").values({ name: "R2", password: "!" }).execute();
-    expect(await (await Robot.findOrFail(1)).delete()).toBe(true);
-    expect(await accounts.rows("robots")).toEqual([]);
   });
 });
 

@@ -153,6 +153,7 @@ describe("an account whose address is registered again before it is verified", (
   test.each([
     ["is verified", [`${ADA.email}: ${TAKEN}`], { [ADA.id]: { verified_at: new Date() } }],
     ["loses its password", [], { [ADA.id]: { password: "!" } }],
+    ["leaves its address", [], { [ADA.id]: { email: "ada@example.org" } }],
     ["leaves its address to another", [], { [ADA.id]: { email: "ada@example.org" }, [BOB.id]: { email: ADA.email } }],
   ] as const)("and that %s at the same moment is not voided", async (_, mails, changes) => {
     class User extends FullUser {
@@ -166,10 +167,11 @@ describe("an account whose address is registered again before it is verified", (
         return found as never;
       }
     }
-    const accounts = await preventing({ User });
+    const logged: Record<string, unknown>[] = [];
+    const accounts = await preventing({ User, logged });
     const before = await accounts.rows("users");
     await register(accounts);
-    expect(await mailed(accounts)).toEqual(mails);
+    expect([await mailed(accounts), logged]).toEqual([mails, []]);
     const expected = before.map((row) => ({ ...row, ...(changes as Record<number, object>)[Number(row.id)] }));
     const shown = (rows: readonly object[]) => rows.map((row) => ({ ...row, verified_at: "at some time" }));
     expect(shown(await accounts.rows("users"))).toEqual(shown(expected));

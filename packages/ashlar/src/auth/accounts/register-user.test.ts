@@ -137,6 +137,14 @@ describe("register()", () => {
     expect(mails[0]!.text).not.toContain(CLEO.name);
   });
 
+  test("the owner of an address that is taken is mailed no link to a page that the application does not have", async () => {
+    const accounts = await testAccounts({ leftOut: { login: false, forgotPassword: false } });
+    await accounts.visitor().post("/register", { ...CLEO, email: ADA.email });
+    const [mail] = await accounts.mails();
+    expect([mail?.to, mail?.subject]).toEqual([ADA.email, "You already have an account"]);
+    expect(mail?.text).not.toContain("http");
+  });
+
   test("an application without mail refuses an address that is taken all the same", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await testAccounts({ without: [MailProvider], logged });
@@ -305,11 +313,12 @@ describe("register()", () => {
   });
 
   test("S51 an address that becomes reserved while it is registered is taken, and told to no one", async () => {
-    const accounts = await testAccounts();
+    const logged: Record<string, unknown>[] = [];
+    const accounts = await testAccounts({ logged });
     reserveOnceAsked(accounts);
     expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
     expect([await accounts.rows("users"), await accounts.mails()]).toMatchObject([[ADA, BOB], []]);
-    expect(await accounts.toldOf("auth.registered")).toEqual([]);
+    expect([await accounts.toldOf("auth.registered"), logged]).toEqual([[], []]);
   });
 
   test("S51 an address that becomes reserved meanwhile is not stored either where users are on another connection", async () => {

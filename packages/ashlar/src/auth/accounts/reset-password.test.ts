@@ -74,6 +74,15 @@ await onEachDatabase("a reset link", (engine) => {
     expect(await reset(accounts, second)).toBe(DONE);
   });
 
+  test("S39 uses up no link of another user", async () => {
+    const accounts = await testAccounts({ engine });
+    const tokens = [await accounts.resetToken(ADA), await accounts.resetToken(BOB)] as const;
+    expect(await reset(accounts, tokens[1])).toBe(DONE);
+    await accounts.loggedIn(BOB, NEW_PASSWORD);
+    await accounts.loggedIn(ADA, PASSWORD);
+    expect(await reset(accounts, tokens[0])).toBe(DONE);
+  });
+
   test("20 parallel requests leave one link that works", async () => {
     const accounts = await testAccounts({ engine });
     const visitor = accounts.visitor();
