@@ -16,7 +16,7 @@ import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { MutantBuild, type NumberedMutant, sources } from "./mutants/build.ts";
 import { Lane, type Outcome } from "./mutants/lane.ts";
-import { type Candidate, Reach } from "./mutants/reach.ts";
+import { type Candidate, isBeside, Reach } from "./mutants/reach.ts";
 import { namedBy, type Result, Results, readEquivalents } from "./mutants/results.ts";
 import type { Job } from "./mutants/test-runner.ts";
 
@@ -127,8 +127,7 @@ function summary(mutants: readonly NumberedMutant[]): void {
 
 /** The first tests to try are those beside the file; then the cheapest, as far as the time goes. */
 function ordered(mutant: NumberedMutant, candidates: readonly Candidate[]): Candidate[] {
-  const beside = `/${mutant.file.replace(/\.ts$/, ".test.ts")}`;
-  const weight = ({ file, ms }: Candidate): number => (file.endsWith(beside) ? ms / 10 : ms);
+  const weight = ({ file, ms }: Candidate): number => (isBeside(file, mutant.file) ? ms / 10 : ms);
   const budget = Number(options.seconds) * 1000;
   let spent = 0;
   return candidates

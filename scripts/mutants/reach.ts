@@ -25,6 +25,11 @@ export interface Candidate {
   readonly ms: number;
 }
 
+/** Whether a test file stands beside a source. */
+export function isBeside(file: string, source: string): boolean {
+  return file.endsWith(`/${source.replace(/\.ts$/, ".test.ts")}`);
+}
+
 const FILES_AT_ONCE = 12;
 const LEARNING_LIMIT_MS = 300_000;
 
@@ -151,10 +156,11 @@ export class Reach {
       const usedAround = new Set(around.map((hit) => mutants[hit]!.file));
       for (const number of loading) {
         if (everywhere.has(number) || byMutant.has(number)) continue;
-        // What only runs while the file is loaded shows in the tests that use the same source, if any do.
+        // What only runs while the file is loaded shows in the tests that use the same source, if any do; in those beside
+        // it also where they use only what another source made of a constant.
         const source = mutants[number]!.file;
         const used = bySource.get(source);
-        if (usedAround.has(source)) push(number, { file, ms: all });
+        if (usedAround.has(source) || isBeside(file, source)) push(number, { file, ms: all });
         else if (used) push(number, { file, tests: [...used.ids], ms: used.ms });
         else loadedOnly.set(number, [...(loadedOnly.get(number) ?? []), { file, ms: all }]);
       }

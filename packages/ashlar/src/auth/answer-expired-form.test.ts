@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { ADA, AdminUser, PASSWORD, testAccounts, type Visitor } from "../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../test/support/account-controllers.ts";
 import { HeaderGuard, PeopleProvider } from "../../test/support/people.ts";
-import { createApplication, Provider } from "../boot/index.ts";
+import { createApplication, createLogger, Provider } from "../boot/index.ts";
 import { HttpKernel, type MiddlewareEntry, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../session/index.ts";
@@ -135,11 +135,14 @@ test("S26 where tokens are asked for around all routes, of one guard, a form wit
     override httpMiddleware = [SessionMiddleware, VerifyCsrfToken];
     override routeMiddleware: RouteMiddleware = { web: [] };
   }
+  const problems: string[] = [];
+  const settings = { name: "test", environment: "test", log: { level: "error", requests: false } } as const;
   const own = await createApplication({
     kernel: Kernel,
     routes: [Route.post("/logout", () => "done").name("logout")],
     providers: [SessionProvider, AuthProvider, PeopleProvider],
     environment: { APP_ENV: "test", APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg0YaQeTuIoWi" },
+    logger: createLogger(settings, { write: (line) => void problems.push(line) }),
   });
   onTestFinished(() => own.shutdown());
   const post = (path: string) => {
@@ -147,6 +150,7 @@ test("S26 where tokens are asked for around all routes, of one guard, a form wit
   };
   expect((await post("/nowhere")).status).toBe(419);
   expect((await post("/logout")).headers.get("location")).toBe("/login");
+  expect(problems).toEqual([]);
 });
 
 test("S26 the visitor is told that the form was not used", async () => {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { ADA, AdminUser, BOB, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
+import { ADA, AdminUser, BOB, FullUser, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
 import { kernelWith } from "../../test/support/application-parts.ts";
 import { PeopleProvider, Person } from "../../test/support/people.ts";
 import { createApplication } from "../boot/index.ts";
@@ -73,14 +73,77 @@ test("S69 a reset token counts for the account of the guard that it was made for
   ]).toEqual([false, false]);
 });
 
-test("S33 an address counts in its normal form, and a user who is logged in by the same", async () => {
-  const { accounts, post } = await application({ login: { account: "email", ...by("account") } });
+test("S33 the page behind a reset link counts by the account that the link is for", async () => {
+  const { accounts } = await application({ "password_reset.show": { account: "token", ...by("account") } });
+  const statuses: number[] = [];
+  for (const user of [ADA, ADA, BOB]) {
+    const path = `/password_reset?token=${await accounts.resetToken(user)}`;
+    statuses.push((await accounts.visitor().get(path)).status);
+  }
+  expect(statuses).toEqual([200, 429, 200]);
+});
+
+test("S33 an address counts in its normal form", async () => {
+  const { post } = await application({ login: { account: "email", ...by("account") } });
   expect(await post("/login", { email: "  ADA@Example.com ", password: "wrong" })).toBe(false);
   expect(await post("/login", { email: ADA.email, password: "wrong" })).toBe(true);
   expect(await post("/login", { email: BOB.email, password: "wrong" })).toBe(false);
-  const user = accounts.visitor({ ip: "203.0.113.9" });
-  await user.post("/login", { email: "nobody@example.com", password: PASSWORD });
-  expect((await user.get("/me")).body).toEqual({ user: null });
+});
+
+test("S33 a user who is logged in counts by the account that a form names by its address", async () => {
+  const count = Route.post("/count", async (context) => {
+    await context.auth.throttle!.hit(context, "login", { user: await context.auth.user() });
+    return {};
+  });
+  const accounts = await testAccounts({ routes: [count], throttle: { login: { account: "email", ...by("account") } } });
+  expect((await (await accounts.loggedIn(ADA)).post("/count")).status).toBe(200);
+  const statuses: number[] = [];
+  for (const { email } of [ADA, BOB]) {
+    statuses.push((await accounts.visitor().post("/login", { email, password: "wrong" })).status);
+  }
+  expect(statuses).toEqual([429, 303]);
+});
+
+test("S33 a device that an account was used on has attempts of its own at that account, and at no other", async () => {
+  const { accounts } = await application({ login: { account: "email", ...by("account", "address") } });
+  const owner = await accounts.loggedIn(ADA);
+  owner.cookies.delete("token");
+  const stranger = accounts.visitor();
+  const isRefused = async (visitor: typeof owner, { email }: { readonly email: string }) => {
+    return (await visitor.post("/login", { email, password: "wrong" })).status === 429;
+  };
+  expect([await isRefused(stranger, ADA), await isRefused(stranger, ADA)]).toEqual([false, true]);
+  expect([await isRefused(owner, ADA), await isRefused(owner, ADA)]).toEqual([false, true]);
+  expect([await isRefused(stranger, BOB), await isRefused(owner, BOB)]).toEqual([false, true]);
+});
+
+test("S33 an attempt at no account counts by its address, whatever the accounts are called that its device knows", async () => {
+  class Named extends FullUser {
+    static override identifierColumn = "name";
+  }
+  const attempt = Route.post("/attempt", async ({ auth, request }) => {
+    return { user: (await auth.attempt(request.input("name"), request.input("password"))) !== null };
+  }).middleware("throttle:login");
+  const bucket = { attempts: 1, windowSeconds: 60 };
+  const buckets = [
+    { by: ["account", "address"], ...bucket, attempts: 5 },
+    { by: ["address"], ...bucket },
+  ];
+  const accounts = await testAccounts({
+    User: Named,
+    routes: [attempt],
+    throttle: { login: { account: "name", buckets } },
+  });
+  await Object.assign(await accounts.user(), { name: "null" }).save();
+  const visitor = accounts.visitor();
+  const post = async (name: string, password: string) => {
+    const { status, body } = await visitor.post("/attempt", { name, password });
+    return [status, body];
+  };
+  expect(await post("null", PASSWORD)).toEqual([200, { user: true }]);
+  const tooLong = "x".repeat(255);
+  expect(await post(tooLong, "wrong")).toEqual([200, { user: false }]);
+  expect(await post(tooLong, "wrong")).toEqual([429, expect.anything()]);
 });
 
 test("S33 a login without an identifier or a password uses up nothing, a wrong one does, and one that succeeds gives back", async () => {
@@ -138,6 +201,19 @@ test("S33 an attempt at a guard that there is not counts by the user, or by the 
   // A name is no account's of such a guard, and so counts by the address that it comes from.
   expect((await ada.post("/attempt", { by: "name" })).status).toBe(200);
   expect((await bob.post("/attempt", { by: "name" })).status).toBe(429);
+});
+
+test("S33 users without an identifier count by their keys", async () => {
+  const count = Route.post("/count", async (context) => {
+    const user = Object.assign((await context.auth.user())!, { email: "" });
+    await context.auth.throttle!.hit(context, "login", { user });
+    return {};
+  });
+  const accounts = await testAccounts({ routes: [count], throttle: { login: by("account") } });
+  const [ada, bob] = [await accounts.loggedIn(ADA), await accounts.loggedIn(BOB)];
+  const statuses: number[] = [];
+  for (const visitor of [ada, ada, bob]) statuses.push((await visitor.post("/count")).status);
+  expect(statuses).toEqual([200, 429, 200]);
 });
 
 test("S33 accounts are counted also where no guard knows devices", async () => {

@@ -47,15 +47,15 @@ export class CountedAccounts implements ThrottleAccounts {
   #identity(context: HttpContext, guard: string, account: string | null): AccountIdentity {
     const realm = this.#parts.guards.realmOf(guard);
     const device = account === null ? null : this.#parts.deviceOf(context, accountName(realm, account));
-    return { realm, account, proof: null, device };
+    return { realm, account, device };
   }
 
   /** A token that was mailed is counted by itself: whoever makes tokens up is counted by address. */
   #ofResetToken(guard: string, token: string): AccountIdentity {
     const claim = this.#parts.readResetToken(token);
     const realm = this.#parts.guards.realmOf(claim?.guard ?? guard);
-    if (claim === null) return { realm, account: null, proof: null, device: null };
-    return { realm, account: keyAccount(claim.id), proof: digest(token), device: null };
+    if (claim === null) return { realm, account: null };
+    return { realm, account: keyAccount(claim.id), proof: digest(token) };
   }
 }
 

@@ -1,8 +1,10 @@
+import { once } from "node:events";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ADA, BOB, type TestAccounts, testAccounts } from "../../test/support/account-application.ts";
 import { kernelWith } from "../../test/support/application-parts.ts";
 import { onEachDatabase, sqlite } from "../../test/support/services.ts";
-import { createApplication } from "../boot/index.ts";
+import { createApplication, Provider } from "../boot/index.ts";
 import { setClock } from "../support/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { DailyPrune } from "./daily-prune.ts";
@@ -123,7 +125,7 @@ await onEachDatabase("pruning once a day", (engine) => {
     const looked = one.daily.look();
     await begun.promise;
     const stopped = one.daily.stop().then(() => one.deleted.length);
-    await new Promise((resolve) => setImmediate(resolve));
+    await setImmediate();
     batch.resolve();
     expect(await stopped).toBe(1);
     await looked;
@@ -296,5 +298,36 @@ describe("a server", () => {
     await accounts.application.shutdown();
     await done;
     expect(statements).toEqual(["insert", "update"]);
+  });
+
+  test("stops a prune under way when it shuts down, before the providers that it prunes are shut down", async () => {
+    const begun = Promise.withResolvers<void>();
+    const order: string[] = [];
+    class StockProvider extends Provider {
+      override async prune(signal?: AbortSignal): Promise<Record<string, number>> {
+        begun.resolve();
+        await once(signal!, "abort");
+        for (let turn = 0; turn < 20; turn++) await setImmediate();
+        order.push("pruned");
+        return {};
+      }
+
+      override async shutdown(): Promise<void> {
+        order.push("shut down");
+      }
+    }
+    // Listed last, so that it is shut down first.
+    class LaterAuthProvider extends AuthProvider {}
+    const { application } = await testAccounts({
+      environment: SERVED,
+      config: QUIET,
+      without: [AuthProvider],
+      providers: [StockProvider, LaterAuthProvider],
+    });
+    await application.listen({ port: 0, handleSignals: false });
+    await vi.advanceTimersByTimeAsync(15 * MINUTE);
+    await begun.promise;
+    await application.shutdown();
+    expect(order).toEqual(["pruned", "shut down"]);
   });
 });

@@ -70,6 +70,14 @@ describe("S69 visitors of a guard are sent to its own pages", () => {
     expect((await visitor.post("/admin/login", sent)).headers.get("location")).toBe("/admin/orders");
   });
 
+  test("S69 guests to its login on another host, where its pages are on one of their own", async () => {
+    const pages = authRoutes({ ...ACCOUNT_CONTROLLERS, home: AdminHomeController }, { guard: "admin" });
+    const orders = Route.get("/admin/orders", () => "the orders").middleware("auth:admin");
+    const accounts = await withAdmin([...pages.domain("admin.example"), orders]);
+    const { headers } = await accounts.visitor().get("/admin/orders");
+    expect(headers.get("location")).toBe("https://admin.example/login");
+  });
+
   test("S69 users to its page that asks for the password, and to its verification notice", async () => {
     const accounts = await withAdmin(ADMIN_ROUTES);
     const visitor = accounts.visitor();

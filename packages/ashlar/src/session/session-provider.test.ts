@@ -6,7 +6,7 @@ import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { generateSecret, Sealer } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
-import { SessionMiddleware, SessionProvider } from "./index.ts";
+import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "./index.ts";
 
 const ROUTES: readonly RouteEntry[] = [
   Route.get("/read", ({ session }) => session.all()),
@@ -85,9 +85,12 @@ describe("where there is no session", () => {
     expect((await browser.send("/put/a/1")).cookies).toEqual(["session"]);
   });
 
-  test("middleware without the provider ends the boot", async () => {
+  test.each([
+    { name: "SessionMiddleware", middleware: SessionMiddleware },
+    { name: "VerifyCsrfToken", middleware: VerifyCsrfToken },
+  ])("$name without the provider ends the boot", async ({ middleware }) => {
     class Kernel extends HttpKernel {
-      override routeMiddleware: RouteMiddleware = { web: [SessionMiddleware], api: [] };
+      override routeMiddleware: RouteMiddleware = { web: [middleware], api: [] };
     }
     const booting = createApplication({
       kernel: Kernel,

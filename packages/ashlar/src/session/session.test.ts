@@ -184,6 +184,7 @@ describe("forms", () => {
     const errors = session.errors();
     errors.email!.push("mine");
     expect(session.errors()).toEqual({ email: ["is taken", "is odd"], "": ["try again"] });
+    expect(session.all()).toEqual({});
     expect(Object.getPrototypeOf(errors)).toBe(null);
     expect(next(session).errors()).toEqual({});
   });

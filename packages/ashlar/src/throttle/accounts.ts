@@ -7,9 +7,9 @@ export interface AccountIdentity {
   /** What identifies it there, in the form that a lookup goes by; `null` if it cannot be an account's. */
   readonly account: string | null;
   /** What proves that the client has to do with the account, to be counted by in place of the address; `null`: nothing. */
-  readonly proof: string | null;
+  readonly proof?: string | null;
   /** What stands for the device the client is on, if the account was used on it before; `null` if it was not. */
-  readonly device: string | null;
+  readonly device?: string | null;
 }
 
 /** Whose account an attempt is at, as far as the limit or the caller says. */
