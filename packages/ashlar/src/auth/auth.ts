@@ -1,5 +1,6 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from "../http/index.ts";
+import type { PasswordHasher } from "../security/index.ts";
 import type { GuardUser, MaybePromise, RegisteredUser } from "../support/index.ts";
 import type { Throttle } from "../throttle/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
@@ -40,6 +41,11 @@ export class Auth {
     this.#guardName = registry.defaultName;
     this.events = events;
     this.throttle = throttle;
+  }
+
+  /** @internal What hashes the passwords of users. */
+  get hasher(): PasswordHasher {
+    return this.#registry.hasher;
   }
 
   /** The name of the guard in force. */

@@ -1,7 +1,7 @@
 import { hashSync } from "bcryptjs";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { compose, Database, Model, sql } from "../database/index.ts";
-import { hashPassword } from "../security/index.ts";
+import { DEFAULT_HASHER, hashPassword } from "../security/index.ts";
 import { isAuthenticatableClass } from "./authenticatable.ts";
 import { Authenticates } from "./authenticates.ts";
 import { verifyCredentials } from "./credentials.ts";
@@ -153,11 +153,11 @@ describe("finding users", () => {
       .updateTable("users")
       .set({ password: hashSync(PASSWORD, 4) })
       .execute();
-    expect(await verifyCredentials(User, "ADA@example.com", PASSWORD)).toMatchObject({ valid: true });
+    expect(await verifyCredentials(DEFAULT_HASHER, User, "ADA@example.com", PASSWORD)).toMatchObject({ valid: true });
     const { password } = await stored();
     expect(password).toMatch(/^\$argon2id\$/);
     expect(password).not.toBe(user.password);
-    expect(await verifyCredentials(User, "ada@example.com", PASSWORD)).toMatchObject({ valid: true });
+    expect(await verifyCredentials(DEFAULT_HASHER, User, "ada@example.com", PASSWORD)).toMatchObject({ valid: true });
   });
 });
 

@@ -1,8 +1,9 @@
 import { type Model, type ModelClass, type ModelConstructor, tableHasColumn } from "../database/index.ts";
-import { checkPassword, hashPassword, verifyPassword } from "../security/index.ts";
+import { checkPassword } from "../security/index.ts";
 import { AshlarError, type Constructor, ValidationError } from "../support/index.ts";
 import { type AccessConditions, type AccessHolder, accessFingerprint, makeAccessEpoch } from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
+import { hasherOf } from "./model-hasher.ts";
 import { deletionOf } from "./user-records.ts";
 import { keyOf, writeColumns } from "./write-column.ts";
 
@@ -212,12 +213,12 @@ export function Authenticates<B extends ModelConstructor>(
       if (await this.verifyPassword(plain)) {
         throw new ValidationError({ password: ["This is the password in use; choose another."] });
       }
-      Object.assign(this, { [this.#column]: await hashPassword(plain) });
+      Object.assign(this, { [this.#column]: await hasherOf(this.#class).hash(plain) });
     }
 
     async verifyPassword(plain: unknown): Promise<boolean> {
       const hash = this.passwordHash();
-      return typeof plain === "string" && hash !== null && verifyPassword(hash, plain);
+      return typeof plain === "string" && hash !== null && hasherOf(this.#class).verify(hash, plain);
     }
 
     override toJSON(): ReturnType<Model["toJSON"]> {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Person } from "../../test/support/people.ts";
 import { createApplication } from "../boot/index.ts";
+import { DEFAULT_HASHER } from "../security/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { authConfiguration } from "./configuration.ts";
 
@@ -10,6 +11,7 @@ test("without a section there are no guards of its own, and the defaults of the 
     guards: new Map(),
     passwordResetTable: "password_resets",
     passwordResetExpirationInMinutes: 1440,
+    hasher: DEFAULT_HASHER,
   });
 });
 
@@ -31,6 +33,7 @@ test("every entry beyond the three names is a guard, whose driver is its own nam
     ]),
     passwordResetTable: "resets",
     passwordResetExpirationInMinutes: 60,
+    hasher: DEFAULT_HASHER,
   });
   const { guards } = configuration;
   for (const part of [configuration, guards.get("staff"), guards.get("staff")!.options]) {

@@ -1,5 +1,7 @@
+import type { PasswordHasher } from "../security/index.ts";
 import { ConfigurationError, isPlainObject, nearest, unknownSetting } from "../support/index.ts";
 import { type AuthenticatableClass, isAuthenticatableClass } from "./authenticatable.ts";
+import { passwordHasher } from "./password-settings.ts";
 
 /** One guard of `GUARDS`. */
 export interface GuardEntry {
@@ -21,11 +23,13 @@ export interface AuthConfiguration {
   readonly passwordResetTable: string;
   /** How long a password reset can be used, in minutes; `null`: for ever. */
   readonly passwordResetExpirationInMinutes: number | null;
+  /** What hashes the users' passwords. */
+  readonly hasher: PasswordHasher;
 }
 
 const WHERE = "config/auth.ts: GUARDS";
 /** What is read of `config/auth.ts`. */
-export const AUTH_EXPORTS: readonly string[] = ["GUARDS", "ACCOUNTS"];
+export const AUTH_EXPORTS: readonly string[] = ["GUARDS", "ACCOUNTS", "PASSWORDS"];
 /** What `GUARDS` holds besides the guards. */
 const SETTINGS = ["default", "passwordResetTable", "passwordResetExpiration"];
 /** What a guard of any driver may have. */
@@ -57,6 +61,7 @@ export function authConfiguration(section: Readonly<Record<string, unknown>>): A
     guards: new Map(Object.entries(entries).map(([name, entry]) => [name, guardEntry(name, entry)])),
     passwordResetTable: resetTable(passwordResetTable),
     passwordResetExpirationInMinutes: resetExpiration(passwordResetExpiration),
+    hasher: passwordHasher(section.PASSWORDS),
   });
 }
 

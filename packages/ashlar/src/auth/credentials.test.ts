@@ -1,7 +1,7 @@
 import { hashSync } from "bcryptjs";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Person } from "../../test/support/people.ts";
-import { needsRehash, verifyPassword } from "../security/index.ts";
+import { DEFAULT_HASHER, DEFAULT_PARAMETERS, needsRehash, verifyPassword } from "../security/index.ts";
 import { HashingThreads } from "../security/password/hashing-threads.ts";
 import { matchesHash } from "../security/password/password-hashes.ts";
 import { isPasswordOf, normalizeIdentifier, verifyCredentials } from "./credentials.ts";
@@ -12,7 +12,7 @@ beforeEach(() => Person.populate(PASSWORD));
 
 /** The id of the account, whether the password is its own, and the identifier in its normal form. */
 async function check(identifier: unknown, password: unknown): Promise<readonly unknown[]> {
-  const result = await verifyCredentials(Person, identifier, password);
+  const result = await verifyCredentials(DEFAULT_HASHER, Person, identifier, password);
   return [result.account?.authId() ?? null, result.valid, result.identifier];
 }
 
@@ -87,7 +87,7 @@ describe("what is no credential", () => {
     };
     const longest = "a".repeat(254);
     for (const name of ["Ada", "ada lovelace", longest, "a\tb", "\ud800", "", `${longest}a`]) {
-      await verifyCredentials(Named, name, PASSWORD);
+      await verifyCredentials(DEFAULT_HASHER, Named, name, PASSWORD);
     }
     expect(looked).toEqual(["Ada", "ada lovelace", longest]);
     // Counted by it, every account without a name would be one.
@@ -132,7 +132,7 @@ test("S32, S36 only a password that was tried on an account, there or not, costs
   ];
   const hashes = countHashes();
   for (const [identifier, password, found, computed] of expected) {
-    const answer = await verifyCredentials(Person, identifier, password);
+    const answer = await verifyCredentials(DEFAULT_HASHER, Person, identifier, password);
     expect([identifier, password, answer, hashes()]).toStrictEqual([identifier, password, found, computed]);
   }
 });
@@ -184,7 +184,7 @@ test("S32 that there is no user, or no password, costs what a wrong one costs wh
     [ada, ""],
     [null, ["no text"]],
   ] as const) {
-    found.push([await isPasswordOf(user ?? null, password), hashes()]);
+    found.push([await isPasswordOf(DEFAULT_HASHER, user ?? null, password), hashes()]);
   }
   expect(found).toEqual([
     [true, 1],
@@ -222,6 +222,7 @@ function costOf(hash: string): unknown[] {
     },
     hash,
     "any password",
+    DEFAULT_PARAMETERS,
   );
   return computed;
 }

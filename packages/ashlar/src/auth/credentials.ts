@@ -1,4 +1,4 @@
-import { hashPassword, needsRehash, normalizeEmail, verifyDummy, verifyPassword } from "../security/index.ts";
+import { normalizeEmail, type PasswordHasher } from "../security/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 
 /** The longest identifier that is looked for, in UTF-16 units. */
@@ -20,13 +20,16 @@ export interface CredentialCheck {
  * Checks that an identifier and a password belong together: the one place where that is decided.
  *
  * An unknown account costs as much time as a wrong password. What is not text reaches neither the database nor the
- * hasher, and a blank password not the hasher. Where the stored hash has other parameters than today's, it is replaced by a new one of the same password.
+ * hasher, and a blank password not the hasher. A stored hash that the hasher would make otherwise today is replaced by a
+ * new one of the same password.
  *
+ * @param hasher the application's
  * @param model the class of the users
  * @param identifier what the user logs in with
  * @param password the password in plain text
  */
 export async function verifyCredentials(
+  hasher: PasswordHasher,
   model: AuthenticatableClass,
   identifier: unknown,
   password: unknown,
@@ -39,26 +42,27 @@ export async function verifyCredentials(
   const account = normalized === null ? null : await model.findByIdentifier(normalized);
   if (!isPasswordGiven(password)) return { account, valid: false, identifier: normalized, tried: false };
   const hash = account?.passwordHash() ?? null;
-  if (hash === null) {
-    await verifyDummy(password);
-    return { account, valid: false, identifier: normalized, tried: true };
-  }
-  const valid = await verifyPassword(hash, password);
-  if (valid && needsRehash(hash)) await account!.storePasswordHash(await hashPassword(password), hash);
+  const fits = await hasher.verify(hash, password);
+  const valid = fits && hash !== null;
+  if (valid && hasher.needsRehash(hash)) await account!.storePasswordHash(await hasher.hash(password), hash);
   return { account, valid, identifier: normalized, tried: true };
 }
 
 /**
  * Tells whether a password is a user's. That there is no user, or none with a password, costs as much time.
  *
+ * @param hasher the application's
  * @param password the password in plain text; what is not text is nobody's
  */
-export async function isPasswordOf(user: Authenticatable | null, password: unknown): Promise<boolean> {
+export async function isPasswordOf(
+  hasher: PasswordHasher,
+  user: Authenticatable | null,
+  password: unknown,
+): Promise<boolean> {
   if (!isPasswordGiven(password)) return false;
   const hash = user?.passwordHash() ?? null;
-  if (hash !== null) return verifyPassword(hash, password);
-  await verifyDummy(password);
-  return false;
+  const fits = await hasher.verify(hash, password);
+  return fits && hash !== null;
 }
 
 /** Tells whether there is a password to try at all: no account has one that is blank, or anything but text. */

@@ -1,5 +1,6 @@
 import type { HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
+import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, ConfigurationError, settingsOf, suggestion } from "../support/index.ts";
 import type { AuthenticatableClass } from "./authenticatable.ts";
 import { type AuthConfiguration, GUARD_SETTINGS, type GuardEntry } from "./configuration.ts";
@@ -84,6 +85,11 @@ export class GuardRegistry {
   /** Tells whether a user may log in with a password. */
   admits(user: object): boolean {
     return this.#admits(user);
+  }
+
+  /** What hashes the passwords of the guards' users. */
+  get hasher(): PasswordHasher {
+    return this.#configuration.hasher;
   }
 
   /** The names of all guards. */

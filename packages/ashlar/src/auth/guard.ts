@@ -124,7 +124,7 @@ export abstract class Guard<User extends object = RegisteredUser> {
     const counted = { guard: this.name, account: identifier ?? null };
     // A route that counts attempts may have taken this one for an attempt at another guard's accounts.
     await throttle?.aim(this.context, PASSWORD_LIMIT, counted);
-    const check = await verifyCredentials(this.model, identifier, password);
+    const check = await verifyCredentials(this.context.auth.hasher, this.model, identifier, password);
     const user = check.account as User | null;
     const isAdmitted = user !== null && check.valid && this.context.auth.admits(user);
     if (isAdmitted && (await this.#logIn(user, { ...options, passwordConfirmed: true }))) {

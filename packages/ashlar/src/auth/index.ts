@@ -74,6 +74,8 @@ export { Guard, type LoginOptions } from "./guard.ts";
 export { GuardMiddleware } from "./guard-middleware.ts";
 export type { GuardDriver, GuardFactory, GuardSettings } from "./guard-registry.ts";
 export { LoadUserMiddleware } from "./load-user-middleware.ts";
+export { hasherOf } from "./model-hasher.ts";
+export type { PasswordSettings } from "./password-settings.ts";
 export { isUserClassOf } from "./users-of.ts";
 export type { SessionInfo } from "./web/user-sessions.ts";
 export { writeColumns } from "./write-column.ts";

@@ -16,10 +16,10 @@ export async function provesOwnPassword(
   user: Authenticatable | null,
   password: unknown,
 ): Promise<boolean> {
-  const { throttle } = context.auth;
+  const { hasher, throttle } = context.auth;
   const counted = { guard, user };
   await throttle?.aim(context, PASSWORD_LIMIT, counted, true);
-  if (await isPasswordOf(user, password)) {
+  if (await isPasswordOf(hasher, user, password)) {
     await throttle?.clear(context, PASSWORD_LIMIT, counted);
     return true;
   }

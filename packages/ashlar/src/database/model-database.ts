@@ -73,6 +73,13 @@ export interface ModelDatabase {
  * @throws `E_DATABASE` if there is none; `E_INVALID_CONFIGURATION` if there are several, and nothing says which
  */
 export function resolveDatabase(modelClass: ModelClass): ModelDatabase {
+  const found = findDatabase(modelClass);
+  if (found !== null) return found;
+  const remedy = "List DatabaseProvider in PROVIDERS, or call Model.useDatabase(database).";
+  throw new AshlarError("E_DATABASE", `The model ${modelClass.name} has no database. ${remedy}`);
+}
+
+function findDatabase(modelClass: ModelClass): ModelDatabase | null {
   for (const one of lineage(modelClass)) {
     const database = given.get(one);
     if (database !== undefined) return { database, isSettled: true };
@@ -80,10 +87,7 @@ export function resolveDatabase(modelClass: ModelClass): ModelDatabase {
   const owners = applicationsNaming(modelClass);
   const candidates = (owners.length > 0 ? owners : runningApplications()).filter((one) => databases.has(one));
   const [first, ...others] = candidates;
-  if (first === undefined) {
-    const remedy = "List DatabaseProvider in PROVIDERS, or call Model.useDatabase(database).";
-    throw new AshlarError("E_DATABASE", `The model ${modelClass.name} has no database. ${remedy}`);
-  }
+  if (first === undefined) return null;
   if (others.length === 0) return { database: databases.get(first)!, isSettled: true };
   const application = among(candidates) ?? ambiguous(modelClass, candidates);
   return { database: databases.get(application)!, isSettled: false };
@@ -97,6 +101,16 @@ export function resolveDatabase(modelClass: ModelClass): ModelDatabase {
  */
 export function databaseOf(modelClass: object): Database {
   return resolveDatabase(modelClass as ModelClass).database;
+}
+
+/**
+ * The same; `null` if there is none.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if there are several, and nothing says which
+ * @internal
+ */
+export function databaseIfAny(modelClass: object): Database | null {
+  return findDatabase(modelClass as ModelClass)?.database ?? null;
 }
 
 /** The class, what it extends, and so on. */

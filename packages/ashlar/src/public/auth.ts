@@ -41,6 +41,7 @@ export {
   type NewDeviceEvent,
   type PasswordChangedData,
   type PasswordResetRequestedEvent,
+  type PasswordSettings,
   type RegisterController,
   type RegistrationAttributes,
   type RemainingTokens,

@@ -1,4 +1,6 @@
 export {
+  type Argon2idOptions,
+  argon2id,
   checkPassword,
   digest,
   digestEquals,
@@ -6,6 +8,7 @@ export {
   hashPassword,
   needsRehash,
   normalizeEmail,
+  type PasswordHasher,
   type RotationOptions,
   randomToken,
   Sealer,

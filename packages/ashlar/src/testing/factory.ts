@@ -1,5 +1,6 @@
+import { hasherOf } from "../auth/index.ts";
 import type { Column, Model, ModelClass } from "../database/index.ts";
-import { hashPassword } from "../security/index.ts";
+import type { PasswordHasher } from "../security/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 
 /** A value for a column, or what makes it when it is needed: `user_id: async () => (await users.create()).id`. */
@@ -24,8 +25,8 @@ export interface Factory<M extends Model> {
   createMany(count: number, overrides?: FactoryAttributes<M>): Promise<M[]>;
 }
 
-/** Hashes by plain text: a hash takes as long as everything else a test does, and one serves all users. */
-const hashes = new Map<string, Promise<string>>();
+/** Hashes by plain text, for each hasher: a hash takes as long as everything else a test does, and one serves all users. */
+const hashes = new WeakMap<PasswordHasher, Map<string, Promise<string>>>();
 
 /**
  * Makes a factory of a model.
@@ -73,11 +74,11 @@ export function factory<M extends Model>(
 function stored(modelClass: object, column: string, value: unknown): unknown {
   const isPassword = "passwordColumn" in modelClass && modelClass.passwordColumn === column;
   if (!isPassword || typeof value !== "string" || isHash(value)) return value;
-  let hash = hashes.get(value);
-  if (hash === undefined) {
-    hash = hashPassword(value);
-    hashes.set(value, hash);
-  }
+  const hasher = hasherOf(modelClass);
+  const known = hashes.get(hasher) ?? new Map<string, Promise<string>>();
+  hashes.set(hasher, known);
+  const hash = known.get(value) ?? hasher.hash(value);
+  known.set(value, hash);
   return hash;
 }
 

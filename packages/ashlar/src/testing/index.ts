@@ -5,6 +5,9 @@ export type { FormFields } from "./form-body.ts";
 export type { FieldValues } from "./form-filling.ts";
 export type { HtmlForm } from "./html-forms.ts";
 export { captureMail, linksIn, MailCapture } from "./mail-capture.ts";
+export { quickHasher } from "./quick-hasher.ts";
+export { passwordHasherSuite } from "./suites/password-hasher-suite.ts";
+export type { SuiteTest } from "./suites/suite-test.ts";
 export { createTestApplication, type TestApplicationOptions } from "./test-application.ts";
 export {
   type ActingAsOptions,

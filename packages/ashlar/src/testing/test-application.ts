@@ -8,8 +8,9 @@ import {
   type ProviderClass,
   readEnvironment,
 } from "../boot/index.ts";
-import { generateSecret } from "../security/index.ts";
+import { Argon2Hasher, DEFAULT_HASHER, generateSecret } from "../security/index.ts";
 import { isPlainObject } from "../support/index.ts";
+import { quickHasher } from "./quick-hasher.ts";
 import { testDatabases, withTestDatabase } from "./test-database.ts";
 
 /** What an application of tests is made of. */
@@ -23,7 +24,7 @@ export interface TestApplicationOptions extends ApplicationOptions {
 
 /**
  * Makes an application for a test file: with a fresh database in memory whose migrations have run, with mails kept in
- * memory, with secrets of its own, in the environment `test`. Nothing of it leads to a database or a mail server of the
+ * memory, with secrets of its own and passwords hashed by `quickHasher()`, in the environment `test`. Nothing of it leads to a database or a mail server of the
  * configuration, and it is gone with `shutdown()`.
  *
  * ```ts
@@ -52,6 +53,7 @@ export async function createTestApplication(options: TestApplicationOptions = {}
     remove,
   );
   const mail = exported(config, "mail", "MAIL");
+  const passwords = exported(config, "auth", "PASSWORDS");
   try {
     return await createApplication({
       ...rest,
@@ -60,6 +62,7 @@ export async function createTestApplication(options: TestApplicationOptions = {}
       config: {
         ...options.config,
         database: { ...options.config?.database, DATABASES: databases },
+        ...(config.has("auth") ? { auth: { ...options.config?.auth, PASSWORDS: quickly(passwords) } } : {}),
         mail: { ...options.config?.mail, MAIL: { ...(isPlainObject(mail) ? mail : {}), default: "memory" } },
       },
     });
@@ -67,6 +70,13 @@ export async function createTestApplication(options: TestApplicationOptions = {}
     await remove();
     throw error;
   }
+}
+
+/** `PASSWORDS` of an application, with the framework's hasher doing little work; a hasher of its own is left alone. */
+function quickly(passwords: unknown = {}): unknown {
+  if (!isPlainObject(passwords)) return passwords;
+  const { hasher = DEFAULT_HASHER } = passwords;
+  return hasher instanceof Argon2Hasher ? { ...passwords, hasher: quickHasher() } : passwords;
 }
 
 function exported(config: Configuration, section: string, name: string): unknown {

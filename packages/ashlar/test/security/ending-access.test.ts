@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { travelBack } from "../../src/testing/index.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
-import { comparePasswordsOnce } from "../support/known-passwords.ts";
 import { onEachDatabase } from "../support/services.ts";
 
 /** What an attacker holds at the moment of the event; tells whether it still opens the account. */
@@ -177,7 +176,6 @@ const TABLE = Object.entries(EVENTS).flatMap(([event, { survivors }]) => {
 });
 
 await onEachDatabase("what ends access to an account", (engine) => {
-  comparePasswordsOnce();
   let shop: AccountShop;
   beforeAll(async () => {
     shop = await AccountShop.open(engine);

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { type DialectName, Migrations } from "../../src/database/index.ts";
 import { edit, generateApplication, serveHere } from "../support/generated-application.ts";
-import { comparePasswordsOnce } from "../support/known-passwords.ts";
 import { addAdmins } from "../support/second-guard.ts";
 import { onEachDatabase, type TestEngine } from "../support/services.ts";
 import { type SocketAnswer, SocketVisitor, type SocketVisitorOptions } from "../support/socket-visitor.ts";
@@ -142,7 +141,6 @@ async function tries(shop: Served, cookies: readonly string[], from: string): Pr
 }
 
 await onEachDatabase("limits", (engine) => {
-  comparePasswordsOnce();
   const from = "127.0.0.9";
 
   test("S53 a login to an account whose address differs by an accent gives nothing back", async () => {

@@ -12,7 +12,6 @@ import {
 } from "../../src/testing/index.ts";
 import { bootApplication } from "../support/booted-application.ts";
 import { checkTypes, generateApplication, generatedApplication } from "../support/generated-application.ts";
-import { comparePasswordsOnce } from "../support/known-passwords.ts";
 import { addAdmins } from "../support/second-guard.ts";
 import { emptyTables, onEachDatabase } from "../support/services.ts";
 
@@ -34,7 +33,6 @@ const NEW_PASSWORD = "another password altogether";
 const other = (door: Door): Door => (door === WEB ? ADMIN : WEB);
 
 await onEachDatabase("two guards with equal keys and addresses", (engine) => {
-  comparePasswordsOnce();
   let application: Application;
   let mail: MailCapture;
   const cleanUp: (() => Promise<void>)[] = [];

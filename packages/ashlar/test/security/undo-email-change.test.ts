@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import type { CapturedMail } from "../../src/mail/index.ts";
 import { type TestClient, travel, travelBack } from "../../src/testing/index.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
-import { comparePasswordsOnce } from "../support/known-passwords.ts";
 import { onEachDatabase } from "../support/services.ts";
 
 const THIEF = "thief@example.org";
@@ -10,7 +9,6 @@ const SECOND = "second@example.org";
 const IS_INVALID = "This link has expired or was already used.";
 
 await onEachDatabase("a change of address", (engine) => {
-  comparePasswordsOnce();
   let shop: AccountShop;
   beforeAll(async () => {
     shop = await AccountShop.open(engine);

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { TestClient } from "../../src/testing/index.ts";
 import { AccountShop, EMAIL, PASSWORD } from "../support/account-shop.ts";
-import { comparePasswordsOnce } from "../support/known-passwords.ts";
 import { onEachDatabase } from "../support/services.ts";
 
 const NEW = "new@example.org";
 const FORM = '[action*="/email/verify/"]';
 
 await onEachDatabase("a verification link", (engine) => {
-  comparePasswordsOnce();
   let shop: AccountShop;
   beforeAll(async () => {
     shop = await AccountShop.open(engine);

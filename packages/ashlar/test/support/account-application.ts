@@ -17,6 +17,7 @@ import { EventProvider } from "../../src/events/index.ts";
 import type { Logger, RouteMiddleware } from "../../src/kernel/index.ts";
 import { type CapturedMail, MailProvider } from "../../src/mail/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
+import type { PasswordHasher } from "../../src/security/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../src/session/index.ts";
 import type { Constructor } from "../../src/support/index.ts";
 import { ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";
@@ -30,6 +31,7 @@ import {
   kernelWith,
   ObservedApplication,
   PASSWORD,
+  passwordsOf,
   UserWithPassword,
   UserWithToken,
 } from "./application-parts.ts";
@@ -76,6 +78,8 @@ export interface TestAccountsOptions {
   /** The users' class; {@link FullUser} where left out. */
   readonly User?: typeof FullUser | typeof PlainUser;
   readonly ACCOUNTS?: object;
+  /** What hashes passwords; quickly if left out. */
+  readonly hasher?: PasswordHasher;
   /** Models of other guards, which work on the same database. */
   readonly models?: readonly (typeof AdminUser)[];
   /** `GUARDS` besides the guard `web`. */
@@ -280,6 +284,7 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
       throttle: { THROTTLE: { limits: options.throttle ?? WIDE_LIMITS } },
       auth: {
         GUARDS: { default: "web", web: { model: User }, ...options.guards },
+        PASSWORDS: passwordsOf(options),
         ...(options.ACCOUNTS === undefined ? {} : { ACCOUNTS: options.ACCOUNTS }),
       },
     },

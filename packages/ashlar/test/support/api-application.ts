@@ -8,6 +8,7 @@ import { DatabaseProvider } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
 import type { MiddlewareEntry } from "../../src/kernel/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
+import type { PasswordHasher } from "../../src/security/index.ts";
 import {
   ADA,
   BOB,
@@ -16,6 +17,7 @@ import {
   kernelWith,
   ObservedApplication,
   PASSWORD,
+  passwordsOf,
   UserWithToken,
 } from "./application-parts.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -45,6 +47,8 @@ export interface TestApiOptions {
   /** Another application, whose database and users this one shares. */
   readonly sharing?: TestApi;
   readonly environment?: Record<string, string>;
+  /** What hashes passwords; quickly if left out. */
+  readonly hasher?: PasswordHasher;
   /** Features that are on besides the usual ones. */
   readonly providers?: readonly ProviderClass[];
 }
@@ -152,6 +156,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
     config: {
       database: { DATABASES: { default: "sqlite", sqlite: { driver: "sqlite", path } } },
       api: { DRIVERS: { jwt: { secret: SECRET, model: User, ...options.driver } } },
+      auth: { PASSWORDS: passwordsOf(options) },
     },
     environment: { APP_ENV: "test", ...options.environment },
   });

@@ -10,13 +10,15 @@ import {
   AuthenticationMiddleware,
   GuardMiddleware,
   LoadUserMiddleware,
+  type PasswordSettings,
 } from "../../src/auth/index.ts";
 import type { Application } from "../../src/boot/index.ts";
 import { compose, type Database, Model, primaryKey } from "../../src/database/index.ts";
 import type { EventMap } from "../../src/events/index.ts";
 import { HttpKernel, type KernelClass, type RouteMiddleware } from "../../src/kernel/index.ts";
-import { hashPassword } from "../../src/security/index.ts";
+import type { PasswordHasher } from "../../src/security/index.ts";
 import type { Constructor } from "../../src/support/index.ts";
+import { quickHasher } from "../../src/testing/index.ts";
 
 /** The password of every user of the tests. */
 export const PASSWORD = "correct horse battery staple";
@@ -89,11 +91,24 @@ export class ObservedApplication {
   }
 }
 
+/**
+ * `PASSWORDS` of an application of tests: as little work as possible, except in production, where that is refused.
+ *
+ * @param options what the application is made with; a hasher there is the application's
+ */
+export function passwordsOf(options: {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly hasher?: PasswordHasher;
+}): PasswordSettings {
+  if (options.hasher !== undefined) return { hasher: options.hasher };
+  return options.environment?.APP_ENV === "production" ? {} : { hasher: quickHasher() };
+}
+
 let hash: Promise<string> | null = null;
 
 /** The hash of {@link PASSWORD}. One serves all: a hash takes as long as everything else a test does. */
 export function passwordHash(): Promise<string> {
-  hash ??= hashPassword(PASSWORD);
+  hash ??= quickHasher().hash(PASSWORD);
   return hash;
 }
 

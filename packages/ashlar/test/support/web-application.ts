@@ -15,6 +15,7 @@ import {
   ObservedApplication,
   PASSWORD,
   passwordHash,
+  passwordsOf,
   UserWithPassword,
 } from "./application-parts.ts";
 import { Browser, type BrowserOptions } from "./browser.ts";
@@ -124,7 +125,10 @@ export async function testWeb(options: TestWebOptions = {}): Promise<TestWeb> {
     providers: [EventProvider, DatabaseProvider, AuthProvider, ...(options.providers ?? [])],
     config: {
       database: { DATABASES: { default: "main", main: own.configuration } },
-      auth: { GUARDS: { default: "web", web: { model: User, ...options.guard }, ...options.guards } },
+      auth: {
+        GUARDS: { default: "web", web: { model: User, ...options.guard }, ...options.guards },
+        PASSWORDS: passwordsOf(options),
+      },
     },
     environment: { APP_ENV: "test", ...options.environment },
   });

@@ -13,6 +13,7 @@ import { onEachDatabase } from "../../../test/support/services.ts";
 import { type Casts, sql } from "../../database/index.ts";
 import { MailProvider } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
+import { DEFAULT_HASHER } from "../../security/index.ts";
 import { ThrottleProvider } from "../../throttle/index.ts";
 import type { RegistrationAttributes } from "./register-user.ts";
 
@@ -48,7 +49,7 @@ function reserveOnceAsked({ application }: TestAccounts): () => number {
 
 await onEachDatabase("register()", (engine) => {
   test("stores a user with a hashed password, and logs in by it", async () => {
-    const accounts = await testAccounts({ engine });
+    const accounts = await testAccounts({ engine, hasher: DEFAULT_HASHER });
     await accounts.visitor().post("/register", CLEO);
     const user = await accounts.user(3);
     expect(user).toMatchObject({ name: "Cleo", email: "cleo@example.com", verified_at: null, api_token: null });

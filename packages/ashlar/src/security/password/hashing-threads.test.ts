@@ -4,12 +4,13 @@ import { MessagePort, Worker } from "node:worker_threads";
 import { hashSync } from "bcryptjs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outputOf } from "../../../test/support/own-process.ts";
+import { DEFAULT_PARAMETERS } from "./hash-parameters.ts";
 import { type HashingJob, HashingThreads } from "./hashing-threads.ts";
 
 const PLAIN = "correct horse battery staple";
 /** Takes a millisecond. */
 const QUICK = hashSync(PLAIN, 4);
-const JOB = { hash: QUICK, plain: PLAIN };
+const JOB = { hash: QUICK, plain: PLAIN, parameters: DEFAULT_PARAMETERS };
 /** A thread ends by an error over it. */
 const FATAL = null as unknown as HashingJob;
 
@@ -45,7 +46,7 @@ describe("HashingThreads", () => {
   test("S34 no more threads hash than are allowed, and every job has its own answer", async () => {
     const threads = new HashingThreads({ threads: 2 });
     const plains = Array.from({ length: 40 }, (_, i) => (i % 3 === 0 ? PLAIN : `wrong ${i}`));
-    const answers = await Promise.all(plains.map((plain) => threads.run({ hash: QUICK, plain })));
+    const answers = await Promise.all(plains.map((plain) => threads.run({ ...JOB, plain })));
     expect(answers).toEqual(plains.map((plain) => plain === PLAIN));
     expect(workers.size).toBe(2);
   });
@@ -76,8 +77,8 @@ describe("HashingThreads", () => {
 
   test("S34 beyond the line's end the answer is 503 with Retry-After, whatever was asked", async () => {
     const threads = new HashingThreads({ threads: 1, maxWaiting: 2 });
-    const jobs = [JOB, { hash: "!", plain: PLAIN }, JOB, { hash: QUICK, plain: "wrong" }];
-    const beyond = [JOB, { hash: null, plain: PLAIN }, { hash: "!", plain: PLAIN }];
+    const jobs = [JOB, { ...JOB, hash: "!" }, JOB, { ...JOB, plain: "wrong" }];
+    const beyond = [JOB, { ...JOB, hash: null }, { ...JOB, hash: "!" }];
     const outcomes = await Promise.allSettled([...jobs, ...beyond].map((job) => threads.run(job)));
     const answers = outcomes.slice(0, 4).map((outcome) => outcome.status === "fulfilled" && outcome.value);
     expect(answers).toEqual([true, false, true, false]);
@@ -111,7 +112,7 @@ describe("HashingThreads", () => {
 
   test("a job that cannot be done is an error, and the thread goes on", async () => {
     const threads = new HashingThreads({ threads: 1 });
-    const impossible = { hash: null, plain: null as unknown as string };
+    const impossible = { ...JOB, hash: null, plain: null as unknown as string };
     const [failed, done] = await Promise.allSettled([threads.run(impossible), threads.run(JOB)]);
     expect(failed).toMatchObject({ status: "rejected", reason: { code: "E_INTERNAL", status: 500 } });
     expect((failed as PromiseRejectedResult).reason.cause).toBeInstanceOf(Error);
@@ -149,7 +150,7 @@ describe("HashingThreads", () => {
     vi.stubEnv("NAPI_RS_NATIVE_LIBRARY_PATH", "/no/such/binary.node");
     const threads = new HashingThreads({ threads: 1 });
     for (const hash of [null, QUICK]) {
-      await expect(threads.run({ hash, plain: PLAIN })).rejects.toMatchObject({
+      await expect(threads.run({ ...JOB, hash })).rejects.toMatchObject({
         code: "E_MISSING_PACKAGE",
         message: "Passwords need Argon2. Run `npm install @node-rs/argon2`.",
       });

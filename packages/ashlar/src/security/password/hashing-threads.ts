@@ -1,11 +1,14 @@
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { AshlarError, type ErrorCode } from "../../support/index.ts";
+import type { Argon2Parameters } from "./phc.ts";
 
 /** What a thread is asked for: whether a password matches a hash, or, where that is `null`, the password's own hash. */
 export interface HashingJob {
   readonly hash: string | null;
   readonly plain: string;
+  /** What a hash is made with, and what a text costs that is no hash. */
+  readonly parameters: Argon2Parameters;
 }
 
 /** What a thread answers: what came of the job, or the error that kept it from that. */

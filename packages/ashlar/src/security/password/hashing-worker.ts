@@ -27,9 +27,10 @@ function failure(error: unknown): HashingAnswer {
   return { code: error instanceof AshlarError ? error.code : "E_INTERNAL", error };
 }
 
-function answer(argon2: Argon2, { hash, plain }: HashingJob): HashingAnswer {
+function answer(argon2: Argon2, { hash, plain, parameters }: HashingJob): HashingAnswer {
   try {
-    return { result: hash === null ? makeHash(argon2, plain) : matchesHash(argon2, hash, plain) };
+    if (hash === null) return { result: makeHash(argon2, plain, parameters) };
+    return { result: matchesHash(argon2, hash, plain, parameters) };
   } catch (error) {
     return failure(error);
   }

@@ -1,8 +1,9 @@
 import { hashSync } from "bcryptjs";
 import { describe, expect, test } from "vitest";
 import { type Argon2, loadArgon2 } from "./argon2.ts";
-import { needsRehash } from "./hash-parameters.ts";
+import { DEFAULT_PARAMETERS } from "./hash-parameters.ts";
 import { makeHash, matchesHash } from "./password-hashes.ts";
+import { needsRehash } from "./passwords.ts";
 
 const PLAIN = "correct horse battery staple";
 const argon2 = await loadArgon2();
@@ -16,8 +17,6 @@ function observed() {
   };
   return { calls, observer };
 }
-
-const OF_TODAY = { variant: "argon2id", memory: 19_456, passes: 2, parallelism: 1, tagBytes: 32 };
 
 describe("matchesHash", () => {
   test.each([
@@ -34,20 +33,20 @@ describe("matchesHash", () => {
     ["bcrypt beyond the bounds", hashSync(PLAIN, 4).replace("$04$", "$31$")],
   ])("S32 %s matches nothing, at the cost of a hash of today", (_, hash) => {
     const { calls, observer } = observed();
-    expect(matchesHash(observer, hash, PLAIN)).toBe(false);
-    expect(calls).toEqual([[PLAIN, 16, OF_TODAY]]);
+    expect(matchesHash(observer, hash, PLAIN, DEFAULT_PARAMETERS)).toBe(false);
+    expect(calls).toEqual([[PLAIN, 16, DEFAULT_PARAMETERS]]);
     expect(needsRehash(hash)).toBe(true);
   });
 
   test("S31 a hash is made and verified with the parameters of today", () => {
     const { calls, observer } = observed();
-    const hash = makeHash(observer, PLAIN);
-    expect(matchesHash(observer, hash, PLAIN)).toBe(true);
-    expect(matchesHash(observer, hash, "wrong")).toBe(false);
+    const hash = makeHash(observer, PLAIN, DEFAULT_PARAMETERS);
+    expect(matchesHash(observer, hash, PLAIN, DEFAULT_PARAMETERS)).toBe(true);
+    expect(matchesHash(observer, hash, "wrong", DEFAULT_PARAMETERS)).toBe(false);
     expect(calls).toEqual([
-      [PLAIN, 16, OF_TODAY],
-      [PLAIN, 16, OF_TODAY],
-      ["wrong", 16, OF_TODAY],
+      [PLAIN, 16, DEFAULT_PARAMETERS],
+      [PLAIN, 16, DEFAULT_PARAMETERS],
+      ["wrong", 16, DEFAULT_PARAMETERS],
     ]);
     expect(needsRehash(hash)).toBe(false);
   });
@@ -55,8 +54,8 @@ describe("matchesHash", () => {
   test("S31 a hash of bcrypt is verified by bcrypt alone", () => {
     const { calls, observer } = observed();
     const hash = hashSync(PLAIN, 4);
-    expect(matchesHash(observer, hash, PLAIN)).toBe(true);
-    expect(matchesHash(observer, hash, "wrong")).toBe(false);
+    expect(matchesHash(observer, hash, PLAIN, DEFAULT_PARAMETERS)).toBe(true);
+    expect(matchesHash(observer, hash, "wrong", DEFAULT_PARAMETERS)).toBe(false);
     expect(calls).toEqual([]);
   });
 });

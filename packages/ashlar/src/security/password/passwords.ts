@@ -1,15 +1,12 @@
-import { AshlarError } from "../../support/index.ts";
-import { HashingThreads } from "./hashing-threads.ts";
-import { isHashable } from "./password-rules.ts";
+import { argon2id } from "./argon2id.ts";
+import type { PasswordHasher } from "./password-hasher.ts";
 
-/** One set for the whole process, whose cores they share. */
-const threads = new HashingThreads();
-
-/** What no password is hashed to, and no program ever stores. */
-const NO_HASH = "";
+/** What hashes passwords unless the application names its own. */
+export const DEFAULT_HASHER: PasswordHasher = argon2id();
 
 /**
  * Hashes a password off the loop, with argon2id (RFC 9106): 19456 KiB, two passes, one lane, a salt of 16 random bytes.
+ * `PASSWORDS.hasher` of `config/auth.ts` has no say in it.
  *
  * Security: it refuses what cannot be hashed, not what is easily guessed; a password that somebody chooses goes through
  * `checkPassword` first.
@@ -19,9 +16,8 @@ const NO_HASH = "";
  * @throws `E_INVALID_PASSWORD` where it is empty, longer than 1024 bytes or not well-formed; `E_OVERLOADED`;
  * `E_MISSING_PACKAGE`
  */
-export async function hashPassword(plain: string): Promise<string> {
-  if (!isHashable(plain)) throw new AshlarError("E_INVALID_PASSWORD");
-  return threads.run({ hash: null, plain }) as Promise<string>;
+export function hashPassword(plain: string): Promise<string> {
+  return DEFAULT_HASHER.hash(plain);
 }
 
 /**
@@ -30,24 +26,19 @@ export async function hashPassword(plain: string): Promise<string> {
  *
  * A hash that is neither matches nothing, and takes as long as one that is.
  *
- * Security: bcrypt sees the first 72 bytes of a password and no more, and takes longer than {@link verifyDummy}, so that
- * time tells such an account from one that does not exist. Both end with the rehash that `needsRehash` asks for.
+ * Security: bcrypt sees the first 72 bytes of a password and no more, and takes longer than `null` does, so that time tells
+ * such an account from one that does not exist. Both end with the rehash that `needsRehash` asks for.
  *
- * @param hash as it is stored
+ * @param hash as it is stored; `null` for an account that does not exist, or has no password: the work is done all the
+ * same, and the answer is `false`
  * @param plain as it was typed
  * @throws `E_OVERLOADED`; `E_MISSING_PACKAGE`
  */
-export async function verifyPassword(hash: string, plain: string): Promise<boolean> {
-  return isHashable(plain) && (threads.run({ hash, plain }) as Promise<boolean>);
+export function verifyPassword(hash: string | null, plain: string): Promise<boolean> {
+  return DEFAULT_HASHER.verify(hash, plain);
 }
 
-/**
- * Does the work of verifying a password against a hash made here, and answers `false`: for accounts that do not exist,
- * so that the time taken does not tell them from those that do.
- *
- * @throws `E_OVERLOADED`; `E_MISSING_PACKAGE`
- */
-export function verifyDummy(plain: string): Promise<false> {
-  // As it is: a promise of its own would be a step more than for an account.
-  return verifyPassword(NO_HASH, plain) as Promise<false>;
+/** Tells whether a hash was made otherwise than `hashPassword` would make it now, so that the next login should replace it. */
+export function needsRehash(hash: string): boolean {
+  return DEFAULT_HASHER.needsRehash(hash);
 }

@@ -1,0 +1,209 @@
+import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { ADA, BOB, FullUser, NEW_PASSWORD, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
+import { testApi } from "../../test/support/api-application.ts";
+import { type Application, createApplication } from "../boot/index.ts";
+import { argon2id, generateSecret, type PasswordHasher } from "../security/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { createTestApplication, passwordHasherSuite, quickHasher } from "../testing/index.ts";
+import { AuthProvider } from "./auth-provider.ts";
+
+const derive = promisify<string, Buffer, number, Buffer>(scrypt);
+const PREFIX = "$scrypt$";
+
+/** A hasher of an application's author, which tells what it was asked for. */
+class ScryptHasher implements PasswordHasher {
+  readonly calls: unknown[] = [];
+
+  async hash(plain: string): Promise<string> {
+    if (plain === "") throw new AshlarError("E_INVALID_PASSWORD");
+    this.calls.push(["hash", plain]);
+    const salt = randomBytes(16);
+    return `${PREFIX}${salt.toString("base64url")}$${(await derive(plain, salt, 32)).toString("base64url")}`;
+  }
+
+  async verify(hash: string | null, plain: string): Promise<boolean> {
+    this.calls.push(["verify", hash === null ? null : hash.slice(0, PREFIX.length), plain]);
+    const match = /^\$scrypt\$([\w-]{22})\$([\w-]{43})$/.exec(hash ?? "");
+    const [, salt = "", expected = ""] = match ?? [];
+    const tag = await derive(plain, Buffer.from(salt, "base64url"), 32);
+    return match !== null && timingSafeEqual(tag, Buffer.from(expected, "base64url"));
+  }
+
+  needsRehash(hash: string): boolean {
+    return !hash.startsWith(PREFIX);
+  }
+}
+
+/** One that also knows the hashes from before. */
+class MovingHasher extends ScryptHasher {
+  readonly #before: PasswordHasher = quickHasher();
+
+  override async verify(hash: string | null, plain: string): Promise<boolean> {
+    return hash?.startsWith("$argon2id$") ? this.#before.verify(hash, plain) : super.verify(hash, plain);
+  }
+}
+
+/** A class of users of whom Ada has no password. */
+class WithoutPassword extends FullUser {
+  override passwordHash(): string | null {
+    return this.id === ADA.id ? null : super.passwordHash();
+  }
+}
+
+describe("a hasher of the author's", () => {
+  describe("keeps its promises", () => {
+    for (const { title, run } of passwordHasherSuite(() => new ScryptHasher())) test(title, run);
+  });
+
+  test("S31 registers, logs in, confirms, changes and resets: no door has another", async () => {
+    const hasher = new ScryptHasher();
+    const accounts = await testAccounts({ hasher });
+    const cleo = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
+    await accounts.visitor().post("/register", cleo);
+    const hashes = [(await accounts.user(3)).password];
+    const visitor = await accounts.loggedIn(cleo);
+    await visitor.post("/confirm_password", { password: PASSWORD });
+    const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await visitor.post("/account/password", { current_password: PASSWORD, ...passwords });
+    hashes.push((await accounts.user(3)).password);
+    const token = await accounts.resetToken(cleo);
+    const third = { password: `${PASSWORD}!`, password_confirmation: `${PASSWORD}!` };
+    await accounts.visitor().post("/password_reset", { token, ...third });
+    hashes.push((await accounts.user(3)).password);
+    expect(new Set(hashes).size).toBe(3);
+    for (const hash of hashes) expect(hash).toMatch(/^\$scrypt\$/);
+    await accounts.loggedIn(cleo, third.password);
+    expect(hasher.calls).toEqual([
+      ["hash", PASSWORD],
+      ["verify", PREFIX, PASSWORD],
+      ["verify", PREFIX, PASSWORD],
+      ["verify", PREFIX, PASSWORD],
+      ["verify", PREFIX, NEW_PASSWORD],
+      ["hash", NEW_PASSWORD],
+      ["verify", PREFIX, third.password],
+      ["hash", third.password],
+      ["verify", PREFIX, third.password],
+    ]);
+  });
+
+  test("S31 verifies what is sent for an API token", async () => {
+    const hasher = new MovingHasher();
+    const api = await testApi({ hasher });
+    const { status } = await api.post("/api/auth", { username: ADA.email, password: PASSWORD });
+    expect(status).toBe(200);
+    expect((await api.User.findOrFail(ADA.id)).passwordHash()).toMatch(/^\$scrypt\$/);
+  });
+
+  test("S31 hashes what a user's model is given, also outside of requests", async () => {
+    const accounts = await testAccounts({ hasher: new MovingHasher() });
+    const user = await accounts.user();
+    await user.setPassword(NEW_PASSWORD);
+    expect(user.password).toMatch(/^\$scrypt\$/);
+    expect([await user.verifyPassword(NEW_PASSWORD), await user.verifyPassword(PASSWORD)]).toEqual([true, false]);
+    await user.save();
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
+  });
+
+  test("replaces hashes from before at the next login", async () => {
+    const accounts = await testAccounts({ hasher: new MovingHasher() });
+    expect((await accounts.user()).password).toMatch(/^\$argon2id\$/);
+    await accounts.loggedIn();
+    expect((await accounts.user()).password).toMatch(/^\$scrypt\$/);
+    await accounts.loggedIn();
+  });
+
+  test("S32 does its work for an unknown address and for an account without a password as well", async () => {
+    const hasher = new ScryptHasher();
+    const accounts = await testAccounts({ hasher, User: WithoutPassword });
+    for (const email of ["nobody@example.com", ADA.email]) {
+      await accounts.visitor().post("/login", { email, password: PASSWORD });
+    }
+    expect(hasher.calls).toEqual(Array(2).fill(["verify", null, PASSWORD]));
+  });
+
+  test("S31 that takes no hash for a match opens no account without a password", async () => {
+    class Credulous extends ScryptHasher {
+      override async verify(): Promise<boolean> {
+        return true;
+      }
+    }
+    const accounts = await testAccounts({ hasher: new Credulous(), User: WithoutPassword });
+    await accounts.loggedIn(BOB, "any password");
+    for (const email of ["nobody@example.com", ADA.email]) {
+      const visitor = accounts.visitor();
+      await visitor.post("/login", { email, password: PASSWORD });
+      expect((await visitor.get("/me")).body).toEqual({ user: null });
+    }
+  });
+});
+
+describe("PASSWORDS", () => {
+  async function boot(PASSWORDS: unknown, APP_ENV = "test"): Promise<Application> {
+    const application = await createApplication({
+      providers: [AuthProvider],
+      config: { auth: { PASSWORDS } },
+      environment: { APP_ENV, APP_KEY: generateSecret(), APP_URL: "https://shop.example" },
+    });
+    onTestFinished(() => application.shutdown());
+    return application;
+  }
+
+  test.each([
+    ["left out", undefined],
+    ["empty", {}],
+    ["with nothing for a hasher", { hasher: null }],
+    ["with a hasher of its own", { hasher: new ScryptHasher() }],
+  ])("can be %s", async (_, passwords) => {
+    await expect(boot(passwords)).resolves.toBeDefined();
+  });
+
+  test.each([
+    ["it is a function", argon2id, "config/auth.ts: PASSWORDS"],
+    ["it is misspelled", { hashr: argon2id() }, 'Did you mean "hasher"?'],
+    ["the hasher is a name", { hasher: "argon2id" }, "it has no hash(), no verify(), no needsRehash()."],
+    ["it was not called", { hasher: argon2id }, "Write hasher: argon2id(), or leave it out for the same."],
+    [
+      "it lacks a method",
+      { hasher: { hash() {}, verify() {} } },
+      "it is not a PasswordHasher: it has no needsRehash().",
+    ],
+  ])("ends the boot where %s", async (_, passwords, message) => {
+    await expect(boot(passwords)).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test("S31 in production, the hasher for tests ends the boot", async () => {
+    await expect(boot({ hasher: quickHasher() }, "production")).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message:
+        "config/auth.ts: PASSWORDS.hasher: it is the hasher for tests: whoever steals the table could try passwords " +
+        "quickly. Write hasher: argon2id(), or leave it out for the same.",
+    });
+    await expect(boot({ hasher: argon2id({ passes: 3 }) }, "production")).resolves.toBeDefined();
+  });
+});
+
+describe("createTestApplication", () => {
+  const own = new ScryptHasher();
+
+  test.each([
+    ["quickly unless told otherwise", undefined, /^\$argon2id\$v=19\$m=8,t=1,p=1\$/],
+    [
+      "quickly in the place of the framework's hasher",
+      { hasher: argon2id({ passes: 3 }) },
+      /^\$argon2id\$.*m=8,t=1,p=1\$/,
+    ],
+    ["by a hasher of the author's", { hasher: own }, /^\$scrypt\$/],
+  ])("hashes %s", async (_, PASSWORDS, expected) => {
+    const application = await createTestApplication({
+      providers: [AuthProvider],
+      config: { auth: PASSWORDS === undefined ? {} : { PASSWORDS } },
+    });
+    onTestFinished(() => application.shutdown());
+    expect(await application.container.make("auth").hasher.hash(PASSWORD)).toMatch(expected);
+  });
+});

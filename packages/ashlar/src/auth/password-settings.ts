@@ -1,0 +1,38 @@
+import { Argon2Hasher, DEFAULT_HASHER, type PasswordHasher } from "../security/index.ts";
+import { ConfigurationError, settingsOf } from "../support/index.ts";
+
+/** The shape of `PASSWORDS` in `config/auth.ts`. */
+export interface PasswordSettings {
+  /** What hashes the passwords of all users; `argon2id()` if left out. */
+  readonly hasher?: PasswordHasher;
+}
+
+const WHERE = "config/auth.ts: PASSWORDS";
+const METHODS = ["hash", "verify", "needsRehash"] as const satisfies readonly (keyof PasswordHasher)[];
+
+function isHasher(value: unknown): value is PasswordHasher {
+  return METHODS.every((name) => typeof (value as Partial<PasswordHasher>)[name] === "function");
+}
+
+/**
+ * Reads `PASSWORDS`.
+ *
+ * @param passwords what `config/auth.ts` exports under this name; nothing if it does not
+ * @returns what hashes passwords
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function passwordHasher(passwords: unknown): PasswordHasher {
+  const { hasher = null } = settingsOf(passwords, WHERE, ["hasher"]);
+  if (hasher === null) return DEFAULT_HASHER;
+  if (isHasher(hasher)) return hasher;
+  const missing = METHODS.filter((name) => typeof (hasher as Partial<PasswordHasher>)[name] !== "function");
+  const problem = `it is not a PasswordHasher: it has no ${missing.join("(), no ")}().`;
+  throw new ConfigurationError(`${WHERE}.hasher`, problem, "Write hasher: argon2id(), or leave it out for the same.");
+}
+
+/** @throws `E_INVALID_CONFIGURATION` if a hasher spares work as only tests may, and the application is in production */
+export function refuseHasherForTests(hasher: PasswordHasher, environment: string): void {
+  if (environment !== "production" || !(hasher instanceof Argon2Hasher) || !hasher.isForTests) return;
+  const problem = "it is the hasher for tests: whoever steals the table could try passwords quickly.";
+  throw new ConfigurationError(`${WHERE}.hasher`, problem, "Write hasher: argon2id(), or leave it out for the same.");
+}

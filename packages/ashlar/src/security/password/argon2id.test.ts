@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import { passwordHasherSuite, quickHasher } from "../../testing/index.ts";
+import { argon2id } from "./argon2id.ts";
+import { DEFAULT_PARAMETERS } from "./hash-parameters.ts";
+import { type HashingJob, HashingThreads } from "./hashing-threads.ts";
+import { hashPassword } from "./passwords.ts";
+
+const PLAIN = "correct horse battery staple";
+
+describe.each([
+  ["argon2id()", () => argon2id()],
+  ["argon2id() with other parameters", () => argon2id({ memoryKiB: 12_288, passes: 3, lanes: 2 })],
+  ["the hasher for tests", quickHasher],
+])("%s", (_, make) => {
+  for (const { title, run } of passwordHasherSuite(make)) test(title, run);
+});
+
+describe("the parameters", () => {
+  test("S31 stand in the hash, with those of OWASP's minimum for what is left out", async () => {
+    const hash = await argon2id({ memoryKiB: 24_000, passes: 3, lanes: 2 }).hash(PLAIN);
+    expect(hash).toMatch(/^\$argon2id\$v=19\$m=24000,t=3,p=2\$[\w+/]{22}\$[\w+/]{43}$/);
+    expect(await argon2id({ passes: 3 }).hash(PLAIN)).toContain("$m=19456,t=3,p=1$");
+    expect(await argon2id({ memoryKiB: 47_104 }).hash(PLAIN)).toContain("$m=47104,t=2,p=1$");
+  });
+
+  test("a hash of others verifies, and is to be replaced", async () => {
+    const hash = await hashPassword(PLAIN);
+    const stronger = argon2id({ memoryKiB: 24_000 });
+    expect(await stronger.verify(hash, PLAIN)).toBe(true);
+    expect(stronger.needsRehash(hash)).toBe(true);
+    expect(stronger.needsRehash(await stronger.hash(PLAIN))).toBe(false);
+    expect(argon2id().needsRehash(hash)).toBe(false);
+  });
+
+  test("S32 no hash, or text that is none, costs what a hash with them costs", async () => {
+    const jobs: HashingJob[] = [];
+    const { run } = HashingThreads.prototype;
+    HashingThreads.prototype.run = async (job) => {
+      jobs.push(job);
+      return false;
+    };
+    try {
+      const hasher = argon2id({ memoryKiB: 24_000, passes: 3 });
+      for (const hash of [null, "!"]) await hasher.verify(hash, PLAIN);
+    } finally {
+      HashingThreads.prototype.run = run;
+    }
+    const parameters = { ...DEFAULT_PARAMETERS, memory: 24_000, passes: 3 };
+    expect(jobs).toEqual([
+      { hash: "", plain: PLAIN, parameters },
+      { hash: "!", plain: PLAIN, parameters },
+    ]);
+  });
+
+  test.each([
+    { memoryKiB: 47_104, passes: 1 },
+    { memoryKiB: 19_456, passes: 2 },
+    { memoryKiB: 12_288, passes: 3 },
+    { memoryKiB: 9_216, passes: 4 },
+    { memoryKiB: 7_168, passes: 5 },
+    { memoryKiB: 7_168, passes: 16 },
+  ])("S31 $memoryKiB KiB with $passes passes is the least that is taken", ({ memoryKiB, passes }) => {
+    expect(() => argon2id({ memoryKiB, passes })).not.toThrow();
+    expect(() => argon2id({ memoryKiB: memoryKiB - 1, passes })).toThrow(
+      "argon2id().memoryKiB: is too little: whoever steals the table could try passwords quickly. Set it at least to what " +
+        "OWASP recommends for the number of passes: 47104 for 1, 19456 for 2, 12288 for 3, 9216 for 4, 7168 for 5 or more.",
+    );
+  });
+
+  test.each<[string, object, string]>([
+    ["too much memory", { memoryKiB: 262_145 }, "argon2id().memoryKiB: is not a number from 8 to 262144."],
+    ["half a KiB", { memoryKiB: 20_000.5 }, "argon2id().memoryKiB: is not a whole number."],
+    ["no passes", { passes: 0 }, "argon2id().passes: is not a number from 1 to 16."],
+    ["17 passes", { passes: 17 }, "argon2id().passes: is not a number from 1 to 16."],
+    ["17 lanes", { lanes: 17 }, "argon2id().lanes: is not a number from 1 to 16."],
+    ["a misspelling", { memory: 65_536 }, 'Did you mean "memoryKiB"?'],
+  ])("%s is refused", (_, options, message) => {
+    expect(() => argon2id(options)).toThrow(message);
+    expect(() => argon2id(options)).toThrow(expect.objectContaining({ code: "E_INVALID_CONFIGURATION" }));
+  });
+});

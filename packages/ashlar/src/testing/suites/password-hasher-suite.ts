@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import type { PasswordHasher } from "../../security/index.ts";
+import type { SuiteTest } from "./suite-test.ts";
+
+const PLAIN = "correct horse battery staple";
+/** What a column for hashes holds in a generated application. */
+const MAX_LENGTH = 255;
+
+/**
+ * What every {@link PasswordHasher} promises, as far as it can be seen from outside. That `verify` takes as long if there is
+ * no hash, and that the work is done off the event loop, has to be measured.
+ *
+ * @param make makes the hasher; called once for each test
+ */
+export function passwordHasherSuite(make: () => PasswordHasher): readonly SuiteTest[] {
+  const entry = (title: string, run: (hasher: PasswordHasher) => Promise<void>): SuiteTest => {
+    return { title, run: async () => run(make()) };
+  };
+  return [
+    entry("a hash verifies with its password, and with no other", async (hasher) => {
+      const hash = await hasher.hash(PLAIN);
+      assert.equal(await hasher.verify(hash, PLAIN), true);
+      assert.equal(await hasher.verify(hash, "another horse battery staple"), false);
+      assert.equal(await hasher.verify(hash, ""), false, "an empty password must fit nothing");
+    }),
+    entry("two hashes of one password differ", async (hasher) => {
+      const hashes = await Promise.all([hasher.hash(PLAIN), hasher.hash(PLAIN)]);
+      assert.notEqual(hashes[0], hashes[1], "each hash needs a salt of its own");
+      for (const hash of hashes) assert.equal(await hasher.verify(hash, PLAIN), true);
+    }),
+    entry("every character counts: nothing is trimmed, folded, normalised or cut", async (hasher) => {
+      const plain = ` Ünïcode\0🦀${"x".repeat(1000)}1`;
+      const hash = await hasher.hash(plain);
+      assert.equal(await hasher.verify(hash, plain), true);
+      const others = {
+        "trimmed at its beginning": plain.trimStart(),
+        "with a space at its end": `${plain} `,
+        "in lower case": plain.toLowerCase(),
+        "in another normal form": plain.normalize("NFD"),
+        "without its last character": plain.slice(0, -1),
+        "cut after 72 characters": plain.slice(0, 72),
+        "cut at the null character": plain.slice(0, plain.indexOf("\0")),
+      };
+      for (const [how, other] of Object.entries(others)) {
+        assert.equal(await hasher.verify(hash, other), false, `the password fits ${how}`);
+      }
+    }),
+    entry("no hash, and text that is none, match nothing", async (hasher) => {
+      const hash = await hasher.hash(PLAIN);
+      for (const none of [null, "", "!", PLAIN, hash.slice(0, -8), `${hash}x`]) {
+        assert.equal(await hasher.verify(none, PLAIN), false, `${String(none)} must match no password`);
+      }
+    }),
+    entry("a hash is text that a column holds, beginning with the name of its algorithm", async (hasher) => {
+      const hash = await hasher.hash(PLAIN);
+      assert.match(hash, /^\$[\w-]+\$/, "factories tell a hash from a password by the name between two dollar signs");
+      assert.ok(hash.length <= MAX_LENGTH, `a hash has ${hash.length} characters, more than ${MAX_LENGTH}`);
+      assert.equal(hash.includes(PLAIN), false, "a hash must not hold the password");
+    }),
+    entry("a hash made now is not to be replaced, and text that is no hash is", async (hasher) => {
+      assert.equal(hasher.needsRehash(await hasher.hash(PLAIN)), false);
+      for (const other of ["", "!", "5f4dcc3b5aa765d61d8327deb882cf99"]) assert.equal(hasher.needsRehash(other), true);
+    }),
+    entry("an empty password has no hash: E_INVALID_PASSWORD", async (hasher) => {
+      await assert.rejects(async () => hasher.hash(""), { code: "E_INVALID_PASSWORD" });
+    }),
+    entry("many at once each have their own answer", async (hasher) => {
+      const plains = Array.from({ length: 12 }, (_, index) => `${PLAIN} ${index}`);
+      const hashes = await Promise.all(plains.map((plain) => hasher.hash(plain)));
+      const right = await Promise.all(hashes.map((hash, index) => hasher.verify(hash, plains[index]!)));
+      const wrong = await Promise.all(hashes.map((hash, index) => hasher.verify(hash, plains[(index + 1) % 12]!)));
+      assert.deepEqual([right, wrong], [Array(12).fill(true), Array(12).fill(false)]);
+    }),
+  ];
+}

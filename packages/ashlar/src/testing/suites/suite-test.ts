@@ -1,0 +1,13 @@
+/**
+ * One test of a conformance suite. A suite is a list of them, for any test runner:
+ *
+ * ```ts
+ * for (const { title, run } of passwordHasherSuite(() => new ScryptHasher())) test(title, run);
+ * ```
+ */
+export interface SuiteTest {
+  /** What is promised. */
+  readonly title: string;
+  /** Rejects with an `AssertionError` if the promise is not kept. */
+  readonly run: () => Promise<void>;
+}
