@@ -1,13 +1,10 @@
 import { join } from "node:path";
-import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { type DialectName, Migrations } from "../../src/database/index.ts";
 import { edit, generateApplication, serveHere } from "../support/generated-application.ts";
 import { addAdmins } from "../support/second-guard.ts";
 import { onEachDatabase, type TestEngine } from "../support/services.ts";
 import { type SocketAnswer, SocketVisitor, type SocketVisitorOptions } from "../support/socket-visitor.ts";
-
-// Every guess is a hash.
-vi.setConfig({ testTimeout: 60_000 });
 
 const PASSWORD = "a password of theirs";
 const ADA = "ada@example.com";

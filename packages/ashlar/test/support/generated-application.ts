@@ -7,6 +7,7 @@ import { expect, onTestFinished } from "vitest";
 import { createApplication } from "../../src/boot/index.ts";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import { createProject, type ProjectOptions } from "../../src/scaffold/index.ts";
+import { quickHasher } from "../../src/testing/index.ts";
 import { shellEnvironment } from "./shell-environment.ts";
 
 const PACKAGE = join(import.meta.dirname, "..", "..");
@@ -107,7 +108,8 @@ function begin(
 }
 
 /**
- * Serves an application in this process, on a free port, and stops it when the test has finished. To be preferred where
+ * Serves an application in this process, on a free port, and stops it when the test has finished. Its passwords are hashed
+ * quickly. To be preferred where
  * nothing depends on the process: one of its own takes most of a second to start.
  *
  * @returns where it answers
@@ -118,6 +120,7 @@ export async function serveHere(root: string, environment: Record<string, string
     root,
     kernel: Kernel,
     environment: { APP_ENV: "test", ...environment },
+    config: { auth: { PASSWORDS: { hasher: quickHasher() } } },
   });
   onTestFinished(() => application.shutdown());
   return (await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false })).url;

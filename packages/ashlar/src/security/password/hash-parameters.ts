@@ -10,11 +10,11 @@ export const DEFAULT_PARAMETERS: Argon2Parameters = Object.freeze({
 });
 export const SALT_BYTES = 16;
 
+const NAMES = Object.keys(DEFAULT_PARAMETERS) as (keyof Argon2Parameters)[];
+
 /** Tells whether a hash was made otherwise than with these parameters: with others of Argon2, by bcrypt, anyhow. */
 export function differsFrom(parameters: Argon2Parameters, hash: string): boolean {
   const made = readPhc(hash);
   if (made === null || made.saltBytes < SALT_BYTES) return true;
-  return (Object.keys(parameters) as (keyof Argon2Parameters)[]).some(
-    (name) => made.parameters[name] !== parameters[name],
-  );
+  return NAMES.some((name) => made.parameters[name] !== parameters[name]);
 }

@@ -2,7 +2,9 @@
  * One test of a conformance suite. A suite is a list of them, for any test runner:
  *
  * ```ts
- * for (const { title, run } of passwordHasherSuite(() => new ScryptHasher())) test(title, run);
+ * import { test } from "node:test";
+ *
+ * for (const { title, run } of passwordHasherSuite(() => argon2id())) test(title, run);
  * ```
  */
 export interface SuiteTest {
