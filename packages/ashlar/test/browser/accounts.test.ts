@@ -214,12 +214,11 @@ inBrowser("accounts, in a browser", () => {
       ] as const) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 860 });
-        const { violations } = (await page.evaluate(
-          `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })`,
-        )) as {
-          violations: { id: string; nodes: { html: string }[] }[];
-        };
-        const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+        // What is well would be most of the result: it stays in the page.
+        const found = await page.evaluate<string[]>(
+          `axe.run(document, { resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
+            .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" ")))`,
+        );
         expect(found, `${name}, ${colorScheme}, ${device}`).toEqual([]);
         const overflow = await page.evaluate(
           "document.documentElement.scrollWidth - document.documentElement.clientWidth",
