@@ -6,19 +6,27 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseEnv } from "node:util";
 import { onTestFinished } from "vitest";
 
 const PACKAGES = join(import.meta.dirname, "../../..");
 
-const [REGISTRY = "", CACHE = ""] = ["registry", "cache"].map((name) =>
-  execFileSync("npm", ["config", "get", name], { encoding: "utf8" }).trim(),
-);
+/** What npm is told on this machine. */
+const SETTINGS = parseEnv(execFileSync("npm", ["config", "get", "registry", "cache"], { encoding: "utf8" }));
+const CACHE = SETTINGS.cache ?? "";
 
 /** The registry that this machine installs packages from. */
-const UPSTREAM = new URL(REGISTRY);
+const UPSTREAM = new URL(SETTINGS.registry ?? "");
 
-/** This repository's packages, as they would be published; packed once for all registries. */
-const packed = new Map<string, { readonly filename: string; readonly tarball: Buffer }>();
+/** A package as it would be published. */
+interface Packed {
+  readonly name: string;
+  readonly filename: string;
+  readonly tarball: Buffer;
+}
+
+/** This repository's packages; packed once for all registries. */
+let packed: readonly Packed[] | null = null;
 
 /** Tells whether packages can be installed from it. */
 export const canInstall: boolean = await fetch(new URL("kysely", UPSTREAM), { method: "HEAD" }).then(
@@ -44,7 +52,8 @@ export async function packageRegistry(): Promise<Record<string, string>> {
   await once(server, "listening");
   onTestFinished(() => void server.close().closeAllConnections());
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  for (const name of ["ashlar", "create-ashlar"]) publish(name, { folder, origin, answers });
+  packed ??= pack(["ashlar", "create-ashlar"], folder);
+  for (const one of packed) publish(one, { origin, answers });
   return {
     npm_config_registry: `${origin}/`,
     npm_config_cache: ownCache(folder),
@@ -66,16 +75,12 @@ function ownCache(folder: string): string {
 }
 
 interface Registry {
-  readonly folder: string;
   readonly origin: string;
   readonly answers: Map<string, unknown>;
 }
 
-function publish(name: string, { folder, origin, answers }: Registry): void {
-  const source = join(PACKAGES, name);
-  const { filename, tarball } = packed.get(name) ?? pack(name, folder);
-  packed.set(name, { filename, tarball });
-  const manifest = JSON.parse(readFileSync(join(source, "package.json"), "utf8")) as { version: string };
+function publish({ name, filename, tarball }: Packed, { origin, answers }: Registry): void {
+  const manifest = JSON.parse(readFileSync(join(PACKAGES, name, "package.json"), "utf8")) as { version: string };
   const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
   const version = { ...manifest, dist: { tarball: `${origin}/${name}/-/${filename}`, integrity } };
   answers.set(`/${name}/-/${filename}`, tarball);
@@ -86,10 +91,17 @@ function publish(name: string, { folder, origin, answers }: Registry): void {
   });
 }
 
-function pack(name: string, folder: string): { readonly filename: string; readonly tarball: Buffer } {
-  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
-  const cwd = join(PACKAGES, name);
-  const output = execFileSync("npm", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-  const [{ filename }] = JSON.parse(output) as [{ filename: string }];
-  return { filename, tarball: readFileSync(join(folder, filename)) };
+/** Packs the packages in these folders, all by one start of npm. */
+function pack(folders: readonly string[], destination: string): readonly Packed[] {
+  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", destination];
+  const output = execFileSync("npm", [...args, ...folders.map((folder) => `./${folder}`)], {
+    cwd: PACKAGES,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  return (JSON.parse(output) as { name: string; filename: string }[]).map(({ name, filename }) => ({
+    name,
+    filename,
+    tarball: readFileSync(join(destination, filename)),
+  }));
 }
