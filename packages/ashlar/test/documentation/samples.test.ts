@@ -74,7 +74,7 @@ test("the code of doc comments and documents compiles in an application, and run
   const root = await applicationForSamples();
   const samples = await modules();
   for (const [index, { text }] of samples.entries()) await writeFile(join(root, `samples/${index}.ts`), text);
-  const output = await compile(root, "TypeScript 7");
+  const output = await compile(root, "TypeScript 7", "--singleThreaded");
   const problems = output
     .trim()
     .split("\n")
