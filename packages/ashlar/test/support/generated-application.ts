@@ -4,7 +4,6 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { createApplication } from "../../src/boot/index.ts";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import { createProject, type ProjectOptions } from "../../src/scaffold/index.ts";
 import { quickHasher } from "../../src/testing/index.ts";
@@ -116,6 +115,8 @@ function begin(
  */
 export async function serveHere(root: string, environment: Record<string, string> = {}): Promise<string> {
   const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
+  // Most tests serve in a process of its own, and would load the framework's source for nothing.
+  const { createApplication } = await import("../../src/boot/index.ts");
   const application = await createApplication({
     root,
     kernel: Kernel,
