@@ -132,6 +132,24 @@ describe("in production", () => {
 });
 
 describe("what ends the boot", () => {
+  test("S58 preventEnumeration, if nothing keeps users whose address is not verified from getting a token", async () => {
+    const config = {
+      api: { DRIVERS: { jwt: { secret: SECRET, model: Member } } },
+      auth: { ACCOUNTS: { preventEnumeration: true } },
+    };
+    await expect(boot({ config, providers: [ApiProvider] })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message:
+        "config/auth.ts: ACCOUNTS.preventEnumeration: users log in once their address is verified, and nothing checks " +
+        'that for the token endpoints. Add AuthProvider to PROVIDERS, from "ashlar/auth".',
+    });
+    for (const ACCOUNTS of [undefined, {}, { preventEnumeration: false }]) {
+      await expect(
+        boot({ config: { ...config, auth: { ACCOUNTS } }, providers: [ApiProvider] }),
+      ).resolves.toBeDefined();
+    }
+  });
+
   test.each([
     ["the stack", [PROTECTED]],
     ["the token endpoints", [...Api.routes()]],

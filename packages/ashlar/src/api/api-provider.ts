@@ -2,7 +2,7 @@ import { installAuth } from "../auth/index.ts";
 import { Provider } from "../boot/index.ts";
 import { claimModel } from "../database/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
-import { ConfigurationError } from "../support/index.ts";
+import { ConfigurationError, isPlainObject } from "../support/index.ts";
 import { apiConfiguration, type JwtConfiguration } from "./configuration.ts";
 import { JwtGuard } from "./jwt-guard.ts";
 import { PresentedToken } from "./presented-token.ts";
@@ -52,15 +52,30 @@ export class ApiProvider extends Provider {
     this.application.contextProperty("apiToken", (context) => new PresentedToken(context, service));
   }
 
-  /** @throws `E_INVALID_CONFIGURATION` in production, if the token endpoints are there and no limits are */
+  /**
+   * @throws `E_INVALID_CONFIGURATION` in production, if the token endpoints are there and no limits are; if
+   * `ACCOUNTS.preventEnumeration` is set, and nothing keeps to it
+   */
   override ready(): void {
     const { container, environment, logger, router } = this.application;
+    this.#requireAccounts();
     if (container.has("throttle") || !router.routes.some(isTokenEndpoint)) return;
     const problem = "the token endpoints have no limits, so passwords can be guessed there without end.";
     const remedy = 'Add ThrottleProvider to the list, from "ashlar/throttle".';
     const missing = new ConfigurationError("config/providers.ts: PROVIDERS", problem, remedy);
     if (environment === "production") throw missing;
     logger.warn(missing.message);
+  }
+
+  /** Without accounts, nothing would keep users whose address is not verified from getting a token. */
+  #requireAccounts(): void {
+    const { config, container } = this.application;
+    if (container.has("accounts") || !config.has("auth")) return;
+    const { ACCOUNTS } = config.section("auth");
+    if (!isPlainObject(ACCOUNTS) || ACCOUNTS.preventEnumeration !== true) return;
+    const problem = "users log in once their address is verified, and nothing checks that for the token endpoints.";
+    const remedy = 'Add AuthProvider to PROVIDERS, from "ashlar/auth".';
+    throw new ConfigurationError("config/auth.ts: ACCOUNTS.preventEnumeration", problem, remedy);
   }
 
   #makeService(): TokenService {

@@ -13,7 +13,6 @@ import { AUTH_EXPORTS, authConfiguration } from "./configuration.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
 import { DailyPrune } from "./daily-prune.ts";
 import { GuardRegistry } from "./guard-registry.ts";
-import { hashPasswordsBy } from "./model-hasher.ts";
 import { refuseHasherForTests } from "./password-settings.ts";
 import { TaskClaim } from "./task-claim.ts";
 import { deleteUsersBy } from "./user-records.ts";
@@ -42,7 +41,6 @@ export function installAuth(application: Application): void {
   );
   refuseHasherForTests(guards.hasher, application.environment);
   container.bind("auth", guards);
-  if (container.has("database")) hashPasswordsBy(container.make("database"), guards.hasher);
   application.contextProperty("auth", (context) => {
     const events = container.has("events") ? container.make("events") : null;
     return new Auth(context, guards, events, container.has("throttle") ? container.make("throttle") : null);

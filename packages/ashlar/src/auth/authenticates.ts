@@ -4,6 +4,7 @@ import { AshlarError, type Constructor, ValidationError } from "../support/index
 import { type AccessConditions, type AccessHolder, accessFingerprint, makeAccessEpoch } from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { hasherOf } from "./model-hasher.ts";
+import { storedHash } from "./stored-hash.ts";
 import { deletionOf } from "./user-records.ts";
 import { keyOf, writeColumns } from "./write-column.ts";
 
@@ -217,7 +218,7 @@ export function Authenticates<B extends ModelConstructor>(
     }
 
     async verifyPassword(plain: unknown): Promise<boolean> {
-      const hash = this.passwordHash();
+      const hash = storedHash(this.passwordHash());
       return typeof plain === "string" && hash !== null && hasherOf(this.#class).verify(hash, plain);
     }
 

@@ -1,8 +1,13 @@
 import { normalizeEmail, type PasswordHasher } from "../security/index.ts";
+import { AshlarError, type ErrorCode } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
+import { storedHash } from "./stored-hash.ts";
 
 /** The longest identifier that is looked for, in UTF-16 units. */
 const MAX_IDENTIFIER_LENGTH = 254;
+
+/** With these, a hasher says that it makes no hash now. */
+const UNHASHED: readonly ErrorCode[] = ["E_OVERLOADED", "E_INVALID_PASSWORD"];
 
 /** What came of checking an identifier and a password. */
 export interface CredentialCheck {
@@ -41,11 +46,29 @@ export async function verifyCredentials(
   }
   const account = normalized === null ? null : await model.findByIdentifier(normalized);
   if (!isPasswordGiven(password)) return { account, valid: false, identifier: normalized, tried: false };
-  const hash = account?.passwordHash() ?? null;
+  const hash = storedHash(account?.passwordHash());
   const fits = await hasher.verify(hash, password);
   const valid = fits && hash !== null;
-  if (valid && hasher.needsRehash(hash)) await account!.storePasswordHash(await hasher.hash(password), hash);
+  if (valid && hasher.needsRehash(hash)) await rehash(hasher, account!, hash, password);
   return { account, valid, identifier: normalized, tried: true };
+}
+
+/** Tells whether the hash of an account's password is one that the hasher would make otherwise today. */
+export function isOutdated(hasher: PasswordHasher, account: Authenticatable): boolean {
+  const hash = storedHash(account.passwordHash());
+  return hash !== null && hasher.needsRehash(hash);
+}
+
+/** Replaces a hash, unless the hasher is busy or cannot hash the password: that is right all the same. */
+async function rehash(hasher: PasswordHasher, account: Authenticatable, hash: string, password: string): Promise<void> {
+  let made: string;
+  try {
+    made = await hasher.hash(password);
+  } catch (error) {
+    if (error instanceof AshlarError && UNHASHED.includes(error.code)) return;
+    throw error;
+  }
+  await account.storePasswordHash(made, hash);
 }
 
 /**
@@ -60,7 +83,7 @@ export async function isPasswordOf(
   password: unknown,
 ): Promise<boolean> {
   if (!isPasswordGiven(password)) return false;
-  const hash = user?.passwordHash() ?? null;
+  const hash = storedHash(user?.passwordHash());
   const fits = await hasher.verify(hash, password);
   return fits && hash !== null;
 }

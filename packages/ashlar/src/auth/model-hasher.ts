@@ -1,15 +1,27 @@
-import { type Database, databaseIfAny } from "../database/index.ts";
+import { applicationsNaming, type ModelClass } from "../database/index.ts";
+import { currentApplication, type RunningApplication, runningApplications } from "../kernel/index.ts";
 import { DEFAULT_HASHER, type PasswordHasher } from "../security/index.ts";
+import { ConfigurationError } from "../support/index.ts";
+import { passwordHasher } from "./password-settings.ts";
 
-const byDatabase = new WeakMap<Database, PasswordHasher>();
-
-/** Has the users of an application, whose models work on its database, hash their passwords by its hasher. */
-export function hashPasswordsBy(database: Database, hasher: PasswordHasher): void {
-  byDatabase.set(database, hasher);
+/**
+ * What hashes the passwords of users of a class: the hasher of the application that names the class in its configuration,
+ * or of the one application there is, or of the one that the running code belongs to. It is read from the configuration,
+ * so that it does not depend on which providers there are, nor on their order. Without an application, it is the usual one.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if several applications hash otherwise, and nothing says which is meant
+ */
+export function hasherOf(userClass: object): PasswordHasher {
+  const owners = applicationsNaming(userClass as ModelClass);
+  const candidates = owners.length > 0 ? owners : runningApplications();
+  const current = currentApplication();
+  if (current !== null && candidates.includes(current)) return hasherOfApplication(current);
+  const [first = DEFAULT_HASHER, ...others] = new Set(candidates.map(hasherOfApplication));
+  if (others.length === 0) return first;
+  const problem = `several applications of this process hash passwords otherwise, and ${(userClass as ModelClass).name} may be a user of any.`;
+  throw new ConfigurationError("config/auth.ts: PASSWORDS.hasher", problem, "Give them the same hasher.");
 }
 
-/** What hashes the passwords of users of a class; the usual hasher if there is no application. */
-export function hasherOf(userClass: object): PasswordHasher {
-  const database = databaseIfAny(userClass);
-  return (database !== null && byDatabase.get(database)) || DEFAULT_HASHER;
+function hasherOfApplication({ config }: RunningApplication): PasswordHasher {
+  return passwordHasher(config.has("auth") ? config.section("auth").PASSWORDS : undefined);
 }

@@ -3,7 +3,10 @@ import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ADA, BOB, FullUser, NEW_PASSWORD, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
 import { testApi } from "../../test/support/api-application.ts";
+import { UserWithPassword } from "../../test/support/application-parts.ts";
+import { onEachDatabase } from "../../test/support/services.ts";
 import { type Application, createApplication } from "../boot/index.ts";
+import { Database, DatabaseProvider } from "../database/index.ts";
 import { argon2id, generateSecret, type PasswordHasher } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { createTestApplication, passwordHasherSuite, quickHasher } from "../testing/index.ts";
@@ -136,6 +139,139 @@ describe("a hasher of the author's", () => {
       await visitor.post("/login", { email, password: PASSWORD });
       expect((await visitor.get("/me")).body).toEqual({ user: null });
     }
+  });
+});
+
+describe("whatever a hasher of the author's answers", () => {
+  /** A hasher of which one method answers otherwise. */
+  const odd = (method: keyof PasswordHasher, answer: unknown): PasswordHasher => {
+    const hasher = new MovingHasher();
+    Object.defineProperty(hasher, method, { value: () => answer });
+    return hasher;
+  };
+
+  test.each([
+    ["text", "no"],
+    ["a number", 1],
+    ["an object", { ok: false }],
+    ["nothing", undefined],
+  ])("S31 %s instead of true or false lets nobody in", async (_, answer) => {
+    const logged: Record<string, unknown>[] = [];
+    const accounts = await testAccounts({ hasher: odd("verify", answer), logged });
+    const visitor = accounts.visitor();
+    expect((await visitor.post("/login", { email: ADA.email, password: "wrong" })).status).toBe(500);
+    expect((await visitor.get("/me")).body).toEqual({ user: null });
+    expect(JSON.stringify(logged)).toContain("PASSWORDS.hasher: verify() gave neither true nor false.");
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["the mark of a voided password", "!"],
+    ["the password itself", NEW_PASSWORD],
+    ["more than a column holds", "x".repeat(256)],
+    ["a number", 42],
+    ["bytes", Buffer.from("bytes")],
+  ])("S31 %s instead of a hash is not stored", async (_, answer) => {
+    const accounts = await testAccounts({ hasher: odd("hash", answer) });
+    const before = (await accounts.user()).password;
+    const user = await accounts.user();
+    await expect(user.setPassword(NEW_PASSWORD)).rejects.toMatchObject({
+      code: "E_INTERNAL",
+      message: expect.stringContaining("PASSWORDS.hasher: hash() gave something that is no hash"),
+    });
+    expect([user.password, (await accounts.user()).password]).toEqual([before, before]);
+  });
+
+  test("a promise instead of true or false is told as such", async () => {
+    const accounts = await testAccounts({ hasher: odd("needsRehash", Promise.resolve(false)) });
+    const { auth } = { auth: accounts.application.container.make("auth") };
+    expect(() => auth.hasher.needsRehash("$scrypt$")).toThrow("needsRehash() gave neither true nor false.");
+  });
+
+  test.each(["E_OVERLOADED", "E_INVALID_PASSWORD"] as const)(
+    "a hash from before is left for another login if its successor cannot be made: %s",
+    async (code) => {
+      const hasher = new MovingHasher();
+      hasher.hash = () => Promise.reject(new AshlarError(code));
+      const accounts = await testAccounts({ hasher });
+      await accounts.loggedIn();
+      expect((await accounts.user()).password).toMatch(/^\$argon2id\$/);
+    },
+  );
+
+  test("S32 a voided password, and an empty one, cost what an unknown address costs, and open nothing", async () => {
+    class Credulous extends ScryptHasher {
+      override async verify(hash: string | null, plain: string): Promise<boolean> {
+        this.calls.push(["verify", hash, plain]);
+        return true;
+      }
+    }
+    const hasher = new Credulous();
+    const accounts = await testAccounts({ hasher });
+    for (const password of ["!", ""]) {
+      await accounts.database.kysely.updateTable("users").set({ password }).where("id", "=", ADA.id).execute();
+      const visitor = accounts.visitor();
+      await visitor.post("/login", { email: ADA.email, password: PASSWORD });
+      expect((await visitor.get("/me")).body).toEqual({ user: null });
+      expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(false);
+    }
+    expect(hasher.calls).toEqual(Array(2).fill(["verify", null, PASSWORD]));
+  });
+});
+
+describe("the hasher of an application", async () => {
+  test.each([
+    ["after the database's", [DatabaseProvider, AuthProvider]],
+    ["before the database's", [AuthProvider, DatabaseProvider]],
+    ["missing, as in a worker", [DatabaseProvider]],
+  ])("S31 hashes for its models with AuthProvider %s", async (_, providers) => {
+    class Customer extends UserWithPassword {}
+    const application = await createApplication({
+      providers,
+      config: {
+        database: { DATABASES: { default: "main", main: { driver: "sqlite", path: ":memory:" } } },
+        auth: { PASSWORDS: { hasher: new ScryptHasher() } },
+      },
+      environment: { APP_ENV: "test", APP_KEY: generateSecret() },
+    });
+    onTestFinished(() => application.shutdown());
+    const customer = new Customer();
+    await customer.setPassword(PASSWORD);
+    expect(customer.password).toMatch(/^\$scrypt\$/);
+  });
+
+  test("S31 hashes for its models on a database that they were given", async () => {
+    const accounts = await testAccounts({ hasher: new MovingHasher() });
+    const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, ".");
+    onTestFinished(() => database.close());
+    accounts.User.useDatabase(database);
+    const user = new accounts.User();
+    await user.setPassword(NEW_PASSWORD);
+    expect(user.password).toMatch(/^\$scrypt\$/);
+  });
+
+  test("of several that a class may belong to is not guessed", async () => {
+    class Customer extends UserWithPassword {}
+    const boots = [new ScryptHasher(), new ScryptHasher(), argon2id()].map((hasher) =>
+      createApplication({
+        config: { auth: { PASSWORDS: { hasher } } },
+        environment: { APP_ENV: "test", APP_KEY: generateSecret() },
+      }),
+    );
+    for (const application of await Promise.all(boots)) onTestFinished(() => application.shutdown());
+    await expect(new Customer().setPassword(PASSWORD)).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining("several applications of this process hash passwords otherwise"),
+    });
+  });
+
+  await onEachDatabase("replaces a hash", (engine) => {
+    test("for several logins at the same moment, all of which succeed", async () => {
+      const accounts = await testAccounts({ engine, hasher: new MovingHasher() });
+      await accounts.database.kysely.updateTable("users").set({ access_epoch: null }).execute();
+      const logins = await Promise.all(Array.from({ length: 6 }, () => accounts.loggedIn()));
+      for (const login of logins) expect((await login.get("/me")).body).toMatchObject({ user: { id: ADA.id } });
+    });
   });
 });
 

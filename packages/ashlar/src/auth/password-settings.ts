@@ -1,14 +1,22 @@
 import { Argon2Hasher, DEFAULT_HASHER, type PasswordHasher } from "../security/index.ts";
 import { ConfigurationError, settingsOf } from "../support/index.ts";
 
+import { CheckedHasher } from "./checked-hasher.ts";
+
 /** The shape of `PASSWORDS` in `config/auth.ts`. */
 export interface PasswordSettings {
-  /** What hashes the passwords of all users; `argon2id()` if left out. */
+  /**
+   * What hashes the passwords of all users; `argon2id()` if left out. A plain object is copied and frozen, as all settings
+   * are: a hasher that keeps something is an instance of a class.
+   */
   readonly hasher?: PasswordHasher;
 }
 
 const WHERE = "config/auth.ts: PASSWORDS";
 const METHODS = ["hash", "verify", "needsRehash"] as const satisfies readonly (keyof PasswordHasher)[];
+
+/** The checked form of each hasher of an application's own. */
+const checked = new WeakMap<PasswordHasher, PasswordHasher>();
 
 function isHasher(value: unknown): value is PasswordHasher {
   return METHODS.every((name) => typeof (value as Partial<PasswordHasher>)[name] === "function");
@@ -24,10 +32,16 @@ function isHasher(value: unknown): value is PasswordHasher {
 export function passwordHasher(passwords: unknown): PasswordHasher {
   const { hasher = null } = settingsOf(passwords, WHERE, ["hasher"]);
   if (hasher === null) return DEFAULT_HASHER;
-  if (isHasher(hasher)) return hasher;
+  if (isHasher(hasher)) return hasher instanceof Argon2Hasher ? hasher : checkedForm(hasher);
   const missing = METHODS.filter((name) => typeof (hasher as Partial<PasswordHasher>)[name] !== "function");
   const problem = `it is not a PasswordHasher: it has no ${missing.join("(), no ")}().`;
   throw new ConfigurationError(`${WHERE}.hasher`, problem, "Write hasher: argon2id(), or leave it out for the same.");
+}
+
+function checkedForm(hasher: PasswordHasher): PasswordHasher {
+  const known = checked.get(hasher) ?? new CheckedHasher(hasher);
+  checked.set(hasher, known);
+  return known;
 }
 
 /** @throws `E_INVALID_CONFIGURATION` if a hasher spares work as only tests may, and the application is in production */

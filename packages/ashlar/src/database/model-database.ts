@@ -38,8 +38,6 @@ export function bindApplication(application: RunningApplication, database: Datab
 /**
  * Notes that an application's configuration names a class: it, and those that extend it, are models of that application,
  * also outside of its requests.
- *
- * @internal
  */
 export function claimModel(modelClass: object, application: RunningApplication): void {
   const classes = named.get(application) ?? new Set();
@@ -52,7 +50,6 @@ export function claimModel(modelClass: object, application: RunningApplication):
  *
  * @returns `null` if no application does
  * @throws `E_INVALID_CONFIGURATION` outside of a request, if several do
- * @internal
  */
 export function applicationOf(modelClass: ModelClass): RunningApplication | null {
   const applications = applicationsNaming(modelClass);
@@ -73,13 +70,6 @@ export interface ModelDatabase {
  * @throws `E_DATABASE` if there is none; `E_INVALID_CONFIGURATION` if there are several, and nothing says which
  */
 export function resolveDatabase(modelClass: ModelClass): ModelDatabase {
-  const found = findDatabase(modelClass);
-  if (found !== null) return found;
-  const remedy = "List DatabaseProvider in PROVIDERS, or call Model.useDatabase(database).";
-  throw new AshlarError("E_DATABASE", `The model ${modelClass.name} has no database. ${remedy}`);
-}
-
-function findDatabase(modelClass: ModelClass): ModelDatabase | null {
   for (const one of lineage(modelClass)) {
     const database = given.get(one);
     if (database !== undefined) return { database, isSettled: true };
@@ -87,7 +77,10 @@ function findDatabase(modelClass: ModelClass): ModelDatabase | null {
   const owners = applicationsNaming(modelClass);
   const candidates = (owners.length > 0 ? owners : runningApplications()).filter((one) => databases.has(one));
   const [first, ...others] = candidates;
-  if (first === undefined) return null;
+  if (first === undefined) {
+    const remedy = "List DatabaseProvider in PROVIDERS, or call Model.useDatabase(database).";
+    throw new AshlarError("E_DATABASE", `The model ${modelClass.name} has no database. ${remedy}`);
+  }
   if (others.length === 0) return { database: databases.get(first)!, isSettled: true };
   const application = among(candidates) ?? ambiguous(modelClass, candidates);
   return { database: databases.get(application)!, isSettled: false };
@@ -97,20 +90,9 @@ function findDatabase(modelClass: ModelClass): ModelDatabase | null {
  * The database that a model's class works on.
  *
  * @throws as {@link resolveDatabase}
- * @internal
  */
 export function databaseOf(modelClass: object): Database {
   return resolveDatabase(modelClass as ModelClass).database;
-}
-
-/**
- * The same; `null` if there is none.
- *
- * @throws `E_INVALID_CONFIGURATION` if there are several, and nothing says which
- * @internal
- */
-export function databaseIfAny(modelClass: object): Database | null {
-  return findDatabase(modelClass as ModelClass)?.database ?? null;
 }
 
 /** The class, what it extends, and so on. */
@@ -122,8 +104,10 @@ export function lineage(modelClass: ModelClass): ModelClass[] {
   return classes;
 }
 
-/** The running applications that name the class, or the nearest that it extends and one of them names. */
-function applicationsNaming(modelClass: ModelClass): readonly RunningApplication[] {
+/**
+ * The running applications that name the class, or the nearest that it extends and one of them names.
+ */
+export function applicationsNaming(modelClass: ModelClass): readonly RunningApplication[] {
   for (const one of lineage(modelClass)) {
     const applications = runningApplications().filter((application) => named.get(application)?.has(one));
     if (applications.length > 0) return applications;

@@ -25,8 +25,6 @@ export async function tableHasColumn<M extends Model>(modelClass: ModelClass<M>,
 
 /**
  * Tells whether the default connection of a database has a table. One that was there once is not asked for again.
- *
- * @internal
  */
 export async function hasTable(database: Database, table: string): Promise<boolean> {
   const names = tables.get(database) ?? new Set();

@@ -3,12 +3,19 @@ import type { EnvironmentVariables } from "../support/index.ts";
 import type { Container } from "./container.ts";
 import { requestTraces } from "./request-trace.ts";
 
+/** What an application is configured with, by sections: `auth` is what `config/auth.ts` exports. */
+export interface ConfigurationSections {
+  has(section: string): boolean;
+  section(name: string): Readonly<Record<string, unknown>>;
+}
+
 /** An application, as code finds it that has to know which one it runs for. */
 export interface RunningApplication {
   readonly container: Container;
   /** The absolute path of its folder. */
   readonly root: string;
   readonly settings: { readonly name: string };
+  readonly config: ConfigurationSections;
   /** What `env()` reads in its code. */
   readonly variables: EnvironmentVariables;
 }
@@ -55,7 +62,6 @@ export function runApart<A extends unknown[], T>(
  * shut down.
  *
  * @returns `null` outside of all of that, and possibly while it is the only one in the process
- * @internal
  */
 export function currentApplication(): RunningApplication | null {
   return scopes.getStore() ?? requestTraces.getStore()?.application ?? null;

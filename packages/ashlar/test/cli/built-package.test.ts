@@ -52,6 +52,14 @@ test("a production install brings at most 50 packages, one of them native", asyn
   expect(seen.size).toBeGreaterThan(30);
 });
 
+test("the types of the package compile by themselves, also where a consumer has them checked", async () => {
+  const root = await generatedApplication({ pages: false, api: false });
+  const compiler = join(PACKAGE, "../../node_modules/typescript/bin/tsc");
+  const checked = await execute(root, process.execPath, [compiler, "--noEmit", "--skipLibCheck", "false"]);
+  const own = checked.output.split("\n").filter((line) => /dist\/types|^app|^config|^routes|^tests/.test(line));
+  expect(own).toEqual([]);
+});
+
 test("the version of Kysely that is bundled is the one whose types are installed", async () => {
   const read = async (file: string) => JSON.parse(await readFile(file, "utf8"));
   const { dependencies } = await read(join(PACKAGE, "package.json"));

@@ -6,9 +6,6 @@ import type { MustVerifyEmailInstance } from "./must-verify-email.ts";
 /** A user as accounts need one: a model with the mixin `Authenticates` and a column `email`. */
 export type AccountUser = Model & AuthenticatesInstance & { email: string };
 
-/** A hash that no password has. */
-export const NO_PASSWORD = "!";
-
 /** The class of such users. */
 export type AccountModel = ModelClass<AccountUser> & AuthenticatesStatics;
 

@@ -93,7 +93,7 @@ describe("an account whose address is registered again before it is verified", (
     expect((await accounts.user()).password).toBe("!");
   });
 
-  test("is mailed a link if it has no password, and stays as it is", async () => {
+  test("is mailed a link if it has no password, and is then what it was registered as last", async () => {
     class User extends FullUser {
       override passwordHash(): string | null {
         return null;
@@ -102,7 +102,19 @@ describe("an account whose address is registered again before it is verified", (
     const accounts = await preventing({ User });
     const before = await accounts.rows("users");
     await register(accounts);
-    expect([await mailed(accounts), await accounts.rows("users")]).toEqual([[`${ADA.email}: ${FINISH}`], before]);
+    const after = before.map((row) => (row.id === ADA.id ? { ...row, name: "Eve" } : row));
+    expect([await mailed(accounts), await accounts.rows("users")]).toEqual([[`${ADA.email}: ${FINISH}`], after]);
+  });
+
+  test("S58 keeps nothing that a stranger filled in before, once its owner registers and follows the link", async () => {
+    const accounts = await preventing();
+    const passwords = { password: PASSWORD, password_confirmation: PASSWORD };
+    const email = "cleo@example.com";
+    for (const name of ["Eve was here: evil.example", "Cleo"]) {
+      await accounts.visitor().post("/register", { name, email, ...passwords });
+      await accounts.mails();
+    }
+    expect(await accounts.user(3)).toMatchObject({ name: "Cleo", email, password: "!", verified_at: null });
   });
 
   test("all of it, or nothing: where the sessions cannot be ended, the password stays, and no link is mailed", async () => {

@@ -41,6 +41,8 @@ export function requireVerifiable(service: AccountService, model: AccountModel, 
  * reserved, because a change of address can still be undone, has no owner to tell. One whose account was never verified
  * is mailed a link to choose a password, with `preventEnumeration`: see {@link offerPassword}.
  *
+ * @param columns what else the address was registered with
+ *
  * Security: call it in the background. Whether there is an owner must not show in the time of an answer.
  */
 export async function tellOwner(
@@ -48,6 +50,7 @@ export async function tellOwner(
   guard: string,
   email: string,
   isChange: boolean,
+  columns: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   const model = service.modelOf(guard);
   let user = await model.findBy("email", email);
@@ -56,7 +59,7 @@ export async function tellOwner(
   const isAllowed = await mayMail(service.container, EMAIL_TAKEN_LIMIT, guard, email);
   await service.mails.prepare();
   if (isUnfinished(service, guard, user)) {
-    if (await offerPassword(service, guard, user, isAllowed)) return;
+    if (await offerPassword(service, guard, user, isAllowed, columns)) return;
     // Verified or voided at this moment. Of the latter its owner is told by the one who has done it.
     user = await model.findBy("email", email);
     if (user === null || isUnfinished(service, guard, user)) return;

@@ -42,7 +42,7 @@ export async function registerUser(
   // Everything else first: whether an address is taken is told to no one who has not made the effort to register it.
   refuse({ ...errors, ...(await choosePassword(user, password, confirmation)) });
   if (service.configuration.preventEnumeration) {
-    await registerInBackground(service, context, model, user);
+    await registerInBackground(service, context, user, columns);
     return null;
   }
   const taken = await store(service, guard, model, user);
@@ -60,15 +60,16 @@ export async function registerUser(
 async function registerInBackground(
   service: AccountService,
   context: HttpContext,
-  model: AccountModel,
   user: AccountUser,
+  columns: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const guard = context.auth.guardName;
+  const model = service.modelOf(guard);
   requireVerifiable(service, model, guard);
   const mailer = await service.mails.prepare();
   service.background.run("a registration", async () => {
     const taken = await store(service, guard, model, user);
-    if (taken === EMAIL) return tellOwner(service, guard, user.email, false);
+    if (taken === EMAIL) return tellOwner(service, guard, user.email, false, columns);
     if (taken !== null) throw new Error(`The ${taken} is taken, and the caller can no longer be told.`);
     announce(context, "auth.registered", guard, { user });
     if (isVerifiable(user)) await user.verifyEmail(mailer, context.request);

@@ -29,7 +29,7 @@ export function passwordHasherSuite(make: () => PasswordHasher): readonly SuiteT
       for (const hash of hashes) assert.equal(await hasher.verify(hash, PLAIN), true);
     }),
     entry("every character counts: nothing is trimmed, folded, normalised or cut", async (hasher) => {
-      const plain = ` Ünïcode\0🦀${"x".repeat(1000)}1`;
+      const plain = ` Ünïcode Ł\t two  spaces\r\n, and more!\0🦀${"x".repeat(950)}1`;
       const hash = await hasher.hash(plain);
       assert.equal(await hasher.verify(hash, plain), true);
       const others = {
@@ -39,6 +39,12 @@ export function passwordHasherSuite(make: () => PasswordHasher): readonly SuiteT
         "in another normal form": plain.normalize("NFD"),
         "without its last character": plain.slice(0, -1),
         "cut after 72 characters": plain.slice(0, 72),
+        "with other letters of the same last byte": plain.replace("Ł", "A"),
+        "with a space for a tab": plain.replace("\t", " "),
+        "with one space for two": plain.replaceAll(/ +/g, " "),
+        "without its carriage return": plain.replace("\r", ""),
+        "without its punctuation": plain.replaceAll(/[,!]/g, ""),
+        "without its emoji": plain.replace("🦀", ""),
         "cut at the null character": plain.slice(0, plain.indexOf("\0")),
       };
       for (const [how, other] of Object.entries(others)) {
