@@ -100,6 +100,14 @@ describe("setPassword()", () => {
   });
 });
 
+test("a password is hashed and verified where there is no database yet", async () => {
+  User.leaveDatabase(database);
+  const user = new User();
+  await user.setPassword(PASSWORD);
+  expect(user.passwordHash()).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  expect([await user.verifyPassword(PASSWORD), await user.verifyPassword("wrong")]).toEqual([true, false]);
+});
+
 describe("verifyPassword()", () => {
   test("is true for the password and for nothing else", async () => {
     const user = await ada();

@@ -7,6 +7,7 @@ import { UserWithPassword } from "../../test/support/application-parts.ts";
 import { onEachDatabase } from "../../test/support/services.ts";
 import { type Application, createApplication } from "../boot/index.ts";
 import { Database, DatabaseProvider } from "../database/index.ts";
+import { Route } from "../routing/index.ts";
 import { argon2id, generateSecret, type PasswordHasher } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { createTestApplication, passwordHasherSuite, quickHasher } from "../testing/index.ts";
@@ -45,6 +46,18 @@ class MovingHasher extends ScryptHasher {
 
   override async verify(hash: string | null, plain: string): Promise<boolean> {
     return hash?.startsWith("$argon2id$") ? this.#before.verify(hash, plain) : super.verify(hash, plain);
+  }
+}
+
+/** One that takes every password, also where there is no hash. */
+class Credulous extends ScryptHasher {
+  override async verify(hash: string | null, plain: string): Promise<boolean> {
+    await super.verify(hash, plain);
+    return true;
+  }
+
+  override needsRehash(): boolean {
+    return false;
   }
 }
 
@@ -127,11 +140,6 @@ describe("a hasher of the author's", () => {
   });
 
   test("S31 that takes no hash for a match opens no account without a password", async () => {
-    class Credulous extends ScryptHasher {
-      override async verify(): Promise<boolean> {
-        return true;
-      }
-    }
     const accounts = await testAccounts({ hasher: new Credulous(), User: WithoutPassword });
     await accounts.loggedIn(BOB, "any password");
     for (const email of ["nobody@example.com", ADA.email]) {
@@ -139,6 +147,24 @@ describe("a hasher of the author's", () => {
       await visitor.post("/login", { email, password: PASSWORD });
       expect((await visitor.get("/me")).body).toEqual({ user: null });
     }
+  });
+
+  test("S31 that takes no hash for a match confirms no password of a guest, or of a user who has none", async () => {
+    const hasher = new Credulous();
+    const enter = Route.post("/enter", async ({ auth, response }) => {
+      await auth.loginAs(await accounts.user());
+      return response.noContent();
+    });
+    const prove = Route.post("/prove", async ({ auth, request }) => ({
+      proved: await auth.confirmPassword(request.input("password")),
+    }));
+    const accounts = await testAccounts({ hasher, User: WithoutPassword, routes: [enter, prove] });
+    const visitor = accounts.visitor();
+    expect((await visitor.post("/prove", { password: PASSWORD })).body).toEqual({ proved: false });
+    await visitor.post("/enter");
+    expect((await visitor.get("/me")).body).toMatchObject({ user: { id: ADA.id } });
+    expect((await visitor.post("/prove", { password: PASSWORD })).body).toEqual({ proved: false });
+    expect(hasher.calls).toEqual(Array(2).fill(["verify", null, PASSWORD]));
   });
 });
 
@@ -303,12 +329,21 @@ describe("PASSWORDS", () => {
     [
       "it lacks a method",
       { hasher: { hash() {}, verify() {} } },
-      "it is not a PasswordHasher: it has no needsRehash().",
+      "config/auth.ts: PASSWORDS.hasher: it is not a PasswordHasher: it has no needsRehash().",
     ],
   ])("ends the boot where %s", async (_, passwords, message) => {
     await expect(boot(passwords)).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining(message),
+    });
+  });
+
+  test("ends the boot where its own name is misspelled, and only there", async () => {
+    await expect(boot({ hasher: argon2id() })).resolves.toBeDefined();
+    const config = { auth: { PASSWORD: { hasher: argon2id() } } };
+    await expect(createApplication({ providers: [AuthProvider], config })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining('Did you mean "PASSWORDS"?'),
     });
   });
 
