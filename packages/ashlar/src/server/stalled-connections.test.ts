@@ -1,11 +1,13 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import type { Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { rawSocket } from "../../test/support/raw-socket.ts";
 import { type Application, createApplication } from "../boot/index.ts";
+import { takenBytes } from "../node/index.ts";
 import { Route } from "../routing/index.ts";
+import { endStalled } from "./stalled-connections.ts";
 
 /** More than the system takes for a receiver that does not read. */
 const LARGE = 24_000_000;
@@ -91,21 +93,37 @@ describe("S50 a client that does not read", () => {
   });
 });
 
-test("S50 a client that reads slowly gets all of its answer", async () => {
-  const { socket, closed } = ask("/large");
-  let read = 0;
-  let pauses = 0;
-  socket.on("data", (data) => {
-    read += data.length;
-    if (read < LARGE / 40) return;
-    read = 0;
-    pauses++;
-    socket.pause();
-    // Far below the time that a client has, which all of them together exceed.
-    setTimeout(() => socket.resume(), TIMEOUT_MS / 16);
+test("S50 a client that reads slowly keeps its connection, until it reads no more", async () => {
+  const server = createServer((socket) => socket.write(Buffer.alloc(LARGE)));
+  server.listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  await once(server, "listening");
+  const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  clients.push(client);
+  const [socket] = await accepted;
+  socket.on("error", () => {});
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  const timer = endStalled(new Set([socket]), TIMEOUT_MS / 1000);
+  onTestFinished(() => {
+    clearInterval(timer);
+    vi.useRealTimers();
   });
-  expect((await closed).slice(-LARGE)).toBe("a".repeat(LARGE));
-  expect(pauses / 16).toBeGreaterThan(2);
+  let unread = 0;
+  client.on("data", ({ length }) => {
+    unread -= length;
+    if (unread <= 0) client.pause();
+  });
+  for (let round = 0; round < 4; round++) {
+    const taken = takenBytes(socket)!;
+    unread = LARGE / 8;
+    client.resume();
+    await expect.poll(() => takenBytes(socket)).toBeGreaterThan(taken);
+    vi.advanceTimersByTime(TIMEOUT_MS * 0.75);
+    expect(socket.destroyed).toBe(false);
+  }
+  vi.advanceTimersByTime(TIMEOUT_MS * 2);
+  expect(socket.destroyed).toBe(true);
 });
 
 test("S50 a stream that has nothing to send for longer than that is let be", async () => {
