@@ -27,6 +27,8 @@ export {
   type TestClient,
   type TestClientOptions,
   type TestResponse,
+  type ThrottleStoreSuiteOptions,
+  throttleStoreSuite,
   travel,
   travelBack,
 } from "../testing/index.ts";

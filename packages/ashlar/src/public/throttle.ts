@@ -1,9 +1,15 @@
 export {
+  type AttemptCount,
+  type AttemptCounter,
+  type Bucket,
   type BucketResult,
   type BucketSettings,
+  createRateLimitsTable,
+  databaseStore,
   type HitOptions,
   type LimitSettings,
   type LockoutEvent,
+  memoryStore,
   type Throttle,
   type ThrottleKeys,
   ThrottleMiddleware,
@@ -11,4 +17,7 @@ export {
   ThrottleProvider,
   type ThrottleResult,
   type ThrottleSettings,
+  type ThrottleStore,
+  type ThrottleStoreName,
+  type ThrottleStoreSource,
 } from "../throttle/index.ts";

@@ -174,6 +174,8 @@ export const USES: Readonly<Record<string, Step>> = {
 /** What is to be done by hand in files that are no longer as they were made. */
 export const STEPS: Readonly<Record<Feature, readonly Step[]>> = { pages: PAGES, api: API };
 
+const RATE_LIMITS = ["create_rate_limits", "throttle/create_rate_limits.ts", "rate_limits"] as const;
+
 /** The migrations of a feature, in the order they run in, and what each brings. */
 export const MIGRATIONS: Readonly<Record<Feature, readonly (readonly [name: string, stub: string, brings: string])[]>> =
   {
@@ -183,6 +185,7 @@ export const MIGRATIONS: Readonly<Record<Feature, readonly (readonly [name: stri
       ["create_password_resets", "auth/migrations/create_password_resets.ts", "password_resets"],
       ["create_email_changes", "auth/migrations/create_email_changes.ts", "email_changes"],
       ["create_maintenance", "auth/migrations/create_maintenance.ts", "maintenance"],
+      RATE_LIMITS,
     ],
-    api: [["add_api_token_to_users", "api/migration.ts", "api_token"]],
+    api: [["add_api_token_to_users", "api/migration.ts", "api_token"], RATE_LIMITS],
   };

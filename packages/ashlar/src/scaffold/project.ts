@@ -84,23 +84,24 @@ async function projectFiles(root: string, options: ProjectOptions): Promise<NewF
   ];
 }
 
+const ACCOUNT_MIGRATIONS = ["create_sessions", "create_password_resets", "create_email_changes", "create_maintenance"];
+
 /** The column `verified_at` is in the users' table from the start here; only an older table has it added. */
 async function migrations(
   root: string,
   hasPages: boolean,
   stub: (path: string, from: string) => Promise<NewFile>,
 ): Promise<NewFile[]> {
-  const names = [
-    "create_users",
-    ...(hasPages ? ["create_sessions", "create_password_resets", "create_email_changes", "create_maintenance"] : []),
+  const stubs = [
+    "application/database/migrations/create_users",
+    ...(hasPages ? ACCOUNT_MIGRATIONS.map((name) => `auth/migrations/${name}`) : []),
+    "throttle/create_rate_limits",
   ];
-  const paths = await migrationPaths(root, names);
-  return Promise.all(
-    names.map((name, index) => {
-      const folder = name === "create_users" ? "application/database" : "auth";
-      return stub(paths[index]!, `${folder}/migrations/${name}.ts`);
-    }),
+  const paths = await migrationPaths(
+    root,
+    stubs.map((path) => basename(path)),
   );
+  return Promise.all(stubs.map((path, index) => stub(paths[index]!, `${path}.ts`)));
 }
 
 /** Letters that are not taken apart into a plain letter and its mark (Unicode NFKD), as they are written without them. */

@@ -8,6 +8,7 @@ export { captureMail, linksIn, MailCapture } from "./mail-capture.ts";
 export { quickHasher } from "./quick-hasher.ts";
 export { passwordHasherSuite } from "./suites/password-hasher-suite.ts";
 export type { SuiteTest } from "./suites/suite-test.ts";
+export { type ThrottleStoreSuiteOptions, throttleStoreSuite } from "./suites/throttle-store-suite.ts";
 export { createTestApplication, type TestApplicationOptions } from "./test-application.ts";
 export {
   type ActingAsOptions,

@@ -60,7 +60,7 @@ describe("without any configuration", () => {
     expect(summary(null)).toEqual(DEFAULTS);
     expect(summary({ THROTTLE: {} })).toEqual(DEFAULTS);
     expect(summary({ THROTTLE: { store: "memory", limits: {} } })).toEqual(DEFAULTS);
-    expect(throttleConfiguration(null).store).toBe("memory");
+    expect(throttleConfiguration(null).store).toBeNull();
     // These are about a guard; the others count by what has nothing to do with one.
     const names = [...throttleConfiguration(null).limits.keys()];
     expect(names.filter((name) => !isAccountLimit(name))).toEqual(["new_device", "email_taken", "api"]);
@@ -154,11 +154,16 @@ describe("what cannot work ends the boot", () => {
     );
   });
 
-  test("an unknown store", () => {
+  test("an unknown store, or what is none", () => {
+    const remedy =
+      "Write store: databaseStore(), store: memoryStore(), or an object with the methods of ThrottleStore.";
+    const where = "config/throttle.ts: THROTTLE.store";
     expect(problem({ store: "memroy" })).toBe(
-      'config/throttle.ts: THROTTLE.store: no such store is known. Did you mean "memory"?',
+      `${where}: no store is called "memroy". Did you mean "memory"? ${remedy}`,
     );
-    expect(problem({ store: null })).toContain('Known are "memory".');
+    for (const store of [7, true, {}, { counter() {} }, { close() {} }, []]) {
+      expect(problem({ store })).toBe(`${where}: it is not a store. ${remedy}`);
+    }
   });
 
   test.each(["", "a b", "a,b", 'a"b', "a:b", "1st", "-a", "é", "__proto__x"])("a limit called %j", (name) => {

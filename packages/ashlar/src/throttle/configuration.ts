@@ -6,8 +6,11 @@ import {
   suggestion,
   unknownSetting,
 } from "../support/index.ts";
+import { databaseStore } from "./database-store.ts";
 import { DEFAULT_LIMITS, PASSWORD_LIMIT } from "./default-limits.ts";
-import type { ThrottlePart } from "./settings.ts";
+import { memoryStore } from "./memory-store.ts";
+import type { ThrottlePart, ThrottleStoreName } from "./settings.ts";
+import type { ThrottleStore, ThrottleStoreSource } from "./store.ts";
 
 /** One bucket of a limit, validated. */
 export interface Bucket {
@@ -29,7 +32,8 @@ export interface Limit {
 
 /** `THROTTLE` of the configuration, validated. */
 export interface ThrottleConfiguration {
-  readonly store: "memory";
+  /** Where attempts are counted; `null` leaves it to the application: in its database, if it can. */
+  readonly store: ThrottleStoreSource | null;
   readonly limits: ReadonlyMap<string, Limit>;
 }
 
@@ -38,7 +42,10 @@ const FORMER_LIMIT = "api.auth";
 
 const WHERE = "config/throttle.ts: THROTTLE";
 const PARTS: readonly ThrottlePart[] = ["account", "address"];
-const STORES = ["memory"];
+const STORES: Readonly<Record<ThrottleStoreName, () => ThrottleStoreSource>> = {
+  memory: memoryStore,
+  database: databaseStore,
+};
 const MAX_ATTEMPTS = 1_000_000;
 /** A day. Longer ones lock people out rather than slow attackers down. */
 const MAX_WINDOW_SECONDS = 86_400;
@@ -70,9 +77,21 @@ export function throttleConfiguration(section: Readonly<Record<string, unknown>>
   return Object.freeze({ store: store(settings.store), limits });
 }
 
-function store(value: unknown): "memory" {
-  if (value === undefined || value === "memory") return "memory";
-  throw new ConfigurationError(`${WHERE}.store`, "no such store is known.", suggestion(String(value), STORES));
+function store(value: unknown): ThrottleStoreSource | null {
+  if (value === undefined || value === null) return null;
+  if (isStoreSource(value)) return value;
+  const remedy = "Write store: databaseStore(), store: memoryStore(), or an object with the methods of ThrottleStore.";
+  if (typeof value !== "string") throw new ConfigurationError(`${WHERE}.store`, "it is not a store.", remedy);
+  const name = Object.keys(STORES).find((one) => one === value);
+  if (name !== undefined) return STORES[name as ThrottleStoreName]();
+  const near = `${suggestion(value, Object.keys(STORES))} ${remedy}`.trim();
+  throw new ConfigurationError(`${WHERE}.store`, `no store is called "${value}".`, near);
+}
+
+function isStoreSource(value: unknown): value is ThrottleStoreSource {
+  if (typeof value === "function") return true;
+  const { counter, close } = Object(value) as Partial<ThrottleStore>;
+  return typeof counter === "function" && typeof close === "function";
 }
 
 function limit(name: string, value: unknown, taken: Set<string>): Limit {

@@ -1,6 +1,6 @@
 import { now } from "../support/index.ts";
 import type { Bucket } from "./configuration.ts";
-import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
+import type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
 
 /** How many keys are kept at most, in all buckets together: some 50 MB. */
 const MAX_KEYS = 100_000;
@@ -13,7 +13,8 @@ const MAX_KEYS = 100_000;
  * be forgotten that way needs as many keys, and so, for a limit that counts by address, nearly as many addresses: with
  * those it has had more attempts than it gains.
  *
- * Security: each process counts for itself. Behind a balancer, n processes let n times the attempts pass.
+ * Security: each process counts for itself, and a restart forgets the counts. Behind a balancer, n processes let n times
+ * the attempts pass: `DatabaseStore` counts for all of them.
  */
 export class MemoryStore implements ThrottleStore {
   readonly #maxKeys: number;
@@ -43,6 +44,16 @@ export class MemoryStore implements ThrottleStore {
     if (this.size < this.#maxKeys) return;
     this.#counters.reduce((fullest, counter) => (counter.size > fullest.size ? counter : fullest)).dropOldest();
   }
+}
+
+/**
+ * Counts attempts in the memory of each process: the default if there is no database, or if it lacks the table
+ * `rate_limits`.
+ *
+ * Security: n processes let n times the attempts of a limit pass, and a restart forgets the counts.
+ */
+export function memoryStore(): ThrottleStoreSource {
+  return () => new MemoryStore();
 }
 
 /** The current window of a key. */

@@ -1,3 +1,8 @@
+import type { ThrottleStoreSource } from "./store.ts";
+
+/** The stores that the framework brings, by name. */
+export type ThrottleStoreName = "memory" | "database";
+
 /** What a bucket counts by: the account that is named, the client's address, or both together. */
 export type ThrottlePart = "account" | "address";
 
@@ -38,8 +43,11 @@ export interface LimitSettings {
  * ```
  */
 export interface ThrottleSettings {
-  /** Where attempts are counted: in the memory of this process. */
-  readonly store?: "memory";
+  /**
+   * Where attempts are counted: `databaseStore()`, `memoryStore()`, their names, or a store of your own. If it is left out,
+   * it is the database, if that has the table `rate_limits`, and otherwise the memory of this process.
+   */
+  readonly store?: ThrottleStoreSource | ThrottleStoreName;
   /** The limits by name, besides the default ones. */
   readonly limits?: Readonly<Record<string, LimitSettings>>;
 }

@@ -1,3 +1,4 @@
+import type { Container } from "../kernel/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import type { Bucket } from "./configuration.ts";
 
@@ -33,10 +34,25 @@ export interface AttemptCounter {
   delete(key: string): Promise<void>;
 }
 
-/** Where attempts are counted. */
+/**
+ * Where attempts are counted: `store` of `config/throttle.ts`. `throttleStoreSuite` of `ashlar/testing` tests what is
+ * promised here.
+ *
+ * Security: what cannot be counted is thrown, and the request refused. A store that answered anything else would let
+ * passwords be guessed without end whenever its server is away.
+ */
 export interface ThrottleStore {
-  /** Makes the counter of a bucket. Called at boot, once for each bucket. */
+  /** Makes the counter of a bucket. Called once for each bucket, before the application answers. */
   counter(bucket: Bucket): AttemptCounter;
-  /** Releases everything. */
+  /**
+   * Deletes what is left of windows that have ended. Called by `ashlar prune`, and once a day by the server.
+   *
+   * @returns how many counts it deleted
+   */
+  prune?(): MaybePromise<number>;
+  /** Releases everything. Called when the application shuts down. */
   close(): MaybePromise<void>;
 }
+
+/** A store, or what makes the store of each application that has it in its configuration. */
+export type ThrottleStoreSource = ThrottleStore | ((container: Container) => ThrottleStore);

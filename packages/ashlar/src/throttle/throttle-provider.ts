@@ -1,7 +1,8 @@
 import { Provider } from "../boot/index.ts";
 import type {} from "../events/index.ts";
 import { throttleConfiguration } from "./configuration.ts";
-import { MemoryStore } from "./memory-store.ts";
+import { DefaultStore } from "./default-store.ts";
+import type { ThrottleStore } from "./store.ts";
 import { Throttle } from "./throttle.ts";
 
 declare module "../kernel/container.ts" {
@@ -20,7 +21,7 @@ declare module "../http/context.ts" {
 
 /** Brings limits into the application: those of `config/throttle.ts`, and the default ones. */
 export class ThrottleProvider extends Provider {
-  readonly #store = new MemoryStore();
+  #store: ThrottleStore | null = null;
 
   /** @throws `E_INVALID_CONFIGURATION` where `config/throttle.ts` cannot work */
   override register(): void {
@@ -29,12 +30,20 @@ export class ThrottleProvider extends Provider {
       config.has("throttle") ? config.section("throttle", ["THROTTLE"]) : null,
     );
     const events = () => (container.has("events") ? container.make("events") : null);
+    const { store } = configuration;
+    if (store === null) this.#store = new DefaultStore(container, this.application.logger);
+    else this.#store = typeof store === "function" ? store(container) : store;
     const throttle = new Throttle(configuration, this.#store, events);
     container.bind("throttle", throttle);
     this.application.contextProperty("throttle", () => throttle);
   }
 
-  override shutdown(): void {
-    this.#store.close();
+  override async prune(): Promise<Readonly<Record<string, number>>> {
+    const pruned = await this.#store?.prune?.();
+    return pruned === undefined ? {} : { "counts of limits": pruned };
+  }
+
+  override async shutdown(): Promise<void> {
+    await this.#store?.close();
   }
 }

@@ -20,7 +20,7 @@ import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import type { PasswordHasher } from "../../src/security/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../src/session/index.ts";
 import type { Constructor } from "../../src/support/index.ts";
-import { ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";
+import { createRateLimitsTable, ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";
 import { ViewProvider } from "../../src/views/index.ts";
 import { ACCOUNT_CONTROLLERS, GENERATED } from "./account-controllers.ts";
 import {
@@ -331,6 +331,7 @@ const CONTENTS: Contents = {
       const { up } = await migrationOfStub(`auth/migrations/${stub}.ts.stub`);
       await up(kysely);
     }
+    await createRateLimitsTable(kysely);
     await kysely.schema.alterTable("admins").addColumn("verified_at", "varchar(40)").execute();
     await insertUsers(database, "users", [ADA, BOB]);
     await insertUsers(database, "admins", [{ name: "Root", email: ADA.email }]);

@@ -3,6 +3,7 @@ import { channel } from "node:diagnostics_channel";
 import { onTestFinished } from "vitest";
 import { Mailable, type MailContent } from "../../src/mail/index.ts";
 import { type TestAccounts, type TestAccountsOptions, testAccounts } from "./account-application.ts";
+import { isOfLimits } from "./application-parts.ts";
 
 /** What an application did for one request before its answer was handed to the socket. */
 export interface AnswerWork {
@@ -18,7 +19,7 @@ export interface AnswerWork {
 export interface WatchedAccounts {
   readonly accounts: TestAccounts;
   readonly url: string;
-  /** `mail made`, `mail composed`, `answered`, and the first words of statements, in order. */
+  /** `mail made`, `mail composed`, `answered`, `attempt counted`, and the first words of other statements, in order. */
   readonly order: string[];
   /** Sends one request, and waits for everything that it leaves behind. */
   readonly work: (send: () => Promise<unknown>) => Promise<AnswerWork>;
@@ -78,7 +79,9 @@ export async function watchedAccounts(options: TestAccountsOptions = {}): Promis
       processor: after.processor - before.processor,
     };
   };
-  accounts.database.onQuery(({ sql }) => order.push(sql.split(" ", 1)[0]!));
+  // The first of all requests has the table of limits looked for.
+  await accounts.application.container.make("throttle").peek("login", { address: "203.0.113.7" });
+  accounts.database.onQuery(({ sql }) => order.push(isOfLimits(sql) ? "attempt counted" : sql.split(" ", 1)[0]!));
   channel(STARTED).subscribe(started);
   channel(ANSWERED).subscribe(answered);
   hook.enable();

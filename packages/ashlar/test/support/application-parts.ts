@@ -80,6 +80,11 @@ export class ObservedApplication {
     for (const name of names) container.make("events").on(name, (payload) => this.told.push([name, { ...payload }]));
   }
 
+  /** The same without those that limits ran. */
+  get queriesBesideLimits(): readonly string[] {
+    return this.queries.filter((sql) => !isOfLimits(sql));
+  }
+
   forgetQueries(): void {
     this.queries = [];
   }
@@ -89,6 +94,11 @@ export class ObservedApplication {
     await this.application.container.make("events").settled();
     return this.told.filter(([told]) => told === name).map(([, payload]) => payload);
   }
+}
+
+/** Tells whether a statement counts attempts, or looks for the table that they are counted in. */
+export function isOfLimits(sql: string): boolean {
+  return /rate_limits|sqlite_master|pg_catalog/.test(sql);
 }
 
 /**

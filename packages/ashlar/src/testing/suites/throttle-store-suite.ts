@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import type { MaybePromise } from "../../support/index.ts";
+import type { AttemptCounter, Bucket, ThrottleStore } from "../../throttle/index.ts";
+import { travel, travelBack } from "../time.ts";
+import type { SuiteTest } from "./suite-test.ts";
+
+const WINDOW_SECONDS = 60;
+const WINDOW_MS = WINDOW_SECONDS * 1000;
+
+function bucket(name: string): Bucket {
+  return { name, by: ["address"], attempts: 5, windowSeconds: WINDOW_SECONDS };
+}
+
+/** How {@link throttleStoreSuite} tests a store. */
+export interface ThrottleStoreSuiteOptions {
+  /**
+   * Makes time pass for the store, in seconds; the framework's clock travels if it is left out. `null` leaves out what needs
+   * it, for a store whose server has a clock of its own.
+   */
+  readonly elapse?: ((seconds: number) => MaybePromise<void>) | null;
+}
+
+/**
+ * What every {@link ThrottleStore} promises. That several processes count together has to be tested with several.
+ *
+ * @param make makes a store in which nothing is counted; called once for each test, which closes it
+ */
+export function throttleStoreSuite(
+  make: () => MaybePromise<ThrottleStore>,
+  { elapse = (seconds) => void travel(seconds / 60) }: ThrottleStoreSuiteOptions = {},
+): readonly SuiteTest[] {
+  const entry = (title: string, run: (counter: AttemptCounter, store: ThrottleStore) => Promise<void>): SuiteTest => ({
+    title,
+    async run() {
+      const store = await make();
+      try {
+        await run(store.counter(bucket("login")), store);
+      } finally {
+        travelBack();
+        await store.close();
+      }
+    },
+  });
+  const always = [
+    entry("adds up by key, and tells how long the window lasts", async (counter) => {
+      const first = await counter.add("a", 1);
+      assert.equal(first.attempts, 1);
+      assert.ok(first.resetInMs > 0 && first.resetInMs <= WINDOW_MS, `the window lasts ${first.resetInMs} ms`);
+      const second = await counter.add("a", 3);
+      assert.equal(second.attempts, 4);
+      assert.ok(second.resetInMs > 0 && second.resetInMs <= first.resetInMs, "a further attempt must not prolong it");
+      assert.equal((await counter.add("b", 2)).attempts, 2);
+      assert.equal((await counter.get("a"))?.attempts, 4);
+    }),
+    entry("goes on counting what is beyond the limit", async (counter) => {
+      for (let attempt = 1; attempt <= 8; attempt++) assert.equal((await counter.add("a", 1)).attempts, attempt);
+    }),
+    entry("no two of many at once see the same count", async (counter) => {
+      const counts = await Promise.all(Array.from({ length: 40 }, () => counter.add("a", 1)));
+      const sorted = counts.map(({ attempts }) => attempts).sort((a, b) => a - b);
+      assert.deepEqual(
+        sorted,
+        Array.from({ length: 40 }, (_, index) => index + 1),
+      );
+    }),
+    entry("asking counts nothing, and of what was never counted there is nothing", async (counter) => {
+      assert.equal(await counter.get("a"), null);
+      assert.equal(await counter.get("a"), null);
+      assert.equal((await counter.add("a", 1)).attempts, 1);
+    }),
+    entry("two buckets share nothing, and each name has one count", async (counter, store) => {
+      const other = store.counter(bucket("export"));
+      await counter.add("a", 2);
+      assert.equal(await other.get("a"), null);
+      await other.add("a", 1);
+      await other.delete("a");
+      assert.equal((await counter.get("a"))?.attempts, 2);
+    }),
+    entry("what is taken back was counted, and no count falls below 0", async (counter) => {
+      await counter.takeBack("a", 1);
+      assert.equal(await counter.get("a"), null);
+      await counter.add("a", 3);
+      await counter.takeBack("a", 1);
+      assert.equal((await counter.get("a"))?.attempts, 2);
+      await counter.takeBack("a", 5);
+      assert.equal((await counter.get("a"))?.attempts, 0);
+      assert.equal((await counter.add("a", 1)).attempts, 1);
+    }),
+    entry("what is deleted begins anew", async (counter) => {
+      await counter.add("a", 4);
+      await counter.delete("a");
+      await counter.delete("never there");
+      assert.equal(await counter.get("a"), null);
+      assert.equal((await counter.add("a", 1)).attempts, 1);
+    }),
+    entry("any text is a key, and no two are one", async (counter) => {
+      const keys = [
+        "",
+        "a",
+        "A",
+        "a ",
+        "ä",
+        "a\u0308",
+        "a\0b",
+        "a'b",
+        "a%",
+        "_",
+        "x".repeat(1000),
+        `${"x".repeat(1000)}y`,
+      ];
+      for (const key of keys) assert.equal((await counter.add(key, 1)).attempts, 1, JSON.stringify(key));
+    }),
+  ];
+  if (elapse === null) return always;
+  return [
+    ...always,
+    entry("a window begins with the first attempt, and ends with all of its count", async (counter) => {
+      await counter.add("a", 4);
+      await elapse(WINDOW_SECONDS - 20);
+      const later = await counter.add("a", 1);
+      assert.equal(later.attempts, 5);
+      assert.ok(later.resetInMs <= 20_000, `of 20 seconds, ${later.resetInMs} ms are left`);
+      await elapse(21);
+      assert.equal(await counter.get("a"), null);
+      await counter.takeBack("a", 1);
+      assert.equal((await counter.add("a", 1)).attempts, 1);
+    }),
+    entry("what is pruned is what has ended", async (counter, store) => {
+      await counter.add("old", 1);
+      await elapse(WINDOW_SECONDS - 1);
+      await counter.add("new", 2);
+      await elapse(2);
+      await store.prune?.();
+      assert.equal(await counter.get("old"), null);
+      assert.equal((await counter.get("new"))?.attempts, 2);
+    }),
+  ];
+}

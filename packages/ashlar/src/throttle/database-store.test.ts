@@ -1,0 +1,245 @@
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { outputOf } from "../../test/support/own-process.ts";
+import { onEachDatabase, type TestDatabase, type TestEngine } from "../../test/support/services.ts";
+import { sql } from "../database/index.ts";
+import { now, setClock } from "../support/index.ts";
+import { freeze, throttleStoreSuite, travel, travelBack } from "../testing/index.ts";
+import type { Bucket } from "./configuration.ts";
+import { DatabaseStore } from "./database-store.ts";
+import { createRateLimitsTable } from "./rate-limits-table.ts";
+
+const LOGIN: Bucket = { name: "login", by: ["address"], attempts: 5, windowSeconds: 60 };
+
+afterEach(() => {
+  vi.useRealTimers();
+  travelBack();
+});
+
+async function opened(engine: TestEngine): Promise<TestDatabase> {
+  const own = await engine.open({}, { name: "rate-limits", fill: ({ kysely }) => createRateLimitsTable(kysely) });
+  onTestFinished(() => own.drop());
+  return own;
+}
+
+await onEachDatabase("limits in the database", (engine) => {
+  const store = async () => {
+    const { database } = await opened(engine);
+    return new DatabaseStore(() => database.connection());
+  };
+
+  describe("keep the promises of a store", () => {
+    for (const { title, run } of throttleStoreSuite(store)) test(title, run);
+  });
+
+  test("S33 four processes count together: of a hundred attempts no two are the same", async () => {
+    const { configuration } = await opened(engine);
+    const modules = ["../database/index.ts", "./database-store.ts"].map((path) =>
+      JSON.stringify(new URL(path, import.meta.url).href),
+    );
+    const program = `
+      import { Database } from ${modules[0]};
+      import { DatabaseStore } from ${modules[1]};
+      const database = new Database({ default: "main", main: ${JSON.stringify(configuration)} }, ".");
+      const counter = new DatabaseStore(() => database.connection()).counter(${JSON.stringify(LOGIN)});
+      const counts = await Promise.all(Array.from({ length: 25 }, () => counter.add("203.0.113.7", 1)));
+      await database.close();
+      console.log(JSON.stringify(counts.map(({ attempts }) => attempts)));`;
+    const outputs = await Promise.all(Array.from({ length: 4 }, () => outputOf(program)));
+    const counts = outputs.flatMap((output) => JSON.parse(output) as number[]).sort((a, b) => a - b);
+    expect(counts).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
+  });
+
+  test("S33 after a restart the count goes on", async () => {
+    const { database } = await opened(engine);
+    const first = new DatabaseStore(() => database.connection());
+    await first.counter(LOGIN).add("a", 4);
+    first.close();
+    const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
+    expect((await counter.add("a", 1)).attempts).toBe(5);
+  });
+
+  test("S33 an attempt counts although the transaction around it is rolled back", async () => {
+    const { database } = await opened(engine);
+    const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
+    await counter.add("a", 2);
+    const seen: number[] = [];
+    const failing = database.transaction(async () => {
+      for (let attempt = 0; attempt < 2; attempt++) seen.push((await counter.add("a", 1)).attempts);
+      throw new Error("A wrong password.");
+    });
+    await expect(failing).rejects.toThrow("A wrong password.");
+    seen.push((await counter.get("a"))!.attempts, (await counter.add("a", 1)).attempts);
+    expect(seen).toEqual([3, 4, 4, 5]);
+    await counter.takeBack("a", 1);
+    expect((await counter.get("a"))!.attempts).toBe(4);
+    await counter.delete("a");
+    expect(await counter.get("a")).toBeNull();
+  });
+
+  test("what was counted in a transaction that was committed counts once", async () => {
+    const { database } = await opened(engine);
+    const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
+    await database.transaction(() => counter.add("a", 2));
+    expect((await counter.add("a", 1)).attempts).toBe(3);
+    const other = new DatabaseStore(() => database.connection()).counter(LOGIN);
+    expect((await other.add("a", 1)).attempts).toBe(4);
+  });
+
+  test("S33 of what this process keeps and what all have counted, the higher count holds", async () => {
+    const { database } = await opened(engine);
+    const [counter, other] = [1, 2].map(() => new DatabaseStore(() => database.connection()).counter(LOGIN));
+    const failing = database.transaction(async () => {
+      await counter!.add("a", 2);
+      throw new Error("A wrong password.");
+    });
+    await expect(failing).rejects.toThrow("A wrong password.");
+    await other!.add("a", 1);
+    expect([(await counter!.get("a"))!.attempts, (await counter!.add("a", 1)).attempts]).toEqual([2, 3]);
+    await other!.add("a", 5);
+    expect([(await counter!.get("a"))!.attempts, (await counter!.add("a", 1)).attempts]).toEqual([7, 8]);
+    expect((await counter!.add("a", 2)).attempts).toBe(10);
+  });
+
+  test("what is counted outside of transactions is kept in the table alone", async () => {
+    const { database } = await opened(engine);
+    const [counter, other] = [1, 2].map(() => new DatabaseStore(() => database.connection()).counter(LOGIN));
+    await counter!.add("a", 3);
+    await other!.delete("a");
+    expect([await counter!.get("a"), (await counter!.add("a", 1)).attempts]).toEqual([null, 1]);
+  });
+
+  test("closing lets go of what was kept of transactions", async () => {
+    const { database } = await opened(engine);
+    const store = new DatabaseStore(() => database.connection());
+    const counter = store.counter(LOGIN);
+    const failing = database.transaction(async () => {
+      await counter.add("a", 2);
+      throw new Error("A wrong password.");
+    });
+    await expect(failing).rejects.toThrow("A wrong password.");
+    store.close();
+    expect(await counter.get("a")).toBeNull();
+  });
+
+  // PostgreSQL's own clock goes on while the framework's stands still.
+  const LEEWAY_MS = engine.name === "sqlite" ? 0 : 10_000;
+
+  test.each([
+    ["has just ended", 0, null],
+    ["is about to end", 1 + LEEWAY_MS, 1 + LEEWAY_MS],
+    ["ends a minute late, by a clock that was a little ahead", 120_000 - LEEWAY_MS, 60_000],
+    ["ends later than that, by a clock that was put back", 120_001 + LEEWAY_MS, null],
+  ])("a window that %s", async (_, left, shown) => {
+    const { database } = await opened(engine);
+    const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
+    freeze();
+    await counter.add("a", 4);
+    const put = () =>
+      database.kysely
+        .updateTable("rate_limits")
+        .set({ resets_at: now() + left })
+        .execute();
+    await put();
+    const found = await counter.get("a");
+    expect(found?.attempts).toBe(shown === null ? undefined : 4);
+    expect(Math.abs((found?.resetInMs ?? 0) - (shown ?? 0))).toBeLessThanOrEqual(LEEWAY_MS);
+    await counter.takeBack("a", 1);
+    await put();
+    const { attempts, resetInMs } = await counter.add("a", 1);
+    expect(attempts).toBe(shown === null ? 1 : 4);
+    expect(Math.abs(resetInMs - (shown ?? 60_000))).toBeLessThanOrEqual(LEEWAY_MS);
+  });
+
+  test("what ends now is pruned, and what ends later is not", async () => {
+    const { database } = await opened(engine);
+    const store = new DatabaseStore(() => database.connection());
+    freeze();
+    const rows = [0, 1 + LEEWAY_MS].map((left) => ({ id: `${left}`, attempts: 1, resets_at: now() + left }));
+    await database.kysely.insertInto("rate_limits").values(rows).execute();
+    expect(await store.prune()).toBe(1);
+    const kept = await database.kysely.selectFrom("rate_limits").select("id").execute();
+    expect(kept).toEqual([{ id: `${1 + LEEWAY_MS}` }]);
+  });
+
+  test("S33 no address is in the table, and the same key of another bucket has another row", async () => {
+    const { database } = await opened(engine);
+    const store = new DatabaseStore(() => database.connection());
+    for (const name of ["login", "export"]) await store.counter({ ...LOGIN, name }).add("203.0.113.7", 1);
+    const rows = await database.kysely.selectFrom("rate_limits").selectAll().execute();
+    expect(rows).toHaveLength(2);
+    for (const { id } of rows as { readonly id: string }[]) expect(id).toMatch(/^[\w-]{43}$/);
+    expect(JSON.stringify(rows)).not.toContain("203");
+  });
+
+  test("a clock that is put back locks nobody out for longer than a window", async () => {
+    const { database } = await opened(engine);
+    const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
+    travel(60 * 24);
+    await counter.add("a", 9);
+    travelBack();
+    expect(await counter.get("a")).toBeNull();
+    const { attempts, resetInMs } = await counter.add("a", 1);
+    expect(attempts).toBe(1);
+    expect(resetInMs).toBeLessThanOrEqual(60_000);
+  });
+
+  test("500 rows are pruned by a statement, as many times as it takes, and what is under way stays", async () => {
+    const { database } = await opened(engine);
+    const store = new DatabaseStore(() => database.connection());
+    await store.counter(LOGIN).add("a", 1);
+    let statements = 0;
+    database.onQuery(({ sql }) => {
+      if (sql.startsWith("delete from rate_limits")) statements++;
+    });
+    for (const [length, expected] of [
+      [0, 1],
+      [499, 1],
+      [500, 2],
+      [1200, 3],
+    ] as const) {
+      const rows = Array.from({ length }, (_, index) => ({ id: `old ${index}`, attempts: 1, resets_at: 1000 }));
+      if (length > 0) await database.kysely.insertInto("rate_limits").values(rows).execute();
+      statements = 0;
+      expect([await store.prune(), statements]).toEqual([length, expected]);
+    }
+    expect((await store.counter(LOGIN).get("a"))!.attempts).toBe(1);
+  });
+
+  if (engine.name === "postgres") {
+    test("S33 an attempt that begins a new window while its row is pruned counts", async () => {
+      const { database } = await opened(engine);
+      const store = new DatabaseStore(() => database.connection());
+      await store.counter(LOGIN).add("a", 4);
+      await database.kysely.updateTable("rate_limits").set({ resets_at: 1000 }).execute();
+      const { promise: counted, resolve: count } = Promise.withResolvers<void>();
+      const { promise: waited, resolve: wait } = Promise.withResolvers<void>();
+      const attempt = database.transaction(async () => {
+        await store.counter(LOGIN).add("a", 1);
+        count();
+        await waited;
+      });
+      await counted;
+      const pruned = store.prune();
+      const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await expect.poll(async () => (await waiting.execute(database.kysely)).rows.length).toBe(1);
+      wait();
+      await attempt;
+      expect(await pruned).toBe(0);
+      expect(await database.kysely.selectFrom("rate_limits").select("attempts").execute()).toEqual([{ attempts: 1 }]);
+    });
+
+    test("S33 processes whose clocks differ count in one window: the server's clock decides", async () => {
+      const { database } = await opened(engine);
+      const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
+      await counter.add("a", 4);
+      for (const hours of [1, -1]) {
+        vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + hours * 3_600_000 });
+        setClock(null);
+        const { attempts, resetInMs } = await counter.add("a", 1);
+        vi.useRealTimers();
+        expect(attempts).toBe(hours === 1 ? 5 : 6);
+        expect(resetInMs).toBeLessThanOrEqual(60_000);
+      }
+    });
+  }
+});

@@ -1,0 +1,229 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { onEachDatabase, onPostgres, postgres, type TestEngine } from "../../test/support/services.ts";
+import { type Application, createApplication, createLogger, type ProviderClass } from "../boot/index.ts";
+import { DatabaseProvider } from "../database/index.ts";
+import { throttleStoreSuite } from "../testing/index.ts";
+import type { Bucket } from "./configuration.ts";
+import { DefaultStore } from "./default-store.ts";
+import { databaseStore, memoryStore, ThrottleProvider, type ThrottleSettings } from "./index.ts";
+import { createRateLimitsTable } from "./rate-limits-table.ts";
+import type { AttemptCounter, ThrottleStore } from "./store.ts";
+
+const LIMITS = {
+  export: { buckets: [{ by: ["address"], attempts: 3, windowSeconds: 60 }] },
+} satisfies ThrottleSettings["limits"];
+
+const EXPORTS: Bucket = { name: "export", by: ["address"], attempts: 3, windowSeconds: 60 };
+
+interface Options {
+  readonly providers?: readonly ProviderClass[];
+  readonly store?: ThrottleSettings["store"];
+  /** The default connection of `config/database.ts`. */
+  readonly connection?: object;
+  /** A second one, `limits`. */
+  readonly second?: object;
+}
+
+/** An application with a limit of three exports, and what it logs as a warning. */
+async function boot({ providers = [], store, connection = {}, second }: Options = {}) {
+  const warnings: string[] = [];
+  const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
+  const write = (line: string) => void warnings.push((JSON.parse(line) as { readonly msg: string }).msg);
+  const application = await createApplication({
+    providers: [...providers, ThrottleProvider],
+    config: {
+      database: { DATABASES: { default: "main", main: connection, ...(second && { limits: second }) } },
+      throttle: { THROTTLE: { limits: LIMITS, ...(store !== undefined && { store }) } },
+    },
+    environment: { APP_ENV: "test" },
+    logger: createLogger(settings, { write }),
+  });
+  onTestFinished(() => application.shutdown());
+  return { application, warnings };
+}
+
+/** How many of four exports pass. */
+async function exported(application: Application): Promise<number> {
+  let passed = 0;
+  for (let attempt = 0; attempt < 4; attempt++) {
+    const { allowed } = await application.container.make("throttle").consume("export", { address: "203.0.113.7" });
+    passed += Number(allowed);
+  }
+  return passed;
+}
+
+async function connectionOf(engine: TestEngine, hasTable: boolean): Promise<object> {
+  const own = await engine.open();
+  onTestFinished(() => own.drop());
+  if (hasTable) await createRateLimitsTable(own.database.kysely);
+  return own.configuration;
+}
+
+await onEachDatabase("where limits count", (engine) => {
+  describe.each([
+    ["left out", undefined],
+    ["by its name", "database"],
+  ] as const)("with the store %s", (_, store) => {
+    test("S33 two processes count together, and a restart forgets nothing", async () => {
+      const connection = await connectionOf(engine, true);
+      const options = { providers: [DatabaseProvider], connection, ...(store && { store }) };
+      const [one, other] = [await boot(options), await boot(options)];
+      const address = "203.0.113.7";
+      for (const { application } of [one, other]) {
+        const { allowed } = await application.container.make("throttle").consume("export", { address });
+        expect(allowed).toBe(true);
+      }
+      await Promise.all([one, other].map(({ application }) => application.shutdown()));
+      const { application, warnings } = await boot(options);
+      expect([await exported(application), warnings]).toEqual([1, []]);
+    });
+  });
+
+  describe.each([
+    ["with the table", true],
+    ["without it", false],
+  ])("in a database %s, the promises of a store are kept", (_, hasTable) => {
+    const store = async () => {
+      const connection = await connectionOf(engine, hasTable);
+      const { application } = await boot({ providers: [DatabaseProvider], connection });
+      return new DefaultStore(application.container, application.logger);
+    };
+    for (const { title, run } of throttleStoreSuite(store)) test(title, run);
+  });
+
+  test("closing lets go of what is kept of transactions in the database", async () => {
+    const connection = await connectionOf(engine, true);
+    const { application } = await boot({ providers: [DatabaseProvider], connection });
+    const store = new DefaultStore(application.container, application.logger);
+    const counter = store.counter(EXPORTS);
+    const failing = application.container.make("database").transaction(async () => {
+      await counter.add("a", 2);
+      throw new Error("A wrong password.");
+    });
+    await expect(failing).rejects.toThrow("A wrong password.");
+    expect((await counter.get("a"))!.attempts).toBe(2);
+    store.close();
+    expect(await counter.get("a")).toBeNull();
+  });
+
+  test("a connection can be named", async () => {
+    const [connection, second] = [await connectionOf(engine, false), await connectionOf(engine, true)];
+    const options = {
+      providers: [DatabaseProvider],
+      connection,
+      second,
+      store: databaseStore({ connection: "limits" }),
+    };
+    const [one, other] = [await boot(options), await boot(options)];
+    const passed = [await exported(one.application), await exported(other.application)];
+    expect([passed, one.warnings, other.warnings]).toEqual([[3, 0], [], []]);
+  });
+
+  test("the table is looked for once, and what has ended is pruned", async () => {
+    const connection = await connectionOf(engine, true);
+    const { application } = await boot({ providers: [DatabaseProvider], connection });
+    const database = application.container.make("database");
+    const lookups: string[] = [];
+    database.onQuery(({ sql }) => {
+      if (/sqlite_master|pg_catalog/.test(sql)) lookups.push(sql);
+    });
+    await Promise.all([exported(application), exported(application)]);
+    await exported(application);
+    expect(lookups).not.toEqual([]);
+    expect(lookups).toEqual([...new Set(lookups)]);
+    await database.kysely.updateTable("rate_limits").set({ resets_at: 1000 }).execute();
+    expect(await application.prune()).toEqual({ "counts of limits": 1 });
+    expect(await database.kysely.selectFrom("rate_limits").selectAll().execute()).toEqual([]);
+  });
+
+  test("without the table, each process counts for itself, and the log says so once", async () => {
+    const connection = await connectionOf(engine, false);
+    const options = { providers: [DatabaseProvider], connection };
+    const [one, other] = [await boot(options), await boot(options)];
+    for (const { application, warnings } of [one, other]) {
+      expect([await exported(application), await application.prune()]).toEqual([3, { "counts of limits": 0 }]);
+      expect(warnings).toEqual([
+        "Limits count in the memory of each process, since the database has no table rate_limits: several processes let " +
+          "several times the attempts pass, and a restart forgets them. Run ashlar auth again for the migration, or " +
+          'ashlar api:install if there are no pages, and then ashlar migrate; or set store: "memory" in config/throttle.ts.',
+      ]);
+    }
+  });
+
+  test("S33 with the store in the database and no table, an attempt is an error, not let through", async () => {
+    const connection = await connectionOf(engine, false);
+    const { application } = await boot({ providers: [DatabaseProvider], connection, store: "database" });
+    await expect(exported(application)).rejects.toThrow("rate_limits");
+  });
+});
+
+await onPostgres("a database whose connections are all taken", () => {
+  test("S33 refuses, and is asked again for its table later", async () => {
+    const own = await connectionOf(postgres, true);
+    const connection = { ...own, poolSize: 1, acquireTimeoutMs: 500 };
+    const { application, warnings } = await boot({ providers: [DatabaseProvider], connection });
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const { promise: taken, resolve: take } = Promise.withResolvers<void>();
+    const held = application.container
+      .make("database")
+      .connection()
+      .reserved(() => {
+        take();
+        return end;
+      });
+    await taken;
+    await expect(exported(application)).rejects.toMatchObject({ code: "E_OVERLOADED" });
+    resolve();
+    await held;
+    expect([await exported(application), warnings]).toEqual([3, []]);
+  });
+});
+
+test("without a database, limits count in memory, and nothing is said", async () => {
+  const { application, warnings } = await boot();
+  expect([await exported(application), warnings]).toEqual([3, []]);
+});
+
+test("closing lets go of what is counted in memory", async () => {
+  const { application } = await boot();
+  const store = new DefaultStore(application.container, application.logger);
+  const counter = store.counter(EXPORTS);
+  await counter.add("a", 2);
+  store.close();
+  expect(await counter.get("a")).toBeNull();
+});
+
+describe("a store", () => {
+  test("can be memory where there is a database", async () => {
+    for (const store of ["memory", memoryStore()] as const) {
+      const connection = { driver: "sqlite", path: ":memory:" };
+      const { application, warnings } = await boot({ providers: [DatabaseProvider], connection, store });
+      expect([await exported(application), warnings]).toEqual([3, []]);
+    }
+  });
+
+  test("of the author's is asked, pruned and closed", async () => {
+    const calls: unknown[] = [];
+    const counter: AttemptCounter = {
+      add: async (key, cost) => {
+        calls.push(["add", key, cost]);
+        return { attempts: 3, resetInMs: 1000 };
+      },
+      takeBack: async () => {},
+      get: async () => null,
+      delete: async () => {},
+    };
+    const store: ThrottleStore = {
+      counter: () => counter,
+      prune: () => 7,
+      close: () => void calls.push("close"),
+    };
+    for (const source of [store, () => store]) {
+      const { application } = await boot({ store: source });
+      expect(await exported(application)).toBe(4);
+      expect(await application.prune()).toEqual({ "counts of limits": 7 });
+      await application.shutdown();
+      expect(calls.splice(0)).toEqual([...Array(4).fill(["add", expect.any(String), 1]), "close"]);
+    }
+  });
+});

@@ -1,0 +1,30 @@
+import type { Kysely } from "../database/index.ts";
+import { RATE_LIMITS_TABLE } from "./database-store.ts";
+
+/**
+ * Creates the table `rate_limits`, in which limits count their attempts; for a migration:
+ *
+ * ```ts
+ * export async function up(database: Kysely<unknown>): Promise<void> {
+ *   await createRateLimitsTable(database);
+ * }
+ *
+ * export async function down(database: Kysely<unknown>): Promise<void> {
+ *   await database.schema.dropTable("rate_limits").execute();
+ * }
+ * ```
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a migration's Kysely may know any tables.
+export async function createRateLimitsTable(database: Kysely<any>): Promise<void> {
+  await database.schema
+    .createTable(RATE_LIMITS_TABLE)
+    .addColumn("id", "varchar(43)", (column) => column.primaryKey())
+    .addColumn("attempts", "bigint", (column) => column.notNull())
+    .addColumn("resets_at", "bigint", (column) => column.notNull())
+    .execute();
+  await database.schema
+    .createIndex(`${RATE_LIMITS_TABLE}_resets_at`)
+    .on(RATE_LIMITS_TABLE)
+    .column("resets_at")
+    .execute();
+}
