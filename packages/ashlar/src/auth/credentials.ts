@@ -53,12 +53,6 @@ export async function verifyCredentials(
   return { account, valid, identifier: normalized, tried: true };
 }
 
-/** Tells whether the hash of an account's password is one that the hasher would make otherwise today. */
-export function isOutdated(hasher: PasswordHasher, account: Authenticatable): boolean {
-  const hash = storedHash(account.passwordHash());
-  return hash !== null && hasher.needsRehash(hash);
-}
-
 /** Replaces a hash, unless the hasher is busy or cannot hash the password: that is right all the same. */
 async function rehash(hasher: PasswordHasher, account: Authenticatable, hash: string, password: string): Promise<void> {
   let made: string;

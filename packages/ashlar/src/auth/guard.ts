@@ -1,8 +1,9 @@
 import type { HttpContext } from "../http/index.ts";
 import { AshlarError, type MaybePromise, type RegisteredUser } from "../support/index.ts";
 import { PASSWORD_LIMIT } from "../throttle/index.ts";
+import { accessEpochOf } from "./access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
-import { type CredentialCheck, isOutdated, verifyCredentials } from "./credentials.ts";
+import { verifyCredentials } from "./credentials.ts";
 import { announce } from "./events.ts";
 import { provesOwnPassword } from "./own-password.ts";
 import { isUserOf } from "./users-of.ts";
@@ -124,31 +125,18 @@ export abstract class Guard<User extends object = RegisteredUser> {
     const counted = { guard: this.name, account: identifier ?? null };
     // A route that counts attempts may have taken this one for an attempt at another guard's accounts.
     await throttle?.aim(this.context, PASSWORD_LIMIT, counted);
-    let { check, isLoggedIn } = await this.#tryPassword(identifier, password, options);
-    // Another login has just replaced the hash, and this one rested on the former: it is tried with the new one, once.
-    if (check.valid && !isLoggedIn && isOutdated(this.context.auth.hasher, check.account!)) {
-      ({ check, isLoggedIn } = await this.#tryPassword(identifier, password, options));
-    }
+    const check = await verifyCredentials(this.context.auth.hasher, this.model, identifier, password);
     const user = check.account as User | null;
-    if (isLoggedIn) {
-      await throttle?.clear(this.context, PASSWORD_LIMIT, counted);
-      return user;
+    if (user !== null && check.valid && this.context.auth.admits(user)) {
+      const loggedIn = await this.#logInByPassword(user, { ...options, passwordConfirmed: true });
+      if (loggedIn !== null) {
+        await throttle?.clear(this.context, PASSWORD_LIMIT, counted);
+        return loggedIn;
+      }
     }
     if (!check.tried) await throttle?.giveBack(this.context, PASSWORD_LIMIT);
     announce(this.context, "auth.failed", this.name, { user, identifier: check.identifier });
     return null;
-  }
-
-  async #tryPassword(
-    identifier: unknown,
-    password: unknown,
-    options: LoginOptions,
-  ): Promise<{ check: CredentialCheck; isLoggedIn: boolean }> {
-    const { auth } = this.context;
-    const check = await verifyCredentials(auth.hasher, this.model, identifier, password);
-    const user = check.account as User | null;
-    const isAdmitted = user !== null && check.valid && auth.admits(user);
-    return { check, isLoggedIn: isAdmitted && (await this.#logIn(user, { ...options, passwordConfirmed: true })) };
   }
 
   /**
@@ -259,6 +247,16 @@ export abstract class Guard<User extends object = RegisteredUser> {
   /** Takes the request for a guest's, whatever it brought. */
   protected assumeGuest(): void {
     this.#settle(null);
+  }
+
+  /** Another login at this moment may have replaced the hash that this one rests on, which ends no access. */
+  async #logInByPassword(user: User, options: LoginOptions): Promise<User | null> {
+    if (await this.#logIn(user, options)) return user;
+    const read = user as unknown as Authenticatable;
+    const fresh = await this.model.findByAuthId(read.authId());
+    if (fresh === null || accessEpochOf(fresh) !== accessEpochOf(read)) return null;
+    const again = fresh as unknown as User;
+    return (await this.#logIn(again, options)) ? again : null;
   }
 
   async #logIn(user: User, options: LoginOptions): Promise<boolean> {
