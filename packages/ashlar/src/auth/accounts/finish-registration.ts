@@ -1,4 +1,4 @@
-import { NO_PASSWORD } from "../stored-hash.ts";
+import { NO_PASSWORD, storedHash } from "../stored-hash.ts";
 import type { AccountService } from "./account-service.ts";
 import { type AccountUser, isVerifiable } from "./account-user.ts";
 import { endAccess } from "./end-access.ts";
@@ -35,8 +35,7 @@ export async function offerPassword(
   isAllowed: boolean,
   columns: Readonly<Record<string, unknown>>,
 ): Promise<boolean> {
-  const hash = user.passwordHash();
-  const isOpen = hash !== null && hash !== NO_PASSWORD;
+  const isOpen = storedHash(user.passwordHash()) !== null;
   if (!isOpen && !isAllowed) return true;
   const token = await service.database.transaction(async () => {
     if (!(await registerAnew(service, guard, user, isOpen, columns))) return null;

@@ -3,7 +3,7 @@ import { DEFAULT_PARAMETERS, differsFrom } from "./hash-parameters.ts";
 import { HashingThreads } from "./hashing-threads.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
 import { isHashable } from "./password-rules.ts";
-import type { Argon2Parameters } from "./phc.ts";
+import { type Argon2Parameters, MAX_MEMORY, MAX_PARALLELISM, MAX_PASSES } from "./phc.ts";
 
 /** One set for the whole process, whose cores they share. */
 const threads = new HashingThreads();
@@ -11,10 +11,10 @@ const threads = new HashingThreads();
 /** What no password is hashed to, and no program ever stores. */
 const NO_HASH = "";
 
-/** What is verified at most (see `phc.ts`) is also the most that can be asked for. */
-const MEMORY_KIB = [8, 262_144] as const;
-const PASSES = [1, 16] as const;
-const LANES = [1, 16] as const;
+/** What is verified at most is also the most that can be asked for. */
+const MEMORY_KIB = [8, MAX_MEMORY] as const;
+const PASSES = [1, MAX_PASSES] as const;
+const LANES = [1, MAX_PARALLELISM] as const;
 
 /**
  * The least memory, in KiB, for a number of passes: what the OWASP Password Storage Cheat Sheet recommends at least. Five

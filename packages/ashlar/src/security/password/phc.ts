@@ -34,9 +34,9 @@ export interface EncodedHash {
  * What is verified at most. Parameters stand in the hash, so whoever can write one row of a table could otherwise make
  * each login take all memory, or all day. The bounds leave room for all that is in use: 256 MiB, 16 passes, 16 lanes.
  */
-const MAX_MEMORY = 262_144;
-const MAX_PASSES = 16;
-const MAX_PARALLELISM = 16;
+export const MAX_MEMORY = 262_144;
+export const MAX_PASSES = 16;
+export const MAX_PARALLELISM = 16;
 const MIN_SALT_BYTES = 8;
 const MAX_SALT_BYTES = 64;
 /** A planted tag of a few bytes would be met by many a password. */
