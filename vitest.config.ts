@@ -28,19 +28,22 @@ const DATABASES = "packages/ashlar/test/databases/**/*.test.ts";
 const TESTS = ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"];
 
 /** Files that share processes, and what these loaded. */
-const shared = (name: string, include: string[]): TestProjectConfiguration => ({
+const shared = (name: string, include: string[], exclude: string[] = []): TestProjectConfiguration => ({
   extends: true,
-  test: { name, include, isolate: false, setupFiles: [sharedWorker] },
+  test: {
+    name,
+    include,
+    exclude: ["**/node_modules/**", ...exclude],
+    isolate: false,
+    setupFiles: [sharedWorker],
+  },
 });
 
 const PROJECTS: TestProjectConfiguration[] = [
   shared("units", [UNITS]),
   shared("features", FEATURES),
   shared("databases", [DATABASES]),
-  {
-    extends: true,
-    test: { name: "product", include: TESTS, exclude: [UNITS, ...FEATURES, DATABASES, "**/node_modules/**"] },
-  },
+  shared("product", TESTS, [UNITS, ...FEATURES, DATABASES]),
 ];
 
 const configuration: ViteUserConfig = defineConfig({
