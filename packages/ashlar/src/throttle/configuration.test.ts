@@ -61,6 +61,7 @@ describe("without any configuration", () => {
     expect(summary({ THROTTLE: {} })).toEqual(DEFAULTS);
     expect(summary({ THROTTLE: { store: "memory", limits: {} } })).toEqual(DEFAULTS);
     expect(throttleConfiguration(null).store).toBeNull();
+    expect(throttleConfiguration({ THROTTLE: { store: null } }).store).toBeNull();
     // These are about a guard; the others count by what has nothing to do with one.
     const names = [...throttleConfiguration(null).limits.keys()];
     expect(names.filter((name) => !isAccountLimit(name))).toEqual(["new_device", "email_taken", "api"]);

@@ -84,7 +84,7 @@ function store(value: unknown): ThrottleStoreSource | null {
   if (typeof value !== "string") throw new ConfigurationError(`${WHERE}.store`, "it is not a store.", remedy);
   const name = Object.keys(STORES).find((one) => one === value);
   if (name !== undefined) return STORES[name as ThrottleStoreName]();
-  const near = `${suggestion(value, Object.keys(STORES))} ${remedy}`.trim();
+  const near = `${suggestion(value, Object.keys(STORES))} ${remedy}`;
   throw new ConfigurationError(`${WHERE}.store`, `no store is called "${value}".`, near);
 }
 

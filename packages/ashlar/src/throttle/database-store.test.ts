@@ -76,6 +76,26 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(await counter.get("a")).toBeNull();
   });
 
+  test("S33 the first attempt for a key counts as well although its transaction is rolled back", async () => {
+    const { database } = await opened(engine);
+    const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
+    const failing = database.transaction(async () => {
+      await counter.add("a", 1);
+      throw new Error("A wrong password.");
+    });
+    await expect(failing).rejects.toThrow("A wrong password.");
+    expect((await counter.get("a"))?.attempts).toBe(1);
+  });
+
+  test("an attempt that cannot be taken back, or a count that cannot be deleted, is an error", async () => {
+    const { database } = await opened(engine);
+    const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
+    await counter.add("a", 1);
+    await database.kysely.schema.dropTable("rate_limits").execute();
+    await expect(counter.takeBack("a", 1)).rejects.toThrow("rate_limits");
+    await expect(counter.delete("a")).rejects.toThrow("rate_limits");
+  });
+
   test("what was counted in a transaction that was committed counts once", async () => {
     const { database } = await opened(engine);
     const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
@@ -148,6 +168,19 @@ await onEachDatabase("limits in the database", (engine) => {
     const { attempts, resetInMs } = await counter.add("a", 1);
     expect(attempts).toBe(shown === null ? 1 : 4);
     expect(Math.abs(resetInMs - (shown ?? 60_000))).toBeLessThanOrEqual(LEEWAY_MS);
+  });
+
+  test("after a commit, the window is told to end when it does in the table", async () => {
+    const { database } = await opened(engine);
+    const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
+    freeze();
+    await counter.add("a", 1);
+    const resetsAt = now() + 30_000;
+    await database.kysely.updateTable("rate_limits").set({ resets_at: resetsAt }).execute();
+    await database.transaction(() => counter.add("a", 1));
+    const { attempts, resetInMs } = (await counter.get("a"))!;
+    expect(attempts).toBe(2);
+    expect(Math.abs(resetInMs - 30_000)).toBeLessThanOrEqual(LEEWAY_MS);
   });
 
   test("what ends now is pruned, and what ends later is not", async () => {

@@ -6,6 +6,7 @@ import { throttleStoreSuite } from "../testing/index.ts";
 import type { Bucket } from "./configuration.ts";
 import { DefaultStore } from "./default-store.ts";
 import { databaseStore, memoryStore, ThrottleProvider, type ThrottleSettings } from "./index.ts";
+import { MemoryStore } from "./memory-store.ts";
 import { createRateLimitsTable } from "./rate-limits-table.ts";
 import type { AttemptCounter, ThrottleStore } from "./store.ts";
 
@@ -173,6 +174,7 @@ await onPostgres("a database whose connections are all taken", () => {
       });
     await taken;
     await expect(exported(application)).rejects.toMatchObject({ code: "E_OVERLOADED" });
+    await expect(application.prune()).rejects.toMatchObject({ code: "E_OVERLOADED" });
     resolve();
     await held;
     expect([await exported(application), warnings]).toEqual([3, []]);
@@ -225,5 +227,22 @@ describe("a store", () => {
       await application.shutdown();
       expect(calls.splice(0)).toEqual([...Array(4).fill(["add", expect.any(String), 1]), "close"]);
     }
+  });
+
+  test("of the author's may have nothing to prune, and take its time to close", async () => {
+    const events: string[] = [];
+    const memory = new MemoryStore();
+    const store: ThrottleStore = {
+      counter: (bucket) => memory.counter(bucket),
+      close: async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        events.push("closed");
+      },
+    };
+    const { application } = await boot({ store });
+    expect(await application.prune()).toStrictEqual({});
+    await application.shutdown();
+    events.push("shut down");
+    expect(events).toEqual(["closed", "shut down"]);
   });
 });
