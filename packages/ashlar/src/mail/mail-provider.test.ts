@@ -303,6 +303,15 @@ describe("assertions", () => {
     await mailer.settled();
     mailer.assertSent(Welcome);
   });
+
+  test("nor with a job in the background that has still to queue one", async () => {
+    const application = await create("test");
+    const mailer = application.container.make("mail");
+    application.background.run("a welcome", async () => mailer.queue(new Welcome(), "jane@shop.example"));
+    expect(() => mailer.assertNothingSent()).toThrow("await mailer.settled() first");
+    await mailer.settled();
+    mailer.assertSent(Welcome);
+  });
 });
 
 describe("events", () => {

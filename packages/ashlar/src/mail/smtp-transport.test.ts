@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { mailMessage } from "../../test/support/mail-message.ts";
 import type { Mailable } from "./mailable.ts";
 import type { SmtpTimeouts } from "./settings.ts";
@@ -75,7 +75,9 @@ test("mails go over a connection that stays open, and over another one once that
 
 test("a mail that the server does not answer ends with the connection", async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
-  const { transport, deliver } = await serve({ MAIL: () => resolve() });
+  // The server's silence alone would end it after ten minutes, when the time of this test is over.
+  const timeouts = { connectSeconds: 600, idleSeconds: 600 };
+  const { transport, deliver } = await serve({ MAIL: () => resolve() }, timeouts);
   const delivered = deliver().catch((error: unknown) => error);
   await asked;
   transport.close();
@@ -107,4 +109,16 @@ test.each([
 ])("a server that %s is given up when its time is over", async (_, command, timeouts) => {
   const { deliver } = await serve({ [command]: silent }, timeouts);
   await expect(deliver()).rejects.toMatchObject({ code: "ETIMEDOUT" });
+});
+
+test("a server that takes its time to greet is waited for as long as the settings say", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { promise: connected, resolve } = Promise.withResolvers<Socket>();
+  const { deliver } = await serve({ connected: resolve });
+  const delivered = deliver();
+  const socket = await connected;
+  for (let second = 0; second < 50; second++) await vi.advanceTimersByTimeAsync(1000);
+  socket.write("220 welcome\r\n");
+  expect(await delivered).toEqual([]);
 });

@@ -375,10 +375,22 @@ describe("a server that does not take it", () => {
       onRcptTo: (_, __, done) => done(Object.assign(new Error("nobody"), { responseCode: 550 })),
     });
     const { application } = await make({ port });
+    const events = application.container.make("events");
+    const failed: unknown[] = [];
+    events.on("mail.failed", (event) => void failed.push(event));
     await expect(application.container.make("mail").send(new Note(), "jane@shop.example")).rejects.toMatchObject({
       code: "E_MAIL_NOT_SENT",
       message: "The mail could not be sent; try again in a moment.",
     });
+    await events.settled();
+    expect(failed).toEqual([
+      {
+        time: expect.any(Date),
+        mailable: "Note",
+        recipients: ["jane@shop.example"],
+        reason: expect.stringContaining("550"),
+      },
+    ]);
   });
 
   test("a queued mail that is refused for good is not tried again, and logged without its content", async () => {
@@ -519,6 +531,18 @@ describe("a server that does not take it", () => {
   });
 });
 
+test("as many mails are sent at once as the pool has connections", async () => {
+  const waiting: (() => void)[] = [];
+  const { port, received } = await serve({ onMailFrom: (_, __, done) => void waiting.push(done) });
+  const { application } = await make({ port, poolSize: 7, timeouts: { connectSeconds: 60, idleSeconds: 60 } });
+  const mailer = application.container.make("mail");
+  for (let number = 0; number < 7; number++) mailer.queue(new Note(), "jane@shop.example");
+  await expect.poll(() => waiting.length).toBe(7);
+  for (const answer of waiting) answer();
+  await mailer.settled();
+  expect(received).toHaveLength(7);
+});
+
 describe("shutting down", () => {
   test("fifty queued mails are sent first, over no more connections than the pool has", async () => {
     let [connections, most] = [0, 0];
@@ -541,11 +565,17 @@ describe("shutting down", () => {
   });
 
   test("a mail that is being sent is finished", async () => {
-    const { port, received } = await serve({ onMailFrom: (_, __, done) => void setTimeout(done, 100) });
-    const { application } = await make({ port });
-    const sending = application.container.make("mail").send(new Note(), "jane@shop.example");
-    await application.shutdown();
-    await sending;
+    const { promise: asked, resolve } = Promise.withResolvers<() => void>();
+    const { port, received } = await serve({ onMailFrom: (_, __, done) => resolve(done) });
+    const { application } = await make({ port, timeouts: { connectSeconds: 60, idleSeconds: 60 } });
+    const mailer = application.container.make("mail");
+    const sending = mailer.send(new Note(), "jane@shop.example");
+    const answer = await asked;
+    const stopped = application.shutdown();
+    // Another mail is refused: the mailer has begun to close.
+    await expect.poll(() => mailer.send(new Note()).catch(({ code }) => code)).toBe("E_SHUTTING_DOWN");
+    answer();
+    await Promise.all([sending, stopped]);
     expect(received).toHaveLength(1);
   });
 
@@ -571,6 +601,29 @@ describe("shutting down", () => {
     );
     expect(lines.join()).not.toContain("secret");
     expect(await sending).toBe("E_MAIL_NOT_SENT");
+  });
+
+  test.each([
+    [30, 29],
+    [1, 0.8],
+  ])("of %d s that it may take, %d s are for mails, so that it still tells what was lost", async (limit, seconds) => {
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const { port } = await serve({ onMailFrom: () => resolve() });
+    const timeouts = { connectSeconds: 60, idleSeconds: 60 };
+    const { application, lines } = await make({ port, timeouts }, {}, { server: { shutdownTimeoutSeconds: limit } });
+    const mailer = application.container.make("mail");
+    mailer.queue(new Note(), "jane@shop.example");
+    await asked;
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    closing.push(async () => void vi.useRealTimers());
+    const stopped = application.shutdown();
+    const refused = () => mailer.send(new Note()).catch(({ code }) => code);
+    while ((await refused()) !== "E_SHUTTING_DOWN") await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(seconds * 1000 - 1);
+    expect(lines).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    await stopped;
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(["The mail is lost."]);
   });
 
   test("afterwards no mail is taken any more", async () => {
