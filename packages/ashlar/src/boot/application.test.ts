@@ -6,6 +6,7 @@ import { AshlarError } from "../support/index.ts";
 import type { Application } from "./application.ts";
 import { type ApplicationOptions, createApplication } from "./create-application.ts";
 import { createLogger } from "./create-logger.ts";
+import { env } from "./environment.ts";
 import { Provider, type ProviderClass } from "./provider.ts";
 
 declare module "../http/context.ts" {
@@ -49,6 +50,25 @@ describe("boot", () => {
     await Promise.all([application.shutdown(), application.shutdown()]);
     await application.shutdown();
     expect(seen.slice(6)).toEqual(["b.shutdown", "a.shutdown"]);
+  });
+
+  test("with two applications in one process, the providers of each boot, prune and shut down with its own environment", async () => {
+    const seen: string[] = [];
+    const step = async (what: string): Promise<void> => {
+      await null;
+      seen.push(`${env("SITE")} ${what}`);
+    };
+    class Reading extends Provider {
+      override boot = (): Promise<void> => step("boots");
+      override prune = (): Promise<Record<string, number>> => step("prunes").then(() => ({}));
+      override shutdown = (): Promise<void> => step("ends");
+    }
+    const site = (SITE: string) => make({ environment: { APP_ENV: "test", SITE }, providers: [Reading] });
+    const [one, other] = [await site("One"), await site("Other")];
+    await one.prune();
+    await other.prune();
+    await Promise.all([one.shutdown(), other.shutdown()]);
+    expect(seen).toEqual(["One boots", "Other boots", "One prunes", "Other prunes", "One ends", "Other ends"]);
   });
 
   test("register comes before the routes are compiled, boot after, middleware and controllers last", async () => {

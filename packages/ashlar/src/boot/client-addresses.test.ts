@@ -100,6 +100,36 @@ test("S54 a forwarded host that is none leaves the request's own", async () => {
   }
 });
 
+test("S54 where the proxy says nothing of the host, it is that of the Host header", async () => {
+  const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.1" });
+  const sent = { host: "shop.example", "x-forwarded-host": "" };
+  expect(await ask(application, { headers: sent }, "10.0.0.1")).toMatchObject({ host: "shop.example", secure: false });
+  const headers = { ...sent, "x-forwarded-proto": "https" };
+  expect(await ask(application, { headers }, "10.0.0.1")).toMatchObject({ host: "shop.example", secure: true });
+});
+
+test("S54 where the proxy names the host of the URL, the Host header does not count", async () => {
+  const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.1" });
+  const headers = { host: "shop.example", "x-forwarded-host": "inside:3000" };
+  expect(await ask(application, { headers }, "10.0.0.1")).toMatchObject({ host: "inside" });
+});
+
+test("a forwarded request that is given up is given up for its handler", async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<AbortSignal>();
+  const application = await createApplication({
+    environment: { APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.1" },
+    routes: [Route.get("/seen", ({ request }) => resolve(request.raw.signal))],
+  });
+  onTestFinished(() => application.shutdown());
+  const controller = new AbortController();
+  const request = new Request("http://inside:3000/seen", { headers: FORWARDED, signal: controller.signal });
+  await application.fetch(request, { address: "10.0.0.1" });
+  const signal = await asked;
+  expect(signal.aborted).toBe(false);
+  controller.abort();
+  expect(signal.aborted).toBe(true);
+});
+
 test("S54 what is mounted knows the address too", async () => {
   const [{ application: outer }, { application: inner }] = [await make(), await make()];
   outer.mount("/inner", inner.fetch);

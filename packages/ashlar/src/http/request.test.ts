@@ -71,6 +71,12 @@ describe("cookies of the request", () => {
     request.header("Cookie", "a=2; b=3");
     expect([request.cookie("a"), request.cookie("b")]).toEqual(["2", "3"]);
   });
+
+  test("follow the Cookie header where that is set after one of them", () => {
+    const { request } = makeContext({ headers: { cookie: "a=1" } });
+    request.cookie("a", "2").header("Cookie", "b=3");
+    expect([request.cookie("a"), request.cookie("b")]).toEqual([null, "3"]);
+  });
 });
 
 describe("path and method", () => {
@@ -286,6 +292,17 @@ describe("the client's address", () => {
     const context = makeContext({ headers, ip: "10.1.1.1", trustedProxies: ["private"] });
     new IpMiddleware().handle(context, () => null);
     expect([context.request.ip(), context.request.clientAddress]).toEqual(["8.8.8.8", "8.8.8.8"]);
+  });
+
+  test("S54 behind a trusted proxy it is the one that IpMiddleware finds, also if it was asked for before", () => {
+    class BehindCdn extends IpMiddleware {
+      static override headers = ["HTTP_CF_CONNECTING_IP", "REMOTE_ADDR"];
+    }
+    const headers = { "x-forwarded-for": "8.8.8.8", "cf-connecting-ip": "9.9.9.9" };
+    const context = makeContext({ headers, ip: "10.1.1.1", trustedProxies: ["private"] });
+    expect(context.request.clientAddress).toBe("8.8.8.8");
+    new BehindCdn().handle(context, () => null);
+    expect([context.request.ip(), context.request.clientAddress]).toEqual(["9.9.9.9", "9.9.9.9"]);
   });
 });
 

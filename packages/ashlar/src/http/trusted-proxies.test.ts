@@ -42,6 +42,13 @@ describe("the client's address behind trusted proxies", () => {
     expect(resolve({ "x-forwarded-for": "6".repeat(10_000) }, "10.0.0.1")).toBe("10.0.0.1");
   });
 
+  test("S44 what the cut through a header that is too long leaves of an entry is no address", () => {
+    const end = `8.8.8.8${" ".repeat(4)}${",10.0.0.2".repeat(909)}`;
+    expect(end).toHaveLength(8192);
+    expect(resolve({ "x-forwarded-for": `9${end}` }, "10.0.0.1")).toBe("10.0.0.2");
+    expect(resolve({ "x-forwarded-for": end }, "10.0.0.1")).toBe("8.8.8.8");
+  });
+
   test("reads the first of the named headers where X-Forwarded-For is not among them", () => {
     const named = createAddressResolver(["REMOTE_ADDR", "cf-connecting-ip"], proxies);
     const headers = new Headers({ "cf-connecting-ip": "8.8.8.8", "x-forwarded-for": "6.6.6.6" });

@@ -1,4 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { rawSocket } from "../../test/support/raw-socket.ts";
 import type { Application } from "../boot/application.ts";
 import { createApplication } from "../boot/create-application.ts";
 import type { HttpContext, Next } from "../http/index.ts";
@@ -119,6 +121,45 @@ describe("mount", () => {
     const { path, body } = (await response.json()) as { path: string; body: string };
     expect([path, body.length]).toEqual(["/x?y", 100_000]);
     await application.shutdown();
+  });
+
+  test("a request that is given up is given up for what is mounted, too", async () => {
+    const application = await make();
+    const signals: AbortSignal[] = [];
+    application.mount("/trpc", ({ signal }) => {
+      signals.push(signal);
+      return new Response("");
+    });
+    const controller = new AbortController();
+    await ask(application, "/trpc/x", { signal: controller.signal });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+    controller.abort();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  describe("a client that asks before it sends its body", () => {
+    const head = "Host: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n";
+    const serve = async (answer: (request: Request) => Promise<Response>): Promise<number> => {
+      const application = await make();
+      application.mount("/trpc", answer);
+      onTestFinished(() => application.shutdown());
+      return (await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false })).port;
+    };
+
+    test("is invited to", async () => {
+      const port = await serve(echo);
+      const { socket, closed } = rawSocket(port, `POST /trpc/x HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
+      socket.once("data", () => socket.write("hello"));
+      expect(await closed).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*"body":"hello"/);
+    });
+
+    test("keeps its connection where nothing reads that body", async () => {
+      const port = await serve(async () => new Response("unread"));
+      const { socket, received, closed } = rawSocket(port, `POST /trpc/x HTTP/1.1\r\n${head}\r\n`);
+      while (!received().endsWith("unread\r\n0\r\n\r\n")) await turn();
+      socket.write("helloGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+      expect(await closed).toMatch(/unread[\s\S]*HTTP\/1\.1 200 OK[\s\S]*home$/);
+    });
   });
 
   test.each(["", "/", "trpc", "/trpc/", "/a//b", "/@id", "/a b", "/%61"])(

@@ -148,6 +148,14 @@ describe("parameters", () => {
     expect(routerFor("/x").match("constructor", "/x", null)).toBeNull();
   });
 
+  test("nobody who is given a route can change what it is compiled to", () => {
+    const router = routerOf([Route.post("/a", handler).middleware("auth")]);
+    for (const list of [router.routes, router.routes[0]!.methods, router.routes[0]!.middleware]) {
+      expect(() => (list as unknown[]).push("PUT")).toThrow(TypeError);
+    }
+    expect(router.allowedMethods("/a", null)).toEqual(["POST"]);
+  });
+
   test("routes that capture nothing share one frozen answer", () => {
     const router = routerFor("/a", "/b");
     const first = router.match("GET", "/a", null)!;

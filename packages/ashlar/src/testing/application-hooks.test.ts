@@ -102,4 +102,26 @@ describe("a marked request", () => {
     expect(ran).toEqual(["hook", "http", "http", "hook", "http"]);
     await application.shutdown();
   });
+
+  test("its hook is called before the middleware of a route that reads a body", async () => {
+    const ran: string[] = [];
+    class Kernel extends HttpKernel {
+      override routeMiddleware: RouteMiddleware = {
+        web: [
+          (_context, next) => {
+            ran.push("web");
+            return next();
+          },
+        ],
+      };
+    }
+    const routes = [Route.post("/a", () => "a")];
+    const application = await createApplication({ environment, kernel: Kernel, routes });
+    prepareApplication(application);
+    const form = new Request("http://localhost/a", { method: "POST", body: new URLSearchParams({ b: "1" }) });
+    markRequest(form, () => ran.push("hook"));
+    await application.fetch(form);
+    expect(ran).toEqual(["hook", "web"]);
+    await application.shutdown();
+  });
 });

@@ -59,6 +59,18 @@ describe("mails that were sent", () => {
     off();
   });
 
+  test("those that listeners send for jobs in the background are waited for too", async () => {
+    const { background, container } = shop.application;
+    const events = container.make("events");
+    const off = events.on("kit.mailed", async ({ to }) => {
+      await sleep(20);
+      queue(to);
+    });
+    background.run("a mail", async () => void events.emit("kit.mailed", { to: "eve@example.com" }));
+    expect((await mail.assertSent(WelcomeMail)).to).toBe("eve@example.com");
+    off();
+  });
+
   test("those from before the capture are forgotten, and so are those before clear()", async () => {
     queue();
     await mail.all();

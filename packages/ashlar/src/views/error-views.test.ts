@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Application, createApplication, createLogger } from "../boot/index.ts";
+import { type Application, createApplication, createLogger, type EnvironmentName } from "../boot/index.ts";
 import type { HttpContext, Next } from "../http/index.ts";
 import { HttpKernel, type MiddlewareEntry } from "../kernel/index.ts";
 import { Route } from "../routing/index.ts";
@@ -24,8 +24,12 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-function create(web: readonly MiddlewareEntry[], http: readonly MiddlewareEntry[] = []): Promise<Application> {
-  const settings = { name: "Shop", environment: "production", log: { level: "info", requests: false } } as const;
+function create(
+  web: readonly MiddlewareEntry[],
+  http: readonly MiddlewareEntry[] = [],
+  environment: EnvironmentName = "production",
+): Promise<Application> {
+  const settings = { name: "Shop", environment, log: { level: "info", requests: false } } as const;
   class Kernel extends HttpKernel {
     override httpMiddleware = http;
     override routeMiddleware = { web };
@@ -34,7 +38,7 @@ function create(web: readonly MiddlewareEntry[], http: readonly MiddlewareEntry[
     root,
     kernel: Kernel,
     providers: [ViewProvider],
-    environment: { APP_ENV: "production", APP_KEY: generateSecret(), APP_URL: "http://localhost" },
+    environment: { APP_ENV: environment, APP_KEY: generateSecret(), APP_URL: "http://localhost" },
     config: { app: { APP: { log: { requests: false } } } },
     logger: createLogger(settings, { write: (line) => void lines.push(JSON.parse(line)) }),
     routes: [
@@ -98,11 +102,25 @@ test("the stack answers HEAD as HEAD, and a form as a GET", async () => {
 });
 
 test("what the stack refuses is answered with the plain page, and nothing that is broken", async () => {
-  const refuse = (): never => {
+  const refuse = ({ response }: HttpContext): never => {
+    response.header("content-language", "de").header("etag", '"1"');
     throw new AshlarError("E_TOO_MANY_REQUESTS");
   };
-  const { status, text } = await get(await create([refuse]), "/nowhere");
+  const { status, headers, text } = await get(await create([refuse]), "/nowhere");
   expect([status, text.includes('<p class="status">404</p>'), lines]).toEqual([404, true, []]);
+  // What was said of a content that never came is not true of the page.
+  expect([headers.get("content-language"), headers.get("etag")]).toEqual([null, null]);
+});
+
+test.each([
+  ["production", "own 404"],
+  ["development", "of its own"],
+] as const)("a template for a status that comes later counts in %s: %s", async (environment, expected) => {
+  const application = await create([], [], environment);
+  expect((await get(application, "/nowhere")).text).toMatch(/^own 404/);
+  mkdirSync(join(root, "views/errors"));
+  writeFileSync(join(root, "views/errors/404.edge"), "of its own");
+  expect((await get(application, "/nowhere")).text.slice(0, expected.length)).toBe(expected);
 });
 
 test("a failure outside of the stack does not run it", async () => {

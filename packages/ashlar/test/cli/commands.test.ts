@@ -258,6 +258,42 @@ routes/web.ts
   });
 });
 
+describe("a command that boots the application", () => {
+  const BOOT = join(import.meta.dirname, "../../src/boot/index.ts");
+
+  /** An application that leaves a file when it has shut down. */
+  async function application(prune: string): Promise<string> {
+    const root = await temporaryFolder();
+    const program = `
+      import { writeFileSync } from "node:fs";
+      import { createApplication, Provider } from ${JSON.stringify(BOOT)};
+      class Cleaning extends Provider {
+        prune() { ${prune} }
+        shutdown() { writeFileSync(this.application.root + "/shut-down", ""); }
+      }
+      const environment = { APP_ENV: "test" };
+      export default await createApplication({ root: import.meta.dirname, environment, providers: [Cleaning] });`;
+    await writeFile(join(root, "app.ts"), program);
+    return root;
+  }
+
+  test("shuts it down when it is done", async () => {
+    for (const command of ["prune", "routes"]) {
+      const root = await application('return { "old things": 3 };');
+      const { code, output } = await ashlar(root, command);
+      expect([code, output]).toEqual([0, command === "prune" ? "old things: 3 deleted" : expect.any(String)]);
+      expect(await readdir(root)).toContain("shut-down");
+    }
+  });
+
+  test("shuts it down when it fails", async () => {
+    const root = await application('throw new Error("locked");');
+    const { code, errors } = await ashlar(root, "prune");
+    expect([code, errors]).toEqual([1, expect.stringContaining("Error: locked")]);
+    expect(await readdir(root)).toContain("shut-down");
+  });
+});
+
 describe("a command that fails", () => {
   test("ends with 1 though the file it loaded serves an application by itself", async () => {
     const root = await generatedApplication({ pages: false, api: false });

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Database } from "../../src/database/index.ts";
@@ -53,3 +53,12 @@ test("migrate and migrate:rollback take --allow-missing", async () => {
   expect((await ashlar(root, "migrate", "--allow-missing")).output).toBe("Nothing to migrate.");
   expect((await ashlar(root, "migrate:rollback", "--allow-missing")).output).toContain("2026_01_01_000000_make_kept");
 });
+
+test.each([["migrate"], ["migrate:status"], ["migrate:rollback", "--force"], ["migrate:fresh", "--force"]])(
+  "%s closes the database, so that nothing of it is left in other files",
+  async (...command) => {
+    const root = await application("configuration");
+    expect((await ashlar(root, ...command)).errors).toBe("");
+    expect((await readdir(root)).filter((name) => /-(?:wal|shm)$/.test(name))).toEqual([]);
+  },
+);
