@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { kernelWith } from "../../test/support/application-parts.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { createApplication, createLogger } from "../boot/index.ts";
+import type { HttpContext, Next } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../session/index.ts";
 import { ThrottleProvider } from "../throttle/index.ts";
@@ -38,4 +39,16 @@ test("an application that lists the provider and has no guard, yet, works with a
   expect(await application.prune()).toEqual({ "counts of limits": 0 });
   await application.shutdown();
   expect(logged).toEqual([]);
+});
+
+test("middleware of an application without guards can have the names of those that ask for one", async () => {
+  const own = (_: HttpContext, next: Next) => next();
+  const application = await createApplication({
+    kernel: kernelWith({ web: [], auth: [own], verified: [own] }),
+    routes: [Route.get("/", () => "hello").middleware("auth:basic", "verified")],
+    providers: [AuthProvider],
+    environment: { APP_ENV: "test" },
+  });
+  onTestFinished(() => application.shutdown());
+  expect(await (await application.fetch(new Request("http://localhost/"))).text()).toBe("hello");
 });

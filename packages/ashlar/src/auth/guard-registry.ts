@@ -52,7 +52,7 @@ export class GuardRegistry {
    */
   constructor(configuration: AuthConfiguration, router: () => Router | null = () => null) {
     this.#configuration = configuration;
-    this.pages = new GuardPages(configuration, router, () => (this.names.length === 0 ? null : this.defaultName));
+    this.pages = new GuardPages(configuration, router, () => this.#defaultOrNull);
   }
 
   /**
@@ -103,10 +103,13 @@ export class GuardRegistry {
    * @throws `E_UNKNOWN_GUARD` where the application has no guard
    */
   get defaultName(): string {
+    const name = this.#defaultOrNull;
+    if (name !== null) return name;
+    throw new AshlarError("E_UNKNOWN_GUARD", "The application has no guard. Name one in config/auth.ts: GUARDS.");
+  }
+
+  get #defaultOrNull(): string | null {
     this.#factories();
-    if (this.#defaultName === null) {
-      throw new AshlarError("E_UNKNOWN_GUARD", "The application has no guard. Name one in config/auth.ts: GUARDS.");
-    }
     return this.#defaultName;
   }
 

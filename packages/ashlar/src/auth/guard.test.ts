@@ -95,8 +95,9 @@ describe("attempt()", () => {
       await auth.check(),
     ]);
 
-  test("gives the user where identifier and password belong together, who then is the request's", async () => {
+  test("gives the user where identifier and password belong together, who then is the request's, by one lookup", async () => {
     expect(await ask(await attempt("Ada@example.com", PASSWORD))).toEqual([ADA, ADA, ADA, true]);
+    expect(Person.lookups).toEqual(["ada@example.com"]);
   });
 
   test("gives null where they do not, and the request keeps its user", async () => {

@@ -107,6 +107,16 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       expect([(await shop.user())!.passwordHash()?.slice(0, 9), await shop.isIn(client)]).toEqual(["$argon2id", true]);
     });
 
+    test("S52 succeeds if meanwhile another login replaces the hash, which ends no access", async () => {
+      const { kysely } = shop.application.container.make("database");
+      await kysely.updateTable("users").set({ password: OLD_HASH, access_epoch: null }).execute();
+      const [client, other] = [shop.visitor(), shop.visitor()];
+      const overtakes = async (): Promise<void> => expect(await shop.logsIn(other, EMAIL, PASSWORD)).toBe(true);
+      park(shop.User.prototype, "storePasswordHash", overtakes, "before");
+      expect(await shop.logsIn(client, EMAIL, PASSWORD)).toBe(true);
+      expect([await shop.isIn(client), await shop.isIn(other), await sessions()]).toEqual([true, true, 2]);
+    });
+
     test("S52 of 40 parallel logins none outlives a reset of the password", async () => {
       const link = await shop.resetLink(EMAIL);
       const clients = Array.from({ length: 40 }, () => shop.visitor());
