@@ -132,7 +132,7 @@ describe("a new application", () => {
     await checkTypes(root);
   });
 
-  test("serves a token for credentials, and the user for the token without hidden columns", async () => {
+  test("serves a token for credentials, and the user for the token without password and token", async () => {
     const root = await generatedApplication();
     expect((await ashlar(root, "migrate")).output).toContain("create_users");
     await addUser(root);
