@@ -6,8 +6,15 @@ import { folderWith } from "../support/temporary-folder.ts";
 
 const REPOSITORY = join(import.meta.dirname, "../../../..");
 
-/** What .ci/run says at its end of a repository whose tests are these, and whether it succeeds. */
-async function lastLineOf(files: Readonly<Record<string, string>>): Promise<[line: string, code: number | null]> {
+/**
+ * What .ci/run says at its end of a repository whose tests are these, and whether it succeeds.
+ *
+ * @param exits the codes that `npm ci` exits with, and `npm test` if its tests pass
+ */
+async function lastLineOf(
+  files: Readonly<Record<string, string>>,
+  exits: { readonly ci?: number; readonly test?: number } = {},
+): Promise<[line: string, code: number | null]> {
   const tests = Object.entries(files).map(([name, text]) => [`packages/any/src/${name}.test.ts`, text]);
   // The continuous integration as it stands, with a README's test command that runs these tests instead of all.
   const root = folderWith({
@@ -16,12 +23,12 @@ async function lastLineOf(files: Readonly<Record<string, string>>): Promise<[lin
     ".ci/counts.mjs": readFileSync(join(REPOSITORY, ".ci/counts.mjs"), "utf8"),
     "bin/chromium": "",
     "bin/npm": `#!/bin/sh
-[ "$1" = test ] || exit 0
-exec ${process.execPath} ${join(REPOSITORY, "node_modules/vitest/vitest.mjs")} run --globals --root . --config ${join(REPOSITORY, "vitest.config.ts")}
+[ "$1" = test ] || exit ${exits.ci ?? 0}
+${process.execPath} ${join(REPOSITORY, "node_modules/vitest/vitest.mjs")} run --globals --root . --config ${join(REPOSITORY, "vitest.config.ts")} && exit ${exits.test ?? 0}
 `,
   });
   const script = `chmod +x bin/*; PATH="$PWD/bin:${join(process.execPath, "..")}:$PATH" exec bash .ci/run`;
-  const { code, output } = await execute(root, "bash", ["-c", `cd "$0"; ${script}`, root]);
+  const { code, output } = await execute(root, "bash", ["-c", `cd "$0"; ${script}`, root], { CI: "" });
   return [output.trimEnd().split("\n").at(-1)!, code];
 }
 
@@ -32,6 +39,11 @@ test("a run without a failure says so", async () => {
     "1 passed, 0 failed, 1 skipped",
     0,
   ]);
+});
+
+test("the tests see that this is continuous integration", async () => {
+  const asking = 'test("asks", () => { expect(process.env.CI).toBe("true"); });';
+  expect(await lastLineOf({ a: asking })).toEqual(["1 passed, 0 failed, 0 skipped", 0]);
 });
 
 test("an error outside of the tests is a failure", async () => {
@@ -55,4 +67,23 @@ test("a failed hook of a file is a failure", async () => {
 
 test("a runner that ends amid its tests is a failure", async () => {
   expect(await lastLineOf({})).toEqual(["0 passed, 1 failed, 0 skipped", 1]);
+});
+
+test("tests that a process took along when it ended are failures", async () => {
+  const ending = `test("ends its process", () => process.kill(process.pid, "SIGKILL"));
+${PASSING}`;
+  // Both tests, and that the process ended.
+  expect(await lastLineOf({ a: ending })).toEqual(["0 passed, 3 failed, 0 skipped", 1]);
+});
+
+test("an installation that fails is a failure, and no test runs without what it was to bring", async () => {
+  expect(await lastLineOf({ a: PASSING }, { ci: 1 })).toEqual(["0 passed, 1 failed, 0 skipped", 1]);
+});
+
+test("a test command that fails although every test passed is a failure", async () => {
+  expect(await lastLineOf({ a: PASSING }, { test: 1 })).toEqual(["1 passed, 1 failed, 0 skipped", 1]);
+});
+
+test("a run that succeeds without a test that passed is a failure", async () => {
+  expect(await lastLineOf({ a: 'test.skip("left out", () => {});' })).toEqual(["0 passed, 1 failed, 1 skipped", 1]);
 });
