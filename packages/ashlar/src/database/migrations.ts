@@ -140,6 +140,17 @@ export class Migrations {
     });
   }
 
+  /** @internal The names of the migrations that have not been run, the oldest first. It only reads: no table is made. */
+  async pending(): Promise<string[]> {
+    const names = (await migrationFiles(this.#folder)).map(({ name }) => name);
+    if (names.length === 0) return [];
+    const tables = await this.#kysely.introspection.getTables();
+    if (!tables.some(({ name }) => name === "migrations")) return names;
+    const run = await this.#kysely.selectFrom("migrations").select("name").execute();
+    const done = new Set(run.map(({ name }) => name));
+    return names.filter((name) => !done.has(name));
+  }
+
   /**
    * Drops every table, view and type, whoever made it, and runs all migrations.
    *

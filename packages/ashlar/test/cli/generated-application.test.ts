@@ -14,6 +14,7 @@ import {
   passesItsOwnChecks,
   serve,
 } from "../support/generated-application.ts";
+import { startProcess } from "../support/long-process.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Adds a user through the application's own code. */
@@ -198,6 +199,21 @@ describe("the migrate commands", () => {
     expect(code).toBe(1);
     expect(errors).toContain("2999_01_01_000000_broken.ts");
     expect((await ashlar(root, "migrate:status")).output).toMatch(/_create_users +run[\s\S]+_broken +pending/);
+  });
+
+  test("in production it serves, and one warning in the log names the migrations that have not been run", async () => {
+    const root = await generatedApplication({ pages: false, api: false });
+    const production = { APP_ENV: "production", APP_URL: "http://shop.example" };
+    const server = startProcess(root, process.execPath, [COMMAND, "serve", "--port", "0"], production);
+    await server.printed(/ answers at http/);
+    const [line] = await server.printed(/^.*npx ashlar migrate.*$/m);
+    expect(JSON.parse(line)).toMatchObject({
+      level: "warn",
+      pending: [expect.stringMatching(/_create_users$/), expect.stringMatching(/_create_rate_limits$/)],
+    });
+    server.signalGroup("SIGTERM");
+    await server.ended;
+    expect(server.output().split("npx ashlar migrate")).toHaveLength(2);
   });
 
   test("migrate:fresh does nothing in production unless it is forced", async () => {

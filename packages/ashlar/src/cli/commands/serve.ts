@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { endWithShell } from "../end-with-shell.ts";
 import { loadApplication } from "../load-application.ts";
 import type { Terminal } from "../terminal.ts";
+import { warnOfPendingMigrations } from "../warn-of-pending-migrations.ts";
 import { obeySupervisor } from "../watch/obey-supervisor.ts";
 import { supervise } from "../watch/supervise.ts";
 
@@ -44,9 +45,13 @@ async function serve(terminal: Terminal, { port, host, supervised }: Options): P
     ...(host !== undefined && { hostname: host }),
   });
   const line = `${application.settings.name} answers at ${server.url}`;
+  if (application.environment !== "production") {
+    terminal.print(line);
+    return;
+  }
   // What reads the log in production reads JSON, line by line.
-  if (application.environment === "production") application.logger.info({ url: server.url }, line);
-  else terminal.print(line);
+  application.logger.info({ url: server.url }, line);
+  await warnOfPendingMigrations(application);
 }
 
 function listenArguments({ port, host }: Options): string[] {

@@ -17,6 +17,8 @@
  * ```ts
  * import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
  * import { promisify } from "node:util";
+ * import { AshlarError } from "ashlar";
+ * import { argon2id, type PasswordHasher } from "ashlar/security";
  *
  * const hash = promisify<string, Buffer, number, Buffer>(scrypt);
  *
