@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { sql } from "kysely";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { onPostgres, postgres } from "../../test/support/services.ts";
 import { Database } from "./database.ts";
 import { Model } from "./model.ts";
 import { hasTable, tableHasColumn } from "./table-columns.ts";
@@ -74,4 +76,50 @@ test("a table that was there once is not asked for again; one that was missing i
   const other = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
   expect(await hasTable(other, "notes")).toBe(false);
   await other.close();
+});
+
+test("a view is found, and so is a table whose name is written in capitals", async () => {
+  await sql.raw("create view titles as select title from memos").execute(database.kysely);
+  await sql.raw('create table "Orders" (id integer)').execute(database.kysely);
+  expect([await hasTable(database, "titles"), await hasTable(database, "Orders")]).toEqual([true, true]);
+});
+
+await onPostgres("schemas of PostgreSQL", () => {
+  test("a table is there if a statement finds it, by the search_path or by the name of its schema", async () => {
+    const own = await postgres.open();
+    onTestFinished(() => own.drop());
+    const statements = [
+      'create schema "other Shop"',
+      'create table "other Shop".notes (id integer)',
+      "create schema other",
+      "create table other.memos (id integer)",
+      'create table "Orders" (id integer)',
+    ];
+    for (const text of statements) await sql.raw(text).execute(own.database.kysely);
+    const found = async (...names: string[]) => {
+      return await Promise.all(names.map((name) => hasTable(own.database, name)));
+    };
+    expect(await found("notes", "memos", "other.memos", "Orders", "orders")).toEqual([false, false, true, true, false]);
+    await own.database.transaction(async () => {
+      await sql.raw('set local search_path = "$user", "other Shop", public').execute(own.database.kysely);
+      expect(await found("notes", "memos")).toEqual([true, false]);
+    });
+  });
+
+  test("the columns are those of the table that a statement finds, as they are now", async () => {
+    const own = await postgres.open();
+    onTestFinished(() => own.drop());
+    const statements = [
+      "create schema other",
+      "create table other.notes (id integer, title text)",
+      "create table notes (id integer, author text, text text)",
+      "alter table notes drop column author",
+    ];
+    for (const text of statements) await sql.raw(text).execute(own.database.kysely);
+    Note.useDatabase(own.database);
+    onTestFinished(() => Note.leaveDatabase(own.database));
+    const columns = ["id", "text", "title", "author", "ctid"];
+    const found = await Promise.all(columns.map((column) => tableHasColumn(Note, column)));
+    expect(found).toEqual([true, true, false, false, false]);
+  });
 });

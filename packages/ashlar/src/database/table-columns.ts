@@ -1,7 +1,16 @@
+import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
+import type { DialectName } from "./dialect.ts";
 import type { Model } from "./model.ts";
 import { type ModelPlan, planOf } from "./model-plan.ts";
 import type { ModelClass } from "./model-types.ts";
+
+/** Gives the columns of the table that a statement finds by this name: on PostgreSQL, the `search_path` decides. */
+const COLUMNS: Readonly<Record<DialectName, string>> = {
+  postgres: `select attname as name from pg_catalog.pg_attribute
+    where attrelid = to_regclass(replace(quote_ident($1), '.', '"."')) and attnum > 0 and not attisdropped`,
+  sqlite: "select name from pragma_table_info(?)",
+};
 
 const known = new WeakMap<ModelPlan, Promise<ReadonlySet<string>>>();
 const tables = new WeakMap<Database, Set<string>>();
@@ -16,7 +25,7 @@ export async function tableHasColumn<M extends Model>(modelClass: ModelClass<M>,
   if (plan.columns.has(column)) return true;
   let columns = known.get(plan);
   if (columns === undefined) {
-    columns = columnsOf(plan);
+    columns = columnsOf(plan.connection, plan.table);
     known.set(plan, columns);
     columns.catch(() => known.delete(plan));
   }
@@ -24,17 +33,17 @@ export async function tableHasColumn<M extends Model>(modelClass: ModelClass<M>,
 }
 
 /**
- * Tells whether the default connection of a database has a table. One that was there once is not asked for again.
+ * Tells whether statements on the default connection of a database find a table. One that was there once is not asked
+ * for again.
  */
 export async function hasTable(database: Database, table: string): Promise<boolean> {
   const names = tables.get(database) ?? new Set();
   tables.set(database, names);
-  if (!names.has(table)) for (const { name } of await database.kysely.introspection.getTables()) names.add(name);
+  if (!names.has(table) && (await columnsOf(database.connection(), table)).size > 0) names.add(table);
   return names.has(table);
 }
 
-async function columnsOf({ connection, table }: ModelPlan): Promise<ReadonlySet<string>> {
-  const tables = await connection.kysely.introspection.getTables();
-  const columns = tables.filter(({ name }) => name === table).flatMap((one) => one.columns);
-  return new Set(columns.map(({ name }) => name));
+async function columnsOf(connection: Connection, table: string): Promise<ReadonlySet<string>> {
+  const rows = await connection.rows(COLUMNS[connection.dialect], [table]);
+  return new Set(rows.map(({ name }) => String(name)));
 }

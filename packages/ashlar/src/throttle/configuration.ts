@@ -1,3 +1,4 @@
+import type { Container } from "../kernel/index.ts";
 import {
   ConfigurationError,
   isPlainObject,
@@ -79,7 +80,7 @@ export function throttleConfiguration(section: Readonly<Record<string, unknown>>
 
 function store(value: unknown): ThrottleStoreSource | null {
   if (value === undefined || value === null) return null;
-  if (isStoreSource(value)) return value;
+  if (typeof value === "function" || isStore(value)) return value as ThrottleStoreSource;
   const remedy = "Write store: databaseStore(), store: memoryStore(), or an object with the methods of ThrottleStore.";
   if (typeof value !== "string") throw new ConfigurationError(`${WHERE}.store`, "it is not a store.", remedy);
   const name = Object.keys(STORES).find((one) => one === value);
@@ -88,8 +89,19 @@ function store(value: unknown): ThrottleStoreSource | null {
   throw new ConfigurationError(`${WHERE}.store`, `no store is called "${value}".`, near);
 }
 
-function isStoreSource(value: unknown): value is ThrottleStoreSource {
-  if (typeof value === "function") return true;
+/**
+ * The store that a source makes, or is.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if what it makes is not a store
+ */
+export function storeOf(source: ThrottleStoreSource, container: Container): ThrottleStore {
+  const made: unknown = typeof source === "function" ? source(container) : source;
+  if (isStore(made)) return made;
+  const remedy = "Return an object with the methods of ThrottleStore, and not a promise of one.";
+  throw new ConfigurationError(`${WHERE}.store`, "it is a function that does not return a store.", remedy);
+}
+
+function isStore(value: unknown): value is ThrottleStore {
   const { counter, close } = Object(value) as Partial<ThrottleStore>;
   return typeof counter === "function" && typeof close === "function";
 }

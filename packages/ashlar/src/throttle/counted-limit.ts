@@ -1,4 +1,5 @@
 import { AshlarError, now } from "../support/index.ts";
+import { checkedCounter } from "./checked-counter.ts";
 import type { Bucket, Limit } from "./configuration.ts";
 import type { CountedAttempt } from "./counted-attempts.ts";
 import { type AttemptKeys, devicesKey, isClientsOwn, type ThrottleKeys, throttleKey } from "./keys.ts";
@@ -51,7 +52,7 @@ export function countedLimit(limit: Limit, store: ThrottleStore): CountedLimit {
   const isByAccount = ({ by }: Bucket) => Number(by.includes("account"));
   const ordered = limit.buckets.toSorted((a, b) => isByAccount(a) - isByAccount(b));
   const pairs = limit.buckets.filter(({ by }) => by.includes("account") && by.includes("address"));
-  const counted = (bucket: Bucket): CountedBucket => ({ bucket, counter: store.counter(bucket) });
+  const counted = (bucket: Bucket): CountedBucket => ({ bucket, counter: checkedCounter(store.counter(bucket)) });
   return { limit, buckets: ordered.map(counted), devices: pairs.map(ofDevices).map(counted) };
 }
 

@@ -1,6 +1,7 @@
 import type { Connection } from "../database/index.ts";
+import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
-import { now } from "../support/index.ts";
+import { ConfigurationError, now, suggestion } from "../support/index.ts";
 import type { Bucket } from "./configuration.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
@@ -36,6 +37,15 @@ export class DatabaseStore implements ThrottleStore {
     return new DatabaseCounter(bucket, this.#connection, this.#inTransactions.counter(bucket));
   }
 
+  /**
+   * Looks for the connection, so that a wrong name ends the boot and does not fail each attempt.
+   *
+   * @throws what the function throws that gives the connection
+   */
+  checkConnection(): void {
+    this.#connection();
+  }
+
   async prune(): Promise<number> {
     const connection = this.#connection();
     const text = statementsFor(connection);
@@ -61,10 +71,26 @@ export class DatabaseStore implements ThrottleStore {
  * export const THROTTLE = { store: databaseStore({ connection: "limits" }) } satisfies ThrottleSettings;
  * ```
  *
+ * The boot ends with `E_INVALID_CONFIGURATION` if there is no such connection.
+ *
  * @param options `connection`: its name in `config/database.ts`; the default one if left out
  */
 export function databaseStore({ connection }: { readonly connection?: string } = {}): ThrottleStoreSource {
-  return (container) => new DatabaseStore(() => container.make("database").connection(connection));
+  return (container) => new DatabaseStore(() => connectionOf(container, connection));
+}
+
+/** @throws `E_INVALID_CONFIGURATION` if there is no database, or no connection of this name */
+function connectionOf(container: Container, name: string | undefined): Connection {
+  const where = "config/throttle.ts: THROTTLE.store";
+  if (!container.has("database")) {
+    const remedy = "Add DatabaseProvider to PROVIDERS in config/providers.ts.";
+    throw new ConfigurationError(where, "it is the database, and the application has none.", remedy);
+  }
+  const database = container.make("database");
+  const { connections } = database.configuration;
+  if (name === undefined || Object.hasOwn(connections, name)) return database.connection(name);
+  const near = suggestion(name, Object.keys(connections));
+  throw new ConfigurationError(where, `config/database.ts has no connection "${name}".`, near);
 }
 
 class DatabaseCounter implements AttemptCounter {

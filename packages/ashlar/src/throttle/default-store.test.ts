@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { onEachDatabase, onPostgres, postgres, type TestEngine } from "../../test/support/services.ts";
 import { type Application, createApplication, createLogger, type ProviderClass } from "../boot/index.ts";
-import { DatabaseProvider } from "../database/index.ts";
+import { DatabaseProvider, sql } from "../database/index.ts";
+import { Route } from "../routing/index.ts";
 import { throttleStoreSuite } from "../testing/index.ts";
 import type { Bucket } from "./configuration.ts";
 import { DefaultStore } from "./default-store.ts";
@@ -25,18 +26,27 @@ interface Options {
   readonly second?: object;
 }
 
-/** An application with a limit of three exports, and what it logs as a warning. */
+/** An application with a limit of three exports, and what it logs as a warning or an error. */
 async function boot({ providers = [], store, connection = {}, second }: Options = {}) {
   const warnings: string[] = [];
   const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
-  const write = (line: string) => void warnings.push((JSON.parse(line) as { readonly msg: string }).msg);
+  const write = (line: string) => {
+    const { msg, err } = JSON.parse(line) as { readonly msg: string; readonly err?: { readonly message: string } };
+    warnings.push(err?.message ?? msg);
+  };
   const application = await createApplication({
-    providers: [...providers, ThrottleProvider],
+    providers: [...new Set([...providers, ThrottleProvider])],
     config: {
       database: { DATABASES: { default: "main", main: connection, ...(second && { limits: second }) } },
       throttle: { THROTTLE: { limits: LIMITS, ...(store !== undefined && { store }) } },
     },
     environment: { APP_ENV: "test" },
+    routes: [
+      Route.get("/export", async (context) => {
+        await context.throttle.hit(context, "export");
+        return "exported";
+      }),
+    ],
     logger: createLogger(settings, { write }),
   });
   onTestFinished(() => application.shutdown());
@@ -126,7 +136,7 @@ await onEachDatabase("where limits count", (engine) => {
     const database = application.container.make("database");
     const lookups: string[] = [];
     database.onQuery(({ sql }) => {
-      if (/sqlite_master|pg_catalog/.test(sql)) lookups.push(sql);
+      if (/pragma_table_info|pg_catalog/.test(sql)) lookups.push(sql);
     });
     await Promise.all([exported(application), exported(application)]);
     await exported(application);
@@ -146,7 +156,8 @@ await onEachDatabase("where limits count", (engine) => {
       expect(warnings).toEqual([
         "Limits count in the memory of each process, since the database has no table rate_limits: several processes let " +
           "several times the attempts pass, and a restart forgets them. Run ashlar auth again for the migration, or " +
-          'ashlar api:install if there are no pages, and then ashlar migrate; or set store: "memory" in config/throttle.ts.',
+          "ashlar api:install if there are no pages, then ashlar migrate, and restart every process, since each looks for the " +
+          'table once; or set store: "memory" in config/throttle.ts.',
       ]);
     }
   });
@@ -155,6 +166,18 @@ await onEachDatabase("where limits count", (engine) => {
     const connection = await connectionOf(engine, false);
     const { application } = await boot({ providers: [DatabaseProvider], connection, store: "database" });
     await expect(exported(application)).rejects.toThrow("rate_limits");
+  });
+});
+
+await onPostgres("a database whose table is in a schema that is not on the search_path", () => {
+  test("limits count in memory, and the log says that the table is missing", async () => {
+    const connection = await connectionOf(postgres, true);
+    const { application, warnings } = await boot({ providers: [DatabaseProvider], connection });
+    const { kysely } = application.container.make("database");
+    await sql.raw("create schema other").execute(kysely);
+    await sql.raw("alter table rate_limits set schema other").execute(kysely);
+    expect(await exported(application)).toBe(3);
+    expect(warnings).toEqual([expect.stringContaining("the database has no table rate_limits")]);
   });
 });
 
@@ -196,6 +219,103 @@ test("closing lets go of what is counted in memory", async () => {
 });
 
 describe("a store", () => {
+  const SQLITE = { driver: "sqlite", path: ":memory:" };
+  const COUNTER: AttemptCounter = {
+    add: async () => ({ attempts: 1, resetInMs: 1000 }),
+    takeBack: async () => {},
+    get: async () => null,
+    delete: async () => {},
+  };
+
+  test.each([
+    ["limts", 'config/database.ts has no connection "limts". Did you mean "limits"?'],
+    ["toString", 'config/database.ts has no connection "toString". Known are "limits", "main".'],
+  ])("on a connection that does not exist ends the boot: %s", async (name, problem) => {
+    const store = databaseStore({ connection: name });
+    // Whether its provider comes before or after.
+    for (const providers of [[DatabaseProvider], [ThrottleProvider, DatabaseProvider]]) {
+      await expect(boot({ providers, connection: SQLITE, second: SQLITE, store })).rejects.toMatchObject({
+        code: "E_INVALID_CONFIGURATION",
+        message: `config/throttle.ts: THROTTLE.store: ${problem}`,
+      });
+    }
+  });
+
+  test.each([
+    ["by its name", "database"],
+    ["as databaseStore()", databaseStore()],
+  ] as const)("in a database that the application does not have ends the boot, %s", async (_, store) => {
+    await expect(boot({ store })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringMatching(/^config\/throttle\.ts: THROTTLE\.store: .*DatabaseProvider/),
+    });
+  });
+
+  test.each([
+    ["nothing", () => undefined],
+    ["null", () => null],
+    ["a promise", async () => new MemoryStore()],
+    ["an object without close", () => ({ counter: () => COUNTER })],
+    ["an object without counter", () => ({ close() {} })],
+    ["a function that makes one", () => memoryStore()],
+  ])("made by a function ends the boot if the function returns %s", async (_, store) => {
+    await expect(boot({ store: store as never })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message:
+        "config/throttle.ts: THROTTLE.store: it is a function that does not return a store. Return an object with the " +
+        "methods of ThrottleStore, and not a promise of one.",
+    });
+  });
+
+  test.each([
+    ["nothing", () => undefined, "add, takeBack, get, delete"],
+    ["a promise", async () => COUNTER, "add, takeBack, get, delete"],
+    ["a counter that takes nothing back", () => ({ ...COUNTER, takeBack: undefined }), "takeBack"],
+  ])("whose method counter returns %s ends the boot", async (_, counter, missing) => {
+    await expect(boot({ store: { counter: counter as never, close() {} } })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringMatching(new RegExp(`^config/throttle\\.ts: THROTTLE\\.store: .*: ${missing} missing\\.`)),
+    });
+  });
+
+  test.each<[answer: unknown, said: string]>([
+    [{ attempts: Number.NaN, resetInMs: 1000 }, "{ attempts: NaN, resetInMs: 1000 }"],
+    [{ attempts: -1, resetInMs: 1000 }, "{ attempts: -1, resetInMs: 1000 }"],
+    [{ attempts: 1.5, resetInMs: 1000 }, "{ attempts: 1.5, resetInMs: 1000 }"],
+    [{ attempts: "1", resetInMs: 1000 }, "{ attempts: '1', resetInMs: 1000 }"],
+    [{ attempts: 1, resetInMs: 0 }, "{ attempts: 1, resetInMs: 0 }"],
+    [{ attempts: 1, resetInMs: -5 }, "{ attempts: 1, resetInMs: -5 }"],
+    [{ attempts: 1, resetInMs: Number.NaN }, "{ attempts: 1, resetInMs: NaN }"],
+    [{ attempts: 1, resetInMs: Number.POSITIVE_INFINITY }, "{ attempts: 1, resetInMs: Infinity }"],
+    [{ attempts: 1, rows: [[1]] }, "{ attempts: 1, rows: [Array] }"],
+    [7, "7"],
+    [undefined, "undefined"],
+  ])("S33 that answers %j refuses with 500, and the log says what it answered", async (answer, said) => {
+    const answers = async () => answer as never;
+    const store = { counter: () => ({ ...COUNTER, add: answers, get: answers }), close() {} };
+    const { application, warnings } = await boot({ store });
+    const request = new Request("http://localhost/export");
+    const { status } = await application.fetch(request, { address: "203.0.113.7" });
+    expect(status).toBe(500);
+    expect(warnings).toEqual([expect.stringContaining(`The store of limits answered ${said} to add():`)]);
+    const peeked = application.container.make("throttle").peek("export", { address: "203.0.113.7" });
+    await expect(peeked).rejects.toThrow(`The store of limits answered ${said} to get():`);
+  });
+
+  test("S33 that counts fewer attempts than were just added refuses: it would let every attempt pass", async () => {
+    const counts = async () => ({ attempts: 0, resetInMs: 1000 });
+    const store = { counter: () => ({ ...COUNTER, add: counts, get: counts }), close() {} };
+    const throttle = (await boot({ store })).application.container.make("throttle");
+    const keys = { address: "203.0.113.7" };
+    await expect(throttle.consume("export", keys)).rejects.toMatchObject({ code: "E_INTERNAL", status: 500 });
+    // Where nothing was added, nothing may be counted.
+    expect((await throttle.peek("export", keys)).remaining).toBe(3);
+    const one = { counter: () => COUNTER, close() {} };
+    const other = (await boot({ store: one })).application.container.make("throttle");
+    expect((await other.consume("export", keys, 1)).remaining).toBe(2);
+    await expect(other.consume("export", keys, 2)).rejects.toThrow("attempts is a whole number from 2 on");
+  });
+
   test("can be memory where there is a database", async () => {
     for (const store of ["memory", memoryStore()] as const) {
       const connection = { driver: "sqlite", path: ":memory:" };

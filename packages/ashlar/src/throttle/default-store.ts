@@ -6,7 +6,7 @@ import type { AttemptCounter, ThrottleStore } from "./store.ts";
 
 /**
  * Counts where the application says nothing about it: in the database, if there is one with the table `rate_limits`,
- * and otherwise in memory. It decides when something is first counted.
+ * and otherwise in memory. It decides once, when something is first counted.
  */
 export class DefaultStore implements ThrottleStore {
   readonly #container: Container;
@@ -61,8 +61,8 @@ export class DefaultStore implements ThrottleStore {
     this.#warn(
       `Limits count in the memory of each process, since the database has no table ${RATE_LIMITS_TABLE}: several ` +
         "processes let several times the attempts pass, and a restart forgets them. Run ashlar auth again for the " +
-        "migration, or ashlar api:install if there are no pages, and then ashlar migrate; or set " +
-        'store: "memory" in config/throttle.ts.',
+        "migration, or ashlar api:install if there are no pages, then ashlar migrate, and restart every process, " +
+        'since each looks for the table once; or set store: "memory" in config/throttle.ts.',
     );
     return this.#memory;
   }

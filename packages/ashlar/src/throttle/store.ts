@@ -39,7 +39,8 @@ export interface AttemptCounter {
  * promised here.
  *
  * Security: what cannot be counted is thrown, and the request refused. A store that answered anything else would let
- * passwords be guessed without end whenever its server is away.
+ * passwords be guessed without end whenever its server is away. A count that cannot be true, such as NaN or less than
+ * was just added, is refused as well.
  */
 export interface ThrottleStore {
   /** Makes the counter of a bucket. Called once for each bucket, before the application answers. */

@@ -1,6 +1,7 @@
 import { Provider } from "../boot/index.ts";
 import type {} from "../events/index.ts";
-import { throttleConfiguration } from "./configuration.ts";
+import { storeOf, throttleConfiguration } from "./configuration.ts";
+import { DatabaseStore } from "./database-store.ts";
 import { DefaultStore } from "./default-store.ts";
 import type { ThrottleStore } from "./store.ts";
 import { Throttle } from "./throttle.ts";
@@ -31,11 +32,15 @@ export class ThrottleProvider extends Provider {
     );
     const events = () => (container.has("events") ? container.make("events") : null);
     const { store } = configuration;
-    if (store === null) this.#store = new DefaultStore(container, this.application.logger);
-    else this.#store = typeof store === "function" ? store(container) : store;
+    this.#store = store === null ? new DefaultStore(container, this.application.logger) : storeOf(store, container);
     const throttle = new Throttle(configuration, this.#store, events);
     container.bind("throttle", throttle);
     this.application.contextProperty("throttle", () => throttle);
+  }
+
+  /** @throws `E_INVALID_CONFIGURATION` if limits are to count on a connection that does not exist */
+  override boot(): void {
+    if (this.#store instanceof DatabaseStore) this.#store.checkConnection();
   }
 
   override async prune(): Promise<Readonly<Record<string, number>>> {

@@ -98,7 +98,7 @@ export class ObservedApplication {
 
 /** Tells whether a statement counts attempts, or looks for the table that they are counted in. */
 export function isOfLimits(sql: string): boolean {
-  return /rate_limits|sqlite_master|pg_catalog/.test(sql);
+  return /rate_limits|pragma_table_info|pg_catalog/.test(sql);
 }
 
 /**
