@@ -1,9 +1,16 @@
 import { hashSync } from "bcryptjs";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Person } from "../../test/support/people.ts";
-import { DEFAULT_HASHER, DEFAULT_PARAMETERS, needsRehash, verifyPassword } from "../security/index.ts";
+import {
+  DEFAULT_HASHER,
+  DEFAULT_PARAMETERS,
+  needsRehash,
+  type PasswordHasher,
+  verifyPassword,
+} from "../security/index.ts";
 import { HashingThreads } from "../security/password/hashing-threads.ts";
 import { matchesHash } from "../security/password/password-hashes.ts";
+import { AshlarError } from "../support/index.ts";
 import { isPasswordOf, normalizeIdentifier, verifyCredentials } from "./credentials.ts";
 
 const PASSWORD = "correct horse battery";
@@ -159,6 +166,21 @@ describe("hashes of other parameters", () => {
     const store = vi.spyOn(Person.prototype, "storePasswordHash").mockRejectedValue(new Error("The disk is full."));
     onTestFinished(() => store.mockRestore());
     await expect(check("ada@example.com", PASSWORD)).rejects.toThrow("The disk is full.");
+  });
+
+  test.each([
+    ["of another code than a hasher gives that makes none now", new AshlarError("E_INTERNAL")],
+    ["of another library, whatever its code", Object.assign(new Error("Too busy."), { code: "E_OVERLOADED" })],
+  ])("a new hash that cannot be made is an error where that is one %s", async (_, error) => {
+    const hash = hashSync(PASSWORD, 4);
+    Person.rows[0]!.hash = hash;
+    const hasher: PasswordHasher = {
+      hash: () => Promise.reject(error),
+      verify: (stored, plain) => DEFAULT_HASHER.verify(stored, plain),
+      needsRehash: () => true,
+    };
+    await expect(verifyCredentials(hasher, Person, "ada@example.com", PASSWORD)).rejects.toBe(error);
+    expect(Person.rows[0]!.hash).toBe(hash);
   });
 
   test("a password that was changed while the old one was verified is not put back", async () => {

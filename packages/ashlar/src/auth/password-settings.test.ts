@@ -15,6 +15,8 @@ import { AuthProvider } from "./auth-provider.ts";
 
 const derive = promisify<string, Buffer, number, Buffer>(scrypt);
 const PREFIX = "$scrypt$";
+/** What the framework hashes to where nothing is said. */
+const FRAMEWORKS = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/;
 
 /** A hasher of an application's author, which tells what it was asked for. */
 class ScryptHasher implements PasswordHasher {
@@ -208,6 +210,14 @@ describe("whatever a hasher of the author's answers", () => {
     expect([user.password, (await accounts.user()).password]).toEqual([before, before]);
   });
 
+  test.each(["$1", `$x$${"x".repeat(252)}`])("text of 2 to 255 characters is taken for a hash: %s", async (answer) => {
+    const accounts = await testAccounts({ hasher: odd("hash", answer) });
+    const user = await accounts.user();
+    await user.setPassword(NEW_PASSWORD);
+    await user.save();
+    expect((await accounts.user()).password).toBe(answer);
+  });
+
   test("a promise instead of true or false is told as such", async () => {
     const accounts = await testAccounts({ hasher: odd("needsRehash", Promise.resolve(false)) });
     const { auth } = { auth: accounts.application.container.make("auth") };
@@ -276,19 +286,65 @@ describe("the hasher of an application", async () => {
     expect(user.password).toMatch(/^\$scrypt\$/);
   });
 
-  test("of several that a class may belong to is not guessed", async () => {
-    class Customer extends UserWithPassword {}
-    const boots = [new ScryptHasher(), new ScryptHasher(), argon2id()].map((hasher) =>
-      createApplication({
+  /** Boots an application for each of these hashers. */
+  async function bootEach(...hashers: readonly PasswordHasher[]): Promise<void> {
+    for (const hasher of hashers) {
+      const application = await createApplication({
         config: { auth: { PASSWORDS: { hasher } } },
         environment: { APP_ENV: "test", APP_KEY: generateSecret() },
-      }),
-    );
-    for (const application of await Promise.all(boots)) onTestFinished(() => application.shutdown());
+      });
+      onTestFinished(() => application.shutdown());
+    }
+  }
+
+  test("of several that a class may belong to is not guessed", async () => {
+    class Customer extends UserWithPassword {}
+    await bootEach(new ScryptHasher(), new ScryptHasher(), argon2id());
     await expect(new Customer().setPassword(PASSWORD)).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining("several applications of this process hash passwords otherwise"),
     });
+  });
+
+  test("S31 hashes for a class that may belong to several which have the same", async () => {
+    class Customer extends UserWithPassword {}
+    const hasher = new ScryptHasher();
+    await bootEach(hasher, hasher);
+    const customer = new Customer();
+    await customer.setPassword(PASSWORD);
+    expect(customer.password).toMatch(/^\$scrypt\$/);
+  });
+
+  test("S31 hashes in its requests, whatever other applications there are, but for what belongs to another", async () => {
+    class Customer extends UserWithPassword {}
+    class Member extends FullUser {}
+    const hashes = Route.get("/hashes", async () => {
+      const customer = new Customer();
+      const member = new Member();
+      await customer.setPassword(PASSWORD);
+      await member.setPassword(PASSWORD);
+      return { customer: customer.password, member: member.password };
+    });
+    const routes = [hashes];
+    const scrypt = await testAccounts({ User: Member, hasher: new ScryptHasher(), routes });
+    const argon2 = await testAccounts({ hasher: quickHasher(), routes });
+    for (const [accounts, customer] of [
+      [scrypt, /^\$scrypt\$/],
+      [argon2, /^\$argon2id\$/],
+    ] as const) {
+      expect((await accounts.visitor().get("/hashes")).body).toEqual({
+        customer: expect.stringMatching(customer),
+        member: expect.stringMatching(/^\$scrypt\$/),
+      });
+    }
+  });
+
+  test("S31 is the framework's if it has no config/auth.ts", async () => {
+    const application = await createApplication({ environment: { APP_ENV: "test", APP_KEY: generateSecret() } });
+    onTestFinished(() => application.shutdown());
+    const user = new UserWithPassword();
+    await user.setPassword(PASSWORD);
+    expect(user.password).toMatch(FRAMEWORKS);
   });
 
   await onEachDatabase("replaces a hash", (engine) => {
@@ -313,12 +369,15 @@ describe("PASSWORDS", () => {
   }
 
   test.each([
-    ["left out", undefined],
-    ["empty", {}],
-    ["with nothing for a hasher", { hasher: null }],
-    ["with a hasher of its own", { hasher: new ScryptHasher() }],
-  ])("can be %s", async (_, passwords) => {
-    await expect(boot(passwords)).resolves.toBeDefined();
+    ["left out", undefined, FRAMEWORKS],
+    ["empty", {}, FRAMEWORKS],
+    ["with nothing for a hasher", { hasher: null }, FRAMEWORKS],
+    ["with a hasher of its own", { hasher: new ScryptHasher() }, /^\$scrypt\$/],
+  ])("can be %s", async (_, passwords, expected) => {
+    for (const environment of ["test", "production"]) {
+      const { container } = await boot(passwords, environment);
+      expect(await container.make("auth").hasher.hash(PASSWORD)).toMatch(expected);
+    }
   });
 
   test.each([
