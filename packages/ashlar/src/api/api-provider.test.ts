@@ -4,8 +4,10 @@ import { AuthenticationMiddleware, AuthProvider } from "../auth/index.ts";
 import { type Application, type ApplicationOptions, createApplication, createLogger } from "../boot/index.ts";
 import { compose, Model } from "../database/index.ts";
 import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
+import { MailProvider } from "../mail/index.ts";
 import { Route } from "../routing/index.ts";
 import { ThrottleProvider } from "../throttle/index.ts";
+import { ViewProvider } from "../views/index.ts";
 import { Api } from "./api.ts";
 import { ApiProvider } from "./api-provider.ts";
 import { AuthenticatesTokens } from "./authenticates-tokens.ts";
@@ -143,6 +145,9 @@ describe("what ends the boot", () => {
         "config/auth.ts: ACCOUNTS.preventEnumeration: users log in once their address is verified, and nothing checks " +
         'that for the token endpoints. Add AuthProvider to PROVIDERS, from "ashlar/auth".',
     });
+    await expect(
+      boot({ config, providers: [ViewProvider, MailProvider, AuthProvider, ApiProvider] }),
+    ).resolves.toBeDefined();
     for (const ACCOUNTS of [undefined, {}, { preventEnumeration: false }]) {
       await expect(
         boot({ config: { ...config, auth: { ACCOUNTS } }, providers: [ApiProvider] }),

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { kernelWith } from "../../test/support/application-parts.ts";
+import { guardProvider, HeaderGuard } from "../../test/support/people.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { createApplication, createLogger } from "../boot/index.ts";
 import type { HttpContext, Next } from "../http/index.ts";
@@ -51,4 +52,20 @@ test("middleware of an application without guards can have the names of those th
   });
   onTestFinished(() => application.shutdown());
   expect(await (await application.fetch(new Request("http://localhost/"))).text()).toBe("hello");
+});
+
+test("templates know the pages of the guard in force, in an application with one guard as well", async () => {
+  const root = await temporaryFolder();
+  mkdirSync(join(root, "views"));
+  writeFileSync(join(root, "views/home.edge"), '<a href="{{ auth.route("login") }}">{{ auth.guardName }}</a>');
+  const application = await createApplication({
+    root,
+    kernel: kernelWith({ web: [] }),
+    routes: [Route.view("/", "home"), Route.get("/sign-in", () => "").name("login")],
+    providers: [ViewProvider, AuthProvider, guardProvider({ badge: HeaderGuard }, ["badge"])],
+    environment: { APP_ENV: "test" },
+  });
+  onTestFinished(() => application.shutdown());
+  const page = await application.fetch(new Request("http://localhost/"));
+  expect((await page.text()).trim()).toBe('<a href="/sign-in">badge</a>');
 });

@@ -57,7 +57,7 @@ const ROUTES: readonly RouteEntry[] = [
 const ONE_ATTEMPT = { buckets: [{ by: ["account"], attempts: 1, windowSeconds: 3600 }] };
 const JSON_ONLY = { accept: "application/json" };
 
-async function site(name: string, User: typeof FullUser): Promise<Site> {
+async function site(name: string, User: typeof FullUser, Caller: typeof FullUser = User): Promise<Site> {
   const lines: string[] = [];
   const mailer = { current: null as Mailer | null };
   const verify = Route.post("/own-link", async ({ auth, request }) => {
@@ -71,7 +71,7 @@ async function site(name: string, User: typeof FullUser): Promise<Site> {
     routes: [...ROUTES, verify],
     config: {
       app: { APP: { name } },
-      api: { DRIVERS: { jwt: { secret: generateSecret(), model: User, authenticates: false } } },
+      api: { DRIVERS: { jwt: { secret: generateSecret(), model: Caller, authenticates: false } } },
     },
     throttle: { login: ONE_ATTEMPT },
     environment: { APP_KEY: generateSecret(), SITE: name, SHARED: "both" },
@@ -197,6 +197,14 @@ describe("S64 outside of requests", () => {
     );
     await other.accounts.loggedIn();
     expect(await accepts(other, await ada.generateJwt())).toBe(401);
+  });
+
+  test("so are those that only the configuration of its API names", async () => {
+    class Caller extends FullUser {}
+    one = await site("One", class One extends FullUser {}, Caller);
+    other = await site("Other", class Other extends FullUser {}, class OtherCaller extends FullUser {});
+    const token = await (await Caller.findOrFail(ADA.id)).generateJwt();
+    expect([await accepts(one, token), await accepts(other, token)]).toEqual([200, 401]);
   });
 
   test("a variable that both have is read if it is the same, and refused if it differs", async () => {
