@@ -6,6 +6,7 @@ import type { Authenticatable, AuthenticatableClass, UserId } from "./authentica
 import { verifyCredentials } from "./credentials.ts";
 import { announce } from "./events.ts";
 import { provesOwnPassword } from "./own-password.ts";
+import { unlessUntried } from "./untried-passwords.ts";
 import { isUserOf } from "./users-of.ts";
 import type { UserSessions } from "./web/user-sessions.ts";
 
@@ -125,7 +126,8 @@ export abstract class Guard<User extends object = RegisteredUser> {
     const counted = { guard: this.name, account: identifier ?? null };
     // A route that counts attempts may have taken this one for an attempt at another guard's accounts.
     await throttle?.aim(this.context, PASSWORD_LIMIT, counted);
-    const check = await verifyCredentials(this.context.auth.hasher, this.model, identifier, password);
+    const checking = verifyCredentials(this.context.auth.hasher, this.model, identifier, password);
+    const check = await unlessUntried(this.context, checking);
     const user = check.account as User | null;
     if (user !== null && check.valid && this.context.auth.admits(user)) {
       const loggedIn = await this.#logInByPassword(user, { ...options, passwordConfirmed: true });

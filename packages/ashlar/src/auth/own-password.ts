@@ -3,6 +3,7 @@ import { PASSWORD_LIMIT } from "../throttle/index.ts";
 import type { Authenticatable } from "./authenticatable.ts";
 import { isPasswordGiven, isPasswordOf } from "./credentials.ts";
 import { announce } from "./events.ts";
+import { unlessUntried } from "./untried-passwords.ts";
 
 /**
  * Tells whether a password is that of the user who is logged in by a guard. A wrong one is told as a failed login, and
@@ -19,7 +20,7 @@ export async function provesOwnPassword(
   const { hasher, throttle } = context.auth;
   const counted = { guard, user };
   await throttle?.aim(context, PASSWORD_LIMIT, counted, true);
-  if (await isPasswordOf(hasher, user, password)) {
+  if (await unlessUntried(context, isPasswordOf(hasher, user, password))) {
     await throttle?.clear(context, PASSWORD_LIMIT, counted);
     return true;
   }

@@ -1,6 +1,6 @@
 import type { Model } from "../database/index.ts";
 import { type AccessConditions, holdsAccess } from "./access-epoch.ts";
-import type { Authenticatable } from "./authenticatable.ts";
+import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { type ColumnChanges, writeColumns } from "./write-column.ts";
 
 /**
@@ -11,7 +11,13 @@ import { type ColumnChanges, writeColumns } from "./write-column.ts";
  * @returns whether it still held
  */
 export async function rotateAccess(user: Authenticatable, changes: ColumnChanges = {}): Promise<boolean> {
-  return holdsAccess(user) ? write(user, { ...user.accessChanges(), ...changes }, user.accessConditions()) : true;
+  if (!holdsAccess(user)) return true;
+  const all = { ...user.accessChanges(), ...changes };
+  if (await write(user, all, user.accessConditions())) return true;
+  // A login at this moment may have replaced the hash by another one of the same password, which ends no access.
+  const fresh = await (user.constructor as unknown as AuthenticatableClass).findByAuthId(user.authId());
+  if (fresh === null || !holdsAccess(fresh) || fresh.accessEpoch() !== user.accessEpoch()) return false;
+  return write(user, all, fresh.accessConditions());
 }
 
 /** Ends all access to an account, whatever it rests on; see {@link rotateAccess}. */

@@ -296,13 +296,21 @@ export class Application {
    *
    * @param signal stops it halfway
    * @returns how many rows there were, by what they are
+   * @throws what one of them throws, once the others are done
    */
   async prune(signal?: AbortSignal): Promise<Record<string, number>> {
     const pruned: Record<string, number> = {};
+    const errors: unknown[] = [];
     for (const provider of this.#providers) {
       if (signal?.aborted === true) break;
-      Object.assign(pruned, await runFor(this, () => provider.prune(signal)));
+      try {
+        Object.assign(pruned, await runFor(this, () => provider.prune(signal)));
+      } catch (error) {
+        errors.push(error);
+      }
     }
+    if (errors.length > 1) throw new AggregateError(errors, "Several providers could not delete what has expired.");
+    if (errors.length === 1) throw errors[0];
     return pruned;
   }
 

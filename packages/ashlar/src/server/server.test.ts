@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -17,6 +17,7 @@ const open: Application[] = [];
 /** Told when a request for `/slow` is being handled, and what ends it. */
 let begun: PromiseWithResolvers<void>;
 let released: PromiseWithResolvers<void>;
+const clients: (string | null)[] = [];
 const sockets: Socket[] = [];
 const children: ChildProcess[] = [];
 
@@ -38,6 +39,10 @@ async function serve(server: Record<string, unknown> = {}, app: Record<string, u
     config: { app: { APP: { ...app, server: { hostname: "127.0.0.1", ...server } } } },
     routes: [
       Route.get("/", () => "hello"),
+      Route.get("/counted", ({ request }) => {
+        clients.push(request.remoteAddress);
+        return "counted";
+      }),
       Route.post("/echo", ({ request }) => ({ all: request.all(), ip: request.remoteAddress })),
       Route.get("/slow", async () => {
         begun.resolve();
@@ -105,6 +110,17 @@ describe("serving", () => {
     const server = await application.listen({ port: 0, handleSignals: false });
     expect(server.url).toBe(`http://localhost:${server.port}/`);
     expect(await (await fetch(`http://127.0.0.1:${server.port}/`)).text()).toBe("x");
+  });
+
+  test("S53 a request whose client hung up before it was accepted is not answered: limits could not tell whose it is", async () => {
+    const { server } = await serve();
+    const script = `
+      const socket = require("node:net").connect(${server.port}, "127.0.0.1", () =>
+        socket.write("GET /counted HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", () => socket.resetAndDestroy()));`;
+    // This process accepts nothing while it waits for the client to end.
+    for (let client = 0; client < 5; client++) execFileSync(process.execPath, ["-e", script]);
+    await fetch(`${server.url}counted`);
+    expect(clients.splice(0)).toEqual(["127.0.0.1"]);
   });
 
   test("a body arrives whole, and in pieces", async () => {

@@ -69,9 +69,13 @@ export async function startServer(
   if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
   const sockets = new Set<Socket>();
   node.on("connection", (socket) => {
+    // Asked for once, the address is known for good. A client that hung up before that would have none, and limits by
+    // address would not count it: it cannot read an answer either.
+    if (socket.remoteAddress === undefined) {
+      socket.destroy();
+      return;
+    }
     sockets.add(socket);
-    // Asked for once, the address is known for good: a client that hangs up early must not be without one.
-    void socket.remoteAddress;
     socket.once("close", () => sockets.delete(socket));
   });
   const { port, listening } = await listen(node, { port: settings.port, hostname: settings.hostname, isLocal });

@@ -8,6 +8,8 @@ import type { AttemptCounter } from "./store.ts";
 export interface CountedAttempt {
   readonly counter: AttemptCounter;
   readonly key: string;
+  /** Whether the bucket counts by account, if by address as well or not. */
+  readonly isOfAccount: boolean;
   /** When the window ends that it was added to, in milliseconds since the epoch. */
   readonly endsAt: number;
 }

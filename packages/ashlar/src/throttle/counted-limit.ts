@@ -101,7 +101,7 @@ export async function addToAll(applicable: readonly ApplicableBucket[], cost: nu
   const attempts: CountedAttempt[] = [];
   for (const { bucket, counter, key, isClientsOwn: isOwn } of applicable) {
     const count = await counter.add(key, cost);
-    attempts.push({ counter, key, endsAt: now() + count.resetInMs });
+    attempts.push({ counter, key, isOfAccount: bucket.by.includes("account"), endsAt: now() + count.resetInMs });
     const result = countedResult(bucket, count, cost, isOwn);
     results.push(result);
     if (!result.allowed) break;

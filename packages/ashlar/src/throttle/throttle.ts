@@ -187,14 +187,23 @@ export class Throttle {
     await this.reset(name, keys);
   }
 
-  /** Gives back what the request was counted as under a limit: it turned out not to be an attempt. */
-  async giveBack(context: HttpContext, name: string): Promise<void> {
-    for (const one of this.#requests.under(context, name)) await this.#giveBack(context, one);
+  /**
+   * Gives back what the request was counted as under a limit: it turned out not to be an attempt.
+   *
+   * @param options.ofAccount whether what counts by address alone is left as it is: it may be a flood all the same
+   */
+  async giveBack(context: HttpContext, name: string, options: { readonly ofAccount?: boolean } = {}): Promise<void> {
+    const isGivenBack = (attempt: CountedAttempt): boolean => !options.ofAccount || attempt.isOfAccount;
+    for (const one of this.#requests.under(context, name)) await this.#giveBack(context, one, isGivenBack);
   }
 
-  async #giveBack(context: HttpContext, counted: CountedRequest): Promise<void> {
+  async #giveBack(
+    context: HttpContext,
+    counted: CountedRequest,
+    isGivenBack: (attempt: CountedAttempt) => boolean = () => true,
+  ): Promise<void> {
     this.#requests.settle(context, counted);
-    await Promise.all(counted.attempts.map(takeBack));
+    await Promise.all(counted.attempts.filter(isGivenBack).map(takeBack));
   }
 
   #find(name: string): CountedLimit {

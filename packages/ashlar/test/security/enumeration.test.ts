@@ -94,11 +94,8 @@ await onEachDatabase("asking for a reset link", (engine) => {
     const watched = await watchedAccounts({ engine });
     const door = reset(watched);
     const [before, after] = await orderOf(watched, door.known);
-    expect(await orderOf(watched, door.unknown)).toEqual([before, []]);
-    expect([before, after]).toEqual([
-      ["attempt counted", "select", "insert"],
-      ["mail made", "mail composed"],
-    ]);
+    expect(await orderOf(watched, door.unknown)).toEqual([before, ["select", "insert"]]);
+    expect([before, after]).toEqual([["attempt counted"], ["select", "insert", "mail made", "mail composed"]]);
   });
 
   const title = `S32 over ${TRIES} requests, the work before the answer does not tell which address has an account`;

@@ -117,6 +117,15 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       expect([await shop.isIn(client), await shop.isIn(other), await sessions()]).toEqual([true, true, 2]);
     });
 
+    test("S52 a rehash by a login that is under way at the same time voids no reset of the password", async () => {
+      await shop.User.rows().update({ password: OLD_HASH, access_epoch: null } as object);
+      const link = await shop.resetLink(EMAIL);
+      const client = shop.visitor();
+      park(shop.User, "findByAuthId", () => shop.logsIn(client, EMAIL, PASSWORD), "after");
+      expect(await shop.resetsPassword(link, NEW_PASSWORD)).toBe(true);
+      expect([await isHashOf(NEW_PASSWORD), await shop.isIn(client), await sessions()]).toEqual([true, false, 0]);
+    });
+
     test("S52 of 40 parallel logins none outlives a reset of the password", async () => {
       const link = await shop.resetLink(EMAIL);
       const clients = Array.from({ length: 40 }, () => shop.visitor());

@@ -68,8 +68,8 @@ export class Accounts {
    * Mails a link that sets a new password to whoever has an account with this address; links mailed before are void then.
    * On the account itself nothing changes.
    *
-   * Whether there is an account shows neither in what it does nor in how long that takes, since the mail is made and sent
-   * after the answer: answer alike.
+   * Whether there is an account shows neither in what it does nor in how long that takes, since the account is looked
+   * up, and the mail made and sent, after the answer: answer alike. If that fails, it is logged.
    *
    * @throws `E_INVALID_INPUT` where it is no address;
    * `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE` without the route `password_reset`

@@ -124,6 +124,7 @@ await onEachDatabase("pruning accounts", (engine) => {
     await accounts.loggedIn(BOB);
     // Can be used for a day.
     await accounts.visitor().post("/change_password", { email: BOB.email });
+    await accounts.mails();
     const prunedAfter = async (ms: number): Promise<unknown> => {
       setClock(() => NOON + ms);
       const pruned = await accounts.application.prune();

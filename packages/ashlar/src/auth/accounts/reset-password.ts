@@ -24,14 +24,17 @@ export async function requestPasswordReset(
   const guard = context.auth.guardName;
   const model = service.modelOf(guard);
   await service.mails.prepare();
-  const user = await model.findBy("email", email);
-  // From here on the same is done for an address without an account, so that the time tells nobody which ones have one.
-  const token = user === null ? await unusableToken(service, guard, email) : await resetTokenFor(service, guard, user);
-  const url = service.url(guard, "password_reset", {}, { token });
-  announce(context, "auth.password_reset_requested", guard, { user, email });
-  const expiresInMinutes = service.resetExpiresInMinutes;
-  // What is done only for an account comes after the answer, the mail's making included.
+  // A route that is missing is told to the developer, and not only to the log.
+  service.url(guard, "password_reset");
+  // After the answer, which leaves at the same time whether or not the address has an account.
   service.background.run("a password reset", async () => {
+    const user = await model.findBy("email", email);
+    // What can be done for an address without an account is done as well: it delays the requests that come meanwhile.
+    const token =
+      user === null ? await unusableToken(service, guard, email) : await resetTokenFor(service, guard, user);
+    const url = service.url(guard, "password_reset", {}, { token });
+    announce(context, "auth.password_reset_requested", guard, { user, email });
+    const expiresInMinutes = service.resetExpiresInMinutes;
     if (user !== null) service.mails.tryQueue("resetPassword", email, { guard, user, email, url, expiresInMinutes });
   });
 }

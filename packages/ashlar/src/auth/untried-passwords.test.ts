@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { ADA, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
+import type { PasswordHasher } from "../security/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { quickHasher } from "../testing/index.ts";
+
+/** A hasher that is too busy to verify, until it is told to. */
+class BusyHasher implements PasswordHasher {
+  readonly #hasher = quickHasher();
+  error: unknown = new AshlarError("E_OVERLOADED");
+
+  hash(password: string): Promise<string> {
+    return this.#hasher.hash(password);
+  }
+
+  async verify(hash: string | null, password: string): Promise<boolean> {
+    if (this.error !== null) throw this.error;
+    return this.#hasher.verify(hash, password);
+  }
+
+  needsRehash(hash: string): boolean {
+    return this.#hasher.needsRehash(hash);
+  }
+}
+
+const limit = (...by: string[]) => ({ account: "email", buckets: [{ by, attempts: 3, windowSeconds: 60 }] });
+
+async function busy(login: object) {
+  const hasher = new BusyHasher();
+  const accounts = await testAccounts({ hasher, throttle: { login } });
+  const statuses = async (path: string, sent: object, times: number, visitor = accounts.visitor()) => {
+    const found: number[] = [];
+    for (let time = 0; time < times; time++) found.push((await visitor.post(path, sent)).status);
+    return found;
+  };
+  return { hasher, accounts, statuses };
+}
+
+test.each([
+  ["no capacity to hash", new AshlarError("E_OVERLOADED"), 503],
+  ["a hasher that fails", new Error("No."), 500],
+])(
+  "S53 %s uses up none of the attempts at an account, at login and where a password is confirmed",
+  async (_, error, status) => {
+    const { hasher, accounts, statuses } = await busy(limit("account", "address"));
+    const right = { email: ADA.email, password: PASSWORD };
+    hasher.error = error;
+    expect(await statuses("/login", right, 5)).toEqual(Array(5).fill(status));
+    hasher.error = null;
+    const visitor = await accounts.loggedIn();
+    hasher.error = error;
+    expect(await statuses("/confirm_password", { password: PASSWORD }, 5, visitor)).toEqual(Array(5).fill(status));
+    hasher.error = null;
+    expect(await statuses("/confirm_password", { password: "a guess" }, 4, visitor)).toEqual([303, 303, 303, 429]);
+  },
+);
+
+test("S53 a flood that meets no capacity is counted by its address all the same", async () => {
+  const { statuses } = await busy(limit("address"));
+  expect(await statuses("/login", { email: ADA.email, password: PASSWORD }, 5)).toEqual([503, 503, 503, 429, 429]);
+});
+
+test("S53 a wrong password is counted, also after one that could not be tried", async () => {
+  const { hasher, statuses } = await busy(limit("account", "address"));
+  const wrong = { email: ADA.email, password: "a guess" };
+  expect(await statuses("/login", wrong, 2)).toEqual([503, 503]);
+  hasher.error = null;
+  expect((await statuses("/login", wrong, 5)).filter((status) => status === 429)).toHaveLength(2);
+});
