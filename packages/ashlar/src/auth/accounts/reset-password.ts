@@ -25,7 +25,7 @@ export async function requestPasswordReset(
   const model = service.modelOf(guard);
   await service.mails.prepare();
   // A route that is missing is told to the developer, and not only to the log.
-  service.url(guard, "password_reset");
+  service.url(guard, "password_reset", {});
   // After the answer, which leaves at the same time whether or not the address has an account.
   service.background.run("a password reset", async () => {
     const user = await model.findBy("email", email);
