@@ -1,0 +1,98 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Mailable } from "../../src/mail/index.ts";
+import { linksIn, type TestClient, type TestResponse, travelBack } from "../../src/testing/index.ts";
+import { AccountShop, EMAIL, PASSWORD } from "../support/account-shop.ts";
+import { sqlite } from "../support/services.ts";
+
+let shop: AccountShop;
+beforeAll(async () => {
+  shop = await AccountShop.open(sqlite);
+});
+afterAll(() => shop.close());
+beforeEach(() => shop.reset());
+afterEach(travelBack);
+
+/** Which form of the page of devices logs out the visitor's own, or the one other. */
+function formOf(page: TestResponse, which: "own" | "other"): string {
+  const entries = page.text.split("<li>").filter((text) => text.includes('action="/sessions/'));
+  const entry = entries.find((text) => text.includes("This device") === (which === "own"))!;
+  return `[action="${/action="([^"]+)"/.exec(entry)![1]}"]`;
+}
+
+async function devices(client: TestClient): Promise<TestResponse> {
+  return (await client.get("/sessions")).assertStatus(200);
+}
+
+test("every mail has the same links as text and as HTML", async () => {
+  const folder = join(shop.application.root, "app/mailables");
+  const mailer = shop.application.container.make("mail");
+  for (const file of await readdir(folder)) {
+    const module = (await import(join(folder, file))) as Record<string, { preview?: () => Mailable }>;
+    for (const { preview } of Object.values(module)) if (preview) await mailer.send(preview(), EMAIL);
+  }
+  const mails = await shop.mail.all();
+  expect(mails).toHaveLength(9);
+  for (const mail of mails) {
+    const all = [...mail.html!.matchAll(/href="(http[^"]+)"/g)].map(([, link]) => link!.replaceAll("&amp;", "&"));
+    // The application's name at the end leads to its front page.
+    const links = new Set(all.filter((link) => link !== shop.application.url));
+    expect(links.size, mail.subject).toBeGreaterThan(0);
+    expect(links, mail.subject).toEqual(new Set(linksIn(mail)));
+  }
+});
+
+test("a mail says of a link that can be used for one day: 24 hours", async () => {
+  await shop.register("bob@example.com", PASSWORD);
+  const [mail] = await shop.mail.all();
+  for (const body of [mail!.text, mail!.html]) expect(body).toContain("This link expires in 24 hours.");
+});
+
+test("the page of devices says where each was used from, and offers to log out all others where there are any", async () => {
+  const client = await shop.loggedIn();
+  const everyOther = "Log out all other devices";
+  (await devices(client)).assertSee(/Last used .+ from 203\.0\.113\.7/).assertDontSee(everyOther);
+  await shop.loggedIn();
+  (await devices(client)).assertSee(everyOther);
+});
+
+test("logging out one's own device leads to the login page", async () => {
+  const client = await shop.loggedIn();
+  await shop.loggedIn();
+  const page = await devices(client);
+  (await client.submit(page, formOf(page, "own"))).assertRedirect("/login");
+  expect(await shop.isIn(client)).toBe(false);
+});
+
+test("logging out another device is told, and that it was logged out already as well", async () => {
+  const client = await shop.loggedIn();
+  const other = await shop.loggedIn();
+  const page = await devices(client);
+  const form = formOf(page, "other");
+  (await client.follow(await client.submit(page, form))).assertSee("Your devices", "The device has been logged out.");
+  expect(await shop.isIn(other)).toBe(false);
+  (await client.follow(await client.submit(page, form))).assertSee("That device was already logged out.");
+});
+
+test("a new link to verify the address is sent as long as that is not verified", async () => {
+  const client = await shop.loggedIn();
+  const notice = await client.get("/email/verify/notice");
+  const sent = await client.submit(notice, '[action="/email/resend"]');
+  (await client.follow(sent.assertRedirect("/email/verify/notice"))).assertSee("We have sent you a new link.");
+  await client.get(await shop.linkTo(EMAIL));
+  shop.mail.clear();
+  const late = await client.submit(notice, '[action="/email/resend"]');
+  const home = await client.follow(late.assertRedirect("/home"));
+  home.assertSee("There is nothing left to verify.").assertDontSee("We have sent you");
+  await shop.mail.assertNothingSent();
+});
+
+test("a refused new password is told to a program as 422, and the link stays good", async () => {
+  const link = await shop.resetLink(EMAIL);
+  const token = new URL(link, "http://localhost").searchParams.get("token")!;
+  const program = shop.visitor().withCsrfToken();
+  const fields = { token, password: "short", password_confirmation: "short" };
+  (await program.postJson("/password_reset", fields)).assertStatus(422).assertJsonPath("errors.password");
+  expect(await shop.resetsPassword(link, "another password altogether")).toBe(true);
+});

@@ -1,0 +1,90 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { SMTPServer } from "smtp-server";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { apiConfiguration } from "../../src/api/configuration.ts";
+import { accountsConfiguration } from "../../src/auth/accounts/configuration.ts";
+import { authConfiguration } from "../../src/auth/configuration.ts";
+import { createApplication, loadConfiguration, readEnvironment } from "../../src/boot/index.ts";
+import { databaseConfiguration } from "../../src/database/configuration.ts";
+import type { KernelClass } from "../../src/kernel/index.ts";
+import type { Mailable } from "../../src/mail/index.ts";
+import { sessionConfiguration } from "../../src/session/configuration.ts";
+import { throttleConfiguration } from "../../src/throttle/configuration.ts";
+import { generateApplication } from "../support/generated-application.ts";
+
+interface Settings {
+  readonly [name: string]: Settings;
+}
+
+let root: string;
+let remove: () => Promise<void>;
+beforeAll(async () => {
+  ({ root, remove } = await generateApplication({ database: "postgres" }));
+});
+afterAll(() => remove());
+
+test("what a new application is configured with is what the framework does where nothing is said", async () => {
+  const config = await loadConfiguration(root, readEnvironment(root, {}), {});
+  const section = (name: string): Settings => config.section(name) as Settings;
+
+  const { GUARDS, ACCOUNTS } = section("auth") as { readonly GUARDS: Settings; readonly ACCOUNTS: Settings };
+  const { passwordResetTable: _, passwordResetExpiration: __, ...guards } = GUARDS;
+  expect(authConfiguration({ GUARDS })).toEqual(authConfiguration({ GUARDS: guards }));
+  const { mailables } = ACCOUNTS;
+  expect(accountsConfiguration(ACCOUNTS)).toEqual(accountsConfiguration({ mailables }));
+  expect(sessionConfiguration(section("session").SESSION, null)).toEqual(sessionConfiguration({}, null));
+  expect(throttleConfiguration(section("throttle"))).toEqual(throttleConfiguration({ THROTTLE: {} }));
+
+  const { DATABASES } = section("database") as { readonly DATABASES: Settings };
+  const { driver, url } = DATABASES.postgres!;
+  const least = { ...DATABASES, postgres: { driver, url } };
+  expect(databaseConfiguration(DATABASES, root)).toEqual(databaseConfiguration(least, root));
+
+  // Tokens end, and are looked up, though the framework asks for neither.
+  const { secret, model } = section("api").DRIVERS!.jwt!;
+  const jwt = { secret, model, expires: 60, authenticates: true };
+  expect(apiConfiguration(section("api"))).toEqual(apiConfiguration({ DRIVERS: { jwt } }));
+});
+
+test("in production mail goes to the SMTP server of the environment, with the login of the environment", async () => {
+  const logins: unknown[] = [];
+  const recipients: string[] = [];
+  const server = new SMTPServer({
+    allowInsecureAuth: true,
+    disabledCommands: ["STARTTLS"],
+    onAuth({ username, password }, _, done) {
+      logins.push([username, password]);
+      done(null, { user: "shop" });
+    },
+    onData(stream, { envelope }, done) {
+      recipients.push(...envelope.rcptTo.map(({ address }) => address));
+      stream.resume().on("end", done);
+    },
+  });
+  server.listen(0, "127.0.0.1");
+  onTestFinished(() => new Promise((resolve) => server.close(() => resolve())));
+  await once(server.server, "listening");
+  const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
+  const application = await createApplication({
+    root,
+    kernel: Kernel,
+    environment: {
+      APP_ENV: "production",
+      APP_URL: "https://shop.example",
+      DATABASE_CONNECTION: "sqlite",
+      MAIL_FROM: "shop@shop.example",
+      SMTP_HOST: "127.0.0.1",
+      SMTP_PORT: String((server.server.address() as AddressInfo).port),
+      SMTP_USER: "shop",
+      SMTP_PASSWORD: "hunter2",
+    },
+  });
+  onTestFinished(() => application.shutdown());
+  const { NewDeviceMail } = (await import(join(root, "app/mailables/new-device-mail.ts"))) as {
+    NewDeviceMail: { preview(): Mailable };
+  };
+  await application.container.make("mail").send(NewDeviceMail.preview(), "ada@example.com");
+  expect([logins, recipients]).toEqual([[["shop", "hunter2"]], ["ada@example.com"]]);
+});

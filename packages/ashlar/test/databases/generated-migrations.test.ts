@@ -1,0 +1,137 @@
+import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Database, Migrations, type Row, sql } from "../../src/database/index.ts";
+import { ashlar } from "../support/command-line.ts";
+import { generatedApplication } from "../support/generated-application.ts";
+import { onEachDatabase, type TestDatabase } from "../support/services.ts";
+
+/** The folder of an application's migrations, each kind with migrations that the others do not have. */
+const APPLICATIONS: Readonly<Record<string, () => Promise<string>>> = {
+  async "made with everything"() {
+    return join(await generatedApplication(), "database/migrations");
+  },
+  async "that pages and the API were added to"() {
+    const root = await generatedApplication({ pages: false, api: false });
+    for (const command of ["auth", "api:install"]) expect(await ashlar(root, command)).toMatchObject({ code: 0 });
+    return join(root, "database/migrations");
+  },
+  async "that is older than the access epoch"() {
+    const root = await generatedApplication({ api: false });
+    const folder = join(root, "database/migrations");
+    for (const file of await readdir(folder)) {
+      const text = await readFile(join(folder, file), "utf8");
+      await writeFile(join(folder, file), text.replace(/^ *\.addColumn\("access_epoch".*\n/m, ""));
+    }
+    expect(await ashlar(root, "auth")).toMatchObject({ code: 0, output: expect.stringContaining("_to_sessions") });
+    return folder;
+  },
+};
+
+/** Every table, column, index and constraint as the database describes them, but for the note of what has been run. */
+async function schema({ dialect, kysely }: Database): Promise<readonly Row[]> {
+  const described =
+    dialect === "sqlite"
+      ? sql<Row>`select type, name, tbl_name, sql from sqlite_master where tbl_name not in ('migrations', 'sqlite_sequence') order by 1, 2`
+      : sql<Row>`
+          select table_name as "table", column_name as name, concat_ws(' ', data_type, character_maximum_length,
+            is_nullable, column_default) as definition
+            from information_schema.columns where table_schema = 'public' and table_name <> 'migrations'
+          union all select tablename, indexname, indexdef
+            from pg_indexes where schemaname = 'public' and tablename <> 'migrations'
+          union all select conrelid::regclass::text, conname, pg_get_constraintdef(oid)
+            from pg_constraint where connamespace = 'public'::regnamespace and conrelid::regclass::text <> 'migrations'
+          order by 1, 2, 3`;
+  return (await described.execute(kysely)).rows;
+}
+
+const NOW = new Date(Date.UTC(2026, 0, 1));
+const USER = { name: "Ada", email: "ada@example.com", password: "-", created_at: NOW, updated_at: NOW };
+const SESSION = {
+  user_id: 1,
+  guard: "web",
+  token_hash: "a digest",
+  access_epoch: "",
+  authenticated_at: NOW,
+  last_used_at: NOW,
+  expires_at: NOW,
+  created_at: NOW,
+};
+
+await onEachDatabase("the migrations of an application", (engine) => {
+  let own: TestDatabase;
+
+  beforeEach(async () => {
+    own = await engine.open();
+  });
+  afterEach(() => own.drop());
+
+  /** Inserts the first row, and tells what becomes of the second. */
+  async function second(table: string, first: Row, other: Row): Promise<unknown> {
+    const { kysely } = own.database;
+    await kysely.insertInto(table).values(first).execute();
+    return await kysely
+      .insertInto(table)
+      .values(other)
+      .execute()
+      .then(
+        () => "inserted",
+        (error: { code?: string }) => error.code,
+      );
+  }
+
+  /** How the database finds these rows in a large table. */
+  async function planOf(table: string, condition: string): Promise<string> {
+    const { dialect, kysely } = own.database;
+    const query = sql.raw(`select * from ${table} where ${condition}`);
+    if (dialect === "sqlite") return JSON.stringify((await sql`explain query plan ${query}`.execute(kysely)).rows);
+    return await own.database.transaction(async () => {
+      // These are empty, which is read faster as a whole.
+      await sql`set local enable_seqscan = off`.execute(own.database.kysely);
+      return JSON.stringify((await sql`explain ${query}`.execute(own.database.kysely)).rows);
+    });
+  }
+
+  describe.for(Object.keys(APPLICATIONS))("%s", (kind) => {
+    test("go one by one and come back, and each leaves what was there before it", async () => {
+      const folder = await APPLICATIONS[kind]!();
+      const steps = join(folder, "../steps");
+      await mkdir(steps);
+      const migrations = new Migrations(own.database, steps);
+      for (const file of (await readdir(folder)).toSorted()) {
+        const before = await schema(own.database);
+        await copyFile(join(folder, file), join(steps, file));
+        await migrations.up();
+        const after = await schema(own.database);
+        expect(after, file).not.toEqual(before);
+        await migrations.rollback({ steps: 1 });
+        expect(await schema(own.database), file).toEqual(before);
+        await migrations.up();
+        expect(await schema(own.database), file).toEqual(after);
+      }
+    });
+
+    test("let no two rows be the same that must differ", async () => {
+      await new Migrations(own.database, await APPLICATIONS[kind]!()).up();
+      const bob = { ...USER, email: "bob@example.com" };
+      expect(await second("users", USER, { ...USER, name: "Bob" })).toBe("E_UNIQUE_VIOLATION");
+      expect(await second("sessions", SESSION, { ...SESSION, user_id: 2 })).toBe("E_UNIQUE_VIOLATION");
+      const task = { task: "prune", due_at: NOW };
+      expect(await second("maintenance", task, { ...task, due_at: new Date() })).toBe("E_UNIQUE_VIOLATION");
+      if (kind === "that is older than the access epoch") return;
+      const { kysely } = own.database;
+      await kysely.updateTable("users").set({ api_token: "a digest" }).execute();
+      // Those that have none are not the same.
+      expect(await second("users", bob, { ...bob, email: "cleo@example.com" })).toBe("inserted");
+      const sharing = kysely.updateTable("users").set({ api_token: "a digest" }).where("name", "=", "Ada").execute();
+      await expect(sharing).rejects.toMatchObject({ code: "E_UNIQUE_VIOLATION" });
+    });
+  });
+
+  test("let what is looked up with each registration, list of devices and pruning be found without reading a whole table", async () => {
+    await new Migrations(own.database, await APPLICATIONS["made with everything"]!()).up();
+    expect(await planOf("email_changes", "email = 'ada@example.com'")).toContain("email_changes_email_index");
+    expect(await planOf("sessions", "user_id = 1")).toContain("sessions_user_id_index");
+    expect(await planOf("sessions", "expires_at < '2026-01-01'")).toContain("sessions_expires_at_index");
+  });
+});
