@@ -246,7 +246,7 @@ describe("a server", () => {
   test("prunes within a quarter of an hour after it has begun to listen", async () => {
     const [accounts, statements, done] = await withOrphan({});
     await accounts.application.listen({ port: 0, handleSignals: false });
-    expect(await users(accounts)).toEqual([BOB.id, ADA.id]);
+    expect([vi.getTimerCount(), await users(accounts)]).toEqual([1, [BOB.id, ADA.id]]);
     await vi.advanceTimersByTimeAsync(15 * MINUTE);
     await done;
     expect(await users(accounts)).toEqual([BOB.id]);
