@@ -101,6 +101,22 @@ describe("up", () => {
     },
   );
 
+  test("a table that is not there is told of without the advice to do what has just been done", async () => {
+    const change = "(database) => database.schema.alterTable('nowhere').addColumn('n', 'integer').execute()";
+    await folder.write(A, `export const up = ${change};`);
+    expect(await failure(migrations.up())).toMatchObject({
+      code: "E_MIGRATION",
+      message: expect.stringMatching(/no such table: nowhere\. A migration before this one has to make the table\.$/),
+    });
+    await remove(A);
+    await folder.write(B, `export const up = async () => {}; export const down = ${change};`);
+    await migrations.up();
+    expect(await failure(migrations.rollback())).toMatchObject({
+      code: "E_MIGRATION",
+      message: expect.stringMatching(/no such table: nowhere\.$/),
+    });
+  });
+
   test("what is thrown and is not an error is told as well", async () => {
     await folder.write(A, 'export async function up() { throw "just text"; }');
     expect(await failure(migrations.up())).toMatchObject({

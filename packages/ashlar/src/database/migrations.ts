@@ -4,6 +4,7 @@ import { fromDatabase } from "./casts.ts";
 import { timestamp } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
+import { MIGRATE } from "./errors.ts";
 import { loadMigration, type Migration, type MigrationFile, migrationFiles } from "./migration-files.ts";
 import { runAwaited } from "./migration-statements.ts";
 
@@ -49,6 +50,9 @@ const REMAINS = {
   up: "and what it did before that remains, because it runs without a transaction. It is not recorded as run: undo what remains, then migrate again",
   down: "and what it did before that remains, because it runs without a transaction. It is still recorded as run: finish by hand, then roll back again",
 } as const;
+
+/** What follows a message about a table that is not there, in a migration. */
+const MADE_BEFORE = { up: " A migration before this one has to make the table.", down: "" } as const;
 
 /**
  * Brings a database's tables to where the application's migrations say.
@@ -210,7 +214,8 @@ export class Migrations {
     try {
       return await connection.rebuilding(() => (transaction ? connection.transaction(all) : all()));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      // The advice to migrate is of no use to whoever does.
+      const reason = (error instanceof Error ? error.message : String(error)).replace(MIGRATE, MADE_BEFORE[direction]);
       const outcome = transaction ? "and nothing of it remains" : REMAINS[direction];
       throw new AshlarError("E_MIGRATION", `${file.path}: ${direction}() failed, ${outcome}. ${reason}`, {
         cause: error,

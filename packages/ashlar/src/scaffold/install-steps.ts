@@ -44,12 +44,17 @@ const MAIL_VARIABLES = [
   "SMTP_PASSWORD=",
 ];
 
+/** The text of the script `test` that npm puts into a new manifest, which is there to be replaced. */
+const NO_TESTS = String.raw`echo \\"Error: no test specified`;
+
 const PAGES: readonly Step[] = [
+  provider("DatabaseProvider", "ashlar/database", "before the others"),
   provider("EventProvider", "ashlar/events", "after DatabaseProvider"),
   provider("ViewProvider", "ashlar/views", "after EventProvider"),
   provider("SessionProvider", "ashlar/session", "after ViewProvider"),
   provider("ThrottleProvider", "ashlar/throttle", "after SessionProvider"),
   provider("MailProvider", "ashlar/mail", "after ThrottleProvider"),
+  provider("AuthProvider", "ashlar/auth", "after MailProvider"),
   {
     file: "app/kernel.ts",
     done: /\bweb\s*:\s*\[[^\]]*\bVerifyCsrfToken\b/,
@@ -112,9 +117,16 @@ const PAGES: readonly Step[] = [
   },
   variables(".env.example", "MAIL_FROM", MAIL_VARIABLES),
   variables(".env", "MAIL_FROM", MAIL_VARIABLES),
+  {
+    file: "package.json",
+    done: new RegExp(`"test"\\s*:\\s*"(?!${NO_TESTS})`),
+    lines: ["// in scripts:", '"test": "node --test tests/*.test.ts"'],
+  },
 ];
 
 const API: readonly Step[] = [
+  provider("DatabaseProvider", "ashlar/database", "before the others"),
+  provider("AuthProvider", "ashlar/auth", "after DatabaseProvider"),
   provider("ApiProvider", "ashlar/api", "after AuthProvider"),
   {
     file: "config/providers.ts",
@@ -157,35 +169,5 @@ const API: readonly Step[] = [
   ]),
 ];
 
-/** What uses a file that was missing and is made, by the file. */
-export const USES: Readonly<Record<string, Step>> = {
-  "app/kernel.ts": {
-    file: "app.ts",
-    done: /["']\.\/app\/kernel(?:\.[jt]s)?["']/,
-    lines: ['import { Kernel } from "./app/kernel.ts";', "// in createApplication({ … }):", "kernel: Kernel,"],
-  },
-  "routes/web.ts": {
-    file: "app/kernel.ts",
-    done: /["']routes\.location["']\s*,\s*["']routes\/web["']/,
-    lines: ["// in registerRoutes():", 'this.container.bind("routes.location", "routes/web");'],
-  },
-};
-
 /** What is to be done by hand in files that are no longer as they were made. */
 export const STEPS: Readonly<Record<Feature, readonly Step[]>> = { pages: PAGES, api: API };
-
-const RATE_LIMITS = ["create_rate_limits", "throttle/create_rate_limits.ts", "rate_limits"] as const;
-
-/** The migrations of a feature, in the order they run in, and what each brings. */
-export const MIGRATIONS: Readonly<Record<Feature, readonly (readonly [name: string, stub: string, brings: string])[]>> =
-  {
-    pages: [
-      ["add_verified_at_to_users", "auth/migrations/add_verified_at_to_users.ts", "verified_at"],
-      ["create_sessions", "auth/migrations/create_sessions.ts", "sessions"],
-      ["create_password_resets", "auth/migrations/create_password_resets.ts", "password_resets"],
-      ["create_email_changes", "auth/migrations/create_email_changes.ts", "email_changes"],
-      ["create_maintenance", "auth/migrations/create_maintenance.ts", "maintenance"],
-      RATE_LIMITS,
-    ],
-    api: [["add_api_token_to_users", "api/migration.ts", "api_token"], RATE_LIMITS],
-  };

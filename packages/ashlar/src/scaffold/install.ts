@@ -5,13 +5,23 @@ import { AshlarError, readEnvFile } from "../support/index.ts";
 import { replaceEnvFile } from "./env-file.ts";
 import { type NewFile, withLineEndsOf, writeNewFile } from "./files.ts";
 import { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
+import { ignoredFiles } from "./ignored-files.ts";
 import { environmentWith } from "./install-environment.ts";
-import { type Feature, MIGRATIONS, STEPS, USES } from "./install-steps.ts";
-import { migrationPaths, migrationsMention } from "./make.ts";
+import { missingMigrations } from "./install-migrations.ts";
+import { type Feature, STEPS } from "./install-steps.ts";
+import { usesOf } from "./install-uses.ts";
 import { spell } from "./names.ts";
-import { codeOf, type RemainingStep, readIfThere, remainingSteps } from "./remaining-steps.ts";
-import { readStub } from "./stub.ts";
-import { type ApplicationTraits, apiFiles, descriptions, limits, looks, pages, wiring } from "./stub-files.ts";
+import { codeOf, javaScriptOf, type RemainingStep, readIfThere, remainingSteps } from "./remaining-steps.ts";
+import {
+  type ApplicationTraits,
+  apiFiles,
+  databases,
+  descriptions,
+  limits,
+  looks,
+  pages,
+  wiring,
+} from "./stub-files.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
 /** A file to write, and what is in its place. */
@@ -35,10 +45,12 @@ export interface Installation {
 /** The files of an application by path, as they are made with certain traits. */
 type Made = ReadonlyMap<string, string>;
 
-/** The column that tables made before it was known lack. */
-const EPOCH = "access_epoch";
 /** What nothing would work without: it is made if it is missing. */
-const NEEDED = ["app/kernel.ts", "app/models/user.ts", "config/providers.ts", "routes/web.ts", "config/auth.ts"];
+const NEEDED = [
+  ...["app/kernel.ts", "app/models/user.ts", "config/database.ts", "config/providers.ts"],
+  ...["routes/web.ts", "config/auth.ts"],
+];
+const EXAMPLE = ".env.example";
 const TESTS = "tests/application.test.ts";
 const TRUTHS = [false, true];
 const DATABASES = ["sqlite", "postgres"] as const;
@@ -68,8 +80,10 @@ export async function planInstallation(root: string, feature: Feature): Promise<
   for (const [path, text] of target) {
     const before = await readIfThere(root, path);
     if (before === null) {
-      const isMade = own.has(path) || (isApplication && NEEDED.includes(path));
-      if (isMade) files.push({ path, text, before, isInTheWay: false });
+      const isNeeded = NEEDED.includes(path) || (path === EXAMPLE && environment === null);
+      const isMade = own.has(path) || (isApplication && isNeeded);
+      const isThere = (await javaScriptOf(root, path)) !== null;
+      if (isMade && !isThere) files.push({ path, text, before, isInTheWay: false });
       continue;
     }
     const match = former.find(({ files: texts }) => isAsMade(before, texts.get(path)));
@@ -80,14 +94,19 @@ export async function planInstallation(root: string, feature: Feature): Promise<
       files.push({ path, text: replacement, before, isInTheWay });
     }
   }
-  for (const file of await migrations(root, feature)) files.push({ ...file, before: null, isInTheWay: false });
+  for (const file of await missingMigrations(root, feature, wanted)) {
+    files.push({ ...file, before: null, isInTheWay: false });
+  }
+  const isMade = (file: string): boolean => files.some(({ path, before }) => path === file && before === null);
+  const ignored = await ignoredFiles(root, isMade("config/database.ts"));
+  if (ignored !== null) files.push({ ...ignored, isInTheWay: false });
 
   const written = new Set(files.filter(({ isInTheWay }) => !isInTheWay).map(({ path }) => path));
   const changed = environmentWith(
     environment,
     former.map(({ traits, files: texts }) => [texts, after(traits)] as const),
   );
-  const uses = files.flatMap(({ path, before }) => (before === null ? (USES[path] ?? []) : []));
+  const uses = isApplication ? usesOf(await codeOf(root, "app.ts"), isMade) : [];
   const steps = [...STEPS[feature], ...uses].filter(
     ({ file }) => !written.has(file) && (file !== ".env" || changed === null),
   );
@@ -154,30 +173,12 @@ function everyMade(has: ApplicationTraits): Promise<{ readonly traits: Applicati
 async function made(traits: ApplicationTraits): Promise<Made> {
   const files = [
     ...(await wiring(traits)),
+    ...(await databases(traits)),
     ...(traits.pages ? await filesOf("pages", traits) : []),
     ...(traits.api ? await filesOf("api", traits) : []),
     ...(await descriptions(traits)),
   ];
   return new Map(files.map(({ path, text }) => [path, text]));
-}
-
-async function migrations(root: string, feature: Feature): Promise<NewFile[]> {
-  const missing: (readonly [name: string, stub: string])[] = [];
-  for (const [name, stub, brings] of MIGRATIONS[feature]) {
-    if (!(await migrationsMention(root, brings))) missing.push([name, stub]);
-  }
-  if (!(await migrationsMention(root, EPOCH))) {
-    // A table of sessions that is made now has the column.
-    const makesSessions = missing.some(([name]) => name === "create_sessions");
-    const tables = feature === "pages" && !makesSessions ? ["users", "sessions"] : ["users"];
-    for (const table of tables)
-      missing.push([`add_${EPOCH}_to_${table}`, `auth/migrations/add_${EPOCH}_to_${table}.ts`]);
-  }
-  const paths = await migrationPaths(
-    root,
-    missing.map(([name]) => name),
-  );
-  return Promise.all(missing.map(async ([, stub], index) => ({ path: paths[index]!, text: await readStub(stub, {}) })));
 }
 
 async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTraits> {
@@ -199,7 +200,14 @@ async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTr
     api: /\bApiProvider\b/.test(providers),
     pages: /\bMailProvider\b/.test(providers),
     database: Object.hasOwn(dependencies, "pg") ? "postgres" : "sqlite",
+    welcome: await hasWelcome(root),
   };
+}
+
+/** Tells whether the front page is a route of `routes/web.ts`, or is there for one. */
+async function hasWelcome(root: string): Promise<boolean> {
+  const routes = await readIfThere(root, "routes/web.ts");
+  return routes === null ? (await readIfThere(root, "views/welcome.edge")) !== null : /["']welcome["']/.test(routes);
 }
 
 /** What an application of this name was called when it was made. A name that it cannot have had is a title, too. */

@@ -9,6 +9,7 @@ import { readStub } from "./stub.ts";
 
 /** Where an application keeps its migrations. */
 const MIGRATIONS = "database/migrations";
+const MODELS = "app/models";
 
 /** Which methods a new controller has: one, those of an API resource, or those of a resource with pages. */
 export type ControllerKind = "plain" | "api" | "resource";
@@ -97,9 +98,22 @@ export async function migrationPaths(root: string, names: readonly string[]): Pr
 }
 
 /** Tells whether a migration of the application names something, such as a table, elsewhere than in a comment. */
-export async function migrationsMention(root: string, name: string): Promise<boolean> {
-  for (const file of await filesIn(root, MIGRATIONS)) {
-    if ((await codeOf(root, `${MIGRATIONS}/${file}`)).includes(`"${name}"`)) return true;
+export function migrationsMention(root: string, name: string): Promise<boolean> {
+  return filesMention(root, MIGRATIONS, new RegExp(`(["'\`])${name}\\1`));
+}
+
+/**
+ * Tells whether the table of users is known to an application: whether a migration has to do with it, in SQL as well, or
+ * a model is on it.
+ */
+export async function hasUsersTable(root: string): Promise<boolean> {
+  if (await filesMention(root, MIGRATIONS, /\busers\b/i)) return true;
+  return (await filesIn(root, MODELS)).includes("user.ts") || (await filesMention(root, MODELS, /(["'`])users\1/));
+}
+
+async function filesMention(root: string, folder: string, pattern: RegExp): Promise<boolean> {
+  for (const file of await filesIn(root, folder)) {
+    if (/\.[jt]s$/.test(file) && pattern.test(await codeOf(root, `${folder}/${file}`))) return true;
   }
   return false;
 }

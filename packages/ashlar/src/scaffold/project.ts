@@ -5,17 +5,7 @@ import { type NewFile, requireEmptyFolder, writeAllOrNone } from "./files.ts";
 import { fillSecrets } from "./fill-secrets.ts";
 import { migrationPaths } from "./make.ts";
 import { spell } from "./names.ts";
-import {
-  type ApplicationTraits,
-  apiFiles,
-  descriptions,
-  fileOf,
-  limits,
-  looks,
-  pages,
-  stubValues,
-  wiring,
-} from "./stub-files.ts";
+import { apiFiles, descriptions, fileOf, limits, looks, pages, stubValues, wiring } from "./stub-files.ts";
 
 /** What a new application is to have. */
 export interface ProjectOptions {
@@ -63,7 +53,7 @@ export async function createProject(options: ProjectOptions): Promise<Project> {
 async function projectFiles(root: string, options: ProjectOptions): Promise<NewFile[]> {
   const { api, database } = options;
   const name = packageName(root);
-  const traits: ApplicationTraits = { name, title: spell(name).title, api, pages: options.pages, database };
+  const traits = { name, title: spell(name).title, api, pages: options.pages, database, welcome: true };
   const values = stubValues(traits);
   const stub = (path: string, from: string): Promise<NewFile> => fileOf(path, from, values);
   return [

@@ -31,9 +31,20 @@ export async function codeOf(root: string, file: string): Promise<string> {
 /** The steps that are not done yet. A `.env` that is missing is made out of its example, and needs no lines. */
 export async function remainingSteps(root: string, steps: readonly Step[]): Promise<RemainingStep[]> {
   const remaining: RemainingStep[] = [];
-  for (const { file, done, lines } of steps) {
-    if (file.startsWith(".env") && (await readIfThere(root, file)) === null) continue;
+  for (const { file: name, done, lines } of steps) {
+    if (name.startsWith(".env") && (await readIfThere(root, name)) === null) continue;
+    const file = (await javaScriptOf(root, name)) ?? name;
     if (!done.test(await codeOf(root, file))) remaining.push({ file, lines });
   }
   return remaining;
+}
+
+/**
+ * The file of JavaScript that stands in the place of one of TypeScript in `config/` or `routes/`, where the two must not be
+ * there together; `null` if there is none.
+ */
+export async function javaScriptOf(root: string, file: string): Promise<string | null> {
+  if (!/^(?:config|routes)\/.+\.ts$/.test(file)) return null;
+  const name = file.replace(/\.ts$/, ".js");
+  return (await readIfThere(root, name)) === null ? null : name;
 }

@@ -15,14 +15,17 @@ export interface ApplicationTraits {
   readonly pages: boolean;
   /** The connection its configuration began with. */
   readonly database: "sqlite" | "postgres";
+  /** Whether `routes/web.ts` begins with the front page; one that was written without `create-ashlar` may have its own. */
+  readonly welcome: boolean;
 }
 
 /** What the stubs of an application are filled with. */
-export function stubValues({ name, title, api, pages, database }: ApplicationTraits): StubValues {
+export function stubValues({ name, title, api, pages, database, welcome }: ApplicationTraits): StubValues {
   const mixins = ["Model", "Authenticates"];
   if (api) mixins.push("AuthenticatesTokens");
   if (pages) mixins.push("MustVerifyEmail");
-  return { name, title, api, pages, database, postgres: database === "postgres", mixins: mixins.join(", ") };
+  const postgres = database === "postgres";
+  return { name, title, api, pages, database, postgres, welcome, mixins: mixins.join(", ") };
 }
 
 /**
@@ -62,6 +65,11 @@ export async function apiFiles(traits: ApplicationTraits): Promise<NewFile[]> {
     await fileOf("config/api.ts", "api/config.ts", values),
     await fileOf("routes/api.ts", "api/routes.ts", values),
   ];
+}
+
+/** The databases of an application. */
+export function databases(traits: ApplicationTraits): Promise<NewFile[]> {
+  return fromStubs(traits, ["config/database.ts"]);
 }
 
 /** The configuration of the limits, which an application has with or without anything else. */

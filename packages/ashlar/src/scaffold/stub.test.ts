@@ -50,7 +50,13 @@ test("every stub of the package can be filled, and leaves no directive behind", 
   expect(paths.length).toBeGreaterThan(20);
   for (const path of paths) {
     for (const on of [true, false]) {
-      const text = await readStub(path.replace(/\.stub$/, ""), { ...values, api: on, pages: on, postgres: on });
+      const text = await readStub(path.replace(/\.stub$/, ""), {
+        ...values,
+        api: on,
+        pages: on,
+        postgres: on,
+        welcome: on,
+      });
       expect(text, path).not.toMatch(/\/\/#|%\{/);
     }
   }

@@ -7,7 +7,14 @@ import { RUN_FOLDER } from "./run-folder.ts";
 // Once for each process, and for all test files that share it.
 const folder: string = await mkdtemp(join(process.env[RUN_FOLDER]!, "accounts-"));
 
-for (const { path, text } of await pages({ name: "shop", title: "Shop", api: true, pages: true, database: "sqlite" })) {
+for (const { path, text } of await pages({
+  name: "shop",
+  title: "Shop",
+  api: true,
+  pages: true,
+  database: "sqlite",
+  welcome: true,
+})) {
   if (!/^(?:app|views)\//.test(path)) continue;
   await mkdir(dirname(join(folder, path)), { recursive: true });
   await writeFile(join(folder, path), text);

@@ -1,0 +1,37 @@
+import { join } from "node:path";
+import { withLineEndsOf } from "./files.ts";
+import { readIfThere } from "./remaining-steps.ts";
+import { readStub } from "./stub.ts";
+
+const FILE = ".gitignore";
+/** What keeps `.env` out of a repository. */
+const COVERS_ENVIRONMENT = /^(?:\*\*\/|\/)?(?:\.env\*?|\.\*|\*\.env|\*)[ \t]*\r?$/m;
+
+/** A file of ignored names, as it is and as it is to be. */
+export interface IgnoredFiles {
+  readonly path: string;
+  readonly before: string | null;
+  readonly text: string;
+}
+
+/**
+ * What `.gitignore` is to hold, so that nothing secret gets into a repository: what a new application has, or what is
+ * there with the lines that it lacks at its end.
+ *
+ * @param makesDatabase whether the application is given a database in a file now
+ * @returns `null` if it lacks nothing
+ */
+export async function ignoredFiles(root: string, makesDatabase: boolean): Promise<IgnoredFiles | null> {
+  const [before, whole] = await Promise.all([readIfThere(root, FILE), readStub(join("application", "gitignore"), {})]);
+  if (before === null) return { path: FILE, before, text: whole };
+  const present = new Set(before.split(/\r?\n/).map((line) => line.trim().replace(/^\//, "")));
+  const lines = whole.split("\n").filter((line) => {
+    const isNeeded = line.startsWith(".env")
+      ? !COVERS_ENVIRONMENT.test(before)
+      : makesDatabase && line.includes("sqlite");
+    return isNeeded && !present.has(line);
+  });
+  if (lines.length === 0) return null;
+  const added = `${before === "" || before.endsWith("\n") ? "" : "\n"}${lines.join("\n")}\n`;
+  return { path: FILE, before, text: before + withLineEndsOf(before, added) };
+}

@@ -1,0 +1,338 @@
+// What the commands make of the application that the README begins with: one file, without folders.
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Application } from "../../src/boot/index.ts";
+import { ashlar } from "../support/command-line.ts";
+import { edit, execute, serve } from "../support/generated-application.ts";
+import { PageVisitor } from "../support/page-visitor.ts";
+import { RUN_FOLDER } from "../support/run-folder.ts";
+import { markdownSamples } from "../support/samples.ts";
+
+const PASSWORD = "a password of hers";
+
+/** What `npm init --init-type=module -y` writes, as far as it matters here. */
+const MANIFEST = `{
+  "name": "shop",
+  "version": "1.0.0",
+  "main": "index.js",
+  "scripts": {
+    "test": "echo \\"Error: no test specified\\" && exit 1"
+  },
+  "type": "module"
+}
+`;
+
+/** The README's own application where it finds the framework, with more files, or others, if the test has any. */
+async function oneFileApplication(files: Readonly<Record<string, string>> = {}): Promise<string> {
+  const parent = await mkdtemp(join(process.env[RUN_FOLDER]!, "one-file-"));
+  onTestFinished(() => rm(parent, { recursive: true, force: true }));
+  const root = join(parent, "shop");
+  const program = (await markdownSamples("README.md")).find(({ code }) => code.includes(".listen("))!.code;
+  for (const [path, text] of Object.entries({ "package.json": MANIFEST, "app.ts": program, ...files })) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+  return root;
+}
+
+/** Every file by path, with its text; without the database. */
+async function snapshot(root: string): Promise<Record<string, string>> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile() && !entry.name.includes("sqlite"))
+    .map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(
+    await Promise.all(files.map(async (file) => [relative(root, file), await readFile(file, "utf8")] as const)),
+  );
+}
+
+const migrationsOf = (files: Readonly<Record<string, string>>): string[] =>
+  Object.keys(files)
+    .filter((path) => path.startsWith("database/migrations/"))
+    .map((path) => path.replace(/^.*\d{6}_/, ""))
+    .toSorted();
+
+/** What the command leaves to the author, as it is printed. */
+const remaining = (output: string): string => output.split("What remains is yours to add:\n\n")[1] ?? "";
+
+/** Does what is printed, line by line: where a comment says, and imports at the head. */
+async function follow(root: string, output: string): Promise<void> {
+  for (const block of remaining(output).split("\n\n")) {
+    const [file = "", ...lines] = block.split("\n").map((line) => line.trim());
+    let text = await readFile(join(root, file), "utf8");
+    let put = (line: string): string => `${line}\n${text}`;
+    for (const line of lines) {
+      const [, called] = /^\/\/ in place of ([\w.]+)\(/.exec(line) ?? [];
+      if (called !== undefined) {
+        const place = text.split("\n").find((one) => one.includes(`${called}(`))!;
+        put = (other) => text.replace(place, () => other);
+      } else if (line === "// in createApplication({ … }):") {
+        put = (other) => text.replace("createApplication({", (found) => `${found} ${other}`);
+      } else if (line === "// in scripts:") {
+        put = (other) => text.replace(/"test": ".*"$/m, () => other);
+      } else {
+        const after = put(line);
+        expect(after, line).not.toBe(text);
+        text = after;
+      }
+    }
+    await writeFile(join(root, file), text);
+  }
+}
+
+/** The application, booted in this process; it is shut down when the test has finished. */
+async function load(root: string): Promise<Application> {
+  const { default: application } = (await import(join(root, "app.ts"))) as { default: Application };
+  onTestFinished(() => application.shutdown());
+  return application;
+}
+
+const APPLICATION = `app.ts
+  import { Kernel } from "./app/kernel.ts";
+  // in createApplication({ … }):
+  root: import.meta.dirname,
+  kernel: Kernel,
+
+app.ts
+  // in place of application.listen(…), which npx ashlar serve does:
+  export default application;`;
+
+async function token(url: string): Promise<string> {
+  const body = new URLSearchParams({ username: "ada@example.com", password: PASSWORD });
+  const response = await fetch(new URL("/api/auth", url), { method: "POST", body });
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { data: string }).data;
+}
+
+async function me(url: string): Promise<unknown> {
+  const response = await fetch(new URL("/api/me", url), { headers: { authorization: `Bearer ${await token(url)}` } });
+  return await response.json();
+}
+
+test("auth, what it prints, and migrate: visitors register and log in; api:install then does all by itself", async () => {
+  const root = await oneFileApplication();
+  const before = await snapshot(root);
+  const { code, output } = await ashlar(root, "auth");
+  expect(code).toBe(0);
+  expect(output).toContain("\nRun it: npx ashlar migrate\n");
+  expect(remaining(output)).toBe(`package.json
+  // in scripts:
+  "test": "node --test tests/*.test.ts"
+
+${APPLICATION}`);
+  const made = await snapshot(root);
+  expect(made).toMatchObject(before);
+  expect(made["routes/web.ts"]).not.toContain("welcome");
+  expect(migrationsOf(made)).toEqual([
+    "create_email_changes.ts",
+    "create_maintenance.ts",
+    "create_password_resets.ts",
+    "create_rate_limits.ts",
+    "create_sessions.ts",
+    "create_users.ts",
+  ]);
+
+  // Before the author has done anything, and twice.
+  expect((await ashlar(root, "migrate")).output).toMatch(/^Migrated \S+_create_users$/m);
+  const again = await ashlar(root, "auth");
+  expect(again.output).toMatch(/^Everything is there; nothing was changed\.\n/);
+  expect(remaining(again.output)).toBe(remaining(output));
+  expect(await snapshot(root)).toEqual(made);
+
+  execFileSync("git", ["init", "--quiet"], { cwd: root });
+  const added = execFileSync("git", ["add", "--all", "--dry-run", "."], { cwd: root, encoding: "utf8" });
+  expect(added).toContain("add '.env.example'");
+  expect(added).not.toMatch(/'\.env'|sqlite/);
+
+  await follow(root, output);
+  expect((await ashlar(root, "auth")).output).toBe("Everything is there; nothing was changed.");
+  const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  const [program, ...args] = scripts.test.split(" ") as [string, ...string[]];
+  expect(program).toBe("node");
+  expect((await execute(root, process.execPath, args)).output).toContain("ℹ pass 7\nℹ fail 0");
+
+  const { url } = await serve(root);
+  expect((await new PageVisitor(url).open("/")).html).toBe("hello");
+  await new PageVisitor(url).register();
+  const visitor = new PageVisitor(url);
+  const fields = { email: "ada@example.com", password: PASSWORD };
+  const page = await visitor.send("/login", await visitor.open("/login"), fields);
+  expect([page.path, page.status, page.html]).toEqual(["/home", 200, expect.stringContaining("Hello, Ada")]);
+
+  const installed = await ashlar(root, "api:install");
+  expect([installed.code, remaining(installed.output)]).toEqual([0, ""]);
+  expect((await ashlar(root, "migrate")).output).toMatch(/^Migrated \S+_add_api_token_to_users$/);
+  const api = await serve(root);
+  expect(await me(api.url)).toMatchObject({ email: "ada@example.com" });
+}, 60_000);
+
+test("api:install, what it prints, and migrate: a user gets a token, and auth then does all by itself", async () => {
+  const root = await oneFileApplication();
+  const { code, output } = await ashlar(root, "api:install");
+  expect([code, remaining(output)]).toEqual([0, APPLICATION]);
+  expect(migrationsOf(await snapshot(root))).toEqual(["create_rate_limits.ts", "create_users.ts"]);
+  expect((await ashlar(root, "migrate")).errors).toBe("");
+  await follow(root, output);
+  expect((await ashlar(root, "api:install")).output).toBe("Everything is there; nothing was changed.");
+
+  const application = await load(root);
+  const { User } = await import(join(root, "app/models/user.ts"));
+  const user = new User().fill({ name: "Ada", email: "ada@example.com" });
+  await user.setPassword(PASSWORD);
+  await user.save();
+  const { url } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  expect(await (await fetch(url)).text()).toBe("hello");
+  expect(await me(url)).toMatchObject({ email: "ada@example.com" });
+
+  const added = await ashlar(root, "auth");
+  expect([added.code, remaining(added.output)]).toEqual([0, expect.stringMatching(/^package\.json\n(?!.*\n\n)/)]);
+  expect((await ashlar(root, "migrate")).output).toMatch(/^Migrated \S+_add_verified_at_to_users$/m);
+}, 60_000);
+
+test("migrate says what it takes, and that alone is enough", async () => {
+  const root = await oneFileApplication();
+  const { code, errors } = await ashlar(root, "migrate");
+  expect([code, errors]).toEqual([
+    1,
+    expect.stringMatching(/^config\/database\.ts: does not exist.*npx ashlar auth or/),
+  ]);
+  const [line = ""] = /export const DATABASES = .*$/.exec(errors) ?? [];
+  await mkdir(join(root, "config"));
+  await writeFile(join(root, "config/database.ts"), line);
+  expect(await ashlar(root, "migrate")).toEqual({ code: 0, output: "Nothing to migrate.", errors: "" });
+});
+
+test("--dry-run shows all that would be made, and makes nothing", async () => {
+  const root = await oneFileApplication();
+  const before = await snapshot(root);
+  const { output } = await ashlar(root, "auth", "--dry-run");
+  for (const path of [".gitignore", ".env.example", "config/database.ts", "routes/web.ts"]) {
+    expect(output).toContain(`\n+++ b/${path}\n`);
+  }
+  expect(output).toMatch(/^\+\+\+ b\/database\/migrations\/\S+_create_users\.ts$/m);
+  expect(remaining(output)).toContain("export default application;");
+  expect(await snapshot(root)).toEqual(before);
+});
+
+describe("what is there already", () => {
+  test.each([
+    ["a migration that makes it", "database/migrations/2026_01_01_000000_people.ts", "db.createTable('users')"],
+    [
+      "SQL in a migration",
+      "database/migrations/2026_01_01_000000_people.ts",
+      "sql`create table if not exists users (`",
+    ],
+    ["a model of the author's", "app/models/user.ts", "export class User {}"],
+    ["a model of another name", "app/models/account.ts", 'static table = "users";'],
+  ])("a table of users is not made again: %s", async (_, path, text) => {
+    const root = await oneFileApplication({ [path]: text });
+    await ashlar(root, "api:install");
+    const files = await snapshot(root);
+    expect(migrationsOf(files)).not.toContain("create_users.ts");
+    expect(migrationsOf(files)).toContain("add_api_token_to_users.ts");
+    expect(files[path]).toBe(text);
+  });
+
+  test("a table of users that is only written about is made", async () => {
+    const text = "// For the users.\nexport const up = () => {};\n";
+    const root = await oneFileApplication({ "database/migrations/2026_01_01_000000_begin.ts": text });
+    await ashlar(root, "api:install");
+    expect(migrationsOf(await snapshot(root))).toContain("create_users.ts");
+  });
+
+  test("configuration in JavaScript stays the only one", async () => {
+    const database = "export const DATABASES = { default: 'main', main: { driver: 'sqlite', path: 'my.db' } };\n";
+    const providers = "export const PROVIDERS = [];\n";
+    const root = await oneFileApplication({ "config/database.js": database, "config/providers.js": providers });
+    const { output } = await ashlar(root, "api:install");
+    const files = await snapshot(root);
+    expect(files).toMatchObject({ "config/database.js": database, "config/providers.js": providers });
+    expect(Object.keys(files)).not.toContain("config/database.ts");
+    expect(Object.keys(files)).not.toContain("config/providers.ts");
+    const steps = remaining(output);
+    for (const name of ["DatabaseProvider", "ThrottleProvider", "AuthProvider", "ApiProvider"]) {
+      expect(steps).toMatch(new RegExp(`^config/providers\\.js\n.*\n.*\n  ${name},$`, "m"));
+    }
+    expect((await ashlar(root, "migrate")).output).toContain("_create_users");
+  });
+
+  test("a .env of the author's gets its secret, and what else it lacks is printed", async () => {
+    const root = await oneFileApplication({ ".env": "SHOP=1\n" });
+    const { output } = await ashlar(root, "auth");
+    expect(remaining(output)).toMatch(/^\.env\n {2}# Mail goes out by SMTP/);
+    const files = await snapshot(root);
+    expect(files[".env"]).toMatch(/^SHOP=1\nAPP_KEY=[\w-]{86}\n$/);
+    expect(Object.keys(files)).not.toContain(".env.example");
+  });
+
+  test("an app.ts that has what it needs is not told of it, however it says so", async () => {
+    const root = await oneFileApplication({
+      "app.ts": `import { createApplication } from "ashlar";
+        import { Kernel } from "./app/kernel.ts";
+        const root = import.meta.dirname, kernel = Kernel;
+        const shop = await createApplication({ root, kernel });
+        export { shop as default };`,
+    });
+    expect(remaining((await ashlar(root, "api:install")).output)).toBe("");
+  });
+
+  test("an app.ts with providers and another name for its application is told what to do about them", async () => {
+    const root = await oneFileApplication({
+      "app.ts": `import { createApplication } from "ashlar";
+        const shop = await createApplication({ root: import.meta.dirname, providers: [] });`,
+    });
+    expect(remaining((await ashlar(root, "api:install")).output)).toBe(`app.ts
+  import { Kernel } from "./app/kernel.ts";
+  // in createApplication({ … }):
+  kernel: Kernel,
+
+app.ts
+  // take providers out of createApplication({ … }): those in PROVIDERS of config/providers.ts are on then
+
+app.ts
+  // at the end, for npx ashlar serve and the other commands:
+  export default shop;`);
+  });
+
+  test("a kernel of the author's that binds no routes file is told to", async () => {
+    const kernel = 'import { HttpKernel } from "ashlar";\nexport class Kernel extends HttpKernel {}\n';
+    const root = await oneFileApplication({ "app/kernel.ts": kernel });
+    const first = remaining((await ashlar(root, "api:install")).output);
+    expect(first).toContain(`app/kernel.ts
+  // in registerRoutes():
+  this.container.bind("routes.location", "routes/web");`);
+    expect(remaining((await ashlar(root, "api:install")).output)).toBe(first);
+    await edit(root, "app/kernel.ts", [
+      "{}",
+      '{ registerRoutes() { this.container.bind("routes.location", "mine"); } }',
+    ]);
+    expect(remaining((await ashlar(root, "api:install")).output)).not.toContain('"routes.location"');
+  });
+});
+
+describe("S12 .gitignore keeps secrets out of the repository", () => {
+  test.each([
+    ["node_modules", "node_modules\n.env\n.env.*.tmp\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
+    ["node_modules\r\n", "node_modules\r\n.env\r\n.env.*.tmp\r\ndatabase/*.sqlite\r\ndatabase/*.sqlite-*\r\n"],
+    ["", ".env\n.env.*.tmp\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
+    [".env.example\n# .env\n", ".env.example\n# .env\n.env\n.env.*.tmp\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
+    [".env*\n/database/*.sqlite\n", ".env*\n/database/*.sqlite\ndatabase/*.sqlite-*\n"],
+  ])("%j gets the lines that it lacks", async (before, after) => {
+    const root = await oneFileApplication({ ".gitignore": before });
+    expect((await ashlar(root, "api:install")).output).toContain("Changed .gitignore\n");
+    expect((await snapshot(root))[".gitignore"]).toBe(after);
+    expect((await ashlar(root, "api:install")).output).not.toContain(".gitignore");
+  });
+
+  test.each([".env", "/.env", "**/.env", "*.env", ".*", "*"])(
+    "%s is enough, and a database of the author's is theirs",
+    async (line) => {
+      const config = "export const DATABASES = { default: 'main', main: { driver: 'sqlite', path: 'my.db' } };\n";
+      const root = await oneFileApplication({ ".gitignore": `dist\n${line}\n`, "config/database.ts": config });
+      expect((await ashlar(root, "api:install")).output).not.toContain(".gitignore");
+      expect(await snapshot(root)).toMatchObject({ ".gitignore": `dist\n${line}\n`, "config/database.ts": config });
+    },
+  );
+});
