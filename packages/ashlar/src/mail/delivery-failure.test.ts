@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { AshlarError } from "../support/index.ts";
 import { deliveryFailure } from "./delivery-failure.ts";
+import { DeliveryError } from "./mail-transport.ts";
 
 function smtpError(message: string, details: object): Error {
   return Object.assign(new Error(message), details);
@@ -16,39 +17,54 @@ describe("what another try would change", () => {
     ["'no' from the server", { code: "EENVELOPE", responseCode: 550, permanent: true }, true],
     ["a login that cannot be checked now", { code: "EAUTH", responseCode: 454, permanent: false }, false],
     ["a refused login", { code: "EAUTH", responseCode: 535, permanent: true }, true],
-    ["a defect", {}, true],
+    ["an error of an application's own transport", {}, false],
   ])("after %s", (_, details, isPermanent) => {
-    expect(deliveryFailure(smtpError("It failed.", details)).isPermanent).toBe(isPermanent);
+    expect(deliveryFailure(smtpError("It failed.", details), "delivering").isPermanent).toBe(isPermanent);
+  });
+
+  test.each([
+    ["a defect", {}, true],
+    ["a network that failed", { code: "ECONNREFUSED" }, false],
+  ])("while the mail was composed, after %s", (_, details, isPermanent) => {
+    expect(deliveryFailure(smtpError("It failed.", details), "composing").isPermanent).toBe(isPermanent);
+  });
+
+  test.each([true, false])("a transport says it: permanent %s", (permanent) => {
+    const error = new DeliveryError("The service said no.", { permanent });
+    expect(deliveryFailure(error, "delivering")).toEqual({ reason: "The service said no.", isPermanent: permanent });
   });
 
   test("a mail that cannot be composed stays so", () => {
     const error = new AshlarError("E_VIEW", "There is no view.");
-    expect(deliveryFailure(error)).toEqual({ reason: "There is no view.", isPermanent: true });
+    expect(deliveryFailure(error, "composing")).toEqual({ reason: "There is no view.", isPermanent: true });
   });
 
   test.each([undefined, null, "no", 7, { message: "no" }])(
     "what is thrown without being an error (%j) is not repeated",
     (thrown) => {
-      expect(deliveryFailure(thrown)).toEqual({ reason: "Something was thrown that is no error.", isPermanent: true });
+      expect(deliveryFailure(thrown, "delivering")).toEqual({
+        reason: "Something was thrown that is no error.",
+        isPermanent: true,
+      });
     },
   );
 });
 
 describe("what is told", () => {
   test("the message, in one line of bounded length", () => {
-    expect(deliveryFailure(smtpError("550 no\r\n550  such\tuser", { code: "EENVELOPE" })).reason).toBe(
+    expect(deliveryFailure(smtpError("550 no\r\n550  such\tuser", { code: "EENVELOPE" }), "delivering").reason).toBe(
       "550 no 550 such user",
     );
-    expect(deliveryFailure(smtpError("x".repeat(5000), { code: "EMESSAGE" })).reason).toHaveLength(500);
+    expect(deliveryFailure(smtpError("x".repeat(5000), { code: "EMESSAGE" }), "delivering").reason).toHaveLength(500);
   });
 
   test("of a refused login the status alone: the server may have repeated the password", () => {
     const details = { code: "EAUTH", responseCode: 535, permanent: true, response: "535 hunter2" };
-    expect(deliveryFailure(smtpError("Invalid login: 535 hunter2", details))).toEqual({
+    expect(deliveryFailure(smtpError("Invalid login: 535 hunter2", details), "delivering")).toEqual({
       reason: "The SMTP server refused the login (535): check user and password.",
       isPermanent: true,
     });
-    expect(deliveryFailure(smtpError("no credentials", { code: "ENOAUTH" })).reason).toBe(
+    expect(deliveryFailure(smtpError("no credentials", { code: "ENOAUTH" }), "delivering").reason).toBe(
       "The SMTP server refused the login: check user and password.",
     );
   });

@@ -8,13 +8,16 @@ export interface DeliveryFailure {
   readonly isPermanent: boolean;
 }
 
-/** What an error of the SMTP client tells beyond its message. */
-interface SmtpError extends Error {
+/** What an error of a transport tells beyond its message: a `DeliveryError`, or an error of the SMTP client. */
+interface TransportError extends Error {
   readonly code?: string;
   readonly responseCode?: number;
-  /** Whether the server refused for good (RFC 5321 §4.2.1: a reply of 5yz). */
+  /** Whether the mail was refused for good (RFC 5321 §4.2.1: a reply of 5yz). */
   readonly permanent?: boolean;
 }
+
+/** At which step an error arose. */
+export type DeliveryStep = "composing" | "delivering";
 
 /**
  * What an error that arose while a mail was composed or delivered means for it.
@@ -22,16 +25,20 @@ interface SmtpError extends Error {
  * Security: nothing of the error but what is named here reaches the log. A server's answer to a login may repeat what it
  * was sent.
  */
-export function deliveryFailure(error: unknown): DeliveryFailure {
+export function deliveryFailure(error: unknown, step: DeliveryStep): DeliveryFailure {
   if (!(error instanceof Error)) return { reason: "Something was thrown that is no error.", isPermanent: true };
   if (error instanceof AshlarError) return { reason: error.message, isPermanent: true };
-  const { code, responseCode, permanent = false, message } = error as SmtpError;
+  const { code, responseCode, permanent, message } = error as TransportError;
   if (code === "EAUTH" || code === "ENOAUTH") {
     const status = responseCode === undefined ? "" : ` (${responseCode})`;
-    return { reason: `The SMTP server refused the login${status}: check user and password.`, isPermanent: permanent };
+    return {
+      reason: `The SMTP server refused the login${status}: check user and password.`,
+      isPermanent: permanent === true,
+    };
   }
-  // Without a code it is no failure of the network but a defect, of a mailable's own code for instance.
-  return { reason: oneLine(message), isPermanent: permanent || code === undefined };
+  // A mail that cannot be composed, other than for a failure of the network, fails by a defect of the mailable's own code.
+  const isDefect = step === "composing" && code === undefined;
+  return { reason: oneLine(message), isPermanent: permanent ?? isDefect };
 }
 
 function oneLine(message: string): string {

@@ -1,8 +1,12 @@
 export type { MailEvent, MailFailedEvent, MailSentEvent } from "./events.ts";
 export type { MailAddress, MailRecipient } from "./mail-address.ts";
 export type { SignedLinkOptions } from "./mail-links.ts";
-export type { MailAttachment } from "./mail-message.ts";
+export type { MailAttachment, MailMessage } from "./mail-message.ts";
 export { MailProvider } from "./mail-provider.ts";
+export { type Delivery, DeliveryError, type MailTransport, type MailTransportSource } from "./mail-transport.ts";
 export { Mailable, type MailableClass, type MailContent } from "./mailable.ts";
+export { mailbox } from "./mailbox/mailbox.ts";
 export { Mailer } from "./mailer.ts";
-export type { CapturedMail, MailMatch } from "./memory-transport.ts";
+export { type CapturedMail, type MailMatch, memoryTransport } from "./memory-transport.ts";
+export type { MailTransportName, SmtpTimeouts } from "./settings.ts";
+export { type SmtpOptions, smtp } from "./smtp-transport.ts";

@@ -82,7 +82,7 @@ describe("the boot", () => {
   });
 
   test("S48 in production it ends where the mailbox is on", async () => {
-    await expect(create("production", { ...PRODUCTION, default: "mailbox" })).rejects.toMatchObject({
+    await expect(create("production", { ...PRODUCTION, transport: "mailbox" })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining("The mailbox is for development alone."),
     });

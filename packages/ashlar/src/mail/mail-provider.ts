@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { Provider } from "../boot/index.ts";
+import { ConfigurationError } from "../support/index.ts";
 import { MailComposer } from "./mail-composer.ts";
 import { MailLinks } from "./mail-links.ts";
 import type { MailTransport } from "./mail-transport.ts";
-import { MAILBOX_PREFIX, Mailbox } from "./mailbox/mailbox.ts";
+import { MAILBOX_PREFIX, Mailbox, mailbox } from "./mailbox/mailbox.ts";
 import { mailboxJson, mailboxSite } from "./mailbox/mailbox-site.ts";
 import { Mailer } from "./mailer.ts";
-import { MemoryTransport } from "./memory-transport.ts";
-import { type MailSettings, readMailSettings } from "./settings.ts";
+import { MemoryTransport, memoryTransport } from "./memory-transport.ts";
+import { isTransport, type MailSettings, readMailSettings, requireFittingTransport } from "./settings.ts";
 import { SmtpTransport } from "./smtp-transport.ts";
 
 declare module "../kernel/container.ts" {
@@ -16,9 +17,6 @@ declare module "../kernel/container.ts" {
     mail: Mailer;
   }
 }
-
-/** How many mails are sent at once where no server says how many connections it takes. */
-const CONCURRENCY = 5;
 
 /**
  * Brings mail into the application, as `MAIL` of `config/mail.ts` says: by SMTP in production, into the mailbox at
@@ -67,7 +65,6 @@ export class MailProvider extends Provider {
       composer,
       transport,
       retry: settings.retry,
-      concurrency: settings.smtp?.poolSize ?? CONCURRENCY,
       logger,
       background: application.background,
       events: container.has("events") ? container.make("events") : null,
@@ -76,8 +73,17 @@ export class MailProvider extends Provider {
   }
 
   #transport(settings: MailSettings): MailTransport {
-    if (settings.default === "smtp") return new SmtpTransport(settings.smtp!);
-    return settings.default === "mailbox" ? new Mailbox(this.application.logger) : new MemoryTransport();
+    const { container, environment } = this.application;
+    const named = { smtp: () => new SmtpTransport(settings.smtp!), mailbox: mailbox(), memory: memoryTransport() };
+    const source = typeof settings.transport === "string" ? named[settings.transport] : settings.transport;
+    const transport = typeof source === "function" ? source(container) : source;
+    if (!isTransport(transport)) {
+      const remedy = "Give back an object with the methods of MailTransport.";
+      throw new ConfigurationError("config/mail.ts: MAIL.transport", "is a function that made no transport.", remedy);
+    }
+    if (transport instanceof Mailbox) requireFittingTransport("mailbox", environment);
+    if (transport instanceof MemoryTransport) requireFittingTransport("memory", environment);
+    return transport;
   }
 
   #mountMailbox(transport: MailTransport, composer: MailComposer): void {

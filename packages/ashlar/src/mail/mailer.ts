@@ -17,8 +17,6 @@ export interface MailerParts {
   readonly composer: MailComposer;
   readonly transport: MailTransport;
   readonly retry: RetrySettings;
-  /** How many queued mails are sent at once. */
-  readonly concurrency: number;
   readonly logger: Logger;
   /** The application's: a job may queue mails. */
   readonly background: Background;
@@ -34,6 +32,8 @@ interface Task {
   message: MailMessage | null;
 }
 
+/** How many queued mails are sent at once, unless the transport says otherwise. */
+const CONCURRENCY = 5;
 const MAX_PAUSE_MS = 60_000;
 
 /** Sends mails: the container's key `mail`. */
@@ -48,7 +48,7 @@ export class Mailer {
   constructor(parts: MailerParts) {
     this.#parts = parts;
     this.#queue = new RetryQueue({
-      concurrency: parts.concurrency,
+      concurrency: parts.transport.concurrency ?? CONCURRENCY,
       run: (task, signal) => this.#deliver(task, signal),
       again: (task, error, attempts) => this.#again(task, error, attempts),
     });
@@ -142,7 +142,7 @@ export class Mailer {
       this.#failed(task, { reason: "The application was shut down.", isPermanent: true }, "The mail is lost.");
     await sending;
     clearTimeout(timer);
-    this.#parts.transport.close();
+    await this.#parts.transport.close();
   }
 
   #task(mailable: Mailable, to: MailRecipient | readonly MailRecipient[]): Task {
@@ -157,7 +157,7 @@ export class Mailer {
     try {
       await this.#deliver(task, this.#abort.signal);
     } catch (error) {
-      const { reason } = deliveryFailure(error);
+      const { reason } = this.#failure(task, error);
       this.#announceFailure(task, reason);
       if (error instanceof AshlarError || task.message === null) throw error;
       throw new AshlarError("E_MAIL_NOT_SENT", undefined, { cause: new Error(reason) });
@@ -168,7 +168,7 @@ export class Mailer {
     const { composer, transport, logger, events } = this.#parts;
     task.message ??= await composer.compose(task.mailable, task.to);
     const { message } = task;
-    const refused = await transport.deliver(message, task.mailable, signal);
+    const refused = (await transport.deliver(message, { signal, mailable: task.mailable })) ?? [];
     if (refused.length > 0) {
       logger.warn(
         { mailable: message.mailable, recipients: refused },
@@ -185,7 +185,7 @@ export class Mailer {
   }
 
   #again(task: Task, error: unknown, attempts: number): number | null {
-    const outcome = deliveryFailure(error);
+    const outcome = this.#failure(task, error);
     const { retry, logger } = this.#parts;
     if (outcome.isPermanent || attempts >= retry.attempts) {
       this.#failed(task, outcome, "A mail could not be sent.", attempts);
@@ -195,6 +195,10 @@ export class Mailer {
     const details = { ...this.#account(task), attempts, reason: outcome.reason, retryInSeconds: pause / 1000 };
     logger.warn(details, "A mail could not be sent yet.");
     return pause;
+  }
+
+  #failure({ message }: Task, error: unknown): DeliveryFailure {
+    return deliveryFailure(error, message === null ? "composing" : "delivering");
   }
 
   #failed(task: Task, { reason }: DeliveryFailure, message: string, attempts?: number): void {
@@ -219,7 +223,7 @@ export class Mailer {
   get #memory(): MemoryTransport {
     const { transport } = this.#parts;
     if (transport instanceof MemoryTransport) return transport;
-    throw new AshlarError("E_INVALID_CONFIGURATION", 'Mails are not captured here: MAIL.default is not "memory".');
+    throw new AshlarError("E_INVALID_CONFIGURATION", 'Mails are not captured here: MAIL.transport is not "memory".');
   }
 
   #requireSettled(assertion: (...args: never[]) => unknown): void {

@@ -1,6 +1,6 @@
 import { AssertionError } from "node:assert";
 import { addressLine, type MailAttachment, type MailMessage } from "./mail-message.ts";
-import type { MailTransport } from "./mail-transport.ts";
+import type { Delivery, MailTransport, MailTransportSource } from "./mail-transport.ts";
 import { Mailable, type MailableClass } from "./mailable.ts";
 
 /** A mail that a test can look at. Addresses stand without names, several of them as `a@shop.example, b@shop.example`. */
@@ -25,7 +25,7 @@ interface Capture {
 export class MemoryTransport implements MailTransport {
   #captures: Capture[] = [];
 
-  deliver(message: MailMessage, mailable: Mailable): Promise<readonly string[]> {
+  deliver(message: MailMessage, { mailable }: Pick<Delivery, "mailable">): Promise<readonly string[]> {
     const { subject, text, html, attachments } = message;
     const mail = { to: addressLine(message.to), from: message.from.address, subject, text, html, attachments };
     this.#captures.push({ mail: Object.freeze(mail), mailable });
@@ -64,6 +64,11 @@ export class MemoryTransport implements MailTransport {
     });
     return `Sent were:\n${lines.join("\n")}`;
   }
+}
+
+/** Keeps mails in memory, for tests: the default there, and refused in production. */
+export function memoryTransport(): MailTransportSource {
+  return () => new MemoryTransport();
 }
 
 /** The error of an assertion, with the stack of the test. */

@@ -22,27 +22,27 @@ function problem(mail: unknown, environment: EnvironmentName = "development"): s
 
 describe("the transport", () => {
   test("development has the mailbox, tests have the memory, without any configuration", () => {
-    expect(read(undefined, "development").default).toBe("mailbox");
-    expect(read(undefined, "test").default).toBe("memory");
+    expect(read(undefined, "development").transport).toBe("mailbox");
+    expect(read(undefined, "test").transport).toBe("memory");
   });
 
   test("production has SMTP", () => {
-    expect(read(COMPLETE, "production").default).toBe("smtp");
+    expect(read(COMPLETE, "production").transport).toBe("smtp");
   });
 
   test.each(["development", "test"] as const)("%s can have SMTP", (environment) => {
-    expect(read({ ...COMPLETE, default: "smtp" }, environment).default).toBe("smtp");
+    expect(read({ ...COMPLETE, transport: "smtp" }, environment).transport).toBe("smtp");
   });
 
   test.each(["production", "test"] as const)("S48 in %s the mailbox cannot be on", (environment) => {
-    expect(problem({ ...COMPLETE, default: "mailbox" }, environment)).toBe(
-      `${WHERE}.default: is "mailbox", in ${environment}. The mailbox is for development alone.`,
+    expect(problem({ ...COMPLETE, transport: "mailbox" }, environment)).toBe(
+      `${WHERE}.transport: is "mailbox", in ${environment}. The mailbox is for development alone.`,
     );
   });
 
   test("S48 in production mails cannot end in memory", () => {
-    expect(problem({ ...COMPLETE, default: "memory" }, "production")).toBe(
-      `${WHERE}.default: is "memory", which sends no mail, in production. Set it to "smtp".`,
+    expect(problem({ ...COMPLETE, transport: "memory" }, "production")).toBe(
+      `${WHERE}.transport: is "memory", which sends no mail, in production. Set it to "smtp".`,
     );
   });
 
@@ -59,13 +59,13 @@ describe("the transport", () => {
   });
 
   test("SMTP in development needs a server, not a sender", () => {
-    expect(problem({ default: "smtp" })).toMatch("does not say smtp.host, and");
-    expect(read({ default: "smtp", smtp: COMPLETE.smtp }).from.address).toBe("no-reply@localhost");
+    expect(problem({ transport: "smtp" })).toMatch("does not say smtp.host, and");
+    expect(read({ transport: "smtp", smtp: COMPLETE.smtp }).from.address).toBe("no-reply@localhost");
   });
 
   test("a name that is none comes with the near one", () => {
-    expect(problem({ default: "mailbax" })).toBe(`${WHERE}.default: is "mailbax". Did you mean "mailbox"?`);
-    expect(problem({ default: 7 })).toBe(`${WHERE}.default: is not text. Write it in quotes: "…".`);
+    expect(problem({ transport: "mailbax" })).toBe(`${WHERE}.transport: is "mailbax". Did you mean "mailbox"?`);
+    expect(problem({ default: 7 })).toBe(`${WHERE}.transport: is not text. Write it in quotes: "…".`);
   });
 });
 

@@ -2,8 +2,9 @@ import type { ApplicationSettings, EnvironmentName } from "../boot/index.ts";
 import { normalizeEmail } from "../security/index.ts";
 import { ConfigurationError, isPlainObject, SettingsReader, suggestion } from "../support/index.ts";
 import { type MailAddress, mailAddress } from "./mail-address.ts";
+import type { MailTransport, MailTransportSource } from "./mail-transport.ts";
 
-/** Where mails go: to an SMTP server, into the mailbox of development, or into memory, for tests. */
+/** The transports that the framework brings: an SMTP server, the mailbox of development, and memory, for tests. */
 export type MailTransportName = "smtp" | "mailbox" | "memory";
 
 /** How long a connection to the SMTP server may take. */
@@ -39,9 +40,9 @@ export interface RetrySettings {
 
 /** `MAIL` of `config/mail.ts`, checked and complete. */
 export interface MailSettings {
-  readonly default: MailTransportName;
+  readonly transport: MailTransportName | MailTransportSource;
   readonly from: MailAddress;
-  /** `null` where no server is configured. */
+  /** The server of the transport `"smtp"`; `null` if none is configured. */
   readonly smtp: SmtpSettings | null;
   readonly retry: RetrySettings;
 }
@@ -54,6 +55,8 @@ const DEFAULTS: Readonly<Record<EnvironmentName, MailTransportName>> = {
   test: "memory",
 };
 const SMTP_NAMES = ["host", "port", "secure", "requireTls", "user", "password", "poolSize", "timeouts"];
+const TRANSPORT_EXAMPLE =
+  'Write transport: "smtp", "mailbox" or "memory", smtp({ … }), or an object with the methods of MailTransport.';
 const EXAMPLE =
   'Write: export const MAIL = { from: { address: "shop@shop.example" }, smtp: { host: env("SMTP_HOST"), … } }.';
 
@@ -67,31 +70,53 @@ export function readMailSettings(
   mail: unknown,
   application: Pick<ApplicationSettings, "environment" | "name" | "url">,
 ): MailSettings {
-  const reader = new SettingsReader(mail, WHERE, ["default", "from", "smtp", "retry"]);
+  const reader = new SettingsReader(mail, WHERE, ["transport", "from", "smtp", "retry"]);
   const transport = readTransport(reader, application.environment);
   if (transport === "smtp") requireServer(mail, application.environment);
   return Object.freeze({
-    default: transport,
+    transport,
     from: readFrom(reader.raw("from"), application),
-    smtp: readSmtp(reader.raw("smtp")),
+    smtp: readSmtp(reader.raw("smtp"), `${WHERE}.smtp`),
     retry: readRetry(reader.raw("retry")),
   });
 }
 
-function readTransport(reader: SettingsReader, environment: EnvironmentName): MailTransportName {
-  const name = reader.text("default") ?? DEFAULTS[environment];
-  const transport = TRANSPORTS.find((known) => known === name);
-  if (transport === undefined) {
-    throw reader.problem("default", `is ${JSON.stringify(name)}.`, suggestion(name, TRANSPORTS));
+function readTransport(reader: SettingsReader, environment: EnvironmentName): MailSettings["transport"] {
+  const value = reader.raw("transport") ?? DEFAULTS[environment];
+  if (isTransportSource(value)) return value;
+  const name = TRANSPORTS.find((known) => known === value);
+  if (name === undefined) {
+    const near = typeof value === "string" ? suggestion(value, TRANSPORTS) : "";
+    throw reader.problem("transport", `is ${JSON.stringify(value)}.`, `${near} ${TRANSPORT_EXAMPLE}`.trim());
   }
-  if (transport === "mailbox" && environment !== "development") {
+  requireFittingTransport(name, environment);
+  return name;
+}
+
+function isTransportSource(value: unknown): value is MailTransportSource {
+  return typeof value === "function" || isTransport(value);
+}
+
+/** @internal Whether a value has the methods of a {@link MailTransport}. */
+export function isTransport(value: unknown): value is MailTransport {
+  const { deliver, close } = Object(value) as Partial<MailTransport>;
+  return typeof deliver === "function" && typeof close === "function";
+}
+
+/**
+ * @internal Refuses one of the framework's transports where it must not be used.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if it is the mailbox and this is not development, or the memory and this is production
+ */
+export function requireFittingTransport(name: MailTransportName, environment: EnvironmentName): void {
+  const where = `${WHERE}.transport`;
+  if (name === "mailbox" && environment !== "development") {
     // Everybody could read everybody's mails there, reset links included.
-    throw reader.problem("default", `is "mailbox", in ${environment}.`, "The mailbox is for development alone.");
+    throw new ConfigurationError(where, `is "mailbox", in ${environment}.`, "The mailbox is for development alone.");
   }
-  if (transport === "memory" && environment === "production") {
-    throw reader.problem("default", 'is "memory", which sends no mail, in production.', 'Set it to "smtp".');
+  if (name === "memory" && environment === "production") {
+    throw new ConfigurationError(where, 'is "memory", which sends no mail, in production.', 'Set it to "smtp".');
   }
-  return transport;
 }
 
 /** Everything that is missing, at once. In production a sender has to be named too. */
@@ -132,8 +157,8 @@ function readFrom(value: unknown, { name: application, url }: Pick<ApplicationSe
   }
 }
 
-function readSmtp(value: unknown): SmtpSettings | null {
-  const where = `${WHERE}.smtp`;
+/** @internal Checks `MAIL.smtp`, and what `smtp()` is called with; `null` if it does not name a host. */
+export function readSmtp(value: unknown, where: string): SmtpSettings | null {
   const reader = new SettingsReader(value, where, SMTP_NAMES);
   const host = reader.text("host") ?? null;
   if (host === null) return null;

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { mailMessage } from "../../test/support/mail-message.ts";
-import type { Mailable } from "./mailable.ts";
 import type { SmtpTimeouts } from "./settings.ts";
 import { SmtpTransport } from "./smtp-transport.ts";
 
@@ -58,7 +57,7 @@ async function serve(
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  const deliver = () => transport.deliver(MESSAGE, null as unknown as Mailable, new AbortController().signal);
+  const deliver = () => transport.deliver(MESSAGE, { signal: new AbortController().signal });
   return { transport, deliver, heard };
 }
 

@@ -1,9 +1,28 @@
 import type { SMTPPoolOptions, SMTPPoolSentMessageInfo, Transporter } from "nodemailer";
+import { ConfigurationError } from "../support/index.ts";
 import type { MailMessage } from "./mail-message.ts";
-import type { MailTransport } from "./mail-transport.ts";
-import type { Mailable } from "./mailable.ts";
+import type { Delivery, MailTransport, MailTransportSource } from "./mail-transport.ts";
 import { mimeOptions } from "./mime.ts";
-import type { SmtpSettings } from "./settings.ts";
+import { readSmtp, type SmtpSettings, type SmtpTimeouts } from "./settings.ts";
+
+/** A server that takes mails, as {@link smtp} and `MAIL.smtp` of `config/mail.ts` name it. */
+export interface SmtpOptions {
+  /** Its name, without scheme and port. */
+  readonly host: string | undefined;
+  /** 587 if it is left out, or 465 with `secure`. */
+  readonly port?: number | undefined;
+  /** Whether the connection is encrypted from its first byte; true if it is left out and the port is 465. */
+  readonly secure?: boolean | undefined;
+  /** Whether a server that does not offer encryption (STARTTLS) is refused; true if left out, unless it is on this machine. */
+  readonly requireTls?: boolean | undefined;
+  /** The name to log in by, with `password`; no login if both are left out. */
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+  /** How many connections there are at most, 1 to 100, and so how many mails are sent at once; 5 if it is left out. */
+  readonly poolSize?: number | undefined;
+  /** How long a connection may take, 0.1 to 600 seconds each; 10 to connect and 60 idle if they are left out. */
+  readonly timeouts?: Partial<SmtpTimeouts> | undefined;
+}
 
 type Pool = Transporter<SMTPPoolSentMessageInfo, SMTPPoolOptions>;
 
@@ -16,7 +35,11 @@ export class SmtpTransport implements MailTransport {
     this.#settings = settings;
   }
 
-  async deliver(message: MailMessage, _: Mailable, signal: AbortSignal): Promise<readonly string[]> {
+  get concurrency(): number {
+    return this.#settings.poolSize;
+  }
+
+  async deliver(message: MailMessage, { signal }: Pick<Delivery, "signal">): Promise<readonly string[]> {
     this.#pool ??= createPool(this.#settings);
     const { rejected } = await (await this.#pool).sendMail({ ...mimeOptions(message), signal });
     return rejected;
@@ -26,6 +49,21 @@ export class SmtpTransport implements MailTransport {
     void this.#pool?.then((pool) => pool.close({ force: true }));
     this.#pool = null;
   }
+}
+
+/**
+ * Sends mails by an SMTP server: `transport: smtp({ host: env("SMTP_HOST"), … })` of `config/mail.ts`, in every environment.
+ * `MAIL.smtp` names a server for production alone, and leaves the mailbox to development.
+ *
+ * @throws `E_INVALID_CONFIGURATION` at boot, if there is no host or a setting cannot work
+ */
+export function smtp(options: SmtpOptions): MailTransportSource {
+  return () => {
+    const settings = readSmtp(options, "config/mail.ts: smtp()");
+    if (settings !== null) return new SmtpTransport(settings);
+    const remedy = "Set SMTP_HOST in the environment, or write the name of the server.";
+    throw new ConfigurationError("config/mail.ts: smtp()", "does not say host.", remedy);
+  };
 }
 
 async function createPool(settings: SmtpSettings): Promise<Pool> {

@@ -111,7 +111,7 @@ async function make(smtp: object, more: object = {}, app: object = {}): Promise<
       app: { APP: { name: "Shop", ...app } },
       mail: {
         MAIL: {
-          default: "smtp",
+          transport: "smtp",
           from: { address: "shop@shop.example", name: "Größter Shop" },
           smtp: { host: "127.0.0.1", timeouts: { connectSeconds: 2, idleSeconds: 2 }, ...smtp },
           retry: { attempts: 4, delaySeconds: 0.05 },

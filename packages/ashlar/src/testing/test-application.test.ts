@@ -101,7 +101,7 @@ describe("an application of tests", () => {
   test("mails stay in memory even where the configuration names a server", async () => {
     const root = await folder();
     const mail = {
-      MAIL: { default: "smtp", smtp: { host: "smtp.shop.example" }, from: { address: "a@shop.example" } },
+      MAIL: { transport: "smtp", smtp: { host: "smtp.shop.example" }, from: { address: "a@shop.example" } },
     };
     const made = await application({ root, providers: [ViewProvider, MailProvider], config: { mail } });
     expect(made.container.make("mail").captured).toEqual([]);

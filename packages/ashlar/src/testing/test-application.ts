@@ -63,7 +63,7 @@ export async function createTestApplication(options: TestApplicationOptions = {}
         ...options.config,
         database: { ...options.config?.database, DATABASES: databases },
         ...(config.has("auth") ? { auth: { ...options.config?.auth, PASSWORDS: quickly(passwords) } } : {}),
-        mail: { ...options.config?.mail, MAIL: { ...(isPlainObject(mail) ? mail : {}), default: "memory" } },
+        mail: { ...options.config?.mail, MAIL: { ...(isPlainObject(mail) ? mail : {}), transport: "memory" } },
       },
     });
   } catch (error) {

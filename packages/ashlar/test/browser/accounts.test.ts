@@ -23,7 +23,7 @@ async function openShop(): Promise<Shop> {
   const { mail, close } = await openMailServer();
   const config = join(root, "config/mail.ts");
   const text = await readFile(config, "utf8");
-  await writeFile(config, text.replace("export const MAIL = {", 'export const MAIL = {\n  default: "smtp",'));
+  await writeFile(config, text.replace("export const MAIL = {", 'export const MAIL = {\n  transport: "smtp",'));
   await execute(root, process.execPath, [COMMAND, "migrate"]);
   const port = String(await freePort());
   const url = `http://localhost:${port}`;

@@ -155,7 +155,7 @@ describe("/dev/mailbox", () => {
 
   test("where mails are sent elsewhere, the page says so and the previews are there", async () => {
     await application.shutdown();
-    application = await create({ default: "smtp", smtp: { host: "localhost" } });
+    application = await create({ transport: "smtp", smtp: { host: "localhost" } });
     expect((await get("/dev/mailbox"))[1]).toContain("Mails do not land here");
     expect(await get("/dev/mailbox.json")).toEqual([200, "[]"]);
     expect((await get("/dev/mailbox/1"))[0]).toBe(404);

@@ -1,6 +1,6 @@
 import type { Logger } from "../../kernel/index.ts";
 import type { MailMessage } from "../mail-message.ts";
-import type { MailTransport } from "../mail-transport.ts";
+import type { MailTransport, MailTransportSource } from "../mail-transport.ts";
 
 /** A mail in the mailbox. */
 export interface KeptMail {
@@ -50,4 +50,9 @@ export class Mailbox implements MailTransport {
   find(id: string): KeptMail | null {
     return this.#mails.find((mail) => mail.id === id) ?? null;
   }
+}
+
+/** Keeps mails at `/dev/mailbox`: the default in development, and refused elsewhere. */
+export function mailbox(): MailTransportSource {
+  return (container) => new Mailbox(container.make("logger"));
 }

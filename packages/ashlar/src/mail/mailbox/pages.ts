@@ -45,7 +45,7 @@ export const SANDBOX = "allow-popups allow-popups-to-escape-sandbox";
 export function listPage(mails: readonly KeptMail[], isOn: boolean): string {
   const none = isOn
     ? html`<p>No mail yet. What the application sends in development lands here instead of being delivered.</p>`
-    : html`<p>Mails do not land here: MAIL.default of config/mail.ts sends them elsewhere.</p>`;
+    : html`<p>Mails do not land here: MAIL.transport of config/mail.ts sends them elsewhere.</p>`;
   const items = mails.map(({ id, message }) => {
     return html`<li><p><a href="${MAILBOX_PREFIX}/${id}">${titleOf(message)}</a></p>
 <p class="soft">To ${line(message.to)} · ${moment(message.date)}</p></li>
