@@ -184,6 +184,8 @@ describe("captured mails", () => {
     expect(mailer.captured).toEqual([
       {
         to: "jane@shop.example, joe@shop.example",
+        cc: "",
+        bcc: "",
         from: "no-reply@shop.example",
         subject: "Welcome, Jane",
         text: "Hello Jane: https://shop.example/orders/7",

@@ -42,9 +42,9 @@ export interface MailTransport {
    * is lost with the process.
    *
    * @returns the addresses that were refused, if others were accepted; nothing if all were
-   * @throws {@link DeliveryError} if nobody gets the mail; any other error counts as one that may pass
+   * @throws {@link DeliveryError} if the mail reaches none of its recipients; any other error counts as one that may pass
    */
-  deliver(message: MailMessage, delivery: Delivery): Promise<readonly string[] | void>;
+  deliver(message: MailMessage, delivery: Delivery): Promise<readonly string[]> | Promise<void>;
   /** Releases everything. Called when the application shuts down. */
   close(): MaybePromise<void>;
 }

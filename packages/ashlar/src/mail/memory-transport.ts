@@ -6,6 +6,8 @@ import { Mailable, type MailableClass } from "./mailable.ts";
 /** A mail that a test can look at. Addresses stand without names, several of them as `a@shop.example, b@shop.example`. */
 export interface CapturedMail {
   readonly to: string;
+  readonly cc: string;
+  readonly bcc: string;
   readonly from: string;
   readonly subject: string;
   readonly text: string;
@@ -27,7 +29,8 @@ export class MemoryTransport implements MailTransport {
 
   deliver(message: MailMessage, { mailable }: Pick<Delivery, "mailable">): Promise<readonly string[]> {
     const { subject, text, html, attachments } = message;
-    const mail = { to: addressLine(message.to), from: message.from.address, subject, text, html, attachments };
+    const [to, cc, bcc] = [message.to, message.cc, message.bcc].map(addressLine) as [string, string, string];
+    const mail = { to, cc, bcc, from: message.from.address, subject, text, html, attachments };
     this.#captures.push({ mail: Object.freeze(mail), mailable });
     return Promise.resolve([]);
   }

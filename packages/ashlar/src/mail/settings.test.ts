@@ -64,8 +64,22 @@ describe("the transport", () => {
   });
 
   test("a name that is none comes with the near one", () => {
-    expect(problem({ transport: "mailbax" })).toBe(`${WHERE}.transport: is "mailbax". Did you mean "mailbox"?`);
-    expect(problem({ default: 7 })).toBe(`${WHERE}.transport: is not text. Write it in quotes: "…".`);
+    expect(problem({ transport: "mailbax" })).toMatch(
+      `${WHERE}.transport: is "mailbax". Did you mean "mailbox"? Write `,
+    );
+  });
+
+  test.each([7, {}, { deliver() {} }, { close() {} }, ["smtp"], true])("%j is not a transport", (transport) => {
+    expect(problem({ transport })).toBe(
+      `${WHERE}.transport: is ${JSON.stringify(transport)}. Write transport: "smtp", "mailbox" or "memory", smtp({ … }), or an object with the methods of MailTransport.`,
+    );
+  });
+
+  test("a transport of the application's own needs a sender in production, and no server", () => {
+    const transport = { deliver: async () => {}, close() {} };
+    expect(read({ transport }, "development").transport).toBe(transport);
+    expect(read({ transport, from: COMPLETE.from }, "production").transport).toBe(transport);
+    expect(problem({ transport }, "production")).toMatch("does not say from.address, and mails are sent here. ");
   });
 });
 

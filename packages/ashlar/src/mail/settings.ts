@@ -72,7 +72,7 @@ export function readMailSettings(
 ): MailSettings {
   const reader = new SettingsReader(mail, WHERE, ["transport", "from", "smtp", "retry"]);
   const transport = readTransport(reader, application.environment);
-  if (transport === "smtp") requireServer(mail, application.environment);
+  requireCompleteness(mail, application.environment, transport === "smtp");
   return Object.freeze({
     transport,
     from: readFrom(reader.raw("from"), application),
@@ -119,14 +119,14 @@ export function requireFittingTransport(name: MailTransportName, environment: En
   }
 }
 
-/** Everything that is missing, at once. In production a sender has to be named too. */
-function requireServer(mail: unknown, environment: EnvironmentName): void {
+/** Everything that is missing, at once: the server that `"smtp"` needs, and in production a sender. */
+function requireCompleteness(mail: unknown, environment: EnvironmentName, isBySmtp: boolean): void {
   const missing = [
-    ...(member(member(mail, "smtp"), "host") ? [] : ["smtp.host"]),
+    ...(!isBySmtp || member(member(mail, "smtp"), "host") ? [] : ["smtp.host"]),
     ...(environment !== "production" || member(member(mail, "from"), "address") ? [] : ["from.address"]),
   ];
   if (missing.length === 0) return;
-  const problem = `does not say ${missing.join(" and ")}, and mails are sent by SMTP here.`;
+  const problem = `does not say ${missing.join(" and ")}, and mails are sent${isBySmtp ? " by SMTP" : ""} here.`;
   // Where the lines are there already, it is their variables that have no value.
   const isWritten = missing.every((path) => {
     const [group = "", name = ""] = path.split(".");

@@ -1,6 +1,7 @@
 export type { CapturedMail, MailMatch } from "../mail/index.ts";
 export {
   type ActingAsOptions,
+  type ArrivedMail,
   type CapturedEvent,
   captureEvents,
   captureMail,
@@ -17,6 +18,8 @@ export {
   type HtmlForm,
   linksIn,
   type MailCapture,
+  type MailTransportSuiteOptions,
+  mailTransportSuite,
   passwordHasherSuite,
   quickHasher,
   resetDatabase,
@@ -28,6 +31,7 @@ export {
   type TestClientOptions,
   type TestResponse,
   type ThrottleStoreSuiteOptions,
+  type TransportUnderTest,
   throttleStoreSuite,
   travel,
   travelBack,

@@ -6,6 +6,12 @@ export type { FieldValues } from "./form-filling.ts";
 export type { HtmlForm } from "./html-forms.ts";
 export { captureMail, linksIn, MailCapture } from "./mail-capture.ts";
 export { quickHasher } from "./quick-hasher.ts";
+export {
+  type ArrivedMail,
+  type MailTransportSuiteOptions,
+  mailTransportSuite,
+  type TransportUnderTest,
+} from "./suites/mail-transport-suite.ts";
 export { passwordHasherSuite } from "./suites/password-hasher-suite.ts";
 export type { SuiteTest } from "./suites/suite-test.ts";
 export { type ThrottleStoreSuiteOptions, throttleStoreSuite } from "./suites/throttle-store-suite.ts";

@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { type Delivery, Mailable, type MailMessage, type MailTransport } from "../../mail/index.ts";
+import type { MaybePromise } from "../../support/index.ts";
+import type { SuiteTest } from "./suite-test.ts";
+
+/** A mail as the other side of a transport has it. */
+export interface ArrivedMail {
+  /** The addresses it was brought to, in any order: those of `to`, `cc` and `bcc`. */
+  readonly recipients: readonly string[];
+  readonly subject: string;
+  readonly text: string;
+  /** `null` if it is text alone. */
+  readonly html: string | null;
+  /** The contents of the attachments by name, as text. */
+  readonly attachments: Readonly<Record<string, string>>;
+}
+
+/** A transport under test, and what has arrived at its other side. */
+export interface TransportUnderTest {
+  readonly transport: MailTransport;
+  /** The mails that have arrived so far, in any order. */
+  readonly arrived: () => MaybePromise<readonly ArrivedMail[]>;
+  /** Ends the other side; called once the transport is closed. */
+  readonly end?: () => MaybePromise<void>;
+}
+
+/** How {@link mailTransportSuite} tests a transport. */
+export interface MailTransportSuiteOptions {
+  /** Makes a transport whose other side cannot be reached; what needs one is left out without it. */
+  readonly unreachable?: () => MaybePromise<MailTransport>;
+}
+
+class Sample extends Mailable {
+  override subject(): string {
+    return "Your order";
+  }
+
+  override content(): never {
+    throw new Error("A transport takes the message that was composed, and composes none.");
+  }
+}
+
+const ADA = { address: "ada@example.com", name: "Ada Lovelace" };
+
+let count = 0;
+
+function message(own: Partial<MailMessage> = {}): MailMessage {
+  return Object.freeze({
+    id: `${++count}.suite@shop.example`,
+    date: new Date("2026-11-01T12:00:00Z"),
+    mailable: "Sample",
+    from: { address: "shop@shop.example", name: "Shop" },
+    to: [ADA],
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    subject: "Your order",
+    text: "It is on its way.",
+    html: null,
+    attachments: [],
+    ...own,
+  });
+}
+
+function delivery(): Delivery {
+  return { signal: new AbortController().signal, mailable: new Sample() };
+}
+
+/** Text with the line endings and the last line break that its transport may have changed. */
+function lines(text: string): string {
+  return text.replaceAll("\r\n", "\n").trimEnd();
+}
+
+/**
+ * What every {@link MailTransport} promises.
+ *
+ * @param make makes a transport that delivers to an empty other side, such as a server on this machine; called once for each
+ * test, which closes it
+ */
+export function mailTransportSuite(
+  make: () => MaybePromise<TransportUnderTest>,
+  { unreachable }: MailTransportSuiteOptions = {},
+): readonly SuiteTest[] {
+  const entry = (title: string, run: (made: TransportUnderTest) => Promise<void>): SuiteTest => ({
+    title,
+    async run() {
+      const made = await make();
+      try {
+        await run(made);
+      } finally {
+        await made.transport.close();
+        await made.end?.();
+      }
+    },
+  });
+  const always = [
+    entry("a mail has arrived once its delivery resolves", async ({ transport, arrived }) => {
+      const refused = await transport.deliver(message(), delivery());
+      assert.deepEqual(refused ?? [], [], "no address was refused");
+      const [mail, ...others] = await arrived();
+      assert.ok(
+        mail !== undefined && others.length === 0,
+        `${others.length + (mail ? 1 : 0)} mails have arrived, not one`,
+      );
+      assert.deepEqual([...mail.recipients], ["ada@example.com"]);
+      assert.equal(mail.subject, "Your order");
+      assert.equal(lines(mail.text), "It is on its way.");
+      assert.equal(mail.html, null, "the mail is text alone");
+    }),
+    entry("every recipient gets it, copies and blind copies included", async ({ transport, arrived }) => {
+      const [cc, bcc] = [[{ address: "cc@example.com", name: null }], [{ address: "bcc@example.com", name: null }]];
+      await transport.deliver(message({ cc, bcc }), delivery());
+      const recipients = (await arrived()).flatMap((mail) => mail.recipients);
+      assert.deepEqual(recipients.toSorted(), ["ada@example.com", "bcc@example.com", "cc@example.com"]);
+    }),
+    entry("text, HTML and attachments arrive as they were composed", async ({ transport, arrived }) => {
+      const text = `Grüße, 漢字 🔑\n.\n..\nFrom here\n${"x".repeat(2000)}\n\n=3D %20 <b>`;
+      const html = `<p>Grüße &amp; 漢字 🔑</p>\n<p>${"y".repeat(2000)}</p>`;
+      const attachments = [
+        { filename: "Größe.txt", content: "drei Meter" },
+        { filename: "bytes.txt", content: new TextEncoder().encode("漢字") },
+      ];
+      await transport.deliver(message({ subject: "Über 漢字 🔑", text, html, attachments }), delivery());
+      const [mail] = await arrived();
+      assert.equal(mail?.subject, "Über 漢字 🔑");
+      assert.equal(lines(mail.text), lines(text));
+      assert.equal(lines(mail.html ?? ""), lines(html));
+      assert.deepEqual({ ...mail.attachments }, { "Größe.txt": "drei Meter", "bytes.txt": "漢字" });
+    }),
+    entry("of many mails at once each arrives, and once", async ({ transport, arrived }) => {
+      const subjects = Array.from({ length: 20 }, (_, index) => `Order ${index}`);
+      await Promise.all(subjects.map((subject) => transport.deliver(message({ subject }), delivery())));
+      assert.deepEqual((await arrived()).map(({ subject }) => subject).toSorted(), subjects.toSorted());
+    }),
+    entry("the same mail can be tried again, and is left as it was", async ({ transport, arrived }) => {
+      const mail = message();
+      const before = JSON.stringify(mail);
+      await transport.deliver(mail, delivery());
+      await transport.deliver(mail, delivery());
+      assert.equal(JSON.stringify(mail), before);
+      assert.ok((await arrived()).length >= 1, "nothing has arrived");
+    }),
+  ];
+  if (unreachable === undefined) return always;
+  return [
+    ...always,
+    {
+      title: "a mail that cannot be brought anywhere rejects, and is worth another try",
+      async run() {
+        const transport = await unreachable();
+        try {
+          const error = await Promise.resolve(transport.deliver(message(), delivery())).then(
+            () => assert.fail("the delivery resolved, and the mail would be lost"),
+            (thrown: unknown) => thrown,
+          );
+          assert.ok(error instanceof Error, "what is thrown is an Error");
+          if (error instanceof assert.AssertionError) throw error;
+          assert.notEqual((error as { permanent?: unknown }).permanent, true, "the mail would be given up at once");
+        } finally {
+          await transport.close();
+        }
+      },
+    },
+  ];
+}
