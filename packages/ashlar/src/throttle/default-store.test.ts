@@ -287,6 +287,10 @@ describe("a store", () => {
     [{ attempts: 1, resetInMs: -5 }, "{ attempts: 1, resetInMs: -5 }"],
     [{ attempts: 1, resetInMs: Number.NaN }, "{ attempts: 1, resetInMs: NaN }"],
     [{ attempts: 1, resetInMs: Number.POSITIVE_INFINITY }, "{ attempts: 1, resetInMs: Infinity }"],
+    [
+      { attempts: 1, resetInMs: 0, key: "login:203.0.113.7:ada@example.com", node: "limits-1.internal.example.com" },
+      "{ attempts: 1, resetInMs: 0, key: 'login:203.0.113.7:ada@example.com', node: 'limits-1.internal.example.com' }",
+    ],
     [{ attempts: 1, rows: [[1]] }, "{ attempts: 1, rows: [Array] }"],
     [7, "7"],
     [undefined, "undefined"],
@@ -310,7 +314,9 @@ describe("a store", () => {
     await expect(throttle.consume("export", keys)).rejects.toMatchObject({ code: "E_INTERNAL", status: 500 });
     // Where nothing was added, nothing may be counted.
     expect((await throttle.peek("export", keys)).remaining).toBe(3);
-    const one = { counter: () => COUNTER, close() {} };
+    // The last moment of a window is one as well.
+    const atTheEnd = async () => ({ attempts: 1, resetInMs: 0.5 });
+    const one = { counter: () => ({ ...COUNTER, add: atTheEnd }), close() {} };
     const other = (await boot({ store: one })).application.container.make("throttle");
     expect((await other.consume("export", keys, 1)).remaining).toBe(2);
     await expect(other.consume("export", keys, 2)).rejects.toThrow("attempts is a whole number from 2 on");
