@@ -34,10 +34,11 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
+  // Where a thread ends, another one takes what waited for it: these are added while the first are ended.
+  for (const worker of workers) await worker.terminate();
   vi.restoreAllMocks();
   syncBuiltinESMExports();
   vi.unstubAllEnvs();
-  await Promise.all([...workers].map((worker) => worker.terminate()));
   workers.clear();
   holds.length = 0;
 });
