@@ -30,11 +30,16 @@ describe("forms of a page", () => {
   test("a control belongs to the form that it names, wherever that stands", () => {
     const forms = formsOf(`<input name=a form=two><form id=one><input name=b form=two><input name=c></form>
       <form id=two><input name=d></form><input name=e form=three>`);
-    expect(forms.map(controls)).toEqual([["text c="], ["text d=", "text a=", "text b="]]);
+    expect(forms.map(controls)).toEqual([["text c="], ["text a=", "text b=", "text d="]]);
   });
 
   test("a form in a form is none, and its controls are the outer one's", () => {
     expect(formsOf("<form id=a><form id=b><input name=x></form><input name=y>").map(controls)).toEqual([["text x="]]);
+  });
+
+  test("a form that begins in a table has the controls in its cells", () => {
+    const form = only("<table><form id=a><tr><td><input name=x></td></tr></form></table><input name=y>");
+    expect(controls(form)).toEqual(["text x="]);
   });
 
   test("what stands in a template or a comment is no part of the page", () => {
@@ -71,9 +76,9 @@ describe("forms of a page", () => {
   test("disabled: of itself, by its fieldset, and options by their group", () => {
     const form =
       only(`<form><input name=a disabled><fieldset disabled><input name=b><fieldset><input name=c></fieldset></fieldset>
-      <fieldset><input name=d></fieldset>
+      <fieldset><input name=d></fieldset><fieldset disabled><legend><input name=e></legend></fieldset>
       <select name=s><optgroup disabled><option>1</optgroup><option>2</option><option disabled>3</select></form>`);
-    expect(controls(form)).toEqual(["text- a=", "text- b=", "text- c=", "text d=", "select s=1|2|3"]);
+    expect(controls(form)).toEqual(["text- a=", "text- b=", "text- c=", "text d=", "text e=", "select s=1|2|3"]);
     expect(form.controls.at(-1)?.options.map((option) => option.isDisabled)).toEqual([true, false, true]);
   });
 });

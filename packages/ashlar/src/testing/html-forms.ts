@@ -1,4 +1,13 @@
-import { type HtmlToken, tokensOf } from "./html-tokens.ts";
+import {
+  ancestorsOf,
+  attributesOf,
+  elementsOf,
+  type HtmlDocument,
+  type HtmlElement,
+  parseHtml,
+  textIn,
+} from "./html-document.ts";
+import { collapsed } from "./html-text.ts";
 
 /** One choice of a `<select>`. */
 export interface FormOption {
@@ -78,13 +87,6 @@ export function chosenOptions({ options, isMultiple }: FormControl): readonly Fo
   return chosen === undefined ? [] : [chosen];
 }
 
-interface OpenForm {
-  readonly attributes: ReadonlyMap<string, string>;
-  readonly controls: FormControl[];
-}
-
-type OpenTag = Extract<HtmlToken, { readonly kind: "open" }>;
-
 const INPUT_KINDS: Readonly<Record<string, ControlKind | null>> = {
   hidden: "hidden",
   checkbox: "checkbox",
@@ -98,142 +100,89 @@ const INPUT_KINDS: Readonly<Record<string, ControlKind | null>> = {
 
 /** The forms of a page, in its order. */
 export function formsOf(html: string): readonly HtmlForm[] {
-  const reader = new FormReader();
-  for (const token of tokensOf(html)) reader.read(token);
-  return reader.finish();
+  const page = parseHtml(html);
+  const elements = [...elementsOf(page.root)];
+  const controls = new Map<HtmlElement, FormControl[]>();
+  for (const element of elements) if (element.tagName === "form") controls.set(element, []);
+  for (const element of elements) {
+    const control = controlOf(element);
+    const form = control === null ? null : ownerOf(element, page, controls.keys());
+    if (control !== null && form !== null) controls.get(form)?.push(control);
+  }
+  return [...controls].map(([form, own]) => new HtmlForm(attributesOf(form), own));
 }
 
-class FormReader {
-  readonly #forms: OpenForm[] = [];
-  /** Controls that name their form by its id, which may come later. */
-  readonly #remote: { readonly form: string; readonly control: FormControl }[] = [];
-  /** Whether each `<fieldset>` that is open is disabled. */
-  readonly #fieldsets: boolean[] = [];
-  #form: OpenForm | null = null;
-  #templates = 0;
-  #textarea: { readonly tag: OpenTag; text: string } | null = null;
-  #select: { readonly tag: OpenTag; readonly options: FormOption[] } | null = null;
-  #option: { readonly tag: OpenTag; text: string } | null = null;
-  #isGroupDisabled = false;
+/** The form that a control belongs to: the one that it names, or else the one that is open where it stands. */
+function ownerOf(element: HtmlElement, page: HtmlDocument, forms: Iterable<HtmlElement>): HtmlElement | null {
+  const id = attributesOf(element).get("form");
+  if (id === undefined) return page.openForms.get(element) ?? null;
+  return [...forms].find((form) => attributesOf(form).get("id") === id) ?? null;
+}
 
-  read(token: HtmlToken): void {
-    if (token.kind !== "text" && token.name === "template") {
-      this.#templates = Math.max(0, this.#templates + (token.kind === "open" ? 1 : -1));
-    }
-    // What stands in a template is no part of the page.
-    if (this.#templates > 0) return;
-    if (token.kind === "open") this.#open(token);
-    else if (token.kind === "close") this.#close(token.name);
-    else if (this.#textarea !== null) this.#textarea.text += token.text;
-    else if (this.#option !== null) this.#option.text += token.text;
+function controlOf(element: HtmlElement): FormControl | null {
+  switch (element.tagName) {
+    case "input":
+      return inputOf(element);
+    case "button":
+      return (attributesOf(element).get("type") ?? "submit").toLowerCase() === "submit"
+        ? made(element, "submit")
+        : null;
+    case "textarea":
+      return made(element, "text", { value: textIn(element) });
+    case "select":
+      return made(element, "select", { options: optionsOf(element) });
+    default:
+      return null;
   }
+}
 
-  finish(): readonly HtmlForm[] {
-    this.#endSelect();
-    for (const { form: id, control } of this.#remote) {
-      this.#forms.find(({ attributes }) => attributes.get("id") === id)?.controls.push(control);
-    }
-    return this.#forms.map(({ attributes, controls }) => new HtmlForm(attributes, controls));
-  }
+function inputOf(element: HtmlElement): FormControl | null {
+  const type = (attributesOf(element).get("type") ?? "text").toLowerCase();
+  const kind = Object.hasOwn(INPUT_KINDS, type) ? INPUT_KINDS[type]! : "text";
+  return kind === null ? null : made(element, kind);
+}
 
-  #open(tag: OpenTag): void {
-    switch (tag.name) {
-      case "form":
-        // A form in a form is none.
-        if (this.#form !== null) return;
-        this.#form = { attributes: tag.attributes, controls: [] };
-        this.#forms.push(this.#form);
-        return;
-      case "fieldset":
-        this.#fieldsets.push(tag.attributes.has("disabled"));
-        return;
-      case "input":
-        this.#input(tag);
-        return;
-      case "button":
-        if ((tag.attributes.get("type") ?? "submit").toLowerCase() === "submit") this.#add(tag, "submit");
-        return;
-      case "textarea":
-        this.#textarea = { tag, text: "" };
-        return;
-      case "select":
-        this.#endSelect();
-        this.#select = { tag, options: [] };
-        return;
-      case "optgroup":
-        this.#endOption();
-        this.#isGroupDisabled = tag.attributes.has("disabled");
-        return;
-      case "option":
-        this.#endOption();
-        if (this.#select !== null) this.#option = { tag, text: "" };
-    }
-  }
-
-  #close(name: string): void {
-    if (name === "form") this.#form = null;
-    else if (name === "fieldset") this.#fieldsets.pop();
-    else if (name === "textarea") this.#endTextarea();
-    else if (name === "select") this.#endSelect();
-    else if (name === "option") this.#endOption();
-    else if (name === "optgroup") {
-      this.#endOption();
-      this.#isGroupDisabled = false;
-    }
-  }
-
-  #input(tag: OpenTag): void {
-    const type = (tag.attributes.get("type") ?? "text").toLowerCase();
-    const kind = Object.hasOwn(INPUT_KINDS, type) ? INPUT_KINDS[type]! : "text";
-    if (kind !== null) this.#add(tag, kind);
-  }
-
-  #endTextarea(): void {
-    if (this.#textarea === null) return;
-    const { tag, text } = this.#textarea;
-    this.#textarea = null;
-    // One line break right after the tag is for the author's eyes.
-    this.#add(tag, "text", { value: text.replace(/^\r?\n/, "") });
-  }
-
-  #endSelect(): void {
-    if (this.#select === null) return;
-    this.#endOption();
-    const { tag, options } = this.#select;
-    this.#select = null;
-    this.#isGroupDisabled = false;
-    this.#add(tag, "select", { options });
-  }
-
-  #endOption(): void {
-    if (this.#option === null) return;
-    const { tag, text } = this.#option;
-    this.#option = null;
-    const label = text.replace(/\s+/g, " ").trim();
-    this.#select?.options.push({
-      label,
-      value: tag.attributes.get("value") ?? label,
-      isSelected: tag.attributes.has("selected"),
-      isDisabled: this.#isGroupDisabled || tag.attributes.has("disabled"),
+function optionsOf(select: HtmlElement): readonly FormOption[] {
+  return [...elementsOf(select)]
+    .filter(({ tagName }) => tagName === "option")
+    .map((option) => {
+      const attributes = attributesOf(option);
+      const label = collapsed(textIn(option));
+      const groups = [...ancestorsOf(option)].filter(({ tagName }) => tagName === "optgroup");
+      return {
+        label,
+        value: attributes.get("value") ?? label,
+        isSelected: attributes.has("selected"),
+        isDisabled: [option, ...groups].some((one) => attributesOf(one).has("disabled")),
+      };
     });
-  }
+}
 
-  #add(tag: OpenTag, kind: ControlKind, rest: Partial<FormControl> = {}): void {
-    const { attributes } = tag;
-    const isToggle = kind === "checkbox" || kind === "radio";
-    const control: FormControl = {
-      kind,
-      name: attributes.get("name") ?? "",
-      value: attributes.get("value") ?? (isToggle ? "on" : ""),
-      isChecked: attributes.has("checked"),
-      isDisabled: attributes.has("disabled") || this.#fieldsets.includes(true),
-      isMultiple: attributes.has("multiple"),
-      options: [],
-      attributes,
-      ...rest,
-    };
-    const remote = attributes.get("form");
-    if (remote !== undefined) this.#remote.push({ form: remote, control });
-    else this.#form?.controls.push(control);
+function made(element: HtmlElement, kind: ControlKind, rest: Partial<FormControl> = {}): FormControl {
+  const attributes = attributesOf(element);
+  const isToggle = kind === "checkbox" || kind === "radio";
+  return {
+    kind,
+    name: attributes.get("name") ?? "",
+    value: attributes.get("value") ?? (isToggle ? "on" : ""),
+    isChecked: attributes.has("checked"),
+    isDisabled: attributes.has("disabled") || isInDisabledFieldset(element),
+    isMultiple: attributes.has("multiple"),
+    options: [],
+    attributes,
+    ...rest,
+  };
+}
+
+/** What stands in the legend of a disabled `<fieldset>` is not disabled by it (HTML §4.10.18.5). */
+function isInDisabledFieldset(element: HtmlElement): boolean {
+  let child = element;
+  for (const parent of ancestorsOf(element)) {
+    if (parent.tagName === "fieldset" && attributesOf(parent).has("disabled")) {
+      const legend = parent.childNodes.find((node) => node.nodeName === "legend");
+      if (child !== legend) return true;
+    }
+    child = parent;
   }
+  return false;
 }

@@ -1,4 +1,5 @@
-import { tokensOf } from "./html-tokens.ts";
+import { defaultTreeAdapter } from "parse5";
+import { nodesOf, parseHtml } from "./html-document.ts";
 
 /** Elements that do not part words: `<b>He</b>llo` reads "Hello". */
 const INLINE: ReadonlySet<string> = new Set(
@@ -7,19 +8,19 @@ const INLINE: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Elements whose content nobody reads on the page. */
+/** Elements whose content is not read on the page. */
 const UNSEEN: ReadonlySet<string> = new Set(["script", "style", "template", "title", "noframes", "iframe"]);
 
 /** The text that a visitor reads on a page: without markup, scripts and the title, each run of white space one space. */
 export function pageText(html: string): string {
   let text = "";
   let unseen = 0;
-  for (const token of tokensOf(html)) {
-    if (token.kind === "text") {
-      if (unseen === 0) text += token.text;
-    } else {
-      if (UNSEEN.has(token.name)) unseen = Math.max(0, unseen + (token.kind === "open" ? 1 : -1));
-      if (!INLINE.has(token.name)) text += " ";
+  for (const { node, isEnd } of nodesOf(parseHtml(html).root)) {
+    if (defaultTreeAdapter.isTextNode(node)) {
+      if (unseen === 0) text += node.value;
+    } else if (defaultTreeAdapter.isElementNode(node)) {
+      if (UNSEEN.has(node.tagName)) unseen += isEnd ? -1 : 1;
+      if (!INLINE.has(node.tagName)) text += " ";
     }
   }
   return collapsed(text);

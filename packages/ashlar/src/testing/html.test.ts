@@ -1,82 +1,31 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cpuTimeOf } from "../../test/support/cpu-time.ts";
-import { decodeEntities } from "./html-entities.ts";
 import { formsOf } from "./html-forms.ts";
 import { pageText } from "./html-text.ts";
-import { type HtmlToken, tokensOf } from "./html-tokens.ts";
 
-/** A page's tags and texts in a short form. */
-function tokens(html: string): unknown[] {
-  return [...tokensOf(html)].map((token: HtmlToken) => {
-    if (token.kind === "text") return token.text;
-    return token.kind === "close" ? `/${token.name}` : [token.name, Object.fromEntries(token.attributes)];
-  });
-}
-
-describe("references", () => {
-  test.each([
-    ["&amp;&lt;&gt;&quot;&apos;&#39;&#x27;&#X41;", `&<>"'''A`],
-    ["&amp;amp;", "&amp;"],
-    ["a & b &unknown; &toString; &;", "a & b &unknown; &toString; &;"],
-    ["&#128512;&#x1F600;", "😀😀"],
-    ["&#0;&#xD800;&#x110000;&#9999999;", "\ufffd\ufffd\ufffd\ufffd"],
-    ["&nbsp;", "\u00a0"],
-  ])("%s", (text, decoded) => {
-    expect(decodeEntities(text)).toBe(decoded);
-  });
-});
-
-describe("tags", () => {
-  test("names and attributes in any case, with any quotes or none", () => {
-    expect(tokens(`<INPUT Name="a &quot;b&quot;" value='c"d' checked data-x=1/2 disabled/>`)).toEqual([
-      ["input", { name: 'a "b"', value: 'c"d', checked: "", "data-x": "1/2", disabled: "" }],
-    ]);
+describe("a page", () => {
+  test("is read as browsers read it: references, any quotes or none, comments, scripts, a lone <", () => {
+    expect(pageText("&amp;&lt;&#x27;&#128512;&hellip;&unknown; &;")).toBe("&<'😀…&unknown; &;");
+    expect(pageText('<!doctype html>a<!-- <p> > -- -->b<?xml version="1"?>c<script>"<p>d"</script > <3 <')).toBe(
+      "abc <3 <",
+    );
+    const [form] = formsOf(`<FORM><INPUT Name="a &quot;b&quot;" value='c"d>e' data-x=1/2 name=no disabled/></form>`);
+    expect(Object.fromEntries(form!.controls[0]!.attributes)).toEqual({
+      name: 'a "b"',
+      value: 'c"d>e',
+      "data-x": "1/2",
+      disabled: "",
+    });
   });
 
-  test("white space around the equals sign, and line breaks", () => {
-    expect(tokens('<a\n href\t=\n"/x"\n>y</a\n>')).toEqual([["a", { href: "/x" }], "y", "/a"]);
+  test("that breaks off ends there", () => {
+    expect(formsOf('<form><input name=a><input name="b')[0]!.fields).toEqual(["a"]);
+    expect(pageText("<p>a<script>b")).toBe("a");
   });
 
-  test("of two attributes of a name the first counts", () => {
-    expect(tokens('<a b="1" B="2">')).toEqual([["a", { b: "1" }]]);
-  });
-
-  test("a > in quotes ends nothing", () => {
-    expect(tokens('<a b="1>2">3')).toEqual([["a", { b: "1>2" }], "3"]);
-  });
-
-  test("comments and declarations are left out, whatever is in them", () => {
-    expect(tokens('<!doctype html>a<!-- <form> > -- --->b<?xml version="1"?>c<!-- open')).toEqual(["a", "b", "c"]);
-  });
-
-  test("what stands in a script is no markup", () => {
-    expect(tokens("<script>if (a<b) '<form>'</script ><p>")).toEqual([
-      ["script", {}],
-      "if (a<b) '<form>'",
-      "/script",
-      ["p", {}],
-    ]);
-  });
-
-  test("in a textarea and a title stand references, and no markup", () => {
-    expect(tokens("<textarea><b>&lt;</textarea><title>a &amp; <i></title>")).toEqual([
-      ["textarea", {}],
-      "<b><",
-      "/textarea",
-      ["title", {}],
-      "a & <i>",
-      "/title",
-    ]);
-  });
-
-  test("a lone < is text", () => {
-    expect(tokens("a < b <3 <")).toEqual(["a ", "<", " b ", "<", "3 ", "<"]);
-  });
-
-  test("a page that breaks off ends there", () => {
-    expect(tokens('<p>a<input name="b')).toEqual([["p", {}], "a", ["input", { name: "", b: "" }]]);
-    expect(tokens("<script>a")).toEqual([["script", {}], "a"]);
+  test("holds what is meant for visitors without scripts", () => {
+    expect(pageText("<noscript><p>Turn scripts on</p></noscript>")).toBe("Turn scripts on");
   });
 
   test("no page makes it throw, or lose a word outside of tags", () => {
@@ -113,6 +62,8 @@ describe("tags", () => {
     ["quotes that do not end", `<a b="${'c="'.repeat(100_000)}`],
     ["scripts that do not end", "<script>".repeat(100_000)],
     ["equals signs", `<a ${"=".repeat(200_000)}`],
+    ["elements in elements", "<div>".repeat(100_000)],
+    ["elements beside elements", `<form>${"<input>".repeat(200_000)}`],
   ])("a page of %s takes no long time", (_what, page) => {
     expect(cpuTimeOf(() => void formsOf(page))).toBeLessThan(2000);
   });

@@ -1,0 +1,79 @@
+import { type DefaultTreeAdapterTypes, defaultTreeAdapter, Parser } from "parse5";
+
+/** An element of a page. */
+export type HtmlElement = DefaultTreeAdapterTypes.Element;
+type HtmlNode = DefaultTreeAdapterTypes.ChildNode;
+
+/** A page, parsed as browsers do it. */
+export interface HtmlDocument {
+  readonly root: DefaultTreeAdapterTypes.Document;
+  /** The form that was open at each element's tag: its owner, also if the tree has the two apart, as in tables. */
+  readonly openForms: ReadonlyMap<HtmlElement, HtmlElement>;
+}
+
+/** Parses a page. No text is too broken for that. */
+export function parseHtml(html: string): HtmlDocument {
+  const openForms = new Map<HtmlElement, HtmlElement>();
+  const parser: Parser<DefaultTreeAdapterTypes.DefaultTreeAdapterMap> = new Parser({
+    // The tests' client runs no scripts, so it sees what is meant for those who do not.
+    scriptingEnabled: false,
+    treeAdapter: {
+      ...defaultTreeAdapter,
+      createElement(tagName, namespace, attributes) {
+        const element = defaultTreeAdapter.createElement(tagName, namespace, attributes);
+        if (parser.formElement !== null) openForms.set(element, parser.formElement);
+        return element;
+      },
+    },
+  });
+  parser.tokenizer.write(html, true);
+  return { root: parser.document, openForms };
+}
+
+/** A node of a page, and whether it begins or ends there. */
+interface Step {
+  readonly node: HtmlNode;
+  readonly isEnd: boolean;
+}
+
+/** The nodes of a page, in its order, without what stands in templates. */
+export function* nodesOf(root: DefaultTreeAdapterTypes.ParentNode): Generator<Step, void> {
+  // Not by recursion: a page can be nested deeper than the stack is.
+  const left: Step[] = beginnings(root);
+  for (let step = left.pop(); step !== undefined; step = left.pop()) {
+    yield step;
+    if (step.isEnd || !defaultTreeAdapter.isElementNode(step.node)) continue;
+    left.push({ node: step.node, isEnd: true });
+    for (const beginning of beginnings(step.node)) left.push(beginning);
+  }
+}
+
+function beginnings({ childNodes }: DefaultTreeAdapterTypes.ParentNode): Step[] {
+  return childNodes.map((node) => ({ node, isEnd: false })).reverse();
+}
+
+/** The elements of a part of a page, in its order. */
+export function* elementsOf(root: DefaultTreeAdapterTypes.ParentNode): Generator<HtmlElement, void> {
+  for (const { node, isEnd } of nodesOf(root)) {
+    if (!isEnd && defaultTreeAdapter.isElementNode(node)) yield node;
+  }
+}
+
+/** The text in an element, as it stands there. */
+export function textIn(element: HtmlElement): string {
+  let text = "";
+  for (const { node } of nodesOf(element)) if (defaultTreeAdapter.isTextNode(node)) text += node.value;
+  return text;
+}
+
+/** An element's attributes by name. */
+export function attributesOf({ attrs }: HtmlElement): ReadonlyMap<string, string> {
+  return new Map(attrs.map(({ name, value }) => [name, value]));
+}
+
+/** The elements that an element stands in, the nearest first. */
+export function* ancestorsOf(element: HtmlElement): Generator<HtmlElement, void> {
+  for (let node = element.parentNode; node !== null && defaultTreeAdapter.isElementNode(node); node = node.parentNode) {
+    yield node;
+  }
+}
