@@ -312,7 +312,7 @@ app.ts
   });
 });
 
-describe("S12 .gitignore keeps secrets out of the repository", () => {
+describe(".gitignore keeps secrets out of the repository", () => {
   test.each([
     ["node_modules", "node_modules\n.env\n.env.*.tmp\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
     ["node_modules\r\n", "node_modules\r\n.env\r\n.env.*.tmp\r\ndatabase/*.sqlite\r\ndatabase/*.sqlite-*\r\n"],
