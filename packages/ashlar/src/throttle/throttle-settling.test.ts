@@ -161,6 +161,19 @@ describe("known devices", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
   });
 
+  test("S53 attempts at an account that are given back are given back to all its devices", async () => {
+    const { throttle, left } = create();
+    for (let attempt = 0; attempt < 20; attempt++) {
+      const untried = request({ "x-device": "one" });
+      await throttle.hit(untried, "login", ann);
+      await throttle.giveBack(untried, "login", { ofAccount: true });
+    }
+    for (const device of ["one", "two", "three"]) {
+      expect(await passing(throttle, 5, () => request({ "x-device": device }))).toBe(5);
+    }
+    expect(await left({ ...ann, address: HERE })).toMatchObject({ "account,address": 5 });
+  });
+
   test("S53 a success on a known device forgets the device's attempts, and no stranger's", async () => {
     const { throttle, left } = create();
     await passing(throttle, 3, () => request());
