@@ -15,6 +15,25 @@ test("S51 access ends by one statement that sets what else is to change, while t
   expect((await accounts.user()).toJSON()).toEqual(after.toJSON());
 });
 
+test("S52 a proof given against a hash holds where a login has replaced it by a newer one of the same password", async () => {
+  const accounts = await testAccounts();
+  await accounts.User.where("id", ADA.id).update({ access_epoch: null } as object);
+  const [user, login] = [await accounts.user(), await accounts.user()];
+  await login.storePasswordHash("a newer hash", login.passwordHash()!);
+  const between = await accounts.user();
+  expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(true);
+  const after = await accounts.user();
+  expect([after.email, after.passwordHash()]).toEqual(["countess@example.com", "a newer hash"]);
+  expect(after.accessEpoch()).not.toBe(between.accessEpoch());
+});
+
+test("S51 no proof given against a user holds once the user is deleted", async () => {
+  const accounts = await testAccounts();
+  const user = await accounts.user();
+  await (await accounts.user()).delete();
+  expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(false);
+});
+
 test("S51 all access ends whatever the user was read as, and nobody else's", async () => {
   const accounts = await testAccounts();
   const stale = await accounts.user();

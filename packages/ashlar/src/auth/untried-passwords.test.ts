@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
 import { ADA, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../test/support/account-controllers.ts";
+import { Route } from "../routing/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { quickHasher } from "../testing/index.ts";
+import { ThrottleProvider } from "../throttle/index.ts";
 
 /** A hasher that is too busy to verify, until it is told to. */
 class BusyHasher implements PasswordHasher {
@@ -66,4 +69,29 @@ test("S53 a wrong password is counted, also after one that could not be tried", 
   expect(await statuses("/login", wrong, 2)).toEqual([503, 503]);
   hasher.error = null;
   expect((await statuses("/login", wrong, 5)).filter((status) => status === 429)).toHaveLength(2);
+});
+
+test("S53 no capacity to hash is answered once the attempt is given back", async () => {
+  const { accounts } = await busy(limit("account", "address"));
+  const throttle = accounts.application.container.make("throttle");
+  const giveBack = throttle.giveBack.bind(throttle);
+  const order: string[] = [];
+  throttle.giveBack = async (...args) => {
+    await giveBack(...args);
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+    order.push("given back");
+  };
+  const { status } = await accounts.visitor().post("/login", { email: ADA.email, password: PASSWORD });
+  expect([...order, status]).toEqual(["given back", 503]);
+});
+
+test("no capacity to hash is told as that where there are no limits", async () => {
+  const groups = Object.keys(ACCOUNT_CONTROLLERS).map((group) => [group, false] as const);
+  const accounts = await testAccounts({
+    hasher: new BusyHasher(),
+    leftOut: Object.fromEntries(groups),
+    without: [ThrottleProvider],
+    routes: [Route.post("/attempt", async ({ auth }) => ({ done: await auth.attempt(ADA.email, PASSWORD) }))],
+  });
+  expect((await accounts.visitor().post("/attempt")).status).toBe(503);
 });

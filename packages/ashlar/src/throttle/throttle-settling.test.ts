@@ -246,6 +246,17 @@ describe("giving back", () => {
     expect((await throttle.peek("export", { address: HERE })).remaining).toBe(20);
   });
 
+  test("S53 what was counted for the account can be given back alone, and the rest is not given back later", async () => {
+    const { throttle, left } = create({ login: { account: "email", buckets: [PAIR, ADDRESS, ACCOUNT] } });
+    const context = request();
+    await throttle.hit(context, "login", ann);
+    expect(await left({ ...ann, address: HERE })).toEqual({ account: 39, address: 19, "account,address": 4 });
+    for (const options of [{ ofAccount: true }, {}]) {
+      await throttle.giveBack(context, "login", options);
+      expect(await left({ ...ann, address: HERE })).toEqual({ account: 40, address: 19, "account,address": 5 });
+    }
+  });
+
   test("S53 a success gives back its own attempt, once, and forgets those at its account", async () => {
     const { throttle, left } = create({ login: LOGIN, export: { buckets: [ADDRESS] } });
     const contexts = [request(), request(), request()];

@@ -509,9 +509,20 @@ describe("asking for a reset link", () => {
       expect((await accounts.visitor().post("/change_password", { email })).status).toBe(302);
       expect([await accounts.mails(), await accounts.toldOf("auth.password_reset_requested")]).toEqual([[], []]);
       stop();
-      expect(JSON.stringify(logged)).toContain("The disk is full.");
+      expect(logged).toMatchObject([
+        { level: "error", job: "a password reset", err: { message: expect.stringContaining("The disk is full.") } },
+      ]);
     },
   );
+
+  test("where there is no page for a new password, the answer says so, whether or not the address has an account", async () => {
+    const accounts = await testAccounts({ leftOut: { resetPassword: false } });
+    for (const email of [ADA.email, "nobody@example.com"]) {
+      const answer = await accounts.visitor().post("/change_password", { email }, { accept: "application/json" });
+      expect(answer).toMatchObject({ status: 500, body: { code: "E_UNKNOWN_ROUTE" } });
+    }
+    expect([await accounts.mails(), await accounts.rows("password_resets")]).toEqual([[], []]);
+  });
 
   test("S35 the address counts in its normal form", async () => {
     const accounts = await testAccounts();
