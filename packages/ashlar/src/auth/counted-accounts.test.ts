@@ -4,7 +4,13 @@ import { kernelWith } from "../../test/support/application-parts.ts";
 import { PeopleProvider, Person } from "../../test/support/people.ts";
 import { createApplication } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
-import { accountDigest, type LockoutEvent, ThrottleMiddleware, ThrottleProvider } from "../throttle/index.ts";
+import {
+  accountDigest,
+  type LockoutEvent,
+  ThrottleMiddleware,
+  ThrottleProvider,
+  type ThrottleStore,
+} from "../throttle/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 
 const by = (...keys: string[]) => ({ buckets: [{ by: keys, attempts: 1, windowSeconds: 60 }] });
@@ -161,6 +167,53 @@ test("S33 a login without an identifier or a password uses up nothing, a wrong o
   };
   expect(await statuses("", null, ["no text"], "wrong", PASSWORD)).toEqual(Array(5).fill(200));
   expect(await statuses("wrong", "", "wrong", "wrong", PASSWORD)).toEqual([200, 200, 200, 429, 429]);
+});
+
+test("S33 an answer waits for what a login, or a user's own password, gives back or clears, however slow the store is", async () => {
+  let begun = Promise.withResolvers<void>();
+  let settled = Promise.resolve();
+  const settle = (): Promise<void> => {
+    begun.resolve();
+    return settled;
+  };
+  const store: ThrottleStore = {
+    counter: () => ({
+      add: async () => ({ attempts: 1, resetInMs: 60_000 }),
+      get: async () => null,
+      takeBack: settle,
+      delete: settle,
+    }),
+    close: () => {},
+  };
+  const routes = [
+    Route.post("/attempt", async ({ auth, request }) => {
+      return { proved: (await auth.attempt(request.input("email"), request.input("password"))) !== null };
+    }).middleware("throttle:login"),
+    Route.post("/prove", async ({ auth, request }) => {
+      return { proved: await auth.confirmPassword(request.input("password")) };
+    }),
+  ];
+  const accounts = await testAccounts({ routes, store, throttle: { login: { account: "email", ...by("account") } } });
+  const visitor = await accounts.loggedIn();
+  for (const path of ["/attempt", "/prove"]) {
+    for (const [password, proved] of [
+      ["", false],
+      [PASSWORD, true],
+    ] as const) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      [begun, settled] = [Promise.withResolvers<void>(), promise];
+      let isAnswered = false;
+      const answer = visitor.post(path, { email: ADA.email, password }).finally(() => {
+        isAnswered = true;
+      });
+      await Promise.race([begun.promise, answer]);
+      // Others are answered meanwhile.
+      for (let time = 0; time < 5; time++) await accounts.visitor().get("/me");
+      expect(isAnswered).toBe(false);
+      resolve();
+      expect((await answer).body).toEqual({ proved });
+    }
+  }
 });
 
 test("S69 an attempt counts for the account of the guard that is asked, and for none without an identifier", async () => {

@@ -20,7 +20,12 @@ import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import type { PasswordHasher } from "../../src/security/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../src/session/index.ts";
 import type { Constructor } from "../../src/support/index.ts";
-import { createRateLimitsTable, ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";
+import {
+  createRateLimitsTable,
+  ThrottleMiddleware,
+  ThrottleProvider,
+  type ThrottleStore,
+} from "../../src/throttle/index.ts";
 import { ViewProvider } from "../../src/views/index.ts";
 import { ACCOUNT_CONTROLLERS, GENERATED } from "./account-controllers.ts";
 import {
@@ -98,6 +103,8 @@ export interface TestAccountsOptions {
   readonly without?: readonly ProviderClass[];
   /** The limits of `config/throttle.ts`; wide ones where left out. */
   readonly throttle?: object;
+  /** Where attempts are counted; in the database if left out. */
+  readonly store?: ThrottleStore;
   readonly environment?: Record<string, string>;
   /** The name of a second connection, to a database with the same tables and users. */
   readonly secondConnection?: string;
@@ -281,7 +288,12 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
     config: {
       ...options.config,
       database: { DATABASES },
-      throttle: { THROTTLE: { limits: options.throttle ?? WIDE_LIMITS } },
+      throttle: {
+        THROTTLE: {
+          limits: options.throttle ?? WIDE_LIMITS,
+          ...(options.store === undefined ? {} : { store: options.store }),
+        },
+      },
       auth: {
         GUARDS: { default: "web", web: { model: User }, ...options.guards },
         PASSWORDS: passwordsOf(options),

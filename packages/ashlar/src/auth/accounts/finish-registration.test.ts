@@ -15,6 +15,7 @@ import {
 } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { Mailable, type MailContent } from "../../mail/index.ts";
+import { Route } from "../../routing/index.ts";
 import { setClock } from "../../support/index.ts";
 import { authRoutes } from "./auth-routes.ts";
 
@@ -80,6 +81,12 @@ describe("an account whose address is registered again before it is verified", (
       await register(accounts);
       expect(await mailed(accounts)).toEqual([`${ADA.email}: ${FINISH}`]);
     }
+    // A change of another account's address registers it with nothing.
+    await (await accounts.user(BOB.id)).markEmailAsVerified();
+    setClock(() => noon + 7_200_000);
+    const visitor = await accounts.loggedIn(BOB);
+    await visitor.post("/account/email", { email: ADA.email, password: PASSWORD });
+    expect(await mailed(accounts)).toContain(`${ADA.email}: ${FINISH}`);
   });
 
   test("is voided and mailed a link, though the limit of such mails is used up", async () => {
@@ -93,17 +100,21 @@ describe("an account whose address is registered again before it is verified", (
     expect((await accounts.user()).password).toBe("!");
   });
 
-  test("is mailed a link if it has no password, and is then what it was registered as last", async () => {
+  test("is mailed a link if it has no password, keeps its logins, and is then what it was registered as last", async () => {
     class User extends FullUser {
       override passwordHash(): string | null {
         return null;
       }
     }
-    const accounts = await preventing({ User });
+    const enter = Route.post("/enter", async ({ auth }) => ({ user: await auth.attemptById(ADA.id) }));
+    const accounts = await preventing({ User, routes: [enter] });
+    const visitor = accounts.visitor();
+    await visitor.post("/enter");
     const before = await accounts.rows("users");
     await register(accounts);
     const after = before.map((row) => (row.id === ADA.id ? { ...row, name: "Eve" } : row));
     expect([await mailed(accounts), await accounts.rows("users")]).toEqual([[`${ADA.email}: ${FINISH}`], after]);
+    expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
   });
 
   test("S58 keeps nothing that a stranger filled in before, once its owner registers and follows the link", async () => {
@@ -145,8 +156,9 @@ describe("an account whose address is registered again before it is verified", (
       }
 
       override content(): MailContent {
-        const { url, newPasswordUrl } = this.#data as Record<string, string>;
-        return { text: "ashlar-accounts::account-mail", data: { text: `${url?.split("?")[0]} ${newPasswordUrl}` } };
+        const { url, newPasswordUrl, email, expiresInMinutes } = this.#data as Record<string, string>;
+        const text = [url?.split("?")[0], newPasswordUrl, email, expiresInMinutes].join(" ");
+        return { text: "ashlar-accounts::account-mail", data: { text } };
       }
     }
     const accounts = await preventing({
@@ -158,7 +170,8 @@ describe("an account whose address is registered again before it is verified", (
     const before = await accounts.rows("users");
     await register(accounts, "/admin/register");
     const [mail] = await accounts.mails();
-    expect(mail?.text.trim()).toBe(`${APP_URL}/admin/password_reset ${APP_URL}/admin/change_password`);
+    const pages = [`${APP_URL}/admin/password_reset`, `${APP_URL}/admin/change_password`];
+    expect(mail?.text.trim().split(" ")).toEqual([...pages, ADA.email, "1440"]);
     expect([await accounts.rows("users"), await accounts.rows("admins")]).toMatchObject([before, [{ password: "!" }]]);
   });
 
