@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { HttpContext, Next } from "../http/index.ts";
 import { HttpKernel } from "../kernel/http-kernel.ts";
 import { Route } from "../routing/index.ts";
@@ -157,6 +158,20 @@ describe("boot", () => {
   });
 });
 
+test("a server listens once every provider has done what it does then", async () => {
+  const seen: string[] = [];
+  class Greeting extends Provider {
+    override async listening(): Promise<void> {
+      await turn();
+      seen.push("greeted");
+    }
+  }
+  const application = await make({ providers: [Greeting] });
+  onTestFinished(() => application.shutdown());
+  await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  expect(seen).toEqual(["greeted"]);
+});
+
 describe("shutdown", () => {
   test("one provider that fails or takes forever does not keep the others, and is logged", async () => {
     const seen: string[] = [];
@@ -181,6 +196,37 @@ describe("shutdown", () => {
       ["Recorded", "A provider could not be shut down."],
       ["Endless", "A provider could not be shut down."],
     ]);
+  });
+
+  test("a job in the background that never ends holds it no longer than the requests may, and is logged", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const seen: string[] = [];
+    const lines: Record<string, unknown>[] = [];
+    const application = await make({
+      providers: [recorded("a", seen)],
+      config: { app: { APP: { server: { shutdownTimeoutSeconds: 10 } } } },
+      logger: createLogger(
+        { name: "Shop", environment: "test", log: { level: "info", requests: false } },
+        { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+      ),
+    });
+    const { promise: begun, resolve } = Promise.withResolvers<void>();
+    application.background.run("an endless job", () => {
+      resolve();
+      return new Promise(() => {});
+    });
+    void application.shutdown();
+    await begun;
+    const pass = async (ms: number): Promise<void> => {
+      await vi.advanceTimersByTimeAsync(ms);
+      for (let count = 0; count < 5; count++) await turn();
+    };
+    await pass(9999);
+    expect(seen).not.toContain("a.shutdown");
+    await pass(1);
+    expect(seen).toContain("a.shutdown");
+    expect(lines.map(({ jobs, msg }) => [jobs, msg])).toEqual([[1, "Jobs in the background were not finished."]]);
   });
 
   test("what a provider fails to shut down after its own boot has failed is no error of its own", async () => {

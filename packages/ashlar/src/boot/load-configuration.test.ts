@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
+import { outputOf } from "../../test/support/own-process.ts";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import { Route } from "../routing/index.ts";
 import { type AshlarError, ConfigurationError } from "../support/index.ts";
@@ -47,6 +48,20 @@ describe("loadConfiguration", () => {
     expect(loaded.map((configuration) => configuration.section("app"))).toEqual(
       names.map((name) => ({ APP: { name } })),
     );
+  });
+
+  // Node itself runs all files that have waited for the same module when that is done, as if they were of one application.
+  test("env() does so in files of several that wait for the same module, too", async () => {
+    const root = folderWith({
+      "config/app.ts": `import "../app/shared.ts";\nimport { env } from ${JSON.stringify(ENVIRONMENT)};\nexport const APP = env("APP_NAME");`,
+      "app/shared.ts": "await new Promise(setImmediate);",
+    });
+    const program = `
+      import { loadConfiguration } from ${JSON.stringify(new URL("load-configuration.ts", ENVIRONMENT))};
+      const load = (APP_NAME) => loadConfiguration(${JSON.stringify(root)}, { APP_NAME });
+      const loaded = await Promise.all(["one", "two", "three"].map(load));
+      console.log(loaded.map((configuration) => configuration.section("app").APP).join(" "));`;
+    expect(await outputOf(program)).toBe("one two three\n");
   });
 
   test("a file that exports nothing in capital letters is named, with what to write", async () => {

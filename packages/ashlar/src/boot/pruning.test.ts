@@ -30,6 +30,19 @@ test.each([
   await application.shutdown();
 });
 
+test("no provider begins to prune once that was stopped", async () => {
+  const stop = new AbortController();
+  class Stopping extends Provider {
+    override async prune(): Promise<Readonly<Record<string, number>>> {
+      stop.abort();
+      return { logins: 3 };
+    }
+  }
+  const application = await createApplication({ providers: [Stopping, pruning({ links: 2 })] });
+  expect(await application.prune(stop.signal)).toEqual({ logins: 3 });
+  await application.shutdown();
+});
+
 test("what the providers deleted is summed up by what it is", async () => {
   const providers = [pruning({ logins: 3 }), pruning({ "counts of limits": 2 })];
   const application = await createApplication({ providers });

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { lstat, mkdir, open, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -120,6 +120,21 @@ test("a lock that a process has left behind is told of at once, and left for its
   // One look is one attempt, of the hundreds there are.
   expect(looked.mock.calls).toEqual([[pid, 0]]);
   expect([await readFile(path, "utf8"), await readFile(`${path}.lock`, "utf8")]).toEqual(["KEY=\n", String(pid)]);
+});
+
+test("a lock of a process of another user is waited for, like any of a process that runs", async () => {
+  const path = await envFile("KEY=\n");
+  await writeFile(`${path}.lock`, "4242");
+  // What the system answers about a process of someone else; to root it answers as for one's own.
+  const looked = vi.spyOn(process, "kill").mockImplementation(() => {
+    throw Object.assign(new Error("kill EPERM"), { code: "EPERM" });
+  });
+  onTestFinished(() => looked.mockRestore());
+  const filling = setMissingVariables(path, { KEY: "value" });
+  while (looked.mock.calls.length === 0) await turn();
+  await rm(`${path}.lock`);
+  expect(await filling).toEqual(["KEY"]);
+  expect(looked.mock.calls[0]).toEqual([4242, 0]);
 });
 
 test("S12 a value that another process has written meanwhile is kept", async () => {

@@ -1,6 +1,12 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
-import { connect, type Socket } from "node:net";
+import {
+  type AddressInfo,
+  connect,
+  createServer as createSocketServer,
+  type Socket,
+  type Server as SocketServer,
+} from "node:net";
 import { networkInterfaces } from "node:os";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "./listen.ts";
@@ -40,5 +46,70 @@ describe.each(["127.0.0.1", "::1"].filter((host) => host !== "::1" || hasIPv6))(
     expect(answered).toBe("");
     first.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     expect(String((await once(first, "data"))[0])).toContain("200 OK");
+  });
+});
+
+describe.skipIf(!hasIPv6)("a port of which another program has the IPv6 side", () => {
+  async function socketServer(port: number, host: string): Promise<SocketServer> {
+    const server = createSocketServer().listen(port, host);
+    await once(server, "listening");
+    return server;
+  }
+
+  /** A port that is free at 127.0.0.1 alone. */
+  async function halfTaken(): Promise<number> {
+    for (;;) {
+      const other = await socketServer(0, "::1");
+      const { port } = other.address() as AddressInfo;
+      const free = await socketServer(port, "127.0.0.1").catch(() => null);
+      if (free !== null) {
+        onTestFinished(() => void other.close());
+        await new Promise((resolve) => free.close(resolve));
+        return port;
+      }
+      other.close();
+    }
+  }
+
+  /** A server that the system gives this port as often, where it may choose one. */
+  function unlucky(port: number, times: number): { readonly server: Server; readonly asked: unknown[] } {
+    const server = createServer((_request, response) => void response.end("hello"));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const asked: unknown[] = [];
+    const { listen: listenAt } = server;
+    server.listen = (wanted: unknown, host: unknown) => {
+      asked.push(wanted);
+      const given = wanted === 0 && asked.length <= times ? port : wanted;
+      return Reflect.apply(listenAt, server, [given, host]) as Server;
+    };
+    return { server, asked };
+  }
+
+  const loopback = (port: number) => ({ port, hostname: null, isLocal: true });
+
+  test("is given up for another where any will do", async () => {
+    const taken = await halfTaken();
+    const { server, asked } = unlucky(taken, 3);
+    const { port, listening: servers } = await listen(server, loopback(0));
+    onTestFinished(() => void servers[1]?.close());
+    expect(asked).toEqual([0, 0, 0, 0]);
+    expect(port).not.toBe(taken);
+    for (const host of ["127.0.0.1", "[::1]"])
+      expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe("hello");
+  });
+
+  test("is a problem where it was asked for, or there is no other, and is not kept", async () => {
+    const taken = await halfTaken();
+    for (const [wanted, attempts] of [
+      [taken, 1],
+      [0, 10],
+    ] as const) {
+      const { server, asked } = unlucky(taken, Number.POSITIVE_INFINITY);
+      await expect(listen(server, loopback(wanted))).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
+      expect([asked.length, server.listening]).toEqual([attempts, false]);
+    }
   });
 });

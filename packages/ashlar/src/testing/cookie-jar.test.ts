@@ -100,6 +100,9 @@ describe("where it is sent", () => {
     const jar = jarWith("a=1", "b=1; Path=relative");
     expect(sent(jar, "/account/other")).toBe("a=1; b=1");
     expect(sent(jar, "/other")).toBeNull();
+    // The folder of a page right below the root is the root.
+    jar.store("c=1", new URL("/login", HERE));
+    expect([sent(jar, "/other"), jar.find("c")?.path]).toEqual(["c=1", "/"]);
   });
 
   test("to its host alone, or with a domain to hosts under that too", () => {
@@ -158,11 +161,28 @@ describe("by hand", () => {
     jar.set("b", "2", { path: "/x", secure: true, httpOnly: false });
     expect(jar.get("a")).toBe("ä;b");
     expect(sent(jar, "/x")).toBe("b=2; a=%C3%A4%3Bb");
+    expect(sent(jar, "https://www.shop.example/x")).toBeNull();
+    expect(sent(jar, "http://shop.example/x")).toBe("a=%C3%A4%3Bb");
+    expect([jar.find("a"), jar.find("b")]).toMatchObject([
+      { path: "/", secure: false, httpOnly: true },
+      { path: "/x", secure: true, httpOnly: false },
+    ]);
     jar.delete("a");
     expect(sent(jar, "/x")).toBe("b=2");
     travel(2);
     jar.clear();
     expect(jar.all).toEqual([]);
+  });
+
+  test("what a test puts in ends with its time", () => {
+    freeze();
+    const jar = new CookieJar(HERE);
+    jar.set("a", "1", { maxAgeSeconds: 60 });
+    jar.set("b", "2");
+    travel(59 / 60);
+    expect(sent(jar, "/")).toBe("a=1; b=2");
+    travel(1 / 60);
+    expect(sent(jar, "/")).toBe("b=2");
   });
 
   test("a value with a broken escape is given as it stands", () => {

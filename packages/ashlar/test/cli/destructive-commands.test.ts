@@ -47,6 +47,17 @@ test.each([
   expect(await tables(root)).toEqual(after);
 });
 
+test.each(["0", "-1", "1.5", "all"])(
+  "migrate:rollback --steps %s is refused, and takes nothing back",
+  async (steps) => {
+    const root = await application("environment");
+    const { code, errors } = await ashlar(root, "migrate:rollback", "--force", `--steps=${steps}`);
+    expect(code).toBe(1);
+    expect(errors).toContain(`argument '${steps}' is invalid. It is a whole number from 1 on.`);
+    expect(await tables(root)).toEqual(["kept", "migrations"]);
+  },
+);
+
 test("migrate and migrate:rollback take --allow-missing", async () => {
   const root = await application("configuration");
   await writeFile(join(root, "config/app.ts"), 'export const APP = { environment: "development" };');

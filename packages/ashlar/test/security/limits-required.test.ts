@@ -85,7 +85,8 @@ test("S65 api:install brings the limits' configuration, and names the provider t
     ["import { ThrottleProvider", "// import { ThrottleProvider"],
   );
   await rm(join(root, "config/throttle.ts"));
-  const { output } = await ashlar(root, "api:install");
+  const { code, output } = await ashlar(root, "api:install");
+  expect(code).toBe(0);
   expect(output).toContain("config/throttle.ts");
   expect(output).toContain('import { ThrottleProvider } from "ashlar/throttle";');
   // One that is there already is not asked for.
@@ -95,5 +96,7 @@ test("S65 api:install brings the limits' configuration, and names the provider t
     ["// import { Throttle", "import { Throttle"],
     ["  AuthProvider,", "  ThrottleProvider,\n  AuthProvider,"],
   );
-  expect((await ashlar(root, "api:install")).output).not.toContain("ThrottleProvider");
+  const again = await ashlar(root, "api:install");
+  expect(again.code).toBe(0);
+  expect(again.output).not.toContain("ThrottleProvider");
 });

@@ -24,6 +24,10 @@ const application = await createApplication({
   routes: [
     Route.get("/page/@name", ({ request }) => request.param("name")),
     Route.get("/log", async () => (await import("node:fs")).readFileSync(import.meta.dirname + "/log", "utf8")),
+    Route.get("/many", () => {
+      for (let line = 0; line < 300; line++) application.logger.info({ text: "x".repeat(10_000) }, "One of many.");
+      return "logged";
+    }),
     Route.get("/broken", () => {
       setTimeout(() => { throw new Error("thrown in a timer"); });
       return "answered";
@@ -62,5 +66,17 @@ describe.skipIf(!existsSync("/dev/full"))("S50 where the log's disk is full", ()
       .map((line) => (JSON.parse(line) as { path?: string }).path)
       .filter((path) => path !== undefined);
     expect(paths).toEqual(["/page/0", "/page/1", "/page/2", "/page/last"]);
+  });
+
+  test("a megabyte is kept at most, and what is logged beyond that is dropped", async () => {
+    const running = await runScript(SCRIPT);
+    expect(await get(running, "/many")).toBe("logged");
+    running.child.kill("SIGUSR2");
+    await expect.poll(() => running.output()).toContain("room again");
+    await get(running, "/page/last");
+    const log = await get(running, "/log");
+    expect(log.length).toBeGreaterThan(1024 * 1024 - 20_000);
+    expect(log.length).toBeLessThan(1024 * 1024 + 20_000);
+    expect(log).toContain("/page/last");
   });
 });

@@ -287,6 +287,22 @@ console.log("port " + (await application.listen({ port: 0, hostname: "127.0.0.1"
     expect(await running.ended).toEqual([1, null]);
     expect(running.output()).toContain("heard all the same");
   });
+
+  test("S50 a log that fails does not hide it", async () => {
+    const running = await runScript(`
+import { createApplication, createLogger, Route } from ${JSON.stringify(builtModule("index"))};
+const settings = { name: "Shop", environment: "test", log: { level: "fatal", requests: false } };
+const logger = createLogger(settings, { write() { throw new Error("the log is broken"); } });
+const application = await createApplication({ environment: { APP_ENV: "test" }, logger, routes: [Route.get("/", () => {
+  Promise.reject(new Error("heard all the same"));
+  return "answered";
+})] });
+console.log("port " + (await application.listen({ port: 0, hostname: "127.0.0.1" })).port);
+`);
+    expect(await get(running, "/")).toBe("answered");
+    expect(await running.ended).toEqual([1, null]);
+    expect(running.output()).toContain("Error: heard all the same");
+  });
 });
 
 test("only a server that listens, and was not told otherwise, handles errors and signals of its process", async () => {

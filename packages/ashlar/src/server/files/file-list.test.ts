@@ -65,6 +65,27 @@ test("a file that is added is found, and one that is removed is gone", async () 
   await application.shutdown();
 });
 
+test("a file that was just added is found at once in development; in production the list of before is good for a while", async () => {
+  setClock(() => 1_000_000);
+  const APP_KEY = randomBytes(32).toString("base64url");
+  const seen: Record<string, number[]> = {};
+  for (const APP_ENV of ["production", "development"]) {
+    const site = folderWith({ "public/app.css": "body{}" });
+    const application = await createApplication({
+      root: site,
+      environment: { APP_ENV, APP_URL: "http://localhost", APP_KEY },
+      config: { app: { APP: { log: { requests: false, level: "silent" } } } },
+      routes: [],
+    });
+    onTestFinished(() => application.shutdown());
+    const status = async () => (await application.fetch(new Request("http://localhost/added.txt"))).status;
+    const before = await status();
+    writeFileSync(join(site, "public/added.txt"), "new");
+    seen[APP_ENV] = [before, await status()];
+  }
+  expect(seen).toEqual({ production: [404, 404], development: [404, 200] });
+});
+
 test("a path that ends with a slash asks for the index of a folder, and for no file of that name", () => {
   const list = new FileList(folder);
   expect(["/help/", "/app.css/", "/about/", "/help/index.html/"].map((path) => list.has(path))).toEqual([

@@ -1,0 +1,101 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { supervise } from "../../src/cli/watch/supervise.ts";
+import { folderWith } from "../support/temporary-folder.ts";
+
+/** What each application begins with: it tells a log when it begins, and when it ends in order. */
+const TELLING = `
+import { spawnSync } from "node:child_process";
+import { appendFileSync } from "node:fs";
+const tell = (what) => appendFileSync(import.meta.dirname + "/told.log", what + " " + process.pid + "\\n");
+process.on("exit", () => tell("ends"));
+tell("begins");
+`;
+/** One that hears nothing of what it is told. */
+const HANGING = `${TELLING}Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`;
+/** One that runs until it is told to end. */
+const WAITING = `setInterval(() => {}, 60_000);\nawait new Promise(() => {});`;
+
+interface Supervised {
+  readonly root: string;
+  /** Settles when the supervisor has ended. */
+  readonly ended: Promise<void>;
+  /** What the supervisor's process hears of a signal. */
+  signal(name: "SIGINT" | "SIGTERM"): void;
+  /** What the applications have told so far, without their numbers. */
+  told(): string[];
+}
+
+/** Supervises an application in this process, which is its supervisor's until the test has finished. */
+async function supervised(program: string): Promise<Supervised> {
+  const root = folderWith({ "app.ts": program });
+  const others = { SIGINT: process.listeners("SIGINT"), SIGTERM: process.listeners("SIGTERM") };
+  const ended = supervise({ root, print: () => {}, printError: () => {} }, []);
+  const signal = (name: "SIGINT" | "SIGTERM"): void => {
+    for (const listener of process.listeners(name)) if (!others[name].includes(listener)) listener(name);
+  };
+  const log = join(root, "told.log");
+  const lines = () => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []);
+  onTestFinished(() => {
+    for (const line of lines()) {
+      try {
+        process.kill(Number(line.split(" ")[1]), "SIGKILL");
+      } catch {
+        // It has ended, as it should.
+      }
+    }
+  });
+  const told = () => lines().map((line) => line.split(" ")[0]!);
+  await expect.poll(told).toEqual(["begins"]);
+  return { root, ended, signal, told };
+}
+
+/** Has time stand still. */
+function stopClock(): void {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+test("an application that hangs is killed five seconds after it was told to end", async () => {
+  const { ended, signal, told } = await supervised(HANGING);
+  stopClock();
+  signal("SIGTERM");
+  await vi.advanceTimersByTimeAsync(5000);
+  await ended;
+  expect(told()).toEqual(["begins"]);
+});
+
+test("a second Ctrl+C kills an application that hangs at once", async () => {
+  const { ended, signal } = await supervised(HANGING);
+  stopClock();
+  signal("SIGINT");
+  vi.setSystemTime(Date.now() + 501);
+  signal("SIGINT");
+  await ended;
+});
+
+test("a Ctrl+C that npm passes on once more is the same one: the application ends in order", async () => {
+  const { ended, signal, told } = await supervised(`${TELLING}${WAITING}`);
+  stopClock();
+  signal("SIGINT");
+  vi.setSystemTime(Date.now() + 500);
+  signal("SIGINT");
+  await ended;
+  expect(told()).toEqual(["begins", "ends"]);
+});
+
+test("an application that takes its time to end has ended before the next one begins", async () => {
+  // As long as it takes to start a few others.
+  const slow = `
+process.prependListener("exit", () => {
+  for (let count = 0; count < 4; count++) spawnSync(process.execPath, [process.argv[1], "--version"]);
+});
+`;
+  const { root, ended, signal, told } = await supervised(`${TELLING}${slow}${WAITING}`);
+  writeFileSync(join(root, "app.ts"), `${TELLING}${WAITING}`);
+  await expect.poll(() => told().filter((what) => what === "begins")).toHaveLength(2);
+  expect(told()).toEqual(["begins", "ends", "begins"]);
+  signal("SIGTERM");
+  await ended;
+});
