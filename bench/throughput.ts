@@ -39,22 +39,23 @@ interface Measurement {
   readonly p99: number;
 }
 
-/** Checks that a server answers what the others answer: a quick wrong answer would win. */
+/** Checks that the servers answer alike to every credential that is sent: a quick wrong answer would win. */
 async function requireSameAnswer({ contestants, path, credential, refusal }: Scenario): Promise<void> {
-  const bodies = new Set<string>();
-  for (const { port } of contestants) {
-    const ask = (value: string | undefined): Promise<Response> => {
-      const headers: Record<string, string> = credential && value ? { [credential.header]: value } : {};
-      return fetch(`http://127.0.0.1:${port}${path}`, { headers, redirect: "manual" });
-    };
-    const value = credential?.values[0];
-    const response = await ask(value);
-    bodies.add(`${response.status} ${(await response.text()).trim()}`);
-    if (value === undefined) continue;
-    const { status } = await ask(credential!.broken(value));
-    if (status !== refusal) throw new Error(`Port ${port} answers ${status} to a broken credential on ${path}`);
+  const ask = async ({ port }: Contestant, value: string | null): Promise<{ status: number; text: string }> => {
+    const headers: Record<string, string> = credential && value !== null ? { [credential.header]: value } : {};
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers, redirect: "manual" });
+    return { status: response.status, text: (await response.text()).trim() };
+  };
+  for (const value of credential?.values ?? [null]) {
+    const answers = await Promise.all(contestants.map((contestant) => ask(contestant, value)));
+    const different = new Set(answers.map(({ status, text }) => `${status} ${text}`));
+    if (different.size !== 1) throw new Error(`The servers answer ${path} differently:\n${[...different].join("\n")}`);
   }
-  if (bodies.size !== 1) throw new Error(`The servers answer ${path} differently:\n${[...bodies].join("\n")}`);
+  if (credential === null) return;
+  for (const contestant of contestants) {
+    const { status } = await ask(contestant, credential.broken(credential.values[0]!));
+    if (status !== refusal) throw new Error(`${contestant.name} answers ${status} to a broken credential on ${path}`);
+  }
 }
 
 async function writeLoadScript({ credential, path }: Scenario): Promise<string> {
