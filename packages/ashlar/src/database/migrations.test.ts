@@ -229,6 +229,23 @@ test("status tells of each migration, the oldest first, how it stands and when i
   ]);
 });
 
+test("pending are those that were not run, the oldest first; to ask makes no table", async () => {
+  await write(B, A);
+  expect([await migrations.pending(), await folder.tables()]).toEqual([[A, B], []]);
+  await migrations.up();
+  expect(await migrations.pending()).toEqual([]);
+  await write(D, C);
+  await remove(A);
+  expect(await migrations.pending()).toEqual([C, D]);
+});
+
+test("if there is no migration, none is pending, and the database is not asked", async () => {
+  await database.close();
+  expect(await migrations.pending()).toEqual([]);
+  await write(A);
+  expect(await failure(migrations.pending())).toMatchObject({ code: "E_DATABASE" });
+});
+
 test("fresh drops what there is, and runs everything", async () => {
   await write(A);
   await migrations.up();
@@ -239,6 +256,18 @@ test("fresh drops what there is, and runs everything", async () => {
     ["a", "b"],
   ]);
   expect((await migrations.status()).map(({ batch }) => batch)).toEqual([1, 1]);
+});
+
+test("fresh fails if a table cannot be dropped, and runs nothing", async () => {
+  await write(A);
+  await migrations.up();
+  await write(B);
+  await sql`pragma query_only = on`.execute(database.kysely);
+  expect(await failure(migrations.fresh())).toMatchObject({
+    code: "E_DATABASE",
+    message: expect.stringContaining("readonly"),
+  });
+  expect(await tables()).toEqual(["a"]);
 });
 
 test("a migration is recorded once, with everything that is known of it", async () => {

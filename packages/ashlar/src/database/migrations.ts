@@ -7,6 +7,7 @@ import type { Database } from "./database.ts";
 import { MIGRATE } from "./errors.ts";
 import { loadMigration, type Migration, type MigrationFile, migrationFiles } from "./migration-files.ts";
 import { runAwaited } from "./migration-statements.ts";
+import { hasTable } from "./table-columns.ts";
 
 /** How a migration stands: `missing` has been run, and its file is gone or has another name now. */
 export interface MigrationStatus {
@@ -62,6 +63,7 @@ const MADE_BEFORE = { up: " A migration before this one has to make the table.",
  * processes that migrate at once, one runs the migrations while the others wait.
  */
 export class Migrations {
+  readonly #database: Database;
   readonly #connection: Connection;
   readonly #kysely: Kysely<MigrationTables>;
   readonly #folder: string;
@@ -71,6 +73,7 @@ export class Migrations {
    * @param folder the migrations' folder, an absolute path
    */
   constructor(database: Database, folder: string) {
+    this.#database = database;
     this.#connection = database.connection();
     this.#kysely = this.#connection.kysely as Kysely<MigrationTables>;
     this.#folder = folder;
@@ -148,8 +151,7 @@ export class Migrations {
   async pending(): Promise<string[]> {
     const names = (await migrationFiles(this.#folder)).map(({ name }) => name);
     if (names.length === 0) return [];
-    const tables = await this.#kysely.introspection.getTables();
-    if (!tables.some(({ name }) => name === "migrations")) return names;
+    if (!(await hasTable(this.#database, "migrations"))) return names;
     const run = await this.#kysely.selectFrom("migrations").select("name").execute();
     const done = new Set(run.map(({ name }) => name));
     return names.filter((name) => !done.has(name));

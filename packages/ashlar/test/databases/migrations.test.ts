@@ -93,6 +93,23 @@ await onEachDatabase("migrations", (engine) => {
     expect(Math.abs(runAt.getTime() - Date.now())).toBeLessThan(60_000);
   });
 
+  test("pending are those that this database has not run, whatever else there is in it", async () => {
+    await write(SECOND, POSTS);
+    await write(FIRST, USERS);
+    if (engine.name === "postgres") {
+      // Another application's, which statements without the name of its schema do not find.
+      await sql`create schema other`.execute(own.database.kysely);
+      await sql`create table other.migrations (name text)`.execute(own.database.kysely);
+      await sql`insert into other.migrations values (${FIRST})`.execute(own.database.kysely);
+    }
+    expect(await migrations.pending()).toEqual([FIRST, SECOND]);
+    await migrations.up();
+    await write(THIRD, NAME);
+    expect(await migrations.pending()).toEqual([THIRD]);
+    await migrations.rollback();
+    expect(await migrations.pending()).toEqual([FIRST, SECOND, THIRD]);
+  });
+
   test("no folder, no migrations", async () => {
     const nowhere = new Migrations(own.database, join(folder.path, "none"));
     expect([await nowhere.up(), await nowhere.status(), await nowhere.rollback()]).toEqual([[], [], []]);
