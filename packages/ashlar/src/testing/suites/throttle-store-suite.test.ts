@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import type { AttemptCounter, ThrottleStore } from "../../throttle/index.ts";
+import { throttleStoreSuite } from "./throttle-store-suite.ts";
+
+/** A store of an author who knows nothing of the framework's clock: it reads another one. */
+function storeBy(clock: () => number): ThrottleStore {
+  const buckets = new Map<string, Map<string, { attempts: number; endsAt: number }>>();
+  return {
+    counter({ name, windowSeconds }): AttemptCounter {
+      const windows = buckets.get(name) ?? new Map<string, { attempts: number; endsAt: number }>();
+      buckets.set(name, windows);
+      const open = (key: string) => {
+        const window = windows.get(key);
+        return window !== undefined && window.endsAt > clock() ? window : null;
+      };
+      return {
+        async add(key, cost) {
+          const window = open(key) ?? { attempts: 0, endsAt: clock() + windowSeconds * 1000 };
+          window.attempts += cost;
+          windows.set(key, window);
+          return { attempts: window.attempts, resetInMs: window.endsAt - clock() };
+        },
+        async takeBack(key, cost) {
+          const window = open(key);
+          if (window !== null) window.attempts = Math.max(0, window.attempts - cost);
+        },
+        async get(key) {
+          const window = open(key);
+          return window === null ? null : { attempts: window.attempts, resetInMs: window.endsAt - clock() };
+        },
+        async delete(key) {
+          windows.delete(key);
+        },
+      };
+    },
+    close() {},
+  };
+}
+
+/** What the entries that a store fails say, by title. */
+async function failures(suite: ReturnType<typeof throttleStoreSuite>): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const { title, run } of suite) {
+    await run().catch((error: Error) => {
+      found[title] = error.message;
+    });
+  }
+  return found;
+}
+
+test("a store with a clock of its own passes with an elapse that moves that clock, and is told so without", async () => {
+  let moved = 0;
+  const make = () => storeBy(() => Date.now() + moved);
+  const elapse = (seconds: number): void => {
+    moved += seconds * 1000;
+  };
+  expect(await failures(throttleStoreSuite(make, { elapse }))).toEqual({});
+  expect(await failures(throttleStoreSuite(make, { elapse: null }))).toEqual({});
+  expect(await failures(throttleStoreSuite(() => storeBy(Date.now)))).toMatchObject({
+    "a window begins with the first attempt, and ends with all of its count": expect.stringContaining("pass elapse"),
+  });
+});
