@@ -1,6 +1,6 @@
 import { digest, randomToken } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
-import type { Authenticatable } from "./authenticatable.ts";
+import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 
 const EPOCH_BYTES = 16;
 
@@ -41,6 +41,17 @@ export function accessEpochOf(user: Authenticatable): string {
   if (user.accessEpoch !== undefined) return user.accessEpoch();
   const { email } = user as { readonly email?: unknown };
   return accessFingerprint(user.passwordHash(), typeof email === "string" ? [email] : []);
+}
+
+/**
+ * Reads a user again, if access to the account has not ended since: a login may have replaced the hash by another one of
+ * the same password meanwhile.
+ *
+ * @returns the user as stored now; `null` if access has ended, or the user is gone
+ */
+export async function readAgain(model: AuthenticatableClass, user: Authenticatable): Promise<Authenticatable | null> {
+  const fresh = await model.findByAuthId(user.authId());
+  return fresh !== null && accessEpochOf(fresh) === accessEpochOf(user) ? fresh : null;
 }
 
 /** Tells whether a user can say on what a proof rests in terms of columns; the mixin `Authenticates` can. */

@@ -1,7 +1,7 @@
 import type { HttpContext } from "../http/index.ts";
 import { AshlarError, type MaybePromise, type RegisteredUser } from "../support/index.ts";
 import { PASSWORD_LIMIT } from "../throttle/index.ts";
-import { accessEpochOf } from "./access-epoch.ts";
+import { readAgain } from "./access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { verifyCredentials } from "./credentials.ts";
 import { announce } from "./events.ts";
@@ -254,11 +254,8 @@ export abstract class Guard<User extends object = RegisteredUser> {
   /** Another login at this moment may have replaced the hash that this one rests on, which ends no access. */
   async #logInByPassword(user: User, options: LoginOptions): Promise<User | null> {
     if (await this.#logIn(user, options)) return user;
-    const read = user as unknown as Authenticatable;
-    const fresh = await this.model.findByAuthId(read.authId());
-    if (fresh === null || accessEpochOf(fresh) !== accessEpochOf(read)) return null;
-    const again = fresh as unknown as User;
-    return (await this.#logIn(again, options)) ? again : null;
+    const fresh = (await readAgain(this.model, user as unknown as Authenticatable)) as User | null;
+    return fresh !== null && (await this.#logIn(fresh, options)) ? fresh : null;
   }
 
   async #logIn(user: User, options: LoginOptions): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { Model } from "../database/index.ts";
-import { type AccessConditions, holdsAccess } from "./access-epoch.ts";
+import { type AccessConditions, type AccessHolder, holdsAccess, readAgain } from "./access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { type ColumnChanges, writeColumns } from "./write-column.ts";
 
@@ -15,9 +15,8 @@ export async function rotateAccess(user: Authenticatable, changes: ColumnChanges
   const all = { ...user.accessChanges(), ...changes };
   if (await write(user, all, user.accessConditions())) return true;
   // A login at this moment may have replaced the hash by another one of the same password, which ends no access.
-  const fresh = await (user.constructor as unknown as AuthenticatableClass).findByAuthId(user.authId());
-  if (fresh === null || !holdsAccess(fresh) || fresh.accessEpoch() !== user.accessEpoch()) return false;
-  return write(user, all, fresh.accessConditions());
+  const fresh = await readAgain(user.constructor as unknown as AuthenticatableClass, user);
+  return fresh !== null && write(user, all, (fresh as AccessHolder).accessConditions());
 }
 
 /** Ends all access to an account, whatever it rests on; see {@link rotateAccess}. */

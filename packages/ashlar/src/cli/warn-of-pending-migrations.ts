@@ -1,6 +1,5 @@
-import { join } from "node:path";
 import type { Application } from "../boot/index.ts";
-import { Migrations } from "../database/index.ts";
+import { migrationsOf } from "./with-migrations.ts";
 
 /**
  * Logs the migrations that the database of an application lacks, in one warning. It never rejects: a database that cannot
@@ -9,7 +8,7 @@ import { Migrations } from "../database/index.ts";
 export async function warnOfPendingMigrations({ container, logger, root }: Application): Promise<void> {
   if (!container.has("database")) return;
   try {
-    const pending = await new Migrations(container.make("database"), join(root, "database", "migrations")).pending();
+    const pending = await migrationsOf(root, container.make("database")).pending();
     if (pending.length === 0) return;
     const problem = `Migrations have not been run on this database: ${pending.join(", ")}.`;
     logger.warn({ pending }, `${problem} Run: npx ashlar migrate`);

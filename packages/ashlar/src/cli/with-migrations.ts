@@ -22,8 +22,13 @@ export async function withMigrations<T>(root: string, work: (migrations: Migrati
   }
   const database = new Database(configuration.section("database", ["DATABASES"]).DATABASES, root);
   try {
-    return await work(new Migrations(database, join(root, "database", "migrations")));
+    return await work(migrationsOf(root, database));
   } finally {
     await database.close();
   }
+}
+
+/** The migrations of an application, for one of its databases. */
+export function migrationsOf(root: string, database: Database): Migrations {
+  return new Migrations(database, join(root, "database", "migrations"));
 }

@@ -216,7 +216,7 @@ export class Migrations {
     try {
       return await connection.rebuilding(() => (transaction ? connection.transaction(all) : all()));
     } catch (error) {
-      // The advice to migrate is of no use to whoever does.
+      // The advice to migrate does not help those who are migrating.
       const reason = (error instanceof Error ? error.message : String(error)).replace(MIGRATE, MADE_BEFORE[direction]);
       const outcome = transaction ? "and nothing of it remains" : REMAINS[direction];
       throw new AshlarError("E_MIGRATION", `${file.path}: ${direction}() failed, ${outcome}. ${reason}`, {

@@ -85,39 +85,41 @@ test("a view is found, and so is a table whose name is written in capitals", asy
 });
 
 await onPostgres("schemas of PostgreSQL", () => {
+  /** A database in which statements have been run. */
+  async function databaseAfter(...statements: readonly string[]): Promise<Database> {
+    const { database: own, drop } = await postgres.open();
+    onTestFinished(() => drop());
+    for (const text of statements) await sql.raw(text).execute(own.kysely);
+    return own;
+  }
+
   test("a table is there if a statement finds it, by the search_path or by the name of its schema", async () => {
-    const own = await postgres.open();
-    onTestFinished(() => own.drop());
-    const statements = [
+    const own = await databaseAfter(
       'create schema "other Shop"',
       'create table "other Shop".notes (id integer)',
       "create schema other",
       "create table other.memos (id integer)",
       'create table "Orders" (id integer)',
-    ];
-    for (const text of statements) await sql.raw(text).execute(own.database.kysely);
+    );
     const found = async (...names: string[]) => {
-      return await Promise.all(names.map((name) => hasTable(own.database, name)));
+      return await Promise.all(names.map((name) => hasTable(own, name)));
     };
     expect(await found("notes", "memos", "other.memos", "Orders", "orders")).toEqual([false, false, true, true, false]);
-    await own.database.transaction(async () => {
-      await sql.raw('set local search_path = "$user", "other Shop", public').execute(own.database.kysely);
+    await own.transaction(async () => {
+      await sql.raw('set local search_path = "$user", "other Shop", public').execute(own.kysely);
       expect(await found("notes", "memos")).toEqual([true, false]);
     });
   });
 
   test("the columns are those of the table that a statement finds, as they are now", async () => {
-    const own = await postgres.open();
-    onTestFinished(() => own.drop());
-    const statements = [
+    const own = await databaseAfter(
       "create schema other",
       "create table other.notes (id integer, title text)",
       "create table notes (id integer, author text, text text)",
       "alter table notes drop column author",
-    ];
-    for (const text of statements) await sql.raw(text).execute(own.database.kysely);
-    Note.useDatabase(own.database);
-    onTestFinished(() => Note.leaveDatabase(own.database));
+    );
+    Note.useDatabase(own);
+    onTestFinished(() => Note.leaveDatabase(own));
     const columns = ["id", "text", "title", "author", "ctid"];
     const found = await Promise.all(columns.map((column) => tableHasColumn(Note, column)));
     expect(found).toEqual([true, true, false, false, false]);

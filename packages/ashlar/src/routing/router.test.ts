@@ -148,7 +148,7 @@ describe("parameters", () => {
     expect(routerFor("/x").match("constructor", "/x", null)).toBeNull();
   });
 
-  test("nobody who is given a route can change what it is compiled to", () => {
+  test("what a route is compiled to cannot be changed by those who are given it", () => {
     const router = routerOf([Route.post("/a", handler).middleware("auth")]);
     for (const list of [router.routes, router.routes[0]!.methods, router.routes[0]!.middleware]) {
       expect(() => (list as unknown[]).push("PUT")).toThrow(TypeError);

@@ -128,7 +128,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect([await counter!.get("a"), (await counter!.add("a", 1)).attempts]).toEqual([null, 1]);
   });
 
-  test("closing lets go of what was kept of transactions", async () => {
+  test("closing forgets what was kept of transactions", async () => {
     const { database } = await opened(engine);
     const store = new DatabaseStore(() => database.connection());
     const counter = store.counter(LOGIN);

@@ -102,7 +102,7 @@ await onEachDatabase("where limits count", (engine) => {
     for (const { title, run } of throttleStoreSuite(store)) test(title, run);
   });
 
-  test("closing lets go of what is kept of transactions in the database", async () => {
+  test("closing forgets what is kept of transactions in the database", async () => {
     const connection = await connectionOf(engine, true);
     const { application } = await boot({ providers: [DatabaseProvider], connection });
     const store = new DefaultStore(application.container, application.logger);
@@ -209,7 +209,7 @@ test("without a database, limits count in memory, and nothing is said", async ()
   expect([await exported(application), warnings]).toEqual([3, []]);
 });
 
-test("closing lets go of what is counted in memory", async () => {
+test("closing forgets what is counted in memory", async () => {
   const { application } = await boot();
   const store = new DefaultStore(application.container, application.logger);
   const counter = store.counter(EXPORTS);

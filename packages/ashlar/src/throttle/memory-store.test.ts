@@ -191,7 +191,7 @@ describe("memory", () => {
     expect([(await counter.get("a"))?.attempts, (await counter.get("b"))?.attempts]).toEqual([1, 11]);
   });
 
-  test("closing lets go of everything, and counting afterwards begins anew", async () => {
+  test("closing forgets everything, and counting afterwards begins again", async () => {
     const store = new MemoryStore();
     const counter = store.counter(bucket(60));
     await counter.add("a", 5);

@@ -117,6 +117,19 @@ async function printed(running: ScriptProcess, text: string): Promise<void> {
   await expect.poll(() => running.output()).toContain(text);
 }
 
+/** A script that serves an application with more options, whose page leaves behind a promise that is rejected. */
+function rejecting(options = ""): string {
+  return `
+import { createApplication, createLogger, Route } from ${JSON.stringify(builtModule("index"))};
+const page = Route.get("/", () => {
+  Promise.reject(new Error("heard all the same"));
+  return "answered";
+});
+const application = await createApplication({ environment: { APP_ENV: "test" }, ${options} routes: [page] });
+console.log("port " + (await application.listen({ port: 0, hostname: "127.0.0.1" })).port);
+`;
+}
+
 /** Waits until a process takes no more requests. What had come before its server closed is answered. */
 async function refusal(running: ScriptProcess): Promise<void> {
   await expect.poll(() => get(running, "/harmless/late").catch(() => "refused")).toBe("refused");
@@ -275,30 +288,16 @@ console.log("port " + second.port);
   });
 
   test("S50 a log that is silent does not hide it", async () => {
-    const running = await runScript(`
-import { createApplication, Route } from ${JSON.stringify(builtModule("index"))};
-const application = await createApplication({ environment: { APP_ENV: "test" }, routes: [Route.get("/", () => {
-  Promise.reject(new Error("heard all the same"));
-  return "answered";
-})] });
-console.log("port " + (await application.listen({ port: 0, hostname: "127.0.0.1" })).port);
-`);
+    const running = await runScript(rejecting());
     expect(await get(running, "/")).toBe("answered");
     expect(await running.ended).toEqual([1, null]);
     expect(running.output()).toContain("heard all the same");
   });
 
   test("S50 a log that fails does not hide it", async () => {
-    const running = await runScript(`
-import { createApplication, createLogger, Route } from ${JSON.stringify(builtModule("index"))};
-const settings = { name: "Shop", environment: "test", log: { level: "fatal", requests: false } };
-const logger = createLogger(settings, { write() { throw new Error("the log is broken"); } });
-const application = await createApplication({ environment: { APP_ENV: "test" }, logger, routes: [Route.get("/", () => {
-  Promise.reject(new Error("heard all the same"));
-  return "answered";
-})] });
-console.log("port " + (await application.listen({ port: 0, hostname: "127.0.0.1" })).port);
-`);
+    const settings = { name: "Shop", environment: "test", log: { level: "fatal", requests: false } };
+    const broken = '{ write() { throw new Error("the log is broken"); } }';
+    const running = await runScript(rejecting(`logger: createLogger(${JSON.stringify(settings)}, ${broken}),`));
     expect(await get(running, "/")).toBe("answered");
     expect(await running.ended).toEqual([1, null]);
     expect(running.output()).toContain("Error: heard all the same");

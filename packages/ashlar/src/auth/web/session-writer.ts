@@ -1,5 +1,5 @@
 import { type ColumnValue, type Connection, type Database, sql } from "../../database/index.ts";
-import { type AccessConditions, type AccessHolder, accessEpochOf, holdsAccess } from "../access-epoch.ts";
+import { type AccessConditions, type AccessHolder, accessEpochOf, holdsAccess, readAgain } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
 import {
   SESSION_TABLE,
@@ -197,8 +197,7 @@ class ComparingWriter implements SessionWriter {
   }
 
   async #holds(user: Authenticatable): Promise<boolean> {
-    const now = await this.#model.findByAuthId(user.authId());
-    return now !== null && accessEpochOf(now) === accessEpochOf(user);
+    return (await readAgain(this.#model, user)) !== null;
   }
 }
 
