@@ -1,12 +1,12 @@
-// Logins as a browser makes them, for what it sends with every request from then on.
+// Logs in like a browser, to get the cookies that it sends with every later request.
 import { PASSWORD } from "./fixtures.ts";
 import { type Contestant, startServer } from "./processes.ts";
 
-/** What a browser keeps: values by name, in the order in which the names first came, which is the order they are sent in. */
+/** A browser's cookies, in the order in which their names first arrived, which is the order they are sent in. */
 class CookieJar {
   readonly #values = new Map<string, string>();
 
-  /** Takes over what a response sets. */
+  /** Stores a response's cookies. */
   store(response: Response): void {
     for (const line of response.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
@@ -20,10 +20,10 @@ class CookieJar {
 }
 
 /**
- * Logs users of the benchmark in through the form of a server of pages, which is started for it.
+ * Logs benchmark users in through the form of a server with pages, which is started for this.
  *
  * @param count how many users
- * @returns the `Cookie` header that each user's browser sends from then on
+ * @returns the `Cookie` header that each user's browser sends afterwards
  */
 export async function logInAsBrowsers(contestant: Contestant, count: number): Promise<string[]> {
   const server = await startServer(contestant);
@@ -48,7 +48,7 @@ async function logIn(port: number, email: string): Promise<string> {
   jar.store(sent);
   const { header } = jar;
   if (sent.status !== 302 || header.split("; ").length !== 3) {
-    throw new Error(`A login on port ${port} gave ${sent.status} and these cookies: ${header}`);
+    throw new Error(`A login on port ${port} returned ${sent.status} and these cookies: ${header}`);
   }
   return header;
 }

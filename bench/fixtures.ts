@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { hashSync } from "@node-rs/argon2";
 
-/** Where the benchmark keeps what it makes; not in the repository. */
+/** The benchmark's files, outside the repository. */
 export const FOLDER: string = join(import.meta.dirname, "..", ".bench");
 export const DATABASE: string = join(FOLDER, "users.sqlite");
 export const SECRET: string = "benchmark-only-".padEnd(64, "0123456789abcdef");
@@ -13,13 +13,13 @@ export const USERS: number = 100_000;
 export const TOKENS: number = 10_000;
 export const LOGINS: number = 1_000;
 
-/** What the servers are loaded with. */
+/** The data for the load. */
 export interface Fixtures {
   /** API tokens of the first users. */
   readonly tokens: readonly string[];
 }
 
-/** The password of every user, and its hash as the framework makes it. */
+/** The password of every user, and its hash as the framework creates it. */
 export const PASSWORD: string = "a password of the benchmark";
 export const PASSWORD_HASH: string = hashSync(PASSWORD, { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
 
@@ -31,7 +31,7 @@ function encode(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
-/** A token as the framework issues them (HS512), made by hand so that every server is given the same ones. */
+/** A token as the framework issues it (HS512), created by hand so that every server gets the same ones. */
 function makeToken(subject: number): string {
   const claims = {
     sub: String(subject),
@@ -45,7 +45,7 @@ function makeToken(subject: number): string {
 /** The access epoch of every user. */
 const ACCESS_EPOCH = randomBytes(16).toString("base64url");
 
-/** Makes a table of 100,000 users, of whom the first 10,000 hold API tokens. */
+/** Creates a table of 100,000 users; the first 10,000 have API tokens. */
 export async function makeFixtures(): Promise<Fixtures> {
   await mkdir(FOLDER, { recursive: true });
   await writeFile(DATABASE, "");
@@ -56,9 +56,9 @@ export async function makeFixtures(): Promise<Fixtures> {
       id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, email TEXT NOT NULL UNIQUE, password TEXT NOT NULL,
       access_epoch TEXT, api_token TEXT UNIQUE, created_at TEXT, updated_at TEXT
     );
-    CREATE TABLE sessions (
+    CREATE TABLE logins (
       id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL, guard TEXT NOT NULL, token_hash TEXT NOT NULL UNIQUE,
-      access_epoch TEXT NOT NULL, ip TEXT, user_agent TEXT, authenticated_at TEXT NOT NULL, last_used_at TEXT NOT NULL, expires_at TEXT NOT NULL,
+      access_epoch TEXT NOT NULL, ip TEXT, user_agent TEXT, authenticated_at TEXT, last_used_at TEXT NOT NULL, expires_at TEXT NOT NULL,
       created_at TEXT NOT NULL
     );
     BEGIN`);

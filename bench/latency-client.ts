@@ -1,5 +1,5 @@
-// Sends bursts on a schedule, whether or not the last one is answered (an open loop), and prints how long answers took,
-// in milliseconds from the moment they were due to be asked for. Run by latency.ts, on a processor of its own.
+// Sends bursts on a schedule, whether or not the last one got its responses (an open loop), and prints the response times
+// in milliseconds from the scheduled time. latency.ts runs it on a separate processor.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { performance } from "node:perf_hooks";
@@ -11,7 +11,7 @@ const END = "}";
 
 interface Client {
   readonly socket: Socket;
-  /** When the requests that are not answered yet were due. */
+  /** When the requests without a response were due. */
   readonly due: number[];
 }
 
@@ -23,7 +23,7 @@ async function open(): Promise<Client> {
   const socket = connect(Number(port), "127.0.0.1").setNoDelay(true).setEncoding("latin1");
   await once(socket, "connect");
   const due: number[] = [];
-  // Every answer is the JSON {"hello":"world"}, whose one closing brace ends it.
+  // Every response is the JSON {"hello":"world"}, which ends with its only closing brace.
   socket.on("data", (text: string) => {
     if (/HTTP\/1\.1 [^2]/.test(text)) throw new Error(`Refused: ${text.slice(0, 200)}`);
     for (const character of text) {
@@ -51,7 +51,7 @@ for (let burst = 0; burst < Number(bursts); burst++) {
 }
 const deadline = performance.now() + 10_000;
 while (clients.some(({ due }) => due.length > 0)) {
-  if (performance.now() > deadline) throw new Error("Some requests were not answered");
+  if (performance.now() > deadline) throw new Error("Some requests got no response");
   await sleep(5);
 }
 firsts.push(first);

@@ -1,25 +1,28 @@
-// How long answers take when several requests arrive at once, in an open loop: bursts on a schedule that takes up 60 % of
-// a processor, for handlers that compute for 0, 1 and 5 ms.
+// Response times when several requests arrive at once, in an open loop: bursts on a schedule that uses 60% of a processor,
+// for handlers that compute for 0, 1 and 5 ms.
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { type Contestant, median, orderOf, pinned, startServer } from "./processes.ts";
 
 const HANDLER_MS = [0, 1, 5];
 const CONNECTIONS = [1, 8, 40, 200];
-/** What a request costs beside its handler, in milliseconds; generous, so that nobody is overloaded. */
+/** The cost of a request without its handler, in milliseconds; generous, so that no server is overloaded. */
 const OVERHEAD_MS = 0.05;
 const UTILIZATION = 0.6;
-/** Timers are no finer than that. */
+/** Timers are not more precise than this. */
 const SHORTEST_INTERVAL_MS = 2;
-/** For how long each measurement lasts, in milliseconds; at least so many bursts. */
+/** The duration of each measurement, in milliseconds, and its minimum number of bursts. */
 const DURATION_MS = 2000;
 const FEWEST_BURSTS = 4;
-/** Ashlar's mean is at most this much of the bare server's in the same round, the median of the rounds: what rounds differ by, where the two are alike. */
+/**
+ * The maximum ratio of Ashlar's mean to the bare server's in the same round, as the median of the rounds. It allows for the
+ * difference between rounds of equal servers.
+ */
 const GOAL = 1.05;
 
-/** How long answers took, in milliseconds. */
+/** Response times, in milliseconds. */
 interface Latency {
-  /** The first answer of a burst; the median of the bursts. */
+  /** The first response of a burst, as the median of the bursts. */
   readonly first: number;
   readonly mean: number;
   readonly p99: number;
@@ -37,7 +40,7 @@ function measure({ port }: Contestant, handlerMs: number, connections: number, d
 /**
  * Measures the latency of servers, which take turns.
  *
- * @param contestants the first is what the others are compared to
+ * @param contestants the others are compared to the first
  * @returns the lines of the report, and whether Ashlar reached its goal everywhere
  */
 export async function measureLatency(
@@ -77,11 +80,11 @@ export async function measureLatency(
   const lines = [
     "## Latency of requests that arrive together",
     "",
-    "An open loop: bursts of one request per connection, on a schedule that takes up some 60 % of a processor.",
-    "The times are medians of the rounds, each column by itself. The ratio is that of the means within a round, and of the",
-    "rounds the median: where rounds differ much, it is not the ratio of the two means that are printed.",
+    "An open loop: bursts of one request per connection, on a schedule that uses about 60% of a processor. The times are",
+    "medians over the rounds, separately for each column. The ratio is the median over the rounds of the ratio of the means",
+    "in a round: if rounds differ a lot, it is not the ratio of the two printed means.",
     "",
-    "| handler | connections | server | first answer, ms | mean, ms | p99, ms | mean, ratio | lowest – highest |",
+    "| handler | connections | server | first response, ms | mean, ms | p99, ms | mean, ratio | lowest – highest |",
     "|--:|--:|---|--:|--:|--:|--:|--:|",
     ...rows,
     "",

@@ -1,4 +1,4 @@
-// A storm of logins: how many of the machine's hashes become logins, and what it does to everybody else.
+// A flood of logins: how many of the hashes the machine can do become logins, and how it affects other requests.
 import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,15 +7,15 @@ import { verify } from "@node-rs/argon2";
 import { FOLDER, PASSWORD, PASSWORD_HASH } from "./fixtures.ts";
 import { type Contestant, cpuTime, type Load, load, median, orderOf, startServer } from "./processes.ts";
 
-/** As many hashes at once as libuv has threads for, so that no processor is ever idle. */
+/** As many hashes at once as libuv has threads, so that no processor is idle. */
 const AT_ONCE = 4;
 const CLIENTS = 16;
-/** Some two thousand logins: before that, most of the servers' code has not been compiled. */
+/** About two thousand logins: before that, most of the servers' code has not been compiled. */
 const WARM_UP_SECONDS = 10;
 const GOAL = 0.95;
 const LATENCY_GOAL = 5;
 
-/** Requests for a plain route: 16 connections that wait for some 40 ms between them, each in its own time. */
+/** Requests for a plain route: 16 connections, each waiting about 40 ms between requests. */
 const PLAIN_CONNECTIONS = 16;
 const PLAIN_SCRIPT = "function delay()\n  return math.random(20, 60)\nend\n";
 
@@ -27,16 +27,16 @@ function request()
 end
 `;
 
-/** What processors do in a second, and what one piece of the work costs them. */
+/** Operations per second, and the CPU time of each. */
 interface Rate {
   readonly perSecond: number;
   readonly cpuMilliseconds: number;
 }
 
-/** How long a plain route takes. */
+/** Response times of a plain route. */
 interface Latency {
   readonly atRest: Load;
-  readonly inStorm: Load;
+  readonly inFlood: Load;
 }
 
 interface Results {
@@ -44,14 +44,14 @@ interface Results {
   readonly latencies: Latency[];
 }
 
-/** Hashes with nothing around them: what the processors allow. */
+/** Hashes only: the maximum that the processors allow. */
 async function bareHashes(seconds: number): Promise<Rate> {
   const end = performance.now() + seconds * 1000;
   const before = cpuTime(process.pid);
   let count = 0;
   const work = async (): Promise<void> => {
     while (performance.now() < end) {
-      if (!(await verify(PASSWORD_HASH, PASSWORD))) throw new Error("The hash is not that of the password");
+      if (!(await verify(PASSWORD_HASH, PASSWORD))) throw new Error("The hash does not match the password");
       count++;
     }
   };
@@ -59,7 +59,7 @@ async function bareHashes(seconds: number): Promise<Rate> {
   return { perSecond: count / seconds, cpuMilliseconds: (cpuTime(process.pid) - before) / 1000 / count };
 }
 
-/** Checks that a server lets in who has the password, and nobody else: not to hash would win. */
+/** Checks that a server accepts the right password and refuses a wrong one: a server that doesn't hash would win. */
 async function requireLogin({ name, port }: Contestant): Promise<void> {
   const answers = [PASSWORD, `${PASSWORD}!`].map(async (password) => {
     const body = JSON.stringify({ email: "user1@example.com", password });
@@ -68,7 +68,8 @@ async function requireLogin({ name, port }: Contestant): Promise<void> {
     return response.text();
   });
   const said = (await Promise.all(answers)).join(" ");
-  if (said !== '{"ok":true} {"ok":false}') throw new Error(`${name} answers a right and a wrong password ${said}`);
+  if (said !== '{"ok":true} {"ok":false}')
+    throw new Error(`${name} responds to a right and a wrong password with ${said}`);
 }
 
 /** Server and load share the processors here: hashing takes all of them. */
@@ -90,14 +91,14 @@ async function measureRate(port: number, pid: number, seconds: number): Promise<
 
 async function measureLatency(port: number, seconds: number): Promise<Latency> {
   const atRest = await plainRoute(port, seconds);
-  const [inStorm] = await Promise.all([plainRoute(port, seconds), logIn(port, seconds)]);
-  return { atRest, inStorm };
+  const [inFlood] = await Promise.all([plainRoute(port, seconds), logIn(port, seconds)]);
+  return { atRest, inFlood };
 }
 
 /**
- * Measures logins against the bare hash, and a plain route at rest and during the storm, in turn.
+ * Measures logins against bare hashes, and a plain route at rest and during the flood, alternately.
  *
- * @param contestants the first is what the others are compared to
+ * @param contestants the others are compared to the first
  * @returns the lines of the report, and whether Ashlar reached its goals
  */
 export async function measureLogins(
@@ -118,7 +119,7 @@ export async function measureLogins(
     }
     for (let round = 0; round < rounds; round++) {
       const order = orderOf(contestants, round);
-      // What is compared is measured right one after the other, there and back: the machine's own speed wanders.
+      // Measured in direct succession, forward and backward, because the machine's speed drifts.
       for (const turn of [order, order.toReversed()]) {
         hashes.push(await bareHashes(seconds));
         for (const contestant of turn) {
@@ -136,10 +137,10 @@ export async function measureLogins(
 }
 
 /**
- * Measures logins with each server, its hashing threads included, on one processor, and the load on another: what is not
- * hashed then costs logins.
+ * Measures logins with each server, including its hashing threads, on one processor, and the load on another: all work
+ * besides hashing then costs logins.
  *
- * @param contestants the first is what the others are compared to
+ * @param contestants the others are compared to the first
  * @returns the lines of the report, and whether Ashlar reached its goal
  */
 export async function measureLoginsOnOneProcessor(
@@ -177,7 +178,7 @@ export async function measureLoginsOnOneProcessor(
   const lines = [
     "## Logins, with each server on one processor",
     "",
-    "node:http and Fastify look the user up and verify the password; Ashlar makes a login of it.",
+    "node:http and Fastify look up the user and verify the password; Ashlar performs a complete login.",
     "",
     "| server | ratio | lowest – highest | ratio by CPU time | logins/s | CPU ms/login |",
     "|---|--:|--:|--:|--:|--:|",
@@ -196,10 +197,10 @@ function report(
   const rates = rateRows(hashes, results);
   const latencies = latencyRows(results);
   const lines = [
-    "## A storm of logins",
+    "## A flood of logins",
     "",
-    "Here node:http looks the user up and verifies the password, and does nothing else that a login is: its rate is what",
-    "the hash allows over HTTP. Server and load share the processors, since hashing takes all of them.",
+    "Here node:http looks up the user and verifies the password, without the rest of a login: its rate is the maximum that",
+    "hashing allows over HTTP. Server and load share the processors, because hashing takes all of them.",
     "",
     "| server | ratio | lowest – highest | ratio by CPU time | to bare hashes | logins/s | CPU ms/login |",
     "|---|--:|--:|--:|--:|--:|--:|",
@@ -207,13 +208,13 @@ function report(
     "",
     `Goal for Ashlar: a ratio of at least ${GOAL}${rates.reached ? "." : "; not reached in this run."}`,
     "",
-    "A plain route meanwhile, asked some 400 times a second:",
+    "A plain route at the same time, at about 400 requests per second:",
     "",
-    "| server | median at rest | in the storm | p99 at rest | in the storm | times |",
+    "| server | median at rest | in the flood | p99 at rest | in the flood | ratio |",
     "|---|--:|--:|--:|--:|--:|",
     ...latencies.rows,
     "",
-    `Goal for Ashlar: a p99 in the storm of at most ${LATENCY_GOAL} times that at rest${latencies.reached ? "." : "; not reached in this run."}`,
+    `Goal for Ashlar: a p99 in the flood of at most ${LATENCY_GOAL} times that at rest${latencies.reached ? "." : "; not reached in this run."}`,
     "",
   ];
   return { lines, reached: rates.reached && latencies.reached };
@@ -237,7 +238,7 @@ function rateRows(hashes: readonly Rate[], results: ReadonlyMap<Contestant, Resu
   return { rows: [loop, ...lines], reached };
 }
 
-/** For each server: its name, the ratio of its rate to the first's, the range of that, the ratio by CPU time, its rate. */
+/** For each server: its name, the ratio of its rate to the first's, the range of ratios, the ratio by CPU time, its rate. */
 function ratioRows(results: ReadonlyMap<Contestant, readonly Rate[]>): {
   readonly rows: readonly string[][];
   readonly reached: boolean;
@@ -265,13 +266,13 @@ function latencyRows(results: ReadonlyMap<Contestant, Results>): Rows {
   let reached = true;
   const rows = [...results].map(([{ name }, { latencies }]) => {
     const of = (read: (one: Latency) => number): number => median(latencies.map(read));
-    const times = of(({ inStorm }) => inStorm.p99) / of(({ atRest }) => atRest.p99);
+    const times = of(({ inFlood }) => inFlood.p99) / of(({ atRest }) => atRest.p99);
     if (name === "Ashlar") reached = times <= LATENCY_GOAL;
     const cells = [
       of(({ atRest }) => atRest.p50),
-      of(({ inStorm }) => inStorm.p50),
+      of(({ inFlood }) => inFlood.p50),
       of(({ atRest }) => atRest.p99),
-      of(({ inStorm }) => inStorm.p99),
+      of(({ inFlood }) => inFlood.p99),
     ].map((milliseconds) => `${milliseconds.toFixed(2)} ms`);
     return `| ${name} | ${[...cells, `**${times.toFixed(1)}**`].join(" | ")} |`;
   });

@@ -1,4 +1,4 @@
-// Starting servers, loading them, and reading what they cost.
+// Starts servers, puts load on them, and reads their CPU time.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -13,7 +13,7 @@ export interface Contestant {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** What wrk said of one run. */
+/** wrk's report of one run. */
 export interface Load {
   readonly requests: number;
   readonly seconds: number;
@@ -34,13 +34,13 @@ export function has(command: string): boolean {
   }
 }
 
-/** Pins a command to a processor where the system can, so that load and server do not take turns on one. */
+/** Pins a command to a processor if the system can, so that load and server don't share one. */
 export function pinned(processor: number, command: string, args: readonly string[]): [string, string[]] {
   const canPin = cpus().length > 1 && has("taskset");
   return canPin ? ["taskset", ["-c", String(processor), command, ...args]] : [command, [...args]];
 }
 
-/** Starts a server, on one processor unless it may use all of them, and waits until it answers. */
+/** Starts a server, on one processor unless it may use all of them, and waits until it responds. */
 export async function startServer(contestant: Contestant, onAllProcessors = false): Promise<ChildProcess> {
   const script = join(import.meta.dirname, "servers", contestant.script);
   const [command, args] = onAllProcessors ? [process.execPath, [script]] : pinned(0, process.execPath, [script]);
@@ -49,7 +49,7 @@ export async function startServer(contestant: Contestant, onAllProcessors = fals
     stdio: ["ignore", "ignore", "inherit"],
   });
   for (let attempt = 0; attempt < 100; attempt++) {
-    if (child.exitCode !== null) throw new Error(`${contestant.name} ended while starting`);
+    if (child.exitCode !== null) throw new Error(`${contestant.name} exited while starting`);
     try {
       await fetch(`http://127.0.0.1:${contestant.port}/json`);
       return child;
@@ -57,16 +57,16 @@ export async function startServer(contestant: Contestant, onAllProcessors = fals
       await sleep(100);
     }
   }
-  throw new Error(`${contestant.name} does not answer on port ${contestant.port}`);
+  throw new Error(`${contestant.name} does not respond on port ${contestant.port}`);
 }
 
-/** User and system time that a process has used so far, in microseconds. */
+/** The user and system time that a process has used so far, in microseconds. */
 export function cpuTime(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
-/** How a server is loaded. */
+/** Options for the load on a server. */
 export interface LoadOptions {
   readonly connections?: number;
   /** Whether server and load share the processors. */
@@ -74,10 +74,10 @@ export interface LoadOptions {
 }
 
 /**
- * Loads a server, from the other processor unless told otherwise.
+ * Puts load on a server, by default from the other processor.
  *
- * @param script what wrk sends, in Lua
- * @throws where any answer was not a success: a refused request is quick, and would flatter
+ * @param script the Lua script that defines wrk's requests
+ * @throws if any request failed: a refusal is fast, and would improve the numbers
  */
 export async function load(url: string, script: string, seconds: number, options: LoadOptions = {}): Promise<Load> {
   const { connections = 64, onAllProcessors = false } = options;
@@ -93,11 +93,11 @@ export async function load(url: string, script: string, seconds: number, options
   const [, requests, time] = /(\d+) requests in ([\d.]+)s/.exec(output) ?? [];
   const [mean, p50, p99] = [duration(output, "Latency"), duration(output, "50%"), duration(output, "99%")];
   if (requests === undefined || mean === null || p50 === null || p99 === null)
-    throw new Error(`The load generator said nothing useful:\n${output}`);
+    throw new Error(`The load generator's report is incomplete:\n${output}`);
   return { requests: Number(requests), seconds: Number(time), mean, p50, p99 };
 }
 
-/** What stands behind a word in the report of wrk, in milliseconds. */
+/** The duration after a word in wrk's report, in milliseconds. */
 function duration(output: string, word: string): number | null {
   const [, value, unit] = new RegExp(`${word}\\s+([\\d.]+)(us|ms|s)`).exec(output) ?? [];
   if (value === undefined) return null;
@@ -110,7 +110,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** The order of a round. It turns from round to round, so that nobody always follows the same neighbour. */
+/** The order of a round. It rotates, so that no server always follows the same one. */
 export function orderOf(contestants: readonly Contestant[], round: number): Contestant[] {
   return contestants.map((_, index) => contestants[(index + round) % contestants.length]!);
 }

@@ -1,45 +1,45 @@
-// One request after the other, as many as go: ratios to bare node:http within a round.
+// As many requests as possible, one after the other: ratios to bare node:http within a round.
 import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FOLDER } from "./fixtures.ts";
 import { type Contestant, cpuTime, load, median, orderOf, startServer } from "./processes.ts";
 
-/** Until the compiler has settled, which takes longest for the most code. */
+/** Until the JIT compiler has settled, which takes longest for the server with the most code. */
 const WARM_UP_SECONDS = 8;
 
-/** What is sent to all servers, and what Ashlar is held to. */
+/** What is sent to all servers, and Ashlar's goal. */
 export interface Scenario {
   readonly title: string;
   readonly path: string;
-  /** What proves who asks; `null` if nothing has to. */
+  /** What identifies the client; `null` if nothing does. */
   readonly credential: Credential | null;
-  /** What a server answers to a credential that is broken. */
+  /** The status for a broken credential. */
   readonly refusal: number;
-  /** The first is what the others are compared to. */
+  /** The others are compared to the first. */
   readonly contestants: readonly Contestant[];
-  /** The least ratio for Ashlar. */
+  /** The minimum ratio for Ashlar. */
   readonly goal: number;
 }
 
-/** A header that proves who asks. */
+/** A header that identifies the client. */
 export interface Credential {
   readonly header: "Authorization" | "Cookie";
   /** Its values, sent in turn. */
   readonly values: readonly string[];
-  /** The same value with a proof that is not valid. */
+  /** Returns the same value with an invalid signature or token. */
   readonly broken: (value: string) => string;
 }
 
 interface Measurement {
   readonly requestsPerSecond: number;
   readonly cpuMicroseconds: number;
-  /** How long answers took, in milliseconds. */
+  /** Response times, in milliseconds. */
   readonly mean: number;
   readonly p99: number;
 }
 
-/** Checks that the servers answer alike to every credential that is sent: a quick wrong answer would win. */
+/** Checks that all servers respond alike to every credential: a fast wrong response would win. */
 async function requireSameAnswer({ contestants, path, credential, refusal }: Scenario): Promise<void> {
   const ask = async ({ port }: Contestant, value: string | null): Promise<{ status: number; text: string }> => {
     const headers: Record<string, string> = credential && value !== null ? { [credential.header]: value } : {};
@@ -49,19 +49,21 @@ async function requireSameAnswer({ contestants, path, credential, refusal }: Sce
   for (const value of credential?.values ?? [null]) {
     const answers = await Promise.all(contestants.map((contestant) => ask(contestant, value)));
     const different = new Set(answers.map(({ status, text }) => `${status} ${text}`));
-    if (different.size !== 1) throw new Error(`The servers answer ${path} differently:\n${[...different].join("\n")}`);
+    if (different.size !== 1)
+      throw new Error(`The servers respond to ${path} differently:\n${[...different].join("\n")}`);
   }
   if (credential === null) return;
   for (const contestant of contestants) {
     const { status } = await ask(contestant, credential.broken(credential.values[0]!));
-    if (status !== refusal) throw new Error(`${contestant.name} answers ${status} to a broken credential on ${path}`);
+    if (status !== refusal)
+      throw new Error(`${contestant.name} responds with ${status} to a broken credential on ${path}`);
   }
 }
 
 async function writeLoadScript({ credential, path }: Scenario): Promise<string> {
   const name = join(FOLDER, `load${path.replaceAll("/", "-")}-${credential?.values.length ?? 0}`);
   if (credential === null) {
-    await writeFile(`${name}.lua`, "-- every request is alike\n");
+    await writeFile(`${name}.lua`, "-- all requests are the same\n");
     return `${name}.lua`;
   }
   await writeFile(`${name}.txt`, `${credential.values.join("\n")}\n`);

@@ -1,6 +1,6 @@
-// Keeps packages/ashlar/api-report: what the package exports, a file for each import path, each name with its
-// declaration and without comments, so that a change of it is seen in a diff. It reads dist. `--write` brings the files up
-// to date; without it, an outdated file is an error, and so is a name that has two import paths.
+// Checks packages/ashlar/api-report: what the package exports, one file per import path, each name with its declaration
+// but without comments, so that changes show in a diff. It reads dist. `--write` updates the files; without `--write`, an
+// outdated file is an error. A name with two import paths is always an error.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -14,7 +14,7 @@ interface Entry {
   readonly types: string;
 }
 
-/** A file of declarations: its statements, and its text. */
+/** A declaration file: its statements and its text. */
 class Declarations {
   static readonly #known = new Map<string, Declarations>();
   readonly path: string;
@@ -39,7 +39,7 @@ class Declarations {
     return this.#exports().flatMap(({ specifiers }) => specifiers.map(({ exported }) => textOf(exported)));
   }
 
-  /** The declarations of a name, wherever they are, without comments. */
+  /** Returns the declarations of a name, in whichever file they are, without comments. */
   declarationsOf(name: string): string {
     const own = this.#parsed.program.body.filter((statement) => declaredBy(statement) === name);
     if (own.length > 0) return own.map((statement) => this.#textOf(statement)).join("\n");
@@ -73,7 +73,7 @@ function textOf(name: { readonly type: string; readonly name?: string; readonly 
   return name.name ?? String(name.value);
 }
 
-/** The name that a statement declares and exports; `null` if it does not. */
+/** The name that a statement declares and exports; `null` if it does neither. */
 function declaredBy(statement: Statement): string | null {
   if (statement.type !== "ExportNamedDeclaration" || statement.declaration === null) return null;
   const { declaration } = statement;
@@ -114,7 +114,7 @@ if (process.argv.includes("--write")) {
   for (const file of gone) await rm(join(reportFolder, file));
 } else {
   for (const file of [...outdated.map(([name]) => name), ...gone]) {
-    problems.push(`packages/ashlar/api-report/${file} is out of date: npm run api-report -- --write`);
+    problems.push(`packages/ashlar/api-report/${file} is out of date. Run npm run api-report -- --write`);
   }
 }
 for (const problem of problems) console.error(problem);

@@ -1,5 +1,5 @@
-// Packs each package as it would be published, and checks what a user would install: publint for the manifest,
-// are-the-types-wrong for every entry point.
+// Packs each package as it would be published, and checks what a user would install: publint checks the manifest,
+// are-the-types-wrong every entry point.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { type Invocation, npmInvocation } from "../packages/create-ashlar/src/np
 
 const root = join(import.meta.dirname, "..");
 
-/** The command of an installed package, run by its script: on Windows `node_modules/.bin` holds batch files. */
+/** The command of an installed package, run through its script, because `node_modules/.bin` has batch files on Windows. */
 function installed(name: string, command: string, args: readonly string[]): Invocation {
   const folder = join(root, "node_modules", name);
   const { bin } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
@@ -36,7 +36,7 @@ try {
     const [packed] = JSON.parse(run(pack, cwd)) as [{ filename: string }];
     const tarball = join(folder, packed.filename);
     run(installed("publint", "publint", ["run", tarball, "--strict"]), cwd);
-    // A command has no entry point to resolve, so only the library is held to this.
+    // A command has no entry points to resolve, so only the library is checked.
     if (name === "ashlar") {
       run(installed("@arethetypeswrong/cli", "attw", [tarball, "--profile", "esm-only", "--format", "ascii"]), cwd);
     }

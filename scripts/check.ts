@@ -1,4 +1,4 @@
-// Everything that must hold before a commit, one line each: `npm run check`. What fails prints its whole output.
+// All checks before a commit, one line each: `npm run check`. A failed check prints its full output.
 import { spawnSync } from "node:child_process";
 import { performance } from "node:perf_hooks";
 import { npmInvocation } from "../packages/create-ashlar/src/npm.ts";
@@ -12,7 +12,7 @@ const steps: readonly (readonly [what: string, script: string])[] = [
   ["unused exports, files and packages", "unused"],
   ["built packages", "packaging"],
   ["map of security properties", "security-map"],
-  ["report of what is exported", "api-report"],
+  ["report of the public API", "api-report"],
 ];
 
 let failed = 0;

@@ -1,10 +1,9 @@
-// npm leaves the packages of other platforms out of package-lock.json when it installs over a node_modules that lacks
-// them, and everyone else's `npm ci` then ends with "Missing … from lock file". This finds what is missing, and with
-// --restore (`npm run lock`) puts it back: out of the last commit if that has it, otherwise out of what `npm view` tells.
+// npm drops the packages for other platforms from package-lock.json when it installs over a node_modules without them, and
+// `npm ci` then fails on those platforms with "Missing … from lock file". This script finds missing packages. With
+// --restore (`npm run lock`) it restores them from the last commit, or otherwise from the output of `npm view`.
 //
-// 31 entries, all of development tools, have no integrity: the registry that they were written from did not have these
-// builds. npm installs them without comparing them to anything. `npm run lock -- --integrity` asks for them again, and
-// writes down what it is told.
+// 31 entries, all of development tools, have no integrity: the registry they came from didn't have these builds. npm
+// installs them without verification. `npm run lock -- --integrity` queries the registry again and adds what it returns.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,14 +21,14 @@ interface Entry {
 type Entries = Record<string, Entry>;
 
 const FILE = join(import.meta.dirname, "..", "package-lock.json");
-/** The packages that may be without integrity, by the beginnings of their names. */
+/** Packages that may lack an integrity, by prefix. */
 const WITHOUT_INTEGRITY = ["@biomejs/cli-", "@oxc-parser/binding-", "@swc/core-"];
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 }
 
-/** Where Node would look for a package that another one needs, the nearest folder first. */
+/** Where Node looks for a package that another one needs, nearest folder first. */
 function placesOf(name: string, parent: string): string[] {
   const places: string[] = [];
   for (let folder = parent; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
@@ -39,7 +38,7 @@ function placesOf(name: string, parent: string): string[] {
   return [...new Set([...places, `node_modules/${name}`])];
 }
 
-/** The optional packages that have no entry, each with the package that asks for it. */
+/** Optional packages without an entry, each with the package that depends on it. */
 function missingOf(entries: Entries): { name: string; range: string; parent: string }[] {
   return Object.entries(entries).flatMap(([parent, { optionalDependencies = {} }]) =>
     Object.entries(optionalDependencies)
@@ -48,14 +47,14 @@ function missingOf(entries: Entries): { name: string; range: string; parent: str
   );
 }
 
-/** What is installed from a registry, and could be anything. */
+/** Packages from a registry that npm can't verify. */
 function unprovenOf(entries: Entries): string[] {
   return Object.entries(entries).flatMap(([path, { integrity, link }]) =>
     path.includes("node_modules/") && link !== true && integrity === undefined ? [path] : [],
   );
 }
 
-/** What the registry tells of one version; `null` if it does not have it. */
+/** A version's data from the registry; `null` if it doesn't exist there. */
 function published(name: string, version: string): Entry | null {
   const fields = ["version", "dist.integrity", "cpu", "os", "libc", "license", "engines"];
   const { command, args } = npmInvocation(["view", `${name}@${version}`, ...fields, "--json"]);
@@ -106,17 +105,17 @@ function restore(lock: { packages: Entries }, asksForIntegrity: boolean): void {
   writeFileSync(FILE, `${JSON.stringify(lock, null, 2)}\n`);
 }
 
-/** What is wrong with the lock file, a line each. */
+/** Returns the problems of the lock file, one per line. */
 export function problemsOf(entries: Entries): string[] {
   return [
-    ...missingOf(entries).map(({ name, parent }) => `${name}, which ${parent} asks for, has no entry.`),
+    ...missingOf(entries).map(({ name, parent }) => `${name}, which ${parent} depends on, has no entry.`),
     ...unprovenOf(entries)
       .filter((path) => !WITHOUT_INTEGRITY.some((prefix) => nameOf(path).startsWith(prefix)))
       .map((path) => `${path} has no integrity.`),
-    // Every machine takes packages from the registry that it is set to.
+    // Every machine uses its own configured registry.
     ...Object.entries(entries)
       .filter(([path, { resolved }]) => path.includes("node_modules/") && /^https?:/.test(resolved ?? ""))
-      .map(([path]) => `${path} names where it was downloaded: set omit-lockfile-registry-resolved.`),
+      .map(([path]) => `${path} contains its download URL. Set omit-lockfile-registry-resolved.`),
   ];
 }
 

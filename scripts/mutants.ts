@@ -1,13 +1,13 @@
-// Changes the sources in thousands of small ways, and says which changes no test notices: `npm run mutants`.
+// Changes the sources in thousands of small ways and reports which changes no test notices: `npm run mutants`.
 //
-//   --only PATH        of packages/ashlar/src, a folder or a file, also of another folder; may be given several times
+//   --only PATH        a folder or file in packages/ashlar/src, including other folders; may be repeated
 //   --since REF        only lines that differ from this commit
-//   --tests PATH       of packages/ashlar, a folder or a file whose tests are run; all unless given
-//   --seconds N        per mutant and run; the next run goes on with the tests that are left
-//   --keep-reach       trust what earlier runs learned about which tests reach what, although files have changed
-//   --again            decide survivors again, although neither they nor their tests have changed
-//   --list survivors   what earlier runs found, without running anything
-//   --record           write which mutants are known to be killed to scripts/mutants/record.json
+//   --tests PATH       run only the tests in this folder or file in packages/ashlar
+//   --seconds N        time limit per mutant and run; the next run continues with the remaining tests
+//   --keep-reach       reuse what earlier runs learned about which tests reach what, even if files have changed
+//   --again            retry survivors, even if neither they nor their tests have changed
+//   --list survivors   show what earlier runs found, without running anything
+//   --record           write the mutants known to be killed to scripts/mutants/record.json
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -20,11 +20,11 @@ import { type Candidate, isBeside, Reach } from "./mutants/reach.ts";
 import { namedBy, type Result, Results, readEquivalents } from "./mutants/results.ts";
 import type { Job } from "./mutants/test-runner.ts";
 
-/** What is changed unless other folders are named. */
+/** The folders that are mutated by default. */
 const FOLDERS = ["session", "auth", "api", "security", "throttle", "database"];
-/** Runs in threads, which load it as it is. */
+/** Runs in threads, which load the original file. */
 const IN_THREADS = ["security/password/hashing-worker.ts"];
-/** What these do runs in processes of their own, which load the sources as they are. */
+/** These tests start processes, which load the original sources. */
 const ELSEWHERE = ["packages/create-ashlar/**", ...["browser", "ci", "cli", "documentation"].map(ofTests)];
 const JOBS_AT_ONCE = 40;
 const SHORTEST_LIMIT_MS = 30_000;
@@ -95,7 +95,7 @@ const byFile = (a: NumberedMutant, b: NumberedMutant): number => a.number - b.nu
 const equivalents = readEquivalents();
 const equivalent = new Set(equivalents.flatMap((entry) => namedBy(entry, build)));
 
-/** Whether what is known of a mutant is about the source as it is now. */
+/** Whether a mutant's result is for the current source. */
 function isCurrent(mutant: NumberedMutant): boolean {
   return results.get(mutant)?.source === build.hash(mutant.file);
 }
@@ -120,12 +120,12 @@ function summary(mutants: readonly NumberedMutant[]): void {
     say(
       `${name}: ${group!.length} mutants, ${count("killed")} killed, ` +
         `${group!.filter((mutant) => equivalent.has(mutant)).length} listed as equivalent, ` +
-        `${survivors(group!).length} surviving (${count("unreached")} of all reached by no test), ${undecided} undecided`,
+        `${survivors(group!).length} surviving (${count("unreached")} of all not reached by any test), ${undecided} undecided`,
     );
   }
 }
 
-/** The first tests to try are those beside the file; then the cheapest, as far as the time goes. */
+/** Orders the tests: first those next to the file, then the cheapest, within the time limit. */
 function ordered(mutant: NumberedMutant, candidates: readonly Candidate[]): Candidate[] {
   const weight = ({ file, ms }: Candidate): number => (isBeside(file, mutant.file) ? ms / 10 : ms);
   const budget = Number(options.seconds) * 1000;
@@ -138,7 +138,7 @@ function ordered(mutant: NumberedMutant, candidates: readonly Candidate[]): Cand
     });
 }
 
-/** A mutant that is being tried, and what follows if none of the tests that are left notices it. */
+/** A mutant in progress, and its result if none of the remaining tests notices it. */
 interface Open {
   readonly mutant: NumberedMutant;
   readonly tried: string[];
@@ -150,7 +150,7 @@ function isUnder(path: string, paths: readonly string[]): boolean {
   return paths.some((each) => path === each || path.startsWith(`${each.replace(/\/$/, "")}/`));
 }
 
-/** Whether the tests of a file are to be run. */
+/** Whether to run the tests of a file. */
 function isAsked(file: string): boolean {
   return options.tests === undefined || isUnder(relative(join(sources, ".."), file), options.tests);
 }
@@ -168,12 +168,12 @@ function decide({ mutant, tried }: Open, state: Result["state"], by?: string): v
   results.set(mutant, { state, source: build.hash(mutant.file)!, tried, ...(by !== undefined && { by }) });
 }
 
-/** Goes on to the next test. What has failed for another reason than the mutant is not counted as tried. */
+/** Moves on to the next test. A test that failed for another reason than the mutant doesn't count as tried. */
 function goOn(item: Open, isTried: boolean): Open[] {
   const { file } = item.left.shift()!;
   if (isTried) item.tried.push(reach.hash(file));
   const otherwise = isTried ? item.otherwise : "undecided";
-  // Should the run end here, the next one goes on from here.
+  // If the run ends here, the next one continues from here.
   decide(item, item.left.length > 0 ? "undecided" : otherwise);
   return item.left.length > 0 ? [{ ...item, otherwise }] : [];
 }
@@ -182,11 +182,11 @@ function isLate({ state, failure }: Outcome): boolean {
   return state !== "failed" || /timed out in \d+ ?ms/.test(failure!);
 }
 
-/** Runs one batch, and says which mutants are still to be tried elsewhere, or again by themselves. */
+/** Runs one batch and returns the mutants to try with other tests, and those to try again on their own. */
 async function attempt(lane: Lane, batch: readonly Open[]): Promise<{ open: Open[]; unsure: Open[] }> {
   const jobs = batch.map(jobFor);
   const files = new Set(jobs.map(({ file }) => file));
-  // Last of all, each file must still pass in this process with nothing changed.
+  // At the end, each file must still pass in this process without a mutant.
   const controls = [...files].map((file): Job => {
     const own = jobs.filter((job) => job.file === file);
     const tests = own.every((job) => job.tests) ? [...new Set(own.flatMap((job) => job.tests!))] : undefined;
@@ -206,7 +206,7 @@ async function attempt(lane: Lane, batch: readonly Open[]): Promise<{ open: Open
     const doubtful = control?.state === "failed" || last?.state === "failed";
     if (outcome.state === "unstarted") open.push(item);
     else if (outcome.state === "passed") open.push(...goOn(item, true));
-    // On a busy machine a test or a process may be too late for another reason.
+    // On a busy machine, a test or a process may time out for other reasons.
     else if (batch.length > 1 && (doubtful || isLate(outcome))) unsure.push(item);
     else if (doubtful) open.push(...goOn(item, false));
     else decide(item, "killed", `${where}: ${noticed}`);
@@ -226,7 +226,7 @@ async function run(mutants: readonly NumberedMutant[]): Promise<void> {
   }
   try {
     await reach.learn(lane, lane.files().filter(isAsked), options["keep-reach"], say);
-    for (const file of reach.failing) say(`fails without any mutant, and is left out: ${relative(root, file)}`);
+    for (const file of reach.failing) say(`skipped, because it fails without a mutant: ${relative(root, file)}`);
     const candidates = reach.candidates(isAsked);
     let open: Open[] = [];
     for (const mutant of mutants) {
@@ -242,7 +242,7 @@ async function run(mutants: readonly NumberedMutant[]): Promise<void> {
     }
     while (open.length > 0) {
       say(`${open.length} of ${mutants.length} mutants are open, ${survivors(mutants).length} survived so far`);
-      // One batch holds few files, so that a process runs what it has loaded.
+      // A batch has few files, so that a process reruns what it has already loaded.
       open.sort((a, b) => a.left[0]!.ms - b.left[0]!.ms || a.mutant.number - b.mutant.number);
       const first = open.slice(0, JOBS_AT_ONCE);
       const { open: again, unsure } = await attempt(lane, first);
@@ -256,7 +256,7 @@ async function run(mutants: readonly NumberedMutant[]): Promise<void> {
 }
 
 const mutants = chosen();
-if (mutants.length === 0) say("there is nothing to change in what was named");
+if (mutants.length === 0) say("there is nothing to mutate in the selection");
 else if (options.list === undefined) await run(mutants);
 if (options.record) results.record(new Set(mutants.map(({ file }) => file)));
 const left = survivors(mutants).sort(byFile);
@@ -268,6 +268,8 @@ const stale = equivalents.filter((entry) => {
   return named.length === 0 || named.some((mutant) => results.get(mutant)?.state === "killed");
 });
 for (const entry of stale) {
-  console.error(`equivalents.json: ${entry.file} ${entry.in}: ${entry.from} → ${entry.to} is killed, or is gone.`);
+  console.error(
+    `equivalents.json: ${entry.file} ${entry.in}: ${entry.from} → ${entry.to} is killed, or no longer exists.`,
+  );
 }
 process.exitCode = left.length + stale.length > 0 ? 1 : 0;

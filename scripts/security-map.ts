@@ -1,5 +1,5 @@
-// Keeps the last column of docs/security.md: which test files show which property. `--write` brings it up to date;
-// without it, an outdated table or a property without a test is an error.
+// Checks the last column of docs/security.md, the test files that show each property. `--write` updates it; without
+// `--write`, an outdated table or a property without a test is an error.
 
 import { globSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
@@ -9,12 +9,12 @@ const root = join(import.meta.dirname, "..");
 const packageFolder = join(root, "packages/ashlar");
 const document = join(root, "docs/security.md");
 
-/** A path as the document has it, also where folders are separated otherwise. */
+/** A path with forward slashes, as in the document, on Windows too. */
 function slashed(path: string): string {
   return path.replaceAll("\\", "/");
 }
 
-/** The numbers at the head of the titles of a test file: "S8 …", "S1, S2 …". */
+/** The numbers at the start of a test file's titles: "S8 …", "S1, S2 …". */
 function numbersIn(source: string): Set<string> {
   const titles = source.matchAll(/["'`](S\d+(?:(?:, | and | )S\d+)*) /g);
   return new Set([...titles].flatMap(([, head]) => head!.match(/S\d+/g) ?? []));
@@ -40,9 +40,9 @@ const problems = [
   ...[...files.keys()]
     .filter((number) => !listed.has(number))
     .sort(byNumber)
-    .map((number) => `${number} has tests and is not in docs/security.md.`),
+    .map((number) => `${number} has tests but is missing from docs/security.md.`),
 ];
 if (process.argv.includes("--write")) await writeFile(document, after);
-else if (before !== after) problems.push("docs/security.md is out of date: node scripts/security-map.ts --write");
+else if (before !== after) problems.push("docs/security.md is out of date. Run node scripts/security-map.ts --write");
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length === 0 ? 0 : 1;

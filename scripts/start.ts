@@ -1,5 +1,5 @@
-// `npm start`: builds the framework, makes an application in .demo/ the first time (by the code that `npm create ashlar`
-// runs), migrates it, and serves it with an account to try it with.
+// `npm start`: builds the framework, creates an application in .demo/ the first time (with the code that `npm create ashlar`
+// runs), migrates its database, and serves it with an account to try.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -42,15 +42,15 @@ if ((await User.findBy("email", account.email)) === null) {
 
 const { url } = await application.listen();
 console.log(`
-${application.settings.name} answers at ${url}
+${application.settings.name} is listening on ${url}
 
 A demo account: ${account.email}, password "${password}".
 
   Log in         ${url}login
   Register       ${url}register
-  Mail it sends  ${url}dev/mailbox
+  Sent mail      ${url}dev/mailbox
 
-The same account by the API. Paste, in another terminal:
+The same account through the API. Paste into another terminal:
 
   curl -s -d "username=${account.email}" --data-urlencode "password=${password}" ${url}api/auth
 

@@ -29,7 +29,7 @@ const application = await createApplication({
   providers: [DatabaseProvider, EventProvider, ViewProvider, SessionProvider, AuthProvider],
   environment: { APP_ENV: "production", APP_URL: "http://127.0.0.1", APP_KEY: SECRET },
   config: {
-    // The peers write no line per request either.
+    // The other servers don't log requests either.
     app: { APP: { name: "bench", log: { requests: false } } },
     database: { DATABASES: { default: "sqlite", sqlite: { driver: "sqlite", path: DATABASE } } },
     auth: { GUARDS: { default: "web", web: { model: User } } },

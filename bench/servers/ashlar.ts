@@ -1,4 +1,4 @@
-// Ashlar as a newcomer gets it: the token checked by the api stack, the row fetched through the model.
+// Ashlar with its defaults: the api stack checks the token, the model fetches the row.
 import { createApplication, HttpKernel, Route } from "ashlar";
 import { ApiProvider, AuthenticatesTokens, JWTAuthenticationMiddleware } from "ashlar/api";
 import { Authenticates, AuthProvider, GuardMiddleware } from "ashlar/auth";
@@ -24,7 +24,7 @@ const application = await createApplication({
   providers: [EventProvider, DatabaseProvider, AuthProvider, ApiProvider],
   environment: { APP_ENV: "production", APP_URL: "http://127.0.0.1", APP_KEY: SECRET },
   config: {
-    // The peers write no line per request either.
+    // The other servers don't log requests either.
     app: { APP: { name: "bench", url: "http://127.0.0.1", key: SECRET, log: { requests: false } } },
     database: { DATABASES: { default: "sqlite", sqlite: { driver: "sqlite", path: DATABASE } } },
     api: {

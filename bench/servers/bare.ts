@@ -1,15 +1,15 @@
-// The measure: node:http, the token checked by hand, the row fetched by a prepared statement.
+// The reference: node:http, with the token checked by hand and the row fetched by a prepared statement.
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { DatabaseSync } from "node:sqlite";
 import { verify as verifyPassword } from "@node-rs/argon2";
 import { DATABASE, SECRET } from "../fixtures.ts";
-import { FIND_SESSION, PAGE_HEADERS, page, type SessionRow } from "./page.ts";
+import { FIND_LOGIN, type LoginRow, PAGE_HEADERS, page } from "./page.ts";
 import { spin } from "./spin.ts";
 
 const database = new DatabaseSync(DATABASE);
 const findByDigest = database.prepare("SELECT * FROM users WHERE id = ? AND api_token = ?");
-const findSession = database.prepare(FIND_SESSION);
+const findLogin = database.prepare(FIND_LOGIN);
 const findPassword = database.prepare("SELECT password FROM users WHERE email = ?");
 
 interface Claims {
@@ -40,7 +40,7 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
 function answerPage(cookies: string | undefined, response: ServerResponse): void {
   const token = /(?:^|; )token=([^;]+)/.exec(cookies ?? "")?.[1];
   const digest = token === undefined ? "" : createHash("sha256").update(token).digest("base64url");
-  const row = findSession.get(digest) as unknown as SessionRow | undefined;
+  const row = findLogin.get(digest) as unknown as LoginRow | undefined;
   if (row === undefined || Date.parse(row.expires_at) <= Date.now()) {
     response.writeHead(302, { Location: "/login" }).end();
     return;
@@ -49,7 +49,7 @@ function answerPage(cookies: string | undefined, response: ServerResponse): void
   response.writeHead(200, { ...PAGE_HEADERS, "Content-Length": Buffer.byteLength(html) }).end(html);
 }
 
-/** What no login can do without: the user's row, and the hash. No session, no cookie, no limit on the hashes at once. */
+/** The minimum of a login: the user's row and the hash, without a session, a cookie, or a limit on concurrent hashes. */
 async function answerLogin(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);

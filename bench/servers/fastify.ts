@@ -6,14 +6,14 @@ import jwt from "@fastify/jwt";
 import { verify as verifyPassword } from "@node-rs/argon2";
 import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { DATABASE, SECRET } from "../fixtures.ts";
-import { FIND_SESSION, PAGE_HEADERS, page, type SessionRow } from "./page.ts";
+import { FIND_LOGIN, type LoginRow, PAGE_HEADERS, page } from "./page.ts";
 import { spin } from "./spin.ts";
 
 const database = new DatabaseSync(DATABASE);
 const findByDigest = database.prepare("SELECT * FROM users WHERE id = ? AND api_token = ?");
 
 const findPassword = database.prepare("SELECT password FROM users WHERE email = ?");
-const findSession = database.prepare(FIND_SESSION);
+const findLogin = database.prepare(FIND_LOGIN);
 
 const fastify = Fastify();
 await fastify.register(cookie);
@@ -61,7 +61,7 @@ fastify.get("/home", (request, reply) => {
   const digest = createHash("sha256")
     .update(request.cookies.token ?? "")
     .digest("base64url");
-  const row = findSession.get(digest) as unknown as SessionRow | undefined;
+  const row = findLogin.get(digest) as unknown as LoginRow | undefined;
   if (row === undefined || Date.parse(row.expires_at) <= Date.now()) return reply.redirect("/login");
   return reply.headers(PAGE_HEADERS).send(page(row));
 });

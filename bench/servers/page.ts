@@ -1,4 +1,4 @@
-// The page of the benchmark as the peers make it: by hand, which is the quickest a template can be.
+// The benchmark's page for the other servers: written by hand, which is as fast as a template can be.
 
 /** The headers that every server sends with the page. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
@@ -10,12 +10,12 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "X-Frame-Options": "DENY",
 };
 
-/** Finds a live session by its digest, and its user. */
-export const FIND_SESSION = `SELECT users.*, sessions.id AS session_id, sessions.expires_at, sessions.last_used_at
-  FROM sessions INNER JOIN users ON users.id = sessions.user_id WHERE sessions.token_hash = ?`;
+/** Finds a live login by its digest, and its user. */
+export const FIND_LOGIN = `SELECT users.*, logins.id AS login_id, logins.expires_at, logins.last_used_at
+  FROM logins INNER JOIN users ON users.id = logins.user_id WHERE logins.token_hash = ?`;
 
-/** A row of {@link FIND_SESSION}. */
-export interface SessionRow {
+/** A row of {@link FIND_LOGIN}. */
+export interface LoginRow {
   readonly name: string;
   readonly email: string;
   readonly expires_at: string;

@@ -1,7 +1,7 @@
-// Work that keeps the processor: what a handler does that computes instead of waiting.
+// CPU-bound work: a handler that computes instead of waiting.
 import { performance } from "node:perf_hooks";
 
-/** Keeps the processor for so many milliseconds. */
+/** Keeps the processor busy for a number of milliseconds. */
 export function spin(milliseconds: number): void {
   const end = performance.now() + milliseconds;
   while (performance.now() < end);

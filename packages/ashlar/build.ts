@@ -1,25 +1,28 @@
-// Bundles what the package exports, the command and the hashing threads, and puts the types beside them: Node loads thirty
-// files faster than six hundred. Kysely, which has nearly half of these, is bundled as well, and so is the HTML parser of
-// `ashlar/testing`, so that applications install no packages for it; the versions of both are pinned. The other packages stay
-// outside. What is imported late stays in files of its own.
+// Bundles the package's exports, the command and the hashing threads, with the types next to them: Node loads thirty files
+// faster than seven hundred. Dependencies are bundled too, in the versions of the lock file, except those that parse
+// untrusted input or that an application may want to update on its own: these stay `dependencies`. Lazy imports stay in
+// separate files.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { cp, rm } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
 const here = import.meta.dirname;
 const dist = join(here, "dist");
-/** The packages that are bundled, by the name of the chunk that holds them. */
-const BUNDLED = { kysely: ["kysely"], parse5: ["parse5", "entities"] };
+/** Packages with their own file in the bundle, by its name. */
+const APART = { edge: ["edge\\.js"], kysely: ["kysely"], parse5: ["parse5"], re2: ["re2js"] };
+/** Applications use its types too, so it is also installed, in exactly the bundled version. */
+const BUNDLED_DEPENDENCIES = ["kysely"];
 const publicFolder = join(here, "src/public");
 
 await rm(dist, { recursive: true, force: true });
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(here, "package.json"), "utf8")) as {
   readonly [kind: string]: Readonly<Record<string, string>>;
 };
-const packages = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !Object.hasOwn(BUNDLED, name));
+const packages = Object.keys({ ...dependencies, ...peerDependencies }).filter(
+  (name) => !BUNDLED_DEPENDENCIES.includes(name),
+);
 const bundle = await rolldown({
   input: {
     ...Object.fromEntries(
@@ -31,28 +34,31 @@ const bundle = await rolldown({
   platform: "node",
   external: packages.map((name) => new RegExp(`^${name}(?:/|$)`)),
 });
-// All in one folder: a module finds the hashing threads beside itself, whichever file it is in. Names are told to users.
-await bundle.write({
+// All in one folder: a module finds the hashing threads next to itself, whichever file it ends up in. Class names are kept
+// because messages show them.
+const { output } = await bundle.write({
   dir: dist,
   format: "esm",
   chunkFileNames: "chunk-[name].js",
   keepNames: true,
   codeSplitting: {
-    groups: Object.entries(BUNDLED).map(([name, parts]) => {
+    groups: Object.entries(APART).map(([name, parts]) => {
       return { name, test: new RegExp(`node_modules[\\\\/](?:${parts.join("|")})[\\\\/]`) };
     }),
   },
 });
-for (const name of Object.values(BUNDLED).flat()) {
-  const licence = join(packageFolder(name), "LICENSE");
-  await cp(licence, join(dist, `LICENSE-${name}`));
-}
+const files = output.flatMap((part) => (part.type === "chunk" ? part.moduleIds : []));
+const folders = new Set(files.flatMap((file) => /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file) ?? []));
+await writeFile(join(dist, "LICENSES.md"), [...folders].map(licenseOf).sort().join("\n"));
 const compiler = join(here, "../../node_modules/typescript/bin/tsc");
 execFileSync(process.execPath, [compiler, "-p", join(here, "tsconfig.build.json")], { stdio: "inherit" });
 
-/** The folder of a package that this one depends on, or that one of those does. */
-function packageFolder(name: string): string {
-  const [, folder] = /^(.*[\\/]node_modules[\\/][^\\/]+)[\\/]/.exec(fileURLToPath(import.meta.resolve(name))) ?? [];
-  if (folder === undefined) throw new Error(`There is no package ${name}.`);
-  return folder;
+/** The notice for a bundled package: its name, its version, and the text of its license. */
+function licenseOf(folder: string): string {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+    readonly [field: string]: string;
+  };
+  const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+  const text = file === undefined ? `License: ${license}` : readFileSync(join(folder, file), "utf8").trim();
+  return `# ${name} ${version}\n\n${text}\n`;
 }

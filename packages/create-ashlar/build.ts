@@ -1,6 +1,6 @@
-// Bundles the command with the part of the framework that writes applications, and puts beside it what that part reads:
-// the stubs, and of the framework's package.json what goes into an application's. So nothing of the framework has to be
-// installed to make one.
+// Bundles the command with the part of the framework that generates applications, and adds the files which that part reads:
+// the stubs, and the fields of the framework's package.json that go into an application's. So creating an application
+// doesn't need an installed framework.
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
@@ -14,7 +14,7 @@ const bundle = await rolldown({
   input: join(here, "src/main.ts"),
   platform: "node",
   external: ["@clack/prompts", "commander"],
-  // A module of the framework does nothing by being imported, so what is not called of it stays out.
+  // The framework's modules have no import side effects, so unused code stays out.
   treeshake: { moduleSideEffects: false },
 });
 await bundle.write({ file: join(dist, "main.js"), format: "esm" });

@@ -1,4 +1,4 @@
-// All mutants of the mutated folders, numbered, and the Vite plugin that puts them in as the tests load the sources.
+// All mutants of the mutated folders, numbered, and the Vite plugin that inserts them when the tests load the sources.
 
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
@@ -7,9 +7,9 @@ import { instrument, type Mutant } from "./instrument.ts";
 
 export interface NumberedMutant extends Mutant {
   readonly number: number;
-  /** Path of the file, from the sources' folder. */
+  /** The file's path, relative to the source folder. */
   readonly file: string;
-  /** The same mutant in another run: file, scope, texts, and which one of several. */
+  /** Identifies the mutant across runs: file, scope, texts, and an index for duplicates. */
   readonly key: string;
 }
 
@@ -25,7 +25,7 @@ export class MutantBuild {
   readonly #code: ReadonlyMap<string, string>;
   readonly #hashes: ReadonlyMap<string, string>;
 
-  /** Reads every source of these folders of the framework, but for some files. */
+  /** Reads every source file in these folders of the framework, except some files. */
   constructor(folders: readonly string[], except: readonly string[]) {
     const mutants: NumberedMutant[] = [];
     const code = new Map<string, string>();
@@ -50,7 +50,7 @@ export class MutantBuild {
     this.#hashes = hashes;
   }
 
-  /** The digest of a source, as it was read. Comments and imports may change, and the digest stays. */
+  /** The digest of a source as it was read. It ignores comments and imports. */
   hash(file: string): string | undefined {
     return this.#hashes.get(file);
   }

@@ -56,7 +56,7 @@ test("conditions, comparisons, literals and returned values change", () => {
   ]);
 });
 
-test("awaits, conditions of queries, links of chains, properties and elements are left out", () => {
+test("awaits, query conditions, links of chains, properties and elements are removed", () => {
   const statement = 'await table .where("id", "=", id?.trim()) .update({ seen: true, id })';
   expect(listed.filter((line) => line.startsWith("Ages.store"))).toEqual([
     `Ages.store: ${statement}; → `,
@@ -77,7 +77,7 @@ test("awaits, conditions of queries, links of chains, properties and elements ar
   ]);
 });
 
-test("a `finally` is emptied, and what was caught is thrown on", () => {
+test("a `finally` is emptied, and a caught error is rethrown", () => {
   expect(listed.filter((line) => line.startsWith("Ages.close"))).toEqual([
     "Ages.close: { this.open = false; this.files--; } → {}",
     "Ages.close: catch { this.report(); return; } → rethrow",
@@ -90,11 +90,11 @@ test("a `finally` is emptied, and what was caught is thrown on", () => {
   ]);
 });
 
-test("types, imports, names and the words of an error stay", () => {
+test("types, imports, names and error messages stay", () => {
   expect(listed.filter((line) => /text\.ts|RangeError → |Nobody[^;]*→ "/.test(line))).toEqual([]);
 });
 
-test("what errors and log lines say to people stays; their codes and data change", () => {
+test("messages of errors and log lines stay; their codes and data change", () => {
   const source = `
 function store(name: string): void {
   this.#logger.warn({ place: "the shop" }, \`\${name} is full.\`);
@@ -116,7 +116,7 @@ function shown(): string {
   ]);
 });
 
-test("every mutant stands beside its original, and no line moves", () => {
+test("every mutant is next to its original, and no line shifts", () => {
   expect(code.split("\n")).toHaveLength(SOURCE.split("\n").length);
   const compiled = stripTypeScriptTypes(code.replace(/^import .*$/m, "").replace("export class", "class"));
   let active = -1;
@@ -147,7 +147,7 @@ test("every mutant stands beside its original, and no line moves", () => {
   const same = mutants.filter((_, index) => {
     return isDeepStrictEqual(run(100 + index), original);
   });
-  // Neither was `store` called, nor does anything look at the words in the list or make `close` fail.
+  // `store` was not called, the texts in the list are not checked, and nothing makes `close` fail.
   expect(
     same.map(({ scope, from, to }) => `${scope}: ${from} → ${to}`).filter((line) => !/store|limits/.test(line)),
   ).toEqual([
@@ -157,7 +157,7 @@ test("every mutant stands beside its original, and no line moves", () => {
   ]);
 });
 
-test("what mutants depend on stays when comments, imports and line breaks change, and only then", () => {
+test("the digest of a source ignores changes to comments, imports and line breaks, and nothing else", () => {
   const essenceOf = (source: string): string => instrument("ages.ts", source, 0).essence;
   const same = SOURCE.replace("./text.ts", "../words.ts").replace("of two", "of several").replace(" // the one", "");
   expect(essenceOf(same.replace("await table\n      .where", "await table.where"))).toBe(essence);

@@ -1,22 +1,22 @@
-// Puts every mutant of a file beside its original, so that one build holds all of them:
-// `a < b` becomes `(__mutant(17)?((a) <= (b)):a < b)`. Lines stay where they are.
+// Inserts every mutant of a file next to the original, so that one build contains all of them:
+// `a < b` becomes `(__mutant(17)?((a) <= (b)):a < b)`. Line numbers don't change.
 
 import { parseSync } from "oxc-parser";
 import { isRemovable, isSaid, isWordingName, type Node, replacementsOf, type Surroundings } from "./mutators.ts";
 
 export interface Mutant {
-  /** The name of what it stands in: "Model.delete". */
+  /** The name of the enclosing function or class: "Model.delete". */
   readonly scope: string;
   /** The source text that changes, on one line. */
   readonly from: string;
-  /** What it becomes; empty where the text is left out. */
+  /** The replacement; empty if the text is removed. */
   readonly to: string;
   readonly line: number;
 }
 
 export interface Instrumented {
   readonly mutants: readonly Mutant[];
-  /** The source with all mutants; the first of them has the number that was given. */
+  /** The source with all mutants, numbered from the given first number. */
   readonly code: string;
   /** What the mutants depend on: the source without comments, imports and line breaks. */
   readonly essence: string;
@@ -79,7 +79,7 @@ function nameOf(node: Node, parent: Node | undefined): string | undefined {
   return undefined;
 }
 
-/** Finds the mutants of a TypeScript file and puts them in. `first` is the number of its first mutant. */
+/** Finds the mutants of a TypeScript file and inserts them. `first` is the number of its first mutant. */
 export function instrument(path: string, source: string, first: number): Instrumented {
   const { program, comments, errors } = parseSync(path, source, { preserveParens: false });
   if (errors.length > 0) throw new SyntaxError(`${path}: ${errors[0]!.message}`);
@@ -88,7 +88,7 @@ export function instrument(path: string, source: string, first: number): Instrum
   const scopes: string[] = [];
   const lineStarts = [0, ...[...source.matchAll(/\n/g)].map(({ index }) => index + 1)];
 
-  /** Text on one line and without comments, so that what is put in moves no line. */
+  /** Text on one line and without comments, so that insertions don't shift lines. */
   function between(start: number, end: number): string {
     let text = "";
     let from = start;
@@ -153,11 +153,11 @@ export function instrument(path: string, source: string, first: number): Instrum
     } else if (parent && !inChain) {
       inExpression(node, { parent, role, text, between, inMessage });
     }
-    // Beside the words, an error or a log line may have an object of data, which is part of the behavior.
+    // Besides its message, an error or log line may have an object of data, which is part of the behavior.
     const said = node.type !== "ObjectExpression" && (inMessage || isSaid(node, { text }) || isWordingName(name));
     for (const [key, value] of Object.entries(node)) {
       if (skippedKeys.has(key) || (key === "key" && node.computed !== true)) continue;
-      // Inside `a?.b.c()` no link can be replaced by itself: what follows it would no longer be skipped.
+      // Inside `a?.b.c()` no link can be replaced on its own: the rest would no longer be skipped.
       const spine = key === "object" || key === "callee" || key === "expression";
       const chained = spine && (node.type === "ChainExpression" || inChain);
       for (const child of Array.isArray(value) ? value : [value]) {
@@ -177,7 +177,7 @@ export function instrument(path: string, source: string, first: number): Instrum
   return { mutants, code: inserted(source, insertions), essence: without([...comments, ...imports], source) };
 }
 
-/** The source without some parts of it, and without space. */
+/** The source without some ranges and without whitespace. */
 function without(parts: readonly { readonly start: number; readonly end: number }[], source: string): string {
   let kept = "";
   let from = 0;
@@ -189,7 +189,7 @@ function without(parts: readonly { readonly start: number; readonly end: number 
   return (kept + source.slice(from)).replaceAll(/\s+/g, "");
 }
 
-/** The source with everything put in: what encloses more is opened first and closed last. */
+/** The source with all insertions: outer ones open first and close last. */
 function inserted(source: string, insertions: readonly Insertion[]): string {
   const numbered = insertions.map((insertion, order) => ({ ...insertion, order }));
   const opening = numbered.toSorted((a, b) => a.start - b.start || b.end - a.end || a.order - b.order);

@@ -1,4 +1,4 @@
-// Runs jobs in a process of Vitest's own, one after the other, and ends it when it hangs.
+// Runs jobs in a Vitest process, one after the other, and kills it if it hangs.
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,14 +9,14 @@ import type { Job, Learned, Progress } from "./test-runner.ts";
 
 export interface Outcome {
   readonly job: string;
-  /** `unstarted` where the process ended before it came to the job. */
+  /** `unstarted` if the process ended before it reached the job. */
   readonly state: "passed" | "failed" | "hung" | "died" | "unstarted";
   readonly failure?: string;
   readonly learned?: Learned;
 }
 
 const POLL_MS = 250;
-/** Begins the name of a lane's folder in the one for temporary files; the number of its process follows. */
+/** The prefix of a lane's temporary folder; the process id follows. */
 const FOLDER = "ashlar-mutants-";
 const root = join(import.meta.dirname, "../..");
 
@@ -53,7 +53,7 @@ export class Lane {
     this.#specifications = new Map(specifications.map((specification) => [specification.moduleId, specification]));
   }
 
-  /** Starts Vitest with the mutants of a build put in. What tests leave behind that were ended goes with the lane. */
+  /** Starts Vitest with the mutants of a build. Files that killed tests leave behind are deleted with the lane. */
   static async open(build: MutantBuild, exclude: readonly string[]): Promise<Lane> {
     sweep();
     const folder = mkdtempSync(join(tmpdir(), `${FOLDER}${process.pid}-`));
@@ -65,7 +65,7 @@ export class Lane {
         config: join(root, "vitest.config.ts"),
         root,
         watch: false,
-        // What was transformed for another numbering of the mutants would be taken from there.
+        // A shared cache would return code with other mutant numbers.
         fsModuleCache: false,
         reporters: [{}],
         isolate: false,
@@ -93,7 +93,7 @@ export class Lane {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** Ends at once: the process of the tests, and every file. */
+  /** Ends at once: kills the test process and deletes all files. */
   abandon(): void {
     this.#kill();
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10 });
@@ -104,7 +104,7 @@ export class Lane {
     try {
       if (first?.kind === "process") process.kill(first.pid, "SIGKILL");
     } catch {
-      // It has ended by itself.
+      // It has exited on its own.
     }
   }
 
@@ -118,12 +118,12 @@ export class Lane {
     return lines.map((line) => JSON.parse(line) as Progress);
   }
 
-  /** Runs jobs of any files, those of one file together. Controls that the runner puts in have outcomes of their own. */
+  /** Runs jobs of any files, those of one file together. Controls added by the runner have their own outcomes. */
   async run(jobs: readonly Job[]): Promise<Outcome[]> {
     const byFile = Object.values(Object.groupBy(jobs, ({ file }) => file)).map((group) => group!);
     writeFileSync(this.#jobsFile, JSON.stringify(byFile.flat()));
     writeFileSync(this.#progressFile, "");
-    // Each job may ask for a control after it; a place that no job takes is left at once.
+    // Each job may be followed by a control; an unused slot returns at once.
     const places = byFile.flatMap((group) => {
       const each = group.some(({ mutant }) => mutant >= 0) ? 2 : 1;
       return Array<TestSpecification>(group.length * each).fill(this.#specifications.get(group[0]!.file)!);
@@ -132,7 +132,7 @@ export class Lane {
     try {
       await this.#vitest.runTestSpecifications(places);
     } catch {
-      // A process that was ended is an error to Vitest.
+      // Vitest reports a killed process as an error.
     } finally {
       clearInterval(watch.timer);
     }

@@ -1,5 +1,5 @@
-// Which small changes of a source file a good test should notice. A change that a stronger one implies is left out:
-// where the whole condition becomes `true` and `false`, its comparison need not be turned around as well.
+// The small changes to a source file that a good test should notice. A change implied by a stronger one is left out: if
+// the entire condition becomes `true` and `false`, its comparison doesn't need to be negated as well.
 
 /** A node of oxc-parser's tree (ESTree and its TypeScript). */
 export interface Node {
@@ -9,20 +9,20 @@ export interface Node {
   readonly [key: string]: unknown;
 }
 
-/** How a node is read by the code that changes it. */
+/** A node's context, for the code that changes it. */
 export interface Surroundings {
   readonly parent: Node;
-  /** The property of the parent that holds the node. */
+  /** The parent's property that contains the node. */
   readonly role: string;
   /** The text of a node, on one line. */
   text(node: Node): string;
-  /** The text between two places of the file, on one line. */
+  /** The text between two positions in the file, on one line. */
   between(start: number, end: number): string;
-  /** Whether the node is part of what an error or a log line says to people. */
+  /** Whether the node is part of an error's or log line's message. */
   readonly inMessage: boolean;
 }
 
-/** What takes the place of an expression. */
+/** The replacements of an expression. */
 export type Replacement = string;
 
 const boundaries: ReadonlyMap<string, string> = new Map(Object.entries({ "<": "<=", "<=": "<", ">": ">=", ">=": ">" }));
@@ -48,7 +48,7 @@ const opposites: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Calls that a chain may lose: what is before them is of the same kind as what is after them. */
+/** Calls that can be removed from a chain, because they return the same type that they are called on. */
 const droppableCalls: ReadonlySet<string> = new Set(
   (
     "where whereRef orderBy limit offset forUpdate returning onConflict ifExists ifNotExists groupBy distinct notNull " +
@@ -88,7 +88,7 @@ function isText(node: Node): boolean {
   return node.type === "TemplateLiteral" || (node.type === "Literal" && typeof node.value === "string");
 }
 
-/** Sentences are for people and no part of the behavior; codes, names, keys, addresses and SQL are. */
+/** Sentences are for people and not part of the behavior; codes, names, keys, addresses and SQL are. */
 function isWording(texts: readonly string[], { inMessage }: Surroundings): boolean {
   return inMessage && texts.some((text) => /\s|[.:!?]$/.test(text));
 }
@@ -97,7 +97,7 @@ function isPlainValue(node: Node): boolean {
   return node.type === "Literal" || (node.type === "Identifier" && node.name === "undefined") || isText(node);
 }
 
-/** What a template holds beside its placeholders. */
+/** The text of a template without its placeholders. */
 function piecesOf(node: Node): string[] {
   return (node.quasis as (Node & { value: { raw: string } })[]).map(({ value }) => value.raw);
 }
@@ -175,12 +175,12 @@ function ofCall(node: Node, around: Surroundings): Replacement[] {
   return droppableCalls.has(name) && object.type !== "Super" ? [around.text(object)] : [];
 }
 
-/** What an expression is replaced by, one mutant each. */
+/** The replacements of an expression, one mutant each. */
 export function replacementsOf(node: Node, around: Surroundings): Replacement[] {
   const { parent, role, text } = around;
   const found: Replacement[] = [];
   if (isTest(around) && node.type !== "Literal") {
-    // A loop whose condition is always true only ever ends by the time-out.
+    // A loop whose condition is always true only ends by timeout.
     if (!loops.has(parent.type)) found.push("true");
     found.push("false");
   }
@@ -217,7 +217,7 @@ export function replacementsOf(node: Node, around: Surroundings): Replacement[] 
   return [...new Set(found)];
 }
 
-/** Whether what stands inside is said to people: what is thrown, an error that is made, a line of the log. */
+/** Whether a node contains text for people: something thrown, a new error, a log line. */
 export function isSaid(node: Node, { text }: Pick<Surroundings, "text">): boolean {
   if (node.type === "ThrowStatement") return true;
   const callee = node.callee as Node | undefined;
@@ -227,12 +227,12 @@ export function isSaid(node: Node, { text }: Pick<Surroundings, "text">): boolea
   return logLevels.has(name) && /\blog(ger)?("\))?$/i.test(text(callee!.object as Node));
 }
 
-/** Whether a variable or function of this name holds words for an error or the log. */
+/** Whether a variable or function with this name contains text for an error or the log. */
 export function isWordingName(name: string | undefined): boolean {
   return name !== undefined && /(problem|message|remedy)$/i.test(name);
 }
 
-/** Whether a statement can be left out, as one mutant. */
+/** Whether removing a statement is a mutant. */
 export function isRemovable(node: Node): boolean {
   if (node.type === "ThrowStatement") return true;
   if (node.type === "ReturnStatement") return node.argument === null;

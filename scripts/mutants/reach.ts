@@ -1,4 +1,4 @@
-// Which tests reach which mutants, learned by one run of every test file and kept until a file involved changes.
+// Which tests reach which mutants, learned from one run of every test file and kept until a file involved changes.
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hashOf, type MutantBuild } from "./build.ts";
@@ -7,25 +7,25 @@ import type { Job, Learned } from "./test-runner.ts";
 
 interface KeptReach extends Learned {
   readonly hash: string;
-  /** Digests of the sources that the file reached, as they were. */
+  /** Digests of the sources that the file reached, at that time. */
   readonly sources: Readonly<Record<string, string>>;
 }
 
 interface KeptFile {
-  /** The keys of the mutants, by the numbers they had. */
+  /** The keys of the mutants, by their numbers at that time. */
   readonly keys: readonly string[];
   readonly files: Readonly<Record<string, KeptReach>>;
 }
 
-/** A test file in which a mutant may be noticed. */
+/** A test file that may notice a mutant. */
 export interface Candidate {
   readonly file: string;
-  /** The tests that reach the mutant; all of the file where it is missing. */
+  /** The tests that reach the mutant; all tests of the file if missing. */
   readonly tests?: readonly string[];
   readonly ms: number;
 }
 
-/** Whether a test file stands beside a source. */
+/** Whether a test file is next to a source. */
 export function isBeside(file: string, source: string): boolean {
   return file.endsWith(`/${source.replace(/\.ts$/, ".test.ts")}`);
 }
@@ -47,7 +47,7 @@ export class Reach {
     for (const [file, kept] of this.#read()) this.#files.set(file, kept);
   }
 
-  /** What is in the file, with the numbers that the mutants have now. */
+  /** Reads the file, with the current numbers of the mutants. */
   #read(): Map<string, KeptReach> {
     if (!existsSync(this.#path)) return new Map();
     const { keys, files } = JSON.parse(readFileSync(this.#path, "utf8")) as KeptFile;
@@ -69,7 +69,7 @@ export class Reach {
     return Object.entries(kept.sources).every(([source, hash]) => this.#build.hash(source) === hash);
   }
 
-  /** Adds to the file, which other runs may write as well. */
+  /** Merges into the file, which other runs may write as well. */
   #save(): void {
     const kept: KeptFile = {
       keys: this.#build.mutants.map(({ key }) => key),
@@ -88,7 +88,7 @@ export class Reach {
       failed.push(...(await this.#learn(lane, files.slice(from, from + FILES_AT_ONCE))));
       this.#save();
     }
-    // What fails among others may pass in a process of its own.
+    // A file that fails among others may pass in its own process.
     for (const file of failed) {
       const stillFailed = await this.#learn(lane, [file]);
       for (const name of stillFailed) this.#files.delete(name);
@@ -119,7 +119,7 @@ export class Reach {
     return this.#files.get(file)?.hash ?? "";
   }
 
-  /** For every mutant, where it may be noticed, cheapest first. */
+  /** For every mutant, the test files that may notice it, cheapest first. */
   candidates(isAsked: (file: string) => boolean): Map<number, Candidate[]> {
     const found = new Map<number, Candidate[]>();
     const push = (number: number, candidate: Candidate): void => {
@@ -156,8 +156,8 @@ export class Reach {
       const usedAround = new Set(around.map((hit) => mutants[hit]!.file));
       for (const number of loading) {
         if (everywhere.has(number) || byMutant.has(number)) continue;
-        // What only runs while the file is loaded shows in the tests that use the same source, if any do; in those beside
-        // it also where they use only what another source made of a constant.
+        // A mutant that only runs while the file loads can be noticed by the tests that use the same source, or, in the
+        // test file next to it, by all tests: they may use only what another source derived from a constant.
         const source = mutants[number]!.file;
         const used = bySource.get(source);
         if (usedAround.has(source) || isBeside(file, source)) push(number, { file, ms: all });

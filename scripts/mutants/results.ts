@@ -1,12 +1,12 @@
-// What came of each mutant, kept from run to run and, where it was noticed, with the sources; and the mutants that no
-// test can notice.
+// The result of each mutant, kept across runs and, if a test noticed it, in the repository; and the mutants that no test
+// can notice.
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hashOf, type MutantBuild, type NumberedMutant } from "./build.ts";
 
 export interface Result {
-  /** `undecided` where there was no time for every test that reaches it. */
+  /** `undecided` if there was no time for every test that reaches it. */
   readonly state: "killed" | "survived" | "unreached" | "undecided";
   /** Digest of the source. */
   readonly source: string;
@@ -22,14 +22,14 @@ export interface Equivalent {
   readonly in: string;
   readonly from: string;
   readonly to: string;
-  /** Which one is meant, from 1, where the function has the text several times; all of them unless given. */
+  /** Which occurrence is meant, from 1, if the function has the text several times. All of them by default. */
   readonly nth?: number;
   readonly why: string;
 }
 
 /**
- * What a clone begins with, by file: the digest of its mutants, a space, and a letter for each of them, `k` where a test
- * noticed it and `-` where none did or none was tried. A file that moves takes its line along, which the digest finds.
+ * What a clone starts with, by file: the digest of its mutants, a space, and a letter for each of them, `k` if a test
+ * noticed it and `-` otherwise. A file that moves keeps its line, which is found by the digest.
  */
 type Record = { readonly [file: string]: string };
 
@@ -69,7 +69,7 @@ export class Results {
     return recorded;
   }
 
-  /** Writes what is known of these files for the clones to come; what is recorded of others stays. */
+  /** Writes the results of these files for future clones; the records of other files stay. */
   record(files: ReadonlySet<string>): void {
     const before = readRecord();
     const record: { [file: string]: string } = {};
@@ -99,7 +99,7 @@ export class Results {
     this.#own.set(mutant.key, result);
   }
 
-  /** Adds to the file, which other runs, of other folders, may write as well. */
+  /** Merges into the file, which runs for other folders may write as well. */
   save(): void {
     this.#results = new Map([...this.#read(), ...this.#own]);
     writeFileSync(`${this.#path}.${process.pid}`, JSON.stringify(Object.fromEntries(this.#results), null, 1));
@@ -113,7 +113,7 @@ export function readEquivalents(): Equivalent[] {
   return JSON.parse(readFileSync(equivalentsFile, "utf8")) as Equivalent[];
 }
 
-/** The mutants that an entry names. */
+/** The mutants that an entry refers to. */
 export function namedBy(entry: Equivalent, build: MutantBuild): NumberedMutant[] {
   const named = build.mutants.filter(
     ({ file, scope, from, to }) => file === entry.file && scope === entry.in && from === entry.from && to === entry.to,

@@ -1,6 +1,6 @@
-// Vitest's runner for one process that runs test files many times, each time with another mutant. What to do stands in
-// the file that ASHLAR_MUTANTS names; what came of it is appended to the file beside it, line by line, so that a
-// process that hangs or dies leaves behind how far it came.
+// A Vitest runner for one process that runs test files many times, each time with another mutant. The jobs are in the file
+// named by ASHLAR_MUTANTS; results are appended to the file next to it, line by line, so that the progress of a process
+// that hangs or dies is known.
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,9 +10,9 @@ import { type RunnerTestCase, type RunnerTestFile, type RunnerTestSuite, TestRun
 export interface Job {
   readonly name: string;
   readonly file: string;
-  /** Number of the mutant; -1 for the code as it is. */
+  /** The mutant's number; -1 for the original code. */
   readonly mutant: number;
-  /** The ids of the tests that matter; all where it is missing. */
+  /** The ids of the relevant tests; all tests if missing. */
   readonly tests?: readonly string[];
   readonly limitMs: number;
   /** Whether to record which mutants each test reaches. */
@@ -25,7 +25,7 @@ export interface LearnedTest {
   readonly hits: readonly number[];
 }
 
-/** What a file reaches: while it is loaded, around its tests, and in each of them. */
+/** What a file reaches: while it loads, around its tests, and in each of them. */
 export interface Learned {
   readonly loading: readonly number[];
   readonly around: readonly number[];
@@ -59,11 +59,11 @@ let problem: string | undefined;
   : (number) => number === active;
 
 const EVENTS = ["unhandledRejection", "uncaughtException"] as const;
-/** How many listen before a file is loaded: Vitest and what is here. */
+/** The number of listeners before a file is loaded: Vitest's and those here. */
 let listeners: readonly number[] = [];
 for (const [index, event] of EVENTS.entries()) {
   process.on(event, (error: unknown) => {
-    // As with Vitest, it is theirs if a test or the product listens as well.
+    // As in Vitest, the error belongs to a test or the product if they listen too.
     if (process.listenerCount(event) <= listeners[index]!) problem ??= `outside of any test: ${String(error)}`;
   });
 }
@@ -136,7 +136,7 @@ export default class MutantRunner extends TestRunner {
     super.onAfterRunFiles(files);
     const job = this.#job;
     if (!job) return;
-    // What goes wrong in the background shows a moment later.
+    // Background errors appear a moment later.
     await delay(1);
     const failure = failureIn(files[0]!) ?? problem;
     const learned = { loading: [...loaded], around: [...this.#around], tests: this.#tests, loadMs: this.#loadMs };
@@ -145,7 +145,7 @@ export default class MutantRunner extends TestRunner {
     const { file, tests, limitMs } = job;
     const selection = `${file} ${tests?.join(" ")}`;
     if (job.mutant < 0 || !failure || confirmed.has(selection)) return;
-    // A failure only counts when the same tests pass without the mutant.
+    // A failure only counts if the same tests pass without the mutant.
     confirmed.add(selection);
     jobs.unshift({ name: `control ${job.name}`, file, mutant: -1, limitMs, ...(tests && { tests }) });
   }

@@ -8,36 +8,36 @@ import { type Invocation, npmInvocation } from "./npm.ts";
 import { run } from "./run.ts";
 
 interface Flags {
-  /** `false` where `--no-api` is given. */
+  /** `false` with `--no-api`. */
   readonly api: boolean;
   readonly database?: "sqlite" | "postgres";
   readonly install: boolean;
   readonly migrate: boolean;
-  /** `false` where `--no-pages` is given. */
+  /** `false` with `--no-pages`. */
   readonly pages: boolean;
   readonly yes?: true;
 }
 
-/** Somebody left a prompt with Ctrl+C: nothing was made. */
-class Cancelled extends Error {}
+/** The user left a prompt with Ctrl+C: nothing was created. */
+class Canceled extends Error {}
 
 /**
- * The `create-ashlar` command: makes a new application, installs its packages and migrates its database.
+ * The `create-ashlar` command: creates a new application, installs its packages and migrates its database.
  *
- * @param args the command line, without the interpreter and the script
+ * @param args the command line, without the interpreter and script
  * @returns the exit code
  */
 export async function main(args: readonly string[]): Promise<number> {
   const program = new Command("create-ashlar")
-    .description("Makes a new Ashlar application.")
+    .description("Creates a new Ashlar application.")
     .version(ownVersion(), "-V, --version", "print the version")
-    .argument("[folder]", "where it is made")
-    .option("--no-pages", "without the pages of accounts: login, registration, passwords, mails")
+    .argument("[folder]", "the project directory")
+    .option("--no-pages", "without account pages: login, registration, passwords, mails")
     .option("--no-api", "without the API: token endpoints, routes/api.ts, the api stack")
-    .addOption(new Option("--database <name>", "the database it begins with").choices(["sqlite", "postgres"]))
+    .addOption(new Option("--database <name>", "the database to start with").choices(["sqlite", "postgres"]))
     .option("--no-install", "do not run npm install")
     .option("--no-migrate", "do not run the migrations")
-    .option("-y, --yes", "ask nothing; take the defaults")
+    .option("-y, --yes", "accept the defaults without asking")
     .exitOverride()
     .action(async (folder: string | undefined, flags: Flags) => await create(folder, flags));
   try {
@@ -45,7 +45,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    if (error instanceof Cancelled) cancel("Nothing was made.");
+    if (error instanceof Canceled) cancel("Nothing was created.");
     else console.error(error instanceof Error ? error.message : String(error));
     return 1;
   }
@@ -67,10 +67,10 @@ async function create(folder: string | undefined, flags: Flags): Promise<void> {
   const bringsNode = nodeVersionProblem() !== null;
   const project = await createProject({ folder: target, pages, api, database, bringsNode });
   const place = relative(process.cwd(), project.root) || ".";
-  console.log(`Made ${project.files.length} files in ${place}, and a .env with secrets of its own.`);
+  console.log(`Created ${project.files.length} files in ${place}, with new secrets in .env.`);
   if (bringsNode) {
     console.log(
-      `Node.js ${process.versions.node} is too old to run it: a newer one is among its packages, and npm uses that.`,
+      `Node.js ${process.versions.node} is too old to run it, so a newer one is included as a package; npm uses that.`,
     );
   }
 
@@ -82,7 +82,7 @@ async function create(folder: string | undefined, flags: Flags): Promise<void> {
   };
   if (flags.install) await proceed("npm install", npmInvocation(["install", "--no-audit", "--no-fund"]));
   else if (ashlarCommand(project.root) === null) steps.unshift("npm install");
-  // PostgreSQL may not be there yet, or not under the address that the configuration begins with.
+  // PostgreSQL may not be running yet, or not at the default address.
   const command = database === "sqlite" && flags.migrate ? ashlarCommand(project.root) : null;
   if (command !== null) {
     const node = bringsNode ? ownNode(project.root) : process.execPath;
@@ -94,7 +94,7 @@ async function create(folder: string | undefined, flags: Flags): Promise<void> {
   else console.log(next);
 }
 
-/** Commands to type, from the folder that the generator was run in. */
+/** Commands to type, starting in the folder where the generator was run. */
 function listed(place: string, steps: readonly string[]): string {
   const folder = /^[\w./\\:-]+$/.test(place) ? place : `"${place}"`;
   return [...(place === "." ? [] : [`cd ${folder}`]), ...steps].map((step) => `  ${step}`).join("\n");
@@ -102,22 +102,22 @@ function listed(place: string, steps: readonly string[]): string {
 
 async function askFolder(): Promise<string> {
   const answer = await text({ message: "Project directory", placeholder: "shop", defaultValue: "shop" });
-  if (isCancel(answer)) throw new Cancelled();
+  if (isCancel(answer)) throw new Canceled();
   return answer;
 }
 
 async function askPages(): Promise<boolean> {
   const answer = await confirm({
-    message: "With pages for accounts: login, registration, passwords, and their mails?",
+    message: "Add account pages (login, registration, passwords) and their mails?",
     initialValue: true,
   });
-  if (isCancel(answer)) throw new Cancelled();
+  if (isCancel(answer)) throw new Canceled();
   return answer;
 }
 
 async function askApi(): Promise<boolean> {
-  const answer = await confirm({ message: "With an API, for callers that send a token?", initialValue: true });
-  if (isCancel(answer)) throw new Cancelled();
+  const answer = await confirm({ message: "Add an API with token authentication?", initialValue: true });
+  if (isCancel(answer)) throw new Canceled();
   return answer;
 }
 
@@ -129,11 +129,11 @@ async function askDatabase(): Promise<"sqlite" | "postgres"> {
       { value: "postgres" as const, label: "PostgreSQL" },
     ],
   });
-  if (isCancel(answer)) throw new Cancelled();
+  if (isCancel(answer)) throw new Canceled();
   return answer;
 }
 
-/** The `ashlar` command as the new application sees it; `null` where its packages are not installed yet. */
+/** The `ashlar` command as the new application resolves it; `null` if its packages are not installed yet. */
 function ashlarCommand(root: string): string | null {
   try {
     const manifest = createRequire(join(root, "package.json")).resolve("ashlar/package.json");
@@ -143,7 +143,7 @@ function ashlarCommand(root: string): string | null {
   }
 }
 
-/** The Node.js that the package `node` brings. */
+/** The Node.js from the package `node`. */
 function ownNode(root: string): string {
   return join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node");
 }

@@ -16,16 +16,16 @@ function folderNamed(name: string, files: Readonly<Record<string, string>>): str
   return join(parent, name);
 }
 
-/** Stands where npm's script does, and tells what reaches it. */
+/** Replaces npm's script and prints what it receives. */
 const SCRIPT = "console.log(JSON.stringify({ args: process.argv.slice(2), folder: process.cwd() }));";
 const NPM = "node_modules/npm/bin/npm-cli.js";
 
-// What a shell takes apart: cmd.exe at blanks, & | ^ ( ) and %, sh at quotes, $ and `.
+// What a shell splits: cmd.exe at spaces, & | ^ ( ) and %, sh at quotes, $ and `.
 const NAMES = ["Program Files (x86)", "Tom & Jerry", "100 %PATH% ^ !", `"it's" $(id) \`id\``, "Größe 漢字"];
 
-describe("in a folder whose name a shell would take apart", () => {
+describe("in a folder whose name a shell would split", () => {
   test.for(NAMES.flatMap((name) => ["linux", "win32"].map((platform) => ({ name, platform }))))(
-    "npm gets its arguments as they are: $name, $platform",
+    "npm gets its arguments unchanged: $name, $platform",
     ({ name, platform }) => {
       const folder = folderNamed(name, { "npm-cli.js": SCRIPT });
       const machine = { platform, execPath: process.execPath, env: { npm_execpath: join(folder, "npm-cli.js") } };
@@ -39,7 +39,7 @@ describe("in a folder whose name a shell would take apart", () => {
 });
 
 describe("on Windows, where npm is a batch file that only a shell can run", () => {
-  test("npm's script beside node.exe is run, if it was not npm that ran the generator", () => {
+  test("npm's script next to node.exe runs, unless npm itself ran the generator", () => {
     const folder = folderNamed("nodejs", { [NPM]: "", "npm.cmd": "" });
     const machine = { platform: "win32", execPath: join(folder, "node.exe"), env: {} };
     expect(npmInvocation(["install"], machine)).toEqual({
@@ -48,7 +48,7 @@ describe("on Windows, where npm is a batch file that only a shell can run", () =
     });
   });
 
-  test.for(["PATH", "Path"])("else that of the first npm in %s", (variable) => {
+  test.for(["PATH", "Path"])("otherwise the script of the first npm in %s", (variable) => {
     const [empty, first, second] = ["a", "b c", "d"].map((name) =>
       folderNamed(name, name === "a" ? { "x.txt": "" } : { [NPM]: "", "npm.cmd": "" }),
     );
@@ -60,7 +60,7 @@ describe("on Windows, where npm is a batch file that only a shell can run", () =
     expect(npmInvocation(["install"], machine).args).toEqual([join(first!, NPM), "install"]);
   });
 
-  test("else the program that a version manager calls npm, without a shell either", () => {
+  test("otherwise a version manager's npm executable, also without a shell", () => {
     expect(npmInvocation(["install"], { platform: "win32", execPath: "/nowhere/node.exe", env: {} })).toEqual({
       command: "npm",
       args: ["install"],
@@ -68,13 +68,13 @@ describe("on Windows, where npm is a batch file that only a shell can run", () =
   });
 });
 
-test("npx says where its own script is, and npm's stands beside it", () => {
+test("npx reports its own script, and npm's is next to it", () => {
   const folder = folderNamed("bin", { "npm-cli.js": "", "npx-cli.js": "" });
   const machine = { platform: "linux", execPath: "/bin/node", env: { npm_execpath: join(folder, "npx-cli.js") } };
   expect(npmInvocation(["install"], machine).args[0]).toBe(join(folder, "npm-cli.js"));
 });
 
-test("another package manager that ran the generator is not taken for npm", () => {
+test("another package manager that ran the generator is not mistaken for npm", () => {
   const folder = folderNamed("pnpm", { "pnpm.cjs": "" });
   const machine = { platform: "linux", execPath: "/bin/node", env: { npm_execpath: join(folder, "pnpm.cjs") } };
   expect(npmInvocation(["install"], machine)).toEqual({ command: "npm", args: ["install"] });

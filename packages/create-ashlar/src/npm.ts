@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join, win32 } from "node:path";
 
-/** A program and its arguments, to be started without a shell: no path in it is ever quoted. */
+/** A program and its arguments, to start without a shell, so paths need no quoting. */
 export interface Invocation {
   readonly command: string;
   readonly args: readonly string[];
 }
 
-/** What decides how npm is started; `process` has it all. */
+/** What determines how npm is started; `process` has all of it. */
 export interface Machine {
   readonly platform: string;
   readonly execPath: string;
@@ -17,20 +17,20 @@ export interface Machine {
 const SCRIPT = "node_modules/npm/bin/npm-cli.js";
 
 /**
- * How npm is started with these arguments.
+ * Returns how to start npm with these arguments.
  *
- * On Windows npm is a batch file, which only a shell can run, and `cmd.exe` takes a command line apart at blanks, `&` and
- * `%`. So npm's own script is run, by the Node.js that is running.
+ * On Windows npm is a batch file, which only a shell can run, and `cmd.exe` splits a command line at spaces, `&` and `%`.
+ * So the current Node.js runs npm's own script.
  */
 export function npmInvocation(args: readonly string[], machine: Machine = process): Invocation {
   const script = scripts(machine).find(existsSync);
-  // What else is called npm on Windows is a program of a version manager.
+  // Any other npm on Windows is a version manager's executable.
   return script === undefined ? { command: "npm", args } : { command: machine.execPath, args: [script, ...args] };
 }
 
-/** Where npm's script can be, the likeliest first. */
+/** Where npm's script may be, the most likely place first. */
 function scripts({ platform, execPath, env }: Machine): string[] {
-  // npm says it to whatever it runs. So do pnpm and Yarn, of themselves.
+  // npm sets this for everything it runs. pnpm and Yarn set it to themselves.
   const running = env.npm_execpath ?? "";
   const own = /^np[mx]-cli\.js$/.test(basename(running)) ? [join(dirname(running), "npm-cli.js")] : [];
   if (platform !== "win32") return own;

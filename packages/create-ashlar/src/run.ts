@@ -2,14 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Invocation } from "./npm.ts";
 
 /**
- * Runs a program in a folder, its output shown as it comes.
+ * Runs a program in a folder and passes its output through.
  *
- * @returns `null` if it succeeded, else why it did not, in a few words
+ * @returns `null` on success, otherwise a short reason
  */
 export async function run(folder: string, { command, args }: Invocation): Promise<string | null> {
   let child: ChildProcess | null = null;
-  // Ctrl+C reaches the child as well; this process stays to say what there is and how to go on. From before it starts,
-  // so that there is no moment in between.
+  // Ctrl+C reaches the child as well; this process stays to print what exists and how to continue. The handlers are set
+  // before the child starts, so no signal falls in between.
   const wait = (): void => {};
   const end = (): void => void child?.kill();
   process.on("SIGINT", wait).on("SIGTERM", end);

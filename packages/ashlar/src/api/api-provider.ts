@@ -1,13 +1,17 @@
-import { installAuth } from "../auth/index.ts";
+import { authSettingsOf, installAuth } from "../auth/index.ts";
 import { Provider } from "../boot/index.ts";
 import { claimModel } from "../database/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
-import { ConfigurationError, isPlainObject } from "../support/index.ts";
-import { apiConfiguration, type JwtConfiguration } from "./configuration.ts";
+import { ConfigurationError } from "../support/index.ts";
+import { limitsOf } from "../throttle/index.ts";
 import { JwtGuard } from "./jwt-guard.ts";
+import { TOKEN_LIMITS } from "./limits.ts";
+import { declareApiMessages } from "./messages.ts";
 import { PresentedToken } from "./presented-token.ts";
+import { type CompleteJwtSettings, readApiSettings } from "./settings.ts";
 import { TokenController } from "./token-controller.ts";
 import { JWT_GUARD, TokenService } from "./token-service.ts";
+import "./messages.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
@@ -27,8 +31,10 @@ function isTokenEndpoint({ handler }: CompiledRoute): boolean {
  */
 export class ApiProvider extends Provider {
   override register(): void {
+    declareApiMessages(this.application.messages);
     const { container } = this.application;
     installAuth(this.application);
+    limitsOf(container).add(TOKEN_LIMITS, "ApiProvider");
     container.singleton("api", () => this.#makeService());
   }
 
@@ -39,7 +45,7 @@ export class ApiProvider extends Provider {
   override boot(): void {
     const { container } = this.application;
     const service = container.make("api");
-    const { model } = service.configuration;
+    const { model } = service.settings;
     claimModel(model, this.application);
     container.make("auth").registerDriver(
       JWT_GUARD,
@@ -48,7 +54,7 @@ export class ApiProvider extends Provider {
           new JwtGuard(name, context, model),
       model,
     );
-    this.#tellRemainingTokens(service.configuration);
+    this.#tellRemainingTokens(service.settings);
     this.application.contextProperty("apiToken", (context) => new PresentedToken(context, service));
   }
 
@@ -70,9 +76,7 @@ export class ApiProvider extends Provider {
   /** Without accounts, nothing would keep users whose address is not verified from getting a token. */
   #requireAccounts(): void {
     const { config, container } = this.application;
-    if (container.has("accounts") || !config.has("auth")) return;
-    const { ACCOUNTS } = config.section("auth");
-    if (!isPlainObject(ACCOUNTS) || ACCOUNTS.preventEnumeration !== true) return;
+    if (container.has("accounts") || !authSettingsOf(config).accounts.preventEnumeration) return;
     const problem = "users log in once their address is verified, and nothing checks that for the token endpoints.";
     const remedy = 'Add AuthProvider to PROVIDERS, from "ashlar/auth".';
     throw new ConfigurationError("config/auth.ts: ACCOUNTS.preventEnumeration", problem, remedy);
@@ -80,21 +84,21 @@ export class ApiProvider extends Provider {
 
   #makeService(): TokenService {
     const { config, container } = this.application;
-    const configuration = apiConfiguration(config.has("api") ? config.section("api", ["DRIVERS"]) : {});
-    this.#warnOfEndlessTokens(configuration);
+    const settings = readApiSettings(config.optionalSection("api", ["DRIVERS"]).DRIVERS);
+    this.#warnOfEndlessTokens(settings);
     const events = container.has("events") ? container.make("events") : null;
-    return new TokenService(configuration, events, container.make("logger"));
+    return new TokenService(settings, events, container.make("logger"));
   }
 
   /** What pages and mails say of ended access must be true of API tokens too, which only this provider knows about. */
-  #tellRemainingTokens({ model, authenticates, expiresInMinutes }: JwtConfiguration): void {
+  #tellRemainingTokens({ model, authenticates, expiresInMinutes }: CompleteJwtSettings): void {
     const { container } = this.application;
     if (authenticates || !container.has("accounts")) return;
     const remaining = Object.freeze({ expiresInMinutes });
     container.make("accounts").tellRemainingTokensBy((users) => (bearsTokensOf(users, model) ? remaining : null));
   }
 
-  #warnOfEndlessTokens({ expiresInMinutes, authenticates }: JwtConfiguration): void {
+  #warnOfEndlessTokens({ expiresInMinutes, authenticates }: CompleteJwtSettings): void {
     if (this.application.environment !== "production" || expiresInMinutes !== null || authenticates) return;
     this.application.logger.warn(
       "API tokens never expire and cannot be revoked. Set DRIVERS.jwt.expires to a number of minutes in config/api.ts, " +

@@ -1,6 +1,7 @@
 import {
   type AccessConditions,
   type AccessHolder,
+  type CredentialHolder,
   holdsAccess,
   staleProof,
   type UserId,
@@ -103,6 +104,11 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
       const { primaryKey } = this.#class;
       const key = (this as unknown as Record<string, UserId>)[primaryKey]!;
       throw (await this.#class.find(key)) === null ? new AshlarError("E_ROW_NOT_FOUND") : staleProof();
+    }
+
+    async endCredentials(): Promise<void> {
+      await (base.prototype as Partial<CredentialHolder>).endCredentials?.call(this);
+      if (this.tokenDigest() !== null) await this.storeTokenDigest(null);
     }
 
     accessChanges(): AccessConditions {

@@ -5,11 +5,11 @@ export {
   type AuthenticatesTokensInstance,
   type AuthenticatesTokensStatics,
 } from "./authenticates-tokens.ts";
-export type { JwtConfiguration } from "./configuration.ts";
 export type { TokenEvent, TokenRefusedEvent } from "./events.ts";
 export { JWTAuthenticationMiddleware } from "./jwt-authentication-middleware.ts";
 export { JwtGuard } from "./jwt-guard.ts";
 export type { PresentedToken } from "./presented-token.ts";
+export type { JwtSettings } from "./settings.ts";
 export {
   type TokenClaims,
   type TokenFailure,

@@ -14,7 +14,7 @@ export class JWTAuthenticationMiddleware implements Middleware {
   readonly #authenticates: boolean;
 
   constructor(container: Container) {
-    this.#authenticates = requireTokenService(container).configuration.authenticates;
+    this.#authenticates = requireTokenService(container).settings.authenticates;
   }
 
   /** @throws `E_UNAUTHENTICATED` without a token, `E_INVALID_TOKEN` with one that is refused, `E_CONFLICTING_TOKENS` */

@@ -1,6 +1,12 @@
-import { type Authenticatable, Guard } from "../auth/index.ts";
+import { type Authenticatable, LoginGuard } from "../auth/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
+
+declare module "../auth/guard.ts" {
+  interface FrameworkGuards {
+    jwt: JwtGuard;
+  }
+}
 
 /**
  * Knows a request's user by its API token.
@@ -10,7 +16,7 @@ import type { TokenBearer } from "./token-model.ts";
  *
  * Security: with `authenticates` off no request looks into the database, so a voided token is accepted until it expires.
  */
-export class JwtGuard extends Guard {
+export class JwtGuard extends LoginGuard {
   override get challenge(): string {
     return this.context.apiToken.challenge;
   }

@@ -2,6 +2,7 @@ import { type HttpContext, hasBody, requestSearch } from "../http/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
 import type { RefusedToken, TokenClaims, TokenService, TokenVerification } from "./token-service.ts";
+import "./errors.ts";
 
 declare module "../http/context.ts" {
   interface FrameworkContext {
@@ -64,7 +65,7 @@ export class PresentedToken {
     await this.ready();
     const { claims } = this;
     if (claims === null) return null;
-    if (!this.#service.configuration.authenticates) return this.#service.findUser(claims);
+    if (!this.#service.settings.authenticates) return this.#service.findUser(claims);
     const user = await this.#service.findActiveUser(this.value!, claims);
     if (user === null) this.#refuse({ failure: "inactive", userId: claims.sub });
     return user;
@@ -92,13 +93,13 @@ export class PresentedToken {
   }
 
   get #mayBeInQuery(): boolean {
-    return this.#service.configuration.tokenInQuery && requestSearch(this.#context.request.raw) !== "";
+    return this.#service.settings.tokenInQuery && requestSearch(this.#context.request.raw) !== "";
   }
 
   /** The input; what is no text, or blank, is no token. Where none can be, nothing is parsed to find that out. */
   #input(): string | null {
     const { request } = this.#context;
-    const { tokenInQuery } = this.#service.configuration;
+    const { tokenInQuery } = this.#service.settings;
     if (!this.#mayBeInQuery && !hasBody(request.raw)) return null;
     const value = tokenInQuery ? request.input(INPUT) : request.bodyInput(INPUT);
     return typeof value === "string" && value !== "" ? value : null;

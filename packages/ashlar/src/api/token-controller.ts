@@ -1,11 +1,14 @@
+import { loginPending, PASSWORD_LIMIT, type UnfinishedLogin } from "../auth/index.ts";
 import type { HttpContext, HttpResponse } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
-import { AshlarError, type FieldErrors, ValidationError } from "../support/index.ts";
-import { PASSWORD_LIMIT, type Throttle } from "../throttle/index.ts";
+import { AshlarError, type Message, ValidationError } from "../support/index.ts";
+import type { Throttle } from "../throttle/index.ts";
 import { requireTokenService } from "./require-token-service.ts";
 import type { TokenBearer } from "./token-model.ts";
 import { JWT_GUARD, type TokenService } from "./token-service.ts";
+import "./errors.ts";
+import { message } from "./messages.ts";
 
 /**
  * Answers at the token endpoints, within limits: a password is tried under `login`, as on every other way in, and a token
@@ -23,14 +26,15 @@ export class TokenController {
   /**
    * Answers a username and a password with a new API token.
    *
-   * @throws `E_INVALID_CREDENTIALS`; `E_INVALID_INPUT` where one of the two is missing or not text; `E_TOO_MANY_REQUESTS`
+   * @throws `E_LOGIN_PENDING` with the name of the `step` that is asked for, whose inputs come along with the two;
+   * `E_LOGIN_REFUSED` with what the step says; `E_INVALID_CREDENTIALS`; `E_INVALID_INPUT` where one of the two is missing or not text; `E_TOO_MANY_REQUESTS`
    */
   async issue(context: HttpContext): Promise<HttpResponse> {
     const { username, password } = texts(context, ["username", "password"]);
     await this.#throttle?.hit(context, PASSWORD_LIMIT, { account: username, guard: JWT_GUARD });
-    const user = await context.auth.guard(JWT_GUARD).attempt(username, password);
-    if (user === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
-    const token = await this.#issueTo(context, user as unknown as TokenBearer);
+    const login = await context.auth.guard(JWT_GUARD).login(username, password);
+    if (login.status !== "complete") throw refusalOf(login);
+    const token = await this.#issueTo(context, login.user as TokenBearer);
     return tokenAnswer(context, token);
   }
 
@@ -68,6 +72,14 @@ function tokenAnswer({ response }: HttpContext, token: string): HttpResponse {
   return response.header("Cache-Control", "no-store").json({ data: token });
 }
 
+/** What keeps a login from being complete; of a proof that failed no more is told. */
+function refusalOf(login: UnfinishedLogin): AshlarError {
+  if (login.status === "pending") return loginPending(login.step);
+  const { step, message } = login;
+  if (step === null || message === null) return refusal("E_INVALID_CREDENTIALS", "Bearer");
+  return new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });
+}
+
 function refusal(code: "E_INVALID_CREDENTIALS" | "E_INVALID_TOKEN", challenge: string): AshlarError {
   return new AshlarError(code, undefined, { headers: { "WWW-Authenticate": challenge } });
 }
@@ -75,12 +87,12 @@ function refusal(code: "E_INVALID_CREDENTIALS" | "E_INVALID_TOKEN", challenge: s
 /** Inputs of the body that must be there as text; those of the query, which others log, do not count. */
 function texts<Name extends string>(context: HttpContext, names: readonly Name[]): Record<Name, string> {
   const found: Record<string, unknown> = {};
-  const errors: FieldErrors = {};
+  const errors: Record<string, Message[]> = {};
   for (const name of names) {
     const value = context.request.bodyInput(name);
     found[name] = value;
-    if (value === null || value === "") errors[name] = [`The ${name} is required.`];
-    else if (typeof value !== "string") errors[name] = [`The ${name} must be text.`];
+    if (value === null || value === "") errors[name] = [message("api.input.required", { name })];
+    else if (typeof value !== "string") errors[name] = [message("api.input.text", { name })];
   }
   if (Object.keys(errors).length > 0) throw new ValidationError(errors);
   return found as Record<Name, string>;

@@ -31,10 +31,7 @@ export interface TokenModel extends AuthenticatableClass {
  * @param where its place for the message, such as `config/api.ts: DRIVERS.jwt.model`
  * @throws `E_INVALID_MODEL` that names the mixin it lacks
  */
-export function requireTokenModel(model: unknown, where: string): TokenModel {
-  if (typeof model !== "function") {
-    throw new ConfigurationError(where, "it is not the class of a model.", "Write model: User.", "E_INVALID_MODEL");
-  }
+export function requireTokenModel(model: object & { readonly name: string }, where: string): TokenModel {
   const missing = missingMixin(model);
   if (missing === null) return model as unknown as TokenModel;
   const problem = `${model.name} lacks what the mixin ${missing} gives.`;

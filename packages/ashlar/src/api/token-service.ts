@@ -10,8 +10,8 @@ import {
   tryVerifyJwt,
 } from "../security/jwt/index.ts";
 import { AshlarError, currentDate, nowInSeconds } from "../support/index.ts";
-import type { JwtConfiguration } from "./configuration.ts";
 import type {} from "./events.ts";
+import type { CompleteJwtSettings } from "./settings.ts";
 import type { TokenBearer, TokenModel } from "./token-model.ts";
 
 /** The name of the guard, and of its driver, that knows a request's user by its API token. */
@@ -39,15 +39,15 @@ const TOKEN_ID_BYTES = 16;
 
 /** Issues, verifies and renews API tokens. Bound to the container as `api`. */
 export class TokenService {
-  readonly configuration: JwtConfiguration;
+  readonly settings: CompleteJwtSettings;
   readonly #model: TokenModel;
   readonly #rules: JwtVerifyOptions;
   readonly #events: Events | null;
   readonly #logger: Logger;
 
-  constructor(configuration: JwtConfiguration, events: Events | null, logger: Logger) {
-    const { issuer, audience, clockSkewSeconds, model } = configuration;
-    this.configuration = configuration;
+  constructor(settings: CompleteJwtSettings, events: Events | null, logger: Logger) {
+    const { issuer, audience, clockSkewSeconds, model } = settings;
+    this.settings = settings;
     this.#model = model;
     this.#events = events;
     this.#logger = logger;
@@ -65,7 +65,7 @@ export class TokenService {
 
   /** Signs a token for a user, without making it the active one: `generateJwt()` of the user does that as well. */
   issue(id: UserId): string {
-    const { expiresInMinutes, version, issuer, audience, signingKey } = this.configuration;
+    const { expiresInMinutes, version, issuer, audience, signingKey } = this.settings;
     const iat = nowInSeconds();
     const claims: JwtClaims = {
       sub: String(id),
@@ -128,7 +128,7 @@ export class TokenService {
    * @returns the new token, or `null` where the old one is refused or another request renewed it first
    */
   async renew(token: string, address: string | null): Promise<string | null> {
-    const { reauthWithinMinutes } = this.configuration;
+    const { reauthWithinMinutes } = this.settings;
     const grace = reauthWithinMinutes === null ? Number.POSITIVE_INFINITY : reauthWithinMinutes * 60;
     const verification = this.#verify(token, grace);
     if ("failure" in verification) {
@@ -165,10 +165,10 @@ export class TokenService {
   }
 
   #verify(token: string, graceInSeconds: number): TokenVerification {
-    const outcome = tryVerifyJwt(token, this.configuration.verificationKeys, this.#rules);
+    const outcome = tryVerifyJwt(token, this.settings.verificationKeys, this.#rules);
     if ("failure" in outcome) return { failure: outcome.failure, userId: null };
     const claims = outcome.claims as TokenClaims;
-    if ((claims.ver ?? null) !== this.configuration.version) return { failure: "version", userId: claims.sub };
+    if ((claims.ver ?? null) !== this.settings.version) return { failure: "version", userId: claims.sub };
     if (nowInSeconds() >= this.#expiry(claims) + graceInSeconds) return { failure: "expired", userId: claims.sub };
     return { claims };
   }
@@ -176,7 +176,7 @@ export class TokenService {
   /** A token from a time when tokens had no lifetime gets today's, counted from when it was issued. */
   #expiry({ exp, iat }: TokenClaims): number {
     if (exp !== undefined) return exp;
-    const { expiresInMinutes } = this.configuration;
+    const { expiresInMinutes } = this.settings;
     if (expiresInMinutes === null) return Number.POSITIVE_INFINITY;
     return iat === undefined ? 0 : iat + expiresInMinutes * 60;
   }

@@ -1,6 +1,7 @@
 import { digest, randomToken } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
+import "./errors.ts";
 
 const EPOCH_BYTES = 16;
 
@@ -17,6 +18,20 @@ export interface AccessHolder extends Authenticatable {
   accessConditions(): AccessConditions;
   /** The columns that change when access to the account ends, with their new values. */
   accessChanges(): AccessConditions;
+}
+
+/**
+ * A user with credentials besides logins that end with the access to the account, such as an API token. The mixins that
+ * give users such credentials implement it, each of them calling the one it extends.
+ */
+export interface CredentialHolder {
+  /** Takes the credentials away, as far as the user has some. As part of the transaction that is under way. */
+  endCredentials(): Promise<void>;
+}
+
+/** Takes away what credentials a user has besides logins. */
+export async function endCredentials(user: object): Promise<void> {
+  await (user as Partial<CredentialHolder>).endCredentials?.();
 }
 
 /**

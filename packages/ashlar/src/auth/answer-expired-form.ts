@@ -29,7 +29,7 @@ export async function answerExpiredForm(context: HttpContext, guards: GuardRegis
     auth.guard(guard);
     if ((await auth.check()) === isLogout) return null;
     if (isLogout) return auth.redirectToRoute("login");
-    context.session.flash("status", "You were already logged in, so the form was not used.");
+    context.session.flash("status", context.t("auth.login.already"));
     return auth.redirectToIntended("home");
   }
   return answerAsGuest(context, route, guards);

@@ -1,22 +1,31 @@
 import { type Application, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type {} from "../session/index.ts";
-import type {} from "../throttle/index.ts";
+import { limitsOf } from "../throttle/index.ts";
 import type {} from "../views/index.ts";
 import { deleteUser } from "./accounts/delete-user.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
+import { declareAccountMailMessages } from "./accounts/mail-messages.ts";
 import { requireVerification } from "./accounts/prevent-enumeration.ts";
 import { pruneAccounts } from "./accounts/prune-accounts.ts";
 import { answerExpiredForm } from "./answer-expired-form.ts";
 import { Auth } from "./auth.ts";
-import { AUTH_EXPORTS, authConfiguration } from "./configuration.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
 import { DailyPrune } from "./daily-prune.ts";
 import { GuardRegistry } from "./guard-registry.ts";
+import { PASSWORD_LIMITS } from "./limits.ts";
+import { LoginStores } from "./logins/login-stores.ts";
+import { declareAuthMessages } from "./messages.ts";
+import { declarePageMessages } from "./pages/messages.ts";
 import { refuseHasherForTests } from "./password-settings.ts";
+import { PendingLogins } from "./pipeline/pending-logins.ts";
+import { authSettingsOf } from "./settings.ts";
 import { TaskClaim } from "./task-claim.ts";
 import { deleteUsersBy } from "./user-records.ts";
-import { WebSessions } from "./web/web-sessions.ts";
+import { WebGuards } from "./web/web-guards.ts";
+import "./accounts/mail-messages.ts";
+import "./messages.ts";
+import "./pages/messages.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
@@ -33,14 +42,15 @@ declare module "../kernel/container.ts" {
 export function installAuth(application: Application): void {
   const { config, container } = application;
   if (container.has("auth")) return;
-  const guards = new GuardRegistry(
-    authConfiguration(config.has("auth") ? config.section("auth", AUTH_EXPORTS) : {}),
-    () => {
-      return application.router;
-    },
-  );
+  const { settings } = application;
+  const pendingLogins = new PendingLogins(() => settings.key, { previousSecrets: settings.previousKeys });
+  const guards = new GuardRegistry(authSettingsOf(config), () => application.router, pendingLogins);
   refuseHasherForTests(guards.hasher, application.environment);
   container.bind("auth", guards);
+  declareAuthMessages(application.messages);
+  declarePageMessages(application.messages);
+  declareAccountMailMessages(application.messages);
+  limitsOf(container).add(PASSWORD_LIMITS, "AuthProvider");
   application.contextProperty("auth", (context) => {
     const events = container.has("events") ? container.make("events") : null;
     return new Auth(context, guards, events, container.has("throttle") ? container.make("throttle") : null);
@@ -49,16 +59,18 @@ export function installAuth(application: Application): void {
 
 /**
  * Brings guards into the application: `context.auth`, `request.user()`, the middleware that know a request's user, and
- * the driver `web`, which keeps logins in the table `sessions`, and `context.accounts`. In `PROVIDERS` it stands after
+ * the driver `web`, which keeps logins in the table `logins` or in a store of the author's, and `context.accounts`. In `PROVIDERS` it stands after
  * `DatabaseProvider`.
  */
 export class AuthProvider extends Provider {
-  readonly #sessions: WebSessions = new WebSessions(this.application);
+  readonly #webGuards: WebGuards = new WebGuards(this.application);
   #dailyPrune: DailyPrune | null = null;
 
   override register(): void {
     installAuth(this.application);
-    this.application.container.make("auth").registerDriver("web", (settings) => this.#sessions.driver(settings));
+    const { container } = this.application;
+    container.make("auth").registerDriver("web", (settings) => this.#webGuards.driver(settings));
+    if (!container.has("logins")) container.bind("logins", new LoginStores(container));
     installAccounts(this.application);
   }
 
@@ -90,7 +102,8 @@ export class AuthProvider extends Provider {
     const { application } = this;
     const { container, environment, logger } = application;
     const accounts = container.make("accounts");
-    if (environment === "test" || !accounts.configuration.retention.prune || !accounts.hasSessions) return;
+    const isOff = environment === "test" || !accounts.settings.retention.prune;
+    if (isOff || !accounts.hasLogins || !container.has("database")) return;
     this.#dailyPrune ??= new DailyPrune({
       claim: new TaskClaim(container.make("database"), "prune"),
       prune: (signal) => application.prune(signal),
@@ -100,13 +113,12 @@ export class AuthProvider extends Provider {
   }
 
   override async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
-    const { container } = this.application;
-    return container.has("database") ? pruneAccounts(container.make("accounts"), signal) : {};
+    return pruneAccounts(this.application.container.make("accounts"), signal);
   }
 
   override async shutdown(): Promise<void> {
     await this.#dailyPrune?.stop();
-    await this.#sessions.shutdown();
+    await this.#webGuards.shutdown();
   }
 
   #countByAccounts(): void {
@@ -116,7 +128,7 @@ export class AuthProvider extends Provider {
     const parts = {
       guards: container.make("auth"),
       readResetToken: (token: string) => accounts.links.readReset(token),
-      deviceOf: (context: HttpContext, account: string) => this.#sessions.deviceOf(context, account),
+      deviceOf: (context: HttpContext, account: string) => this.#webGuards.deviceOf(context, account),
     };
     container.make("throttle").useAccounts(new CountedAccounts(parts));
   }

@@ -1,13 +1,18 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from "../http/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
-import type { GuardUser, MaybePromise, RegisteredUser } from "../support/index.ts";
+import { AshlarError, type MaybePromise, type RegisteredUser } from "../support/index.ts";
 import type { Throttle } from "../throttle/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
 import type { UserId } from "./authenticatable.ts";
-import type { Guard, LoginOptions } from "./guard.ts";
+import type { Guard, GuardOf } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
-import type { UserSessions } from "./web/user-sessions.ts";
+import { LoginGuard, type LoginOptions } from "./login-guard.ts";
+import type { UserLogins } from "./logins/user-logins.ts";
+import { type LoginResult, type LoginStep, loginPending } from "./pipeline/login-step.ts";
+import type { PendingClaim, PendingLogin } from "./pipeline/pending-logins.ts";
+import { WebGuard } from "./web/web-guard.ts";
+import "./errors.ts";
 
 declare module "../http/context.ts" {
   interface FrameworkContext {
@@ -17,7 +22,7 @@ declare module "../http/context.ts" {
 }
 
 /**
- * Authentication of one request: its operations are those of the guard in force, at first the default guard.
+ * Authentication of one request: its operations are those of the active guard, at first the default one.
  *
  * ```ts
  * const user = await context.auth.attempt(email, password);
@@ -33,6 +38,8 @@ export class Auth {
   readonly #context: HttpContext;
   readonly #registry: GuardRegistry;
   readonly #guards = new Map<string, Guard>();
+  /** What came of the last login of this request, by the guard. */
+  readonly #results = new Map<string, LoginResult<object>>();
   #guardName: string;
 
   constructor(context: HttpContext, registry: GuardRegistry, events: Events | null, throttle: Throttle | null = null) {
@@ -48,13 +55,13 @@ export class Auth {
     return this.#registry.hasher;
   }
 
-  /** The name of the guard in force. */
+  /** The name of the active guard. */
   get guardName(): string {
     return this.#guardName;
   }
 
   /**
-   * Puts a guard in force for the rest of the request, and gives it. Its users are of the class that `guards` of
+   * Makes a guard the active one for the rest of the request, and gives it. Its users are of the class that `guards` of
    * `Register` names for it, and otherwise the application's:
    *
    * ```ts
@@ -64,102 +71,151 @@ export class Auth {
    * const colleague = await auth.guard("staff").user();
    * ```
    *
+   * A guard that is of a class of your own has its type if {@link Guards} names it.
+   *
    * @throws `E_UNKNOWN_GUARD`
    */
-  guard<Name extends string>(name: Name): Guard<GuardUser<Name>> {
+  guard<Name extends string>(name: Name): GuardOf<Name> {
     const guard = this.#made(name);
     this.#guardName = name;
     this.#context.currentUser = guard.knownUser;
-    return guard as Guard<GuardUser<Name>>;
+    return guard as GuardOf<Name>;
   }
 
-  /** The user of this request by the guard in force, or `null`; fetched when first asked for, and once. */
-  user(): Promise<RegisteredUser | null> {
-    return this.#inForce.user();
+  /**
+   * The active guard, which keeps logins: for what only such a guard can do, in controllers that serve several guards.
+   *
+   * ```ts
+   * const isConfirmed = await auth.webGuard.confirmPassword(request.input("password"));
+   * ```
+   *
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard's driver is not `web`
+   */
+  get webGuard(): WebGuard {
+    const guard = this.#active;
+    if (guard instanceof WebGuard) return guard as WebGuard;
+    throw unsupported(guard, "keeps no logins: its driver is not web");
+  }
+
+  /** The user of this request by the active guard, or `null`; looked up when first asked for, and once. */
+  async user(): Promise<RegisteredUser | null> {
+    return this.#active.user();
   }
 
   /** @internal The same, without a promise if the guard needs none. */
   load(): MaybePromise<RegisteredUser | null> {
-    return this.#inForce.load();
+    return this.#active.user();
   }
 
-  /** Tells whether the request has a user by the guard in force. */
+  /** Tells whether the request has a user by the active guard. */
   check(): Promise<boolean> {
-    return this.#inForce.check();
+    return this.#active.check();
   }
 
   /**
-   * Logs a user in with an identifier and a password, by the guard in force.
+   * Logs a user in with an identifier and a password, by the active guard, and tells what came of it; see
+   * {@link LoginGuard.login}.
    *
-   * @returns the user, or `null` where the two do not belong together
-   * @throws `E_UNSUPPORTED_GUARD_OPERATION`
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in
    */
-  attempt(identifier: unknown, password: unknown, options?: LoginOptions): Promise<RegisteredUser | null> {
-    return this.#inForce.attempt(identifier, password, options);
+  async login(identifier: unknown, password: unknown, options?: LoginOptions): Promise<LoginResult> {
+    return this.#loginGuard.login(identifier, password, options);
   }
 
   /**
-   * Logs a user in by primary key, by the guard in force.
+   * The name of the step that a login by the active guard waits for: the last one of this request, or one that this visitor
+   * began up to ten minutes ago. `null` if none does.
+   */
+  get pending(): string | null {
+    return this.#pending?.step ?? null;
+  }
+
+  /**
+   * The login by the active guard that waits for a step, for the step's page:
+   *
+   * ```ts
+   * const login = await auth.pendingLogin();
+   * if (login === null) return auth.redirectToRoute("login");
+   * const { status } = await login.resume();
+   * return status === "complete" ? auth.redirectToIntended("home") : auth.redirectToStep();
+   * ```
+   *
+   * @returns `null` if none does, ten minutes have passed, or access to the account has ended since
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in
+   */
+  async pendingLogin(): Promise<PendingLogin | null> {
+    return this.#loginGuard.pendingLogin();
+  }
+
+  /**
+   * Redirects to the page of the step that a login by the active guard waits for; to the login if none does.
+   *
+   * @throws `E_LOGIN_PENDING` if the step has no page
+   */
+  redirectToStep(): HttpResponse {
+    const pending = this.#pending;
+    if (pending === null) return this.redirectToRoute("login");
+    if (pending.page === null) throw loginPending(pending.step);
+    return this.redirectToRoute(pending.page);
+  }
+
+  /** @internal The page where a guest goes on: that of the step that a login waits for, otherwise the login. */
+  get guestPage(): string {
+    const page = this.#pending?.page ?? "login";
+    // A page of a step that refuses guests would lead to itself.
+    return this.#context.request.route()?.name === this.#registry.pages.nameOf(this.#guardName, page) ? "login" : page;
+  }
+
+  /**
+   * Logs a user in with an identifier and a password, by the active guard.
+   *
+   * @returns the user; `null` if the two do not belong together, or a step keeps the login from being complete: {@link pending}
+   * then names the step that is asked for
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in
+   */
+  async attempt(identifier: unknown, password: unknown, options?: LoginOptions): Promise<RegisteredUser | null> {
+    return this.#loginGuard.attempt(identifier, password, options);
+  }
+
+  /**
+   * Logs a user in by primary key, by the active guard.
    *
    * Security: it asks for no proof. The key must never come from an input.
    *
-   * @returns the user, or `null` where there is none with this key
-   * @throws `E_UNSUPPORTED_GUARD_OPERATION`
+   * @returns the user, or `null` if there is none with this key
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in
    */
-  attemptById(id: UserId, options?: LoginOptions): Promise<RegisteredUser | null> {
-    return this.#inForce.attemptById(id, options);
+  async attemptById(id: UserId, options?: LoginOptions): Promise<RegisteredUser | null> {
+    return this.#loginGuard.attemptById(id, options);
   }
 
   /**
-   * Logs a given user in, by the guard in force.
+   * Logs a given user in, by the active guard.
    *
-   * @throws `E_UNSUPPORTED_GUARD_OPERATION`; `E_INVALID_MODEL` where the user is of another class than the guard's
+   * @returns the user; `null` if a step keeps the login from being complete
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in; `E_INVALID_MODEL` if the user is of
+   * another class than the guard's; `E_STALE_PROOF` if access to the account has ended since the user was read
    */
-  loginAs(user: RegisteredUser, options?: LoginOptions): Promise<RegisteredUser> {
-    return this.#inForce.loginAs(user, options);
-  }
-
-  /** Makes a user the request's own, for this request alone: nothing is stored and no event tells of it. */
-  once(user: RegisteredUser): void {
-    this.#inForce.once(user);
+  async loginAs(user: RegisteredUser, options?: LoginOptions): Promise<RegisteredUser | null> {
+    return this.#loginGuard.loginAs(user, options);
   }
 
   /**
-   * Logs the user out, by the guard in force.
+   * Logs the user out, by the active guard.
    *
-   * @throws `E_UNSUPPORTED_GUARD_OPERATION`
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users out
    */
-  logout(): Promise<void> {
-    return this.#inForce.logout();
+  async logout(): Promise<void> {
+    return this.#loginGuard.logout();
   }
 
   /**
-   * The devices that the user is logged in on by the guard in force: to list them, and to end their logins.
+   * The devices that the user is logged in on by the active guard: to list them, and to end their logins.
    *
-   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard keeps no sessions
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard's driver is not `web`
    */
-  sessions(): UserSessions {
-    return this.#inForce.sessions();
-  }
-
-  /**
-   * Ends the user's logins on all devices but this one, by the guard in force.
-   *
-   * @returns whether the password was the user's; otherwise nothing is ended
-   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard keeps no sessions
-   */
-  logoutOtherDevices(password: unknown): Promise<boolean> {
-    return this.#inForce.logoutOtherDevices(password);
-  }
-
-  /**
-   * Has the user prove anew who he is, as the middleware `password.confirm` asks for.
-   *
-   * @returns whether the password was the user's
-   * @throws `E_UNSUPPORTED_GUARD_OPERATION` where the guard does not remember it
-   */
-  confirmPassword(password: unknown): Promise<boolean> {
-    return this.#inForce.confirmPassword(password);
+  logins(): UserLogins {
+    return this.webGuard.logins();
   }
 
   /**
@@ -212,6 +268,29 @@ export class Auth {
     return this.#registry.admits(user);
   }
 
+  /** @internal The further steps of each login by a guard. */
+  stepsOf(guard: string): readonly LoginStep[] {
+    return this.#registry.stepsOf(guard);
+  }
+
+  /** @internal What came of a login by a guard; what waits for a step is kept, and otherwise nothing is. */
+  concluded(guard: string, result: LoginResult<object>, claim: PendingClaim | null): void {
+    this.#results.set(guard, result);
+    const { pendingLogins } = this.#registry;
+    if (claim === null) pendingLogins.forget(this.#context, guard);
+    else pendingLogins.keep(this.#context, guard, claim);
+  }
+
+  /** @internal What is kept of a guard's login that waits for a step. */
+  pendingClaim(guard: string): PendingClaim | null {
+    return this.#registry.pendingLogins.read(this.#context, guard);
+  }
+
+  /** @internal Forgets a guard's login that waits for a step. */
+  forgetPending(guard: string): void {
+    this.#registry.pendingLogins.forget(this.#context, guard);
+  }
+
   /** @internal Under which name the visitor's memory keeps where they were heading. */
   get intendedScope(): string | null {
     return this.#guardName === this.#registry.defaultName ? null : this.#guardName;
@@ -230,8 +309,20 @@ export class Auth {
     return false;
   }
 
-  get #inForce(): Guard {
+  get #pending(): { readonly step: string; readonly page: string | null } | null {
+    const last = this.#results.get(this.#guardName);
+    if (last === undefined) return this.pendingClaim(this.#guardName);
+    return last.status === "pending" ? last : null;
+  }
+
+  get #active(): Guard {
     return this.#made(this.#guardName);
+  }
+
+  get #loginGuard(): LoginGuard {
+    const guard = this.#active;
+    if (guard instanceof LoginGuard) return guard as LoginGuard;
+    throw unsupported(guard, "cannot log users in or out");
   }
 
   #made(name: string): Guard {
@@ -241,4 +332,8 @@ export class Auth {
     this.#guards.set(name, guard);
     return guard;
   }
+}
+
+function unsupported({ name }: Guard, problem: string): AshlarError {
+  return new AshlarError("E_UNSUPPORTED_GUARD_OPERATION", `The guard "${name}" ${problem}.`);
 }

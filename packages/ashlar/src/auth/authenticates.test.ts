@@ -71,7 +71,7 @@ describe("setPassword()", () => {
   test.each([
     ["too short", "seven77", "too short"],
     ["too long", "é".repeat(513), "too long"],
-    ["one of the commonest", "password", "most used"],
+    ["one of the commonest", "password", "most common"],
     ["blank", "", "too short"],
     ["no text", ["correct horse battery staple"], "must be text"],
     ["nothing", undefined, "must be text"],

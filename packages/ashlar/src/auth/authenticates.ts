@@ -1,8 +1,9 @@
 import { type Model, type ModelClass, type ModelConstructor, tableHasColumn } from "../database/index.ts";
-import { checkPassword } from "../security/index.ts";
+import { passwordProblem } from "../security/index.ts";
 import { AshlarError, type Constructor, ValidationError } from "../support/index.ts";
 import { type AccessConditions, type AccessHolder, accessFingerprint, makeAccessEpoch } from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
+import { message } from "./messages.ts";
 import { hasherOf } from "./model-hasher.ts";
 import { storedHash } from "./stored-hash.ts";
 import { deletionOf } from "./user-records.ts";
@@ -208,11 +209,11 @@ export function Authenticates<B extends ModelConstructor>(
     }
 
     async setPassword(plain: unknown): Promise<void> {
-      if (typeof plain !== "string") throw new ValidationError({ password: ["The password must be text."] });
-      const problem = checkPassword(plain);
+      if (typeof plain !== "string") throw new ValidationError({ password: [message("auth.password.text")] });
+      const problem = passwordProblem(plain);
       if (problem !== null) throw new ValidationError({ password: [problem] });
       if (await this.verifyPassword(plain)) {
-        throw new ValidationError({ password: ["This is the password in use; choose another."] });
+        throw new ValidationError({ password: [message("auth.password.unchanged")] });
       }
       Object.assign(this, { [this.#column]: await hasherOf(this.#class).hash(plain) });
     }

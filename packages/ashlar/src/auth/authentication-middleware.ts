@@ -1,9 +1,11 @@
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { AshlarError } from "../support/index.ts";
+import type { Guard } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import { requireGuards } from "./require-guards.ts";
+import "./errors.ts";
 
 /**
  * `auth`, `auth:<name>`: lets only requests with a user through, by the active guard or by the one that is named.
@@ -20,9 +22,9 @@ export class AuthenticationMiddleware implements Middleware {
 
   /** @throws `E_UNAUTHENTICATED` where there is no user and the caller takes JSON */
   handle(context: HttpContext, next: Next, name: string = context.auth.guardName): unknown {
-    const guard = context.auth.guard(name);
+    const guard: Guard = context.auth.guard(name);
     const admit = (user: object | null): unknown => (user === null ? refuseGuest(context, guard) : next());
-    const user = guard.load();
+    const user = guard.user();
     return user instanceof Promise ? user.then(admit) : admit(user);
   }
 

@@ -143,7 +143,7 @@ describe("password.confirm", () => {
     const web = await testWeb({
       stack: [
         async ({ auth }, next) => {
-          auth.once((await web.User.find(1))!);
+          auth.webGuard.once((await web.User.find(1))!);
           return next();
         },
       ],
@@ -209,7 +209,7 @@ describe("where the visitor was heading", () => {
     const danger = (referer: string) => browser.post("/danger", {}, { ...PAGE, referer });
     travel(0);
     await web.database.kysely
-      .updateTable("sessions")
+      .updateTable("logins")
       .set({ authenticated_at: new Date(0) })
       .execute();
     expect(target(await danger("http://localhost/settings?a=1"))).toEqual([302, "/confirm_password"]);

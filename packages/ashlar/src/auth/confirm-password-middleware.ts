@@ -4,6 +4,7 @@ import { AshlarError, ConfigurationError, now } from "../support/index.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import { rememberIntended } from "./remember-intended.ts";
 import { requireGuards } from "./require-guards.ts";
+import "./errors.ts";
 
 const DEFAULT_MINUTES = "180";
 const MS_PER_MINUTE = 60_000;
@@ -22,12 +23,12 @@ export class ConfirmPasswordMiddleware implements Middleware {
 
   /**
    * @throws `E_UNAUTHENTICATED`, `E_PASSWORD_NOT_CONFIRMED` where the caller takes JSON;
-   * `E_UNSUPPORTED_GUARD_OPERATION` where the guard in force knows no passwords
+   * `E_UNSUPPORTED_GUARD_OPERATION` if the active guard's driver is not `web`
    */
   async handle(context: HttpContext, next: Next, minutes: string = DEFAULT_MINUTES): Promise<unknown> {
     const guard = context.auth.guard(context.auth.guardName);
     if (!(await guard.check())) return refuseGuest(context, guard);
-    const confirmedAt = await guard.passwordConfirmedAt();
+    const confirmedAt = await context.auth.webGuard.passwordConfirmedAt();
     if (confirmedAt !== null && now() - confirmedAt.getTime() < Number(minutes) * MS_PER_MINUTE) return next();
     if (context.request.wantsJson()) throw new AshlarError("E_PASSWORD_NOT_CONFIRMED");
     rememberIntended(context);

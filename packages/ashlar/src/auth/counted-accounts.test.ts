@@ -190,7 +190,7 @@ test("S33 an answer waits for what a login, or a user's own password, gives back
       return { proved: (await auth.attempt(request.input("email"), request.input("password"))) !== null };
     }).middleware("throttle:login"),
     Route.post("/prove", async ({ auth, request }) => {
-      return { proved: await auth.confirmPassword(request.input("password")) };
+      return { proved: await auth.webGuard.confirmPassword(request.input("password")) };
     }),
   ];
   const accounts = await testAccounts({ routes, store, throttle: { login: { account: "email", ...by("account") } } });

@@ -68,7 +68,7 @@ await onEachDatabase("pruning once a day", (engine) => {
     expect([...one.errors, ...two.errors]).toEqual([]);
     // Each is one line in the log of the process that did it.
     const deleted = [...one.deleted, ...two.deleted];
-    expect(deleted).toEqual(Array(3).fill({ deleted: expect.objectContaining({ sessions: 0 }) }));
+    expect(deleted).toEqual(Array(3).fill({ deleted: expect.objectContaining({ logins: 0 }) }));
   });
 
   test("a process that crashed while it pruned is followed by another after an hour", async () => {
@@ -240,7 +240,7 @@ describe("a server", () => {
     return [accounts, statements, done.promise];
   }
   const users = async (accounts: TestAccounts): Promise<unknown[]> => {
-    return (await accounts.rows("sessions")).map((row) => row.user_id);
+    return (await accounts.rows("logins")).map((row) => row.user_id);
   };
 
   test("prunes within a quarter of an hour after it has begun to listen", async () => {
@@ -255,7 +255,7 @@ describe("a server", () => {
     expect(await accounts.rows("maintenance")).toMatchObject([{ task: "prune" }]);
   });
 
-  test("without sessions has nothing to prune, and needs no database", async () => {
+  test("without logins has nothing to prune, and needs no database", async () => {
     const application = await createApplication({
       kernel: kernelWith({ web: [] }),
       routes: [],
@@ -277,7 +277,7 @@ describe("a server", () => {
     await vi.advanceTimersByTimeAsync(2 * DAY);
     expect([statements, await users(accounts)]).toEqual([[], [BOB.id, ADA.id]]);
     // The command still does.
-    expect(await accounts.application.prune()).toMatchObject({ sessions: 1 });
+    expect(await accounts.application.prune()).toMatchObject({ logins: 1 });
   });
 
   test("does not prune where an application does not listen, as in a command", async () => {

@@ -25,6 +25,13 @@ export interface FailedLoginEvent extends SecurityEvent {
   readonly identifier: string | null;
 }
 
+/** A login waits for a step. */
+export interface PendingLoginEvent extends SecurityEvent {
+  readonly user: RegisteredUser;
+  /** The name of the step. */
+  readonly step: string;
+}
+
 /** A user logged in on a device, or in a browser, that he was not seen on before. */
 export interface NewDeviceEvent extends SecurityEvent {
   readonly user: RegisteredUser;
@@ -38,6 +45,7 @@ declare module "../events/event-map.ts" {
   interface FrameworkEvents {
     "auth.login": LoginEvent;
     "auth.failed": FailedLoginEvent;
+    "auth.pending": PendingLoginEvent;
     "auth.logout": LoginEvent;
     "auth.new_device": NewDeviceEvent;
   }

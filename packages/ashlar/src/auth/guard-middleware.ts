@@ -3,6 +3,7 @@ import type { Container } from "../kernel/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 import { requireGuards } from "./require-guards.ts";
+import "./errors.ts";
 
 /**
  * `guard:<name>`: puts a guard in force for the request and loads its user. It refuses nobody; `auth` does that.

@@ -4,8 +4,8 @@ import { ACCOUNT_CONTROLLERS } from "../../test/support/account-controllers.ts";
 import { Route, type RouteEntry, Router } from "../routing/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
-import { authConfiguration } from "./configuration.ts";
 import { GuardPages } from "./guard-pages.ts";
+import { readAuthSettings } from "./settings.ts";
 
 class AdminHomeController {
   show(): string {
@@ -85,7 +85,7 @@ describe("S69 visitors of a guard are sent to its own pages", () => {
     expect((await visitor.get("/admin/post")).headers.get("location")).toBe("/admin/email/verify/notice");
     const passed = Date.now() - 61_000;
     await accounts.database.kysely
-      .updateTable("sessions")
+      .updateTable("logins")
       .set({ authenticated_at: new Date(passed).toISOString() })
       .execute();
     expect((await visitor.get("/admin/keys")).headers.get("location")).toBe("/admin/confirm_password");
@@ -121,7 +121,7 @@ describe("where the pages are", () => {
 
   test("routes that no route's name begins with end the boot", async () => {
     await expect(withAdmin(ADMIN_ROUTES, { routes: "admni." })).rejects.toThrow(
-      'config/auth.ts: GUARDS.admin.routes: no route is named "admni.login", where guests are sent. Did you mean "admin.login"?',
+      'config/auth.ts: GUARDS.admin.routes: no route is named "admni.login", where guests are sent. Did you mean "admin.login" or "admin.logins"?',
     );
   });
 
@@ -139,12 +139,12 @@ describe("where the pages are", () => {
   });
 
   test("what ends the boot names every method of the route, and suggests no name where routes have none", () => {
-    const configuration = authConfiguration({ GUARDS: { admin: { model: AdminUser, routes: "admin." } } });
+    const settings = readAuthSettings({ GUARDS: { admin: { model: AdminUser, routes: "admin." } } });
     const login = { name: "admin.login", middleware: [], methods: ["GET"], pattern: "/admin/login" };
     const keys = { name: null, middleware: ["auth:admin", "verified"], methods: ["GET", "POST"], pattern: "/keys" };
     const pages = (...routes: object[]) =>
       new GuardPages(
-        configuration,
+        settings,
         () => ({ routes }) as never,
         () => "admin",
       );
@@ -169,7 +169,7 @@ describe("where the pages are", () => {
     };
     const login = { name: "admin.login", middleware: [], methods: ["GET"], pattern: "/admin/login" };
     const pages = new GuardPages(
-      authConfiguration({ GUARDS }),
+      readAuthSettings({ GUARDS }),
       () => ({ routes: [login] }) as never,
       () => "web",
     );
@@ -200,7 +200,7 @@ describe("the paths of the framework", () => {
     const source = { stack: null, prefix: "", answersJson: false, file: "routes/web.ts" };
     const router = entries === null ? null : new Router([{ ...source, entries }]);
     return new GuardPages(
-      authConfiguration({ GUARDS: guards }),
+      readAuthSettings({ GUARDS: guards }),
       () => router,
       () => byDefault,
     );

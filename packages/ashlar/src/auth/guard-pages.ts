@@ -1,7 +1,8 @@
 import type { QueryParameters, RouteParameters } from "../http/index.ts";
 import type { CompiledRoute, Router } from "../routing/index.ts";
 import { ConfigurationError, suggestion } from "../support/index.ts";
-import type { AuthConfiguration } from "./configuration.ts";
+import type { LoginStep } from "./pipeline/login-step.ts";
+import type { CompleteAuthSettings } from "./settings.ts";
 
 /** Where the framework sends visitors of an application that has pages of its own there, under no name. */
 const UNNAMED_PAGES: Readonly<Record<string, string>> = {
@@ -25,7 +26,7 @@ const SENDING: Readonly<Record<string, string>> = {
  * `admin.` if there is a route `admin.login`, and otherwise uses the default guard's pages.
  */
 export class GuardPages {
-  readonly #configuration: AuthConfiguration;
+  readonly #settings: CompleteAuthSettings;
   readonly #router: () => Router | null;
   readonly #defaultName: () => string | null;
   #names: ReadonlySet<string> | null = null;
@@ -34,8 +35,8 @@ export class GuardPages {
    * @param router gives the routes once there are some; `null` for none
    * @param defaultName gives the name of the guard that a request begins with
    */
-  constructor(configuration: AuthConfiguration, router: () => Router | null, defaultName: () => string | null) {
-    this.#configuration = configuration;
+  constructor(settings: CompleteAuthSettings, router: () => Router | null, defaultName: () => string | null) {
+    this.#settings = settings;
     this.#router = router;
     this.#defaultName = defaultName;
   }
@@ -72,13 +73,23 @@ export class GuardPages {
    * @throws `E_INVALID_CONFIGURATION`
    */
   check(): void {
-    for (const [guard, { routes }] of this.#configuration.guards) {
+    for (const [guard, { routes }] of this.#settings.guards) {
       if (routes === null || routes === "" || this.has(guard, "login")) continue;
       const problem = `no route is named "${routes}login", where guests are sent.`;
       const remedy = `${suggestion(`${routes}login`, this.#routeNames)} Write routes: "${guard}." for Auth.routes(controllers, { guard: "${guard}" }).`;
       throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.routes`, problem, remedy.trim());
     }
+    for (const [guard, { steps }] of this.#settings.guards) this.#checkSteps(guard, steps);
     for (const route of this.#router()?.routes ?? []) this.#checkRoute(route);
+  }
+
+  #checkSteps(guard: string, steps: readonly LoginStep[]): void {
+    for (const { name, page } of steps) {
+      if (page === undefined || this.has(guard, page)) continue;
+      const problem = `the login step "${name}" leads to the route "${this.nameOf(guard, page)}", which does not exist.`;
+      const remedy = "Name the route of its page so, or leave page out.";
+      throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.steps`, problem, remedy);
+    }
   }
 
   /** Guards without a prefix may have pages under the framework's own paths, named or not. */
@@ -99,7 +110,7 @@ export class GuardPages {
   }
 
   #prefixOf(guard: string): string {
-    const routes = this.#configuration.guards.get(guard)?.routes ?? null;
+    const routes = this.#settings.guards.get(guard)?.routes ?? null;
     if (routes !== null) return routes;
     const byDefault = this.#defaultName();
     if (guard === byDefault || byDefault === null) return "";

@@ -5,8 +5,8 @@ import { compose, Model } from "../database/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { Authenticates } from "./authenticates.ts";
-import { authConfiguration } from "./configuration.ts";
 import { type GuardDriver, GuardRegistry } from "./guard-registry.ts";
+import { readAuthSettings } from "./settings.ts";
 
 class Robot extends Person {}
 
@@ -20,7 +20,7 @@ const cookie: GuardDriver =
     new CookieGuard(name, context, model);
 
 function registry(GUARDS: object = {}): GuardRegistry {
-  return new GuardRegistry(authConfiguration({ GUARDS }));
+  return new GuardRegistry(readAuthSettings({ GUARDS }));
 }
 
 describe("the names of the guards", () => {
@@ -136,7 +136,7 @@ describe("what ends the boot", () => {
     guards.registerDriver("cookie", cookie);
     guards.registerDriver("header", header, Robot);
     expect(() => guards.prepare()).toThrow(
-      "GUARDS.default: it is not set. Name the guard that a request begins with, one of web, header.",
+      "GUARDS.default: is missing. Name the guard that a request begins with, one of web, header.",
     );
   });
 

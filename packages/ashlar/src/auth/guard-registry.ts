@@ -1,12 +1,15 @@
 import type { HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
-import { AshlarError, ConfigurationError, settingsOf, suggestion } from "../support/index.ts";
+import { AshlarError, ConfigurationError, settings, suggestion } from "../support/index.ts";
 import type { AuthenticatableClass } from "./authenticatable.ts";
-import { type AuthConfiguration, GUARD_SETTINGS, type GuardEntry } from "./configuration.ts";
 import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
+import type { LoginStep } from "./pipeline/login-step.ts";
+import { PendingLogins } from "./pipeline/pending-logins.ts";
+import { type CompleteAuthSettings, GUARD_SETTINGS, type GuardEntry } from "./settings.ts";
 import { isModel, keepsSameRows } from "./users-of.ts";
+import "./errors.ts";
 
 /** What a driver is told of the guard it is to make. */
 export interface GuardSettings {
@@ -35,24 +38,34 @@ interface RegisteredDriver {
   readonly model: AuthenticatableClass | null;
 }
 
+const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });
+
 /** Knows the application's guards by name, and makes them. Bound to the container as `auth`. */
 export class GuardRegistry {
-  readonly #configuration: AuthConfiguration;
+  readonly #settings: CompleteAuthSettings;
   readonly #drivers = new Map<string, RegisteredDriver>();
   /** Where the pages of each guard are. */
   readonly pages: GuardPages;
+  /** The logins that wait for a step. */
+  readonly pendingLogins: PendingLogins;
   readonly #models = new Map<string, AuthenticatableClass>();
   #guards: ReadonlyMap<string, GuardFactory> | null = null;
   #defaultName: string | null = null;
   #admits: (user: object) => boolean = () => true;
 
   /**
-   * @param configuration the guards
+   * @param settings the guards
    * @param router gives the routes once there are some, for {@link pages}
+   * @param pendingLogins keeps logins that wait for a step
    */
-  constructor(configuration: AuthConfiguration, router: () => Router | null = () => null) {
-    this.#configuration = configuration;
-    this.pages = new GuardPages(configuration, router, () => this.#defaultOrNull);
+  constructor(
+    settings: CompleteAuthSettings,
+    router: () => Router | null = () => null,
+    pendingLogins: PendingLogins = new PendingLogins(() => ""),
+  ) {
+    this.#settings = settings;
+    this.pendingLogins = pendingLogins;
+    this.pages = new GuardPages(settings, router, () => this.#defaultOrNull);
   }
 
   /**
@@ -89,7 +102,7 @@ export class GuardRegistry {
 
   /** What hashes the passwords of the guards' users. */
   get hasher(): PasswordHasher {
-    return this.#configuration.hasher;
+    return this.#settings.hasher;
   }
 
   /** The names of all guards. */
@@ -130,6 +143,11 @@ export class GuardRegistry {
     return this.#factories().get(name)!(context);
   }
 
+  /** The further steps of each login by a guard. */
+  stepsOf(name: string): readonly LoginStep[] {
+    return (this.#settings.guards.get(name) ?? this.#settings).steps;
+  }
+
   /** The class of a guard's users; `null` if no guard has this name. */
   modelOf(name: string): AuthenticatableClass | null {
     this.#factories();
@@ -150,10 +168,10 @@ export class GuardRegistry {
 
   #factories(): ReadonlyMap<string, GuardFactory> {
     if (this.#guards !== null) return this.#guards;
-    const entries = new Map(this.#configuration.guards);
+    const entries = new Map(this.#settings.guards);
     for (const [name, driver] of this.#drivers) {
       if (driver.model !== null && !entries.has(name))
-        entries.set(name, { driver: name, model: null, routes: null, options: {} });
+        entries.set(name, { driver: name, model: null, routes: null, options: {}, steps: this.#settings.steps });
     }
     const guards = new Map([...entries].map(([name, entry]) => [name, this.#factory(name, entry)]));
     this.#refuseConfusedModels(entries);
@@ -179,7 +197,7 @@ export class GuardRegistry {
       throw new ConfigurationError(where, problem, "Leave the model out here.");
     }
     // Such a driver is configured elsewhere: here it would read no option.
-    if (driver.model !== null) settingsOf(entry.options, where, GUARD_SETTINGS);
+    if (driver.model !== null) NO_OPTIONS.read(entry.options, where);
     this.#models.set(name, model);
     return driver.make({ name, model, options: entry.options });
   }
@@ -203,7 +221,7 @@ export class GuardRegistry {
   }
 
   #chooseDefault(names: readonly string[]): string | null {
-    const chosen = this.#configuration.defaultGuard;
+    const chosen = this.#settings.defaultGuard;
     if (chosen !== null) {
       if (names.includes(chosen)) return chosen;
       const problem = `no guard is named "${chosen}".`;
@@ -211,6 +229,6 @@ export class GuardRegistry {
     }
     if (names.length <= 1) return names[0] ?? null;
     const remedy = `Name the guard that a request begins with, one of ${names.join(", ")}.`;
-    throw new ConfigurationError("config/auth.ts: GUARDS.default", "it is not set.", remedy);
+    throw new ConfigurationError("config/auth.ts: GUARDS.default", "is missing.", remedy);
   }
 }

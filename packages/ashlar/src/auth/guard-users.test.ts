@@ -3,7 +3,7 @@ import { ADA, AdminUser, testAccounts } from "../../test/support/account-applica
 import type { HttpContext } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import type { GuardUser, RegisteredUser } from "../support/index.ts";
-import { type Authenticatable, Guard, type GuardFactory } from "./index.ts";
+import { type Authenticatable, type Guard, type GuardFactory, RequestGuard, type WebGuard } from "./index.ts";
 
 class Sailor extends AdminUser {
   rank(): string {
@@ -18,7 +18,7 @@ declare module "../support/register.ts" {
   }
 }
 
-class BadgeGuard extends Guard<Sailor> {
+class BadgeGuard extends RequestGuard<Sailor> {
   protected override retrieve(): Authenticatable | null {
     return null;
   }
@@ -29,12 +29,12 @@ describe("a guard whose users' class is registered for it", () => {
     expectTypeOf<GuardUser<"crew">>().toEqualTypeOf<Sailor>();
     const types = async ({ auth }: HttpContext, sailor: Sailor): Promise<void> => {
       const guard = auth.guard("crew");
-      expectTypeOf(guard).toEqualTypeOf<Guard<Sailor>>();
+      expectTypeOf(guard).toEqualTypeOf<WebGuard<Sailor>>();
       expectTypeOf(guard.knownUser).toEqualTypeOf<Sailor | null>();
       expectTypeOf(await guard.user()).toEqualTypeOf<Sailor | null>();
       expectTypeOf(await guard.attempt("ada@example.com", "password")).toEqualTypeOf<Sailor | null>();
       expectTypeOf(await guard.attemptById(1)).toEqualTypeOf<Sailor | null>();
-      expectTypeOf(await guard.loginAs(sailor)).toEqualTypeOf<Sailor>();
+      expectTypeOf(await guard.loginAs(sailor)).toEqualTypeOf<Sailor | null>();
       guard.once(sailor);
       // @ts-expect-error an admin is no sailor
       await guard.loginAs(new AdminUser());
@@ -49,7 +49,7 @@ describe("a guard whose users' class is registered for it", () => {
     const routes = [
       Route.post("/board", async ({ auth }) => {
         const sailor = await auth.guard("crew").loginAs(await Mate.findOrFail(1));
-        return { name: sailor.name };
+        return { name: sailor?.name };
       }),
       Route.get("/rank", async ({ auth }) => {
         const sailor = await auth.guard("crew").user();
@@ -74,11 +74,11 @@ describe("any other guard", () => {
   test("has the application's users", () => {
     expectTypeOf<GuardUser<"web">>().toEqualTypeOf<RegisteredUser>();
     const types = async ({ auth }: HttpContext, name: string, user: RegisteredUser): Promise<void> => {
-      expectTypeOf(auth.guard("web")).toEqualTypeOf<Guard>();
+      expectTypeOf(auth.guard("web")).toEqualTypeOf<WebGuard>();
       expectTypeOf(auth.guard(name)).toEqualTypeOf<Guard>();
       expectTypeOf(await auth.guard("web").user()).toEqualTypeOf<RegisteredUser | null>();
       expectTypeOf(await auth.user()).toEqualTypeOf<RegisteredUser | null>();
-      expectTypeOf(await auth.loginAs(user)).toEqualTypeOf<RegisteredUser>();
+      expectTypeOf(await auth.loginAs(user)).toEqualTypeOf<RegisteredUser | null>();
     };
     expectTypeOf(types).returns.resolves.toBeVoid();
   });

@@ -150,7 +150,7 @@ describe("attemptById(), loginAs(), once() and logout()", () => {
 
   test("once() persists nothing", async () => {
     const application = await running(async ({ auth, request }) => {
-      auth.once((await Person.findByAuthId(2))!);
+      auth.guard(auth.guardName).once((await Person.findByAuthId(2))!);
       return [request.user(), await auth.user()];
     });
     const response = await application.fetch(new Request("http://localhost/"));
@@ -174,7 +174,7 @@ describe("attemptById(), loginAs(), once() and logout()", () => {
   test("a login that finishes while the user is looked up has the last word", async () => {
     const application = await running(async ({ auth, request }) => {
       const lookup = auth.user();
-      auth.once(new Person(Person.rows[1]!));
+      auth.guard(auth.guardName).once(new Person(Person.rows[1]!));
       return [await lookup, await auth.user(), request.user()];
     });
     expect(await ask(application, { cookie: "person=1" })).toEqual([BOB, BOB, BOB]);
@@ -183,7 +183,10 @@ describe("attemptById(), loginAs(), once() and logout()", () => {
   test("S37 a user of another class is not taken for one of the guard's", async () => {
     class Stranger extends Object {}
     const application = await running(async ({ auth }) => {
-      return Promise.allSettled([auth.loginAs(new Stranger()), (async () => auth.once(new Stranger()))()]);
+      return Promise.allSettled([
+        auth.loginAs(new Stranger()),
+        (async () => auth.guard(auth.guardName).once(new Stranger()))(),
+      ]);
     });
     expect(await ask(application)).toEqual([
       { status: "rejected", reason: expect.objectContaining({ code: "E_INVALID_MODEL" }) },
@@ -193,31 +196,25 @@ describe("attemptById(), loginAs(), once() and logout()", () => {
 
   test("what a guard cannot do is an error that says so", async () => {
     const application = await running(async ({ auth }) => {
-      const guard = auth.guard("header");
+      auth.guard("header");
       const outcomes = await Promise.allSettled([
-        guard.attempt("ada@example.com", PASSWORD),
-        guard.logout(),
-        (async () => guard.sessions())(),
-        guard.logoutOtherDevices(PASSWORD),
-        auth.logoutOtherDevices(PASSWORD),
-        guard.confirmPassword(PASSWORD),
-        guard.passwordConfirmedAt(),
+        auth.attempt("ada@example.com", PASSWORD),
+        auth.logout(),
+        (async () => auth.logins())(),
+        (async () => auth.webGuard.logoutOtherDevices(PASSWORD))(),
       ]);
       return outcomes.map((outcome) => (outcome.status === "rejected" ? outcome.reason.message : "fulfilled"));
     });
     expect(await ask(application)).toEqual([
-      'The guard "header" cannot log a user in.',
-      'The guard "header" cannot log a user out.',
-      'The guard "header" cannot list the sessions of a user.',
-      'The guard "header" cannot end the sessions of a user.',
-      'The guard "header" cannot end the sessions of a user.',
-      'The guard "header" cannot confirm a password.',
-      'The guard "header" cannot confirm a password.',
+      'The guard "header" cannot log users in or out.',
+      'The guard "header" cannot log users in or out.',
+      'The guard "header" keeps no logins: its driver is not web.',
+      'The guard "header" keeps no logins: its driver is not web.',
     ]);
   });
 });
 
-/** A guard of an application's own, with all that the class gives to those who extend it. */
+/** A guard of an application's own. */
 class BadgeGuard extends CookieGuard {
   override get challenge(): string {
     return 'Badge realm="the door"';
@@ -232,11 +229,6 @@ class BadgeGuard extends CookieGuard {
     if (this.context.request.header("x-at-once") === null) return super.retrieve();
     Person.lookups.push("at once");
     return new Person(Person.rows[0]!);
-  }
-
-  override async confirmPassword(password: unknown): Promise<boolean> {
-    if (password === "expired") this.assumeGuest();
-    return (await this.provePassword(password)) || this.proofFailed();
   }
 }
 
@@ -257,22 +249,6 @@ function withBadge(handler: (context: HttpContext) => unknown, ...middleware: st
 }
 
 describe("a guard of an application's own", () => {
-  test("tells that a proof failed, with the user that it knows", async () => {
-    const application = await withBadge(async ({ auth }) => {
-      const guard = auth.guard("badge");
-      const proved = [await guard.confirmPassword(PASSWORD), await guard.confirmPassword("wrong")];
-      return [...proved, await guard.confirmPassword("expired"), await guard.user()];
-    });
-    const events = application.container.make("events");
-    const told: unknown[] = [];
-    events.on("auth.failed", ({ guard, user, identifier }) => void told.push([guard, user, identifier]));
-    expect(await ask(application, { cookie: "person=1" })).toEqual([true, false, false, null]);
-    await events.settled();
-    const ada = expect.objectContaining({ row: expect.objectContaining({ id: 1 }) });
-    // Once by the password that was wrong, and once by the guard itself.
-    expect(told).toEqual([...[ada, ada, null, null].map((user) => ["badge", user, null])]);
-  });
-
   test("challenges a guest who wants JSON with what it asks for", async () => {
     const headers = { accept: "application/json" };
     const challenged = async (middleware: string) => {

@@ -1,6 +1,7 @@
 export {
   type AccessConditions,
   type AccessHolder,
+  type CredentialHolder,
   holdsAccess,
   staleProof,
 } from "./access-epoch.ts";
@@ -23,18 +24,17 @@ export type {
   ChangeEmailController,
   ChangePasswordController,
   ConfirmPasswordController,
-  ForgotPasswordController,
   HomeController,
   LoginController,
+  LoginsController,
   RegisterController,
+  RequestPasswordResetController,
   ResetPasswordController,
-  SessionsController,
   UndoEmailChangeController,
   VerifyEmailController,
 } from "./accounts/auth-controllers.ts";
 export { AuthPageMiddleware } from "./accounts/auth-page-middleware.ts";
 export type { AuthRouteOptions } from "./accounts/auth-routes.ts";
-export type { AccountsSettings } from "./accounts/configuration.ts";
 export type {
   AccountEvent,
   EmailChangeEvent,
@@ -47,6 +47,7 @@ export {
 } from "./accounts/must-verify-email.ts";
 export type { RegistrationAttributes } from "./accounts/register-user.ts";
 export type { RemainingTokens } from "./accounts/remaining-tokens.ts";
+export type { AccountsSettings } from "./accounts/settings.ts";
 export type { VerificationOutcome } from "./accounts/verification-outcome.ts";
 export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
 export { Auth } from "./auth.ts";
@@ -68,14 +69,47 @@ export type {
   FailedLoginEvent,
   LoginEvent,
   NewDeviceEvent,
+  PendingLoginEvent,
   SecurityEvent,
 } from "./events.ts";
-export { Guard, type LoginOptions } from "./guard.ts";
+export type { Guard, GuardOf, Guards } from "./guard.ts";
 export { GuardMiddleware } from "./guard-middleware.ts";
 export type { GuardDriver, GuardFactory, GuardSettings } from "./guard-registry.ts";
+export { PASSWORD_LIMIT } from "./limits.ts";
 export { LoadUserMiddleware } from "./load-user-middleware.ts";
+export { LoginGuard, type LoginOptions } from "./login-guard.ts";
+export { databaseLogins } from "./logins/database/database-logins.ts";
+export type {
+  FoundLogin,
+  KeptLogin,
+  ListedLogin,
+  Login,
+  LoginOwner,
+  LoginProof,
+  LoginPruning,
+  LoginReference,
+  LoginRenewal,
+  LoginStore,
+  LoginStoreSource,
+  LoginUse,
+  NewLogin,
+  PrunedLogins,
+} from "./logins/login-store.ts";
+export type { LoginInfo } from "./logins/user-logins.ts";
 export { hasherOf } from "./model-hasher.ts";
 export type { PasswordSettings } from "./password-settings.ts";
+export {
+  type CompleteLogin,
+  type LoginInProgress,
+  type LoginResult,
+  type LoginStep,
+  loginPending,
+  type StepOutcome,
+  type UnfinishedLogin,
+} from "./pipeline/login-step.ts";
+export type { PendingLogin } from "./pipeline/pending-logins.ts";
+export { RequestGuard } from "./request-guard.ts";
+export { authSettingsOf } from "./settings.ts";
 export { isUserClassOf } from "./users-of.ts";
-export type { SessionInfo } from "./web/user-sessions.ts";
+export { WebGuard } from "./web/web-guard.ts";
 export { writeColumns } from "./write-column.ts";

@@ -2,7 +2,7 @@ import { applicationsNaming, type ModelClass } from "../database/index.ts";
 import { currentApplication, type RunningApplication, runningApplications } from "../kernel/index.ts";
 import { DEFAULT_HASHER, type PasswordHasher } from "../security/index.ts";
 import { ConfigurationError } from "../support/index.ts";
-import { passwordHasher } from "./password-settings.ts";
+import { authSettingsOf } from "./settings.ts";
 
 /**
  * What hashes the passwords of users of a class: the hasher of the application that names the class in its configuration,
@@ -23,5 +23,5 @@ export function hasherOf(userClass: object): PasswordHasher {
 }
 
 function hasherOfApplication({ config }: RunningApplication): PasswordHasher {
-  return passwordHasher(config.has("auth") ? config.section("auth").PASSWORDS : undefined);
+  return authSettingsOf(config).hasher;
 }

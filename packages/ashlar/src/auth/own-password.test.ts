@@ -7,7 +7,7 @@ const TWICE = { account: "email", buckets: [{ by: ["account", "address"], attemp
 
 test("S33 a user's own password is tried under the limit of the login: a blank one is no guess, and the right one clears it", async () => {
   const prove = Route.post("/prove", async ({ auth, request }) => ({
-    proved: await auth.confirmPassword(request.input("password")),
+    proved: await auth.webGuard.confirmPassword(request.input("password")),
   }));
   const accounts = await testAccounts({ routes: [prove], throttle: { login: TWICE } });
   const visitor = await accounts.loggedIn();

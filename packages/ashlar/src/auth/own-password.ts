@@ -1,8 +1,8 @@
 import type { HttpContext } from "../http/index.ts";
-import { PASSWORD_LIMIT } from "../throttle/index.ts";
 import type { Authenticatable } from "./authenticatable.ts";
 import { isPasswordGiven, isPasswordOf } from "./credentials.ts";
 import { announce } from "./events.ts";
+import { PASSWORD_LIMIT } from "./limits.ts";
 import { unlessUntried } from "./untried-passwords.ts";
 
 /**

@@ -160,7 +160,7 @@ describe("a hasher of the author's", () => {
       return response.noContent();
     });
     const prove = Route.post("/prove", async ({ auth, request }) => ({
-      proved: await auth.confirmPassword(request.input("password")),
+      proved: await auth.webGuard.confirmPassword(request.input("password")),
     }));
     const accounts = await testAccounts({ hasher, User: WithoutPassword, routes: [enter, prove] });
     const visitor = accounts.visitor();
@@ -386,11 +386,15 @@ describe("PASSWORDS", () => {
     ["it is a function", argon2id, "config/auth.ts: PASSWORDS"],
     ["it is misspelled", { hashr: argon2id() }, 'Did you mean "hasher"?'],
     ["the hasher is a name", { hasher: "argon2id" }, "it has no hash(), no verify(), no needsRehash()."],
-    ["it was not called", { hasher: argon2id }, "Write hasher: argon2id(), or leave it out for the same."],
+    [
+      "it was not called",
+      { hasher: argon2id },
+      "Write argon2id(), or an object with the methods of PasswordHasher, or leave it out.",
+    ],
     [
       "it lacks a method",
       { hasher: { hash() {}, verify() {} } },
-      "config/auth.ts: PASSWORDS.hasher: it is not a PasswordHasher: it has no needsRehash().",
+      "config/auth.ts: PASSWORDS.hasher: is not a PasswordHasher: it has no needsRehash().",
     ],
   ])("ends the boot where %s", async (_, passwords, message) => {
     await expect(boot(passwords)).rejects.toMatchObject({
@@ -412,8 +416,8 @@ describe("PASSWORDS", () => {
     await expect(boot({ hasher: quickHasher() }, "production")).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
-        "config/auth.ts: PASSWORDS.hasher: it is the hasher for tests: whoever steals the table could try passwords " +
-        "quickly. Write hasher: argon2id(), or leave it out for the same.",
+        "config/auth.ts: PASSWORDS.hasher: is the hasher for tests: an attacker with the table could try passwords " +
+        "quickly. Write hasher: argon2id(), or leave it out.",
     });
     await expect(boot({ hasher: argon2id({ passes: 3 }) }, "production")).resolves.toBeDefined();
   });

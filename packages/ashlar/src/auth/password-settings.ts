@@ -1,6 +1,5 @@
 import { Argon2Hasher, DEFAULT_HASHER, type PasswordHasher } from "../security/index.ts";
-import { ConfigurationError, settingsOf } from "../support/index.ts";
-
+import { ConfigurationError, setting, settings } from "../support/index.ts";
 import { CheckedHasher } from "./checked-hasher.ts";
 
 /** The shape of `PASSWORDS` in `config/auth.ts`. */
@@ -18,8 +17,17 @@ const METHODS = ["hash", "verify", "needsRehash"] as const satisfies readonly (k
 /** The checked form of each hasher of an application's own. */
 const checked = new WeakMap<PasswordHasher, PasswordHasher>();
 
-function isHasher(value: unknown): value is PasswordHasher {
-  return METHODS.every((name) => typeof (value as Partial<PasswordHasher>)[name] === "function");
+const SCHEMA = settings<PasswordSettings>()({
+  hasher: setting<PasswordHasher | null, PasswordHasher>({
+    what: "argon2id(), or an object with the methods of PasswordHasher",
+    accept: (value) => (missingMethods(value).length === 0 ? (value as PasswordHasher) : undefined),
+    describe: (value) => `not a PasswordHasher: it has no ${missingMethods(value).join("(), no ")}()`,
+    fallback: null,
+  }),
+});
+
+function missingMethods(value: unknown): readonly string[] {
+  return METHODS.filter((name) => typeof (value as Partial<PasswordHasher>)[name] !== "function");
 }
 
 /**
@@ -30,12 +38,9 @@ function isHasher(value: unknown): value is PasswordHasher {
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function passwordHasher(passwords: unknown): PasswordHasher {
-  const { hasher = null } = settingsOf(passwords, WHERE, ["hasher"]);
+  const { hasher } = SCHEMA.read(passwords, WHERE);
   if (hasher === null) return DEFAULT_HASHER;
-  if (isHasher(hasher)) return hasher instanceof Argon2Hasher ? hasher : checkedForm(hasher);
-  const missing = METHODS.filter((name) => typeof (hasher as Partial<PasswordHasher>)[name] !== "function");
-  const problem = `it is not a PasswordHasher: it has no ${missing.join("(), no ")}().`;
-  throw new ConfigurationError(`${WHERE}.hasher`, problem, "Write hasher: argon2id(), or leave it out for the same.");
+  return hasher instanceof Argon2Hasher ? hasher : checkedForm(hasher);
 }
 
 function checkedForm(hasher: PasswordHasher): PasswordHasher {
@@ -47,6 +52,6 @@ function checkedForm(hasher: PasswordHasher): PasswordHasher {
 /** @throws `E_INVALID_CONFIGURATION` if a hasher spares work as only tests may, and the application is in production */
 export function refuseHasherForTests(hasher: PasswordHasher, environment: string): void {
   if (environment !== "production" || !(hasher instanceof Argon2Hasher) || !hasher.isForTests) return;
-  const problem = "it is the hasher for tests: whoever steals the table could try passwords quickly.";
-  throw new ConfigurationError(`${WHERE}.hasher`, problem, "Write hasher: argon2id(), or leave it out for the same.");
+  const problem = "is the hasher for tests: an attacker with the table could try passwords quickly.";
+  throw new ConfigurationError(`${WHERE}.hasher`, problem, "Write hasher: argon2id(), or leave it out.");
 }

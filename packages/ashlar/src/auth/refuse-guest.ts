@@ -12,7 +12,8 @@ import { rememberIntended } from "./remember-intended.ts";
 export function refuseGuest(context: HttpContext, guard: Guard): unknown {
   if (!context.request.wantsJson()) {
     rememberIntended(context);
-    return context.auth.redirectToRoute("login");
+    // A login that waits for a step goes on there.
+    return context.auth.redirectToRoute(context.auth.guestPage);
   }
   const { challenge } = guard;
   throw new AshlarError("E_UNAUTHENTICATED", undefined, {

@@ -1,6 +1,6 @@
 import { afterEach, expect, onTestFinished, test } from "vitest";
+import { migrationOfStub } from "../../test/support/migration-folder.ts";
 import { onEachDatabase } from "../../test/support/services.ts";
-import { migrationOfStub } from "../../test/support/web-application.ts";
 import type { Database } from "../database/index.ts";
 import { setClock } from "../support/index.ts";
 import { TaskClaim } from "./task-claim.ts";

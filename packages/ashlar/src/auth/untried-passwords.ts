@@ -1,5 +1,5 @@
 import type { HttpContext } from "../http/index.ts";
-import { PASSWORD_LIMIT } from "../throttle/index.ts";
+import { PASSWORD_LIMIT } from "./limits.ts";
 
 /**
  * Waits for the check of a password. If that fails, no password was tried, as on a machine that is too busy to hash: the

@@ -81,7 +81,7 @@ describe("a class that extends a guard's model and has a table of its own", () =
     const { status, body } = await visitor.post("/enter", {}, { accept: "application/json" });
     expect([status, (body as { code: string }).code]).toEqual([500, "E_INVALID_MODEL"]);
     expect((await visitor.get("/me")).body).toEqual({ user: null });
-    expect(await accounts.rows("sessions")).toEqual([]);
+    expect(await accounts.rows("logins")).toEqual([]);
   });
 
   test("S69 ends the boot as the model of another guard", async () => {
@@ -157,7 +157,7 @@ test("S69 a changed password ends the logins of the same row by a guard with ano
   const editor = accounts.visitor();
   await editor.post("/edit");
   const user = await accounts.loggedIn();
-  const guards = async () => (await accounts.rows("sessions")).map(({ guard }) => guard).toSorted();
+  const guards = async () => (await accounts.rows("logins")).map(({ guard }) => guard).toSorted();
   expect(await guards()).toEqual(["editor", "web"]);
   const password = "another password of hers";
   await user.post("/account/password", { current_password: PASSWORD, password, password_confirmation: password });

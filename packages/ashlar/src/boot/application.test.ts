@@ -152,7 +152,7 @@ describe("boot", () => {
     const seen: string[] = [];
     const routes = [Route.get("/", () => "x").middleware("unheard")];
     await expect(make({ providers: [recorded("a", seen)], routes })).rejects.toThrow(
-      'the middleware "unheard" is not known',
+      'the middleware "unheard" is unknown',
     );
     expect(seen).toEqual(["a.register", "a.boot", "a.ready", "a.shutdown"]);
   });
@@ -226,7 +226,7 @@ describe("shutdown", () => {
     expect(seen).not.toContain("a.shutdown");
     await pass(1);
     expect(seen).toContain("a.shutdown");
-    expect(lines.map(({ jobs, msg }) => [jobs, msg])).toEqual([[1, "Jobs in the background were not finished."]]);
+    expect(lines.map(({ jobs, msg }) => [jobs, msg])).toEqual([[1, "Background jobs were not finished."]]);
   });
 
   test("what a provider fails to shut down after its own boot has failed is no error of its own", async () => {
@@ -317,7 +317,7 @@ describe("contextProperty", () => {
       expect(() => application.contextProperty(name as "cart", () => ({ of: null }))).toThrow(
         new AshlarError(
           "E_INVALID_CONFIGURATION",
-          `The context has a property "${name}" already: choose another name.`,
+          `The context already has a property "${name}". Choose another name.`,
         ),
       );
     },

@@ -1,4 +1,4 @@
-import { type HttpContext, type Middleware, peerAddress, setPeerAddress } from "../http/index.ts";
+import { declareHttpMessages, type HttpContext, type Middleware, peerAddress, setPeerAddress } from "../http/index.ts";
 import {
   addContextProperty,
   asForwarded,
@@ -8,6 +8,7 @@ import {
   Container,
   createContextClass,
   Dispatcher,
+  declareErrorMessages,
   ErrorHandler,
   type ErrorListener,
   type ErrorPageRenderer,
@@ -30,8 +31,9 @@ import {
   SitePages,
   servedParts,
 } from "../kernel/index.ts";
-import { Router, type RouteSource } from "../routing/index.ts";
-import { Signer } from "../security/index.ts";
+import { Catalogue, type LanguageFile } from "../messages/index.ts";
+import { ownCompilers, Router, type RouteSource } from "../routing/index.ts";
+import { declarePasswordMessages, KeyPurpose, Signer } from "../security/index.ts";
 import { AddressWarnings, type Answerer, type RunningServer, startServer, staticFiles } from "../server/index.ts";
 import { AshlarError, type EnvironmentVariables, type MaybePromise } from "../support/index.ts";
 import type { Configuration } from "./configuration.ts";
@@ -39,79 +41,88 @@ import { isDeveloperHost } from "./developer-host.ts";
 import type { EnvironmentName } from "./environment-name.ts";
 import { endWithProcess } from "./process-end.ts";
 import type { Provider, ProviderClass } from "./provider.ts";
-import type { ApplicationSettings } from "./settings.ts";
+import type { CompleteApplicationSettings } from "./settings.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
     application: Application;
     config: Configuration;
+    /** The sentences that visitors read. Providers declare theirs when they register. */
+    messages: Catalogue;
   }
 }
 
-/** What a host knows of a request beyond what the platform's `Request` says. */
+const SIGNED_URL = new KeyPurpose("signed-url");
+
+/** What a host knows about a request beyond the platform's `Request`. */
 export interface FetchOptions {
   /** The address at the other end of the socket. */
   readonly address?: string | undefined;
 }
 
-/** Answers a request of the web platform: `fetch` of an application. */
+/** Responds to a Fetch API request: an application's `fetch`. */
 export type ApplicationFetch = (request: Request, options?: FetchOptions) => MaybePromise<Response>;
 
 /** Where and how an application listens. */
 export interface ListenOptions {
-  /** The port; that of the configuration (`PORT`, 3000) where left out, any that is free where 0. */
+  /** The port; the configured one (`PORT`, 3000) if omitted, any free one if 0. */
   readonly port?: number;
-  /** The address; that of the configuration if left out: `HOST`, else loopback in development, else all of them. */
+  /** The address; the configured one if omitted: `HOST`, or else loopback in development and all addresses otherwise. */
   readonly hostname?: string;
   /**
-   * Whether the application ends with its process, which is the default: SIGTERM, SIGINT and SIGHUP shut it down and exit with 0;
-   * an error that nothing handled (a promise that was not awaited, an exception in a timer) is logged as `fatal` with the
-   * id of its request, shuts the application down, and exits with 1. With `false`, both are up to you.
+   * Whether the application ends with its process, which is the default: SIGTERM, SIGINT and SIGHUP shut it down and exit
+   * with 0; an unhandled error (a promise that was not awaited, an exception in a timer) is logged as `fatal` with the id
+   * of its request, shuts the application down, and exits with 1. With `false`, both are up to you.
    */
   readonly handleSignals?: boolean;
 }
 
-/** @internal What an application is made of before it boots. */
+/** @internal What an application needs before it boots. */
 export interface ApplicationParts {
   readonly root: string;
   readonly config: Configuration;
-  readonly settings: ApplicationSettings;
+  readonly settings: CompleteApplicationSettings;
+  /** The files of `lang/`. */
+  readonly languageFiles: readonly LanguageFile[];
   readonly variables: EnvironmentVariables;
   readonly logger: Logger;
 }
 
-/** @internal What the boot of an application brings to it. */
+/** @internal What the boot adds to an application. */
 export interface BootPlan {
   readonly kernel: (container: Container) => HttpKernel;
   readonly providers: readonly ProviderClass[];
   readonly loadRoutes: (container: Container) => Promise<readonly RouteSource[]>;
-  /** Where the files are that everybody may have; `null` where the application has no folder. */
+  /** The path of the public files; `null` if the application has no folder. */
   readonly publicFolder: string | null;
 }
 
-/** An application: its services, its routes, and `fetch`, which answers requests. Made by `createApplication`. */
+/** An application: its services, its routes, and `fetch`, which responds to requests. Created by `createApplication`. */
 export class Application {
   /** The services by key. */
   readonly container: Container = new Container();
   /** The configuration files' exports. */
   readonly config: Configuration;
-  /** `APP` of `config/app.ts`, checked and with its defaults. */
-  readonly settings: ApplicationSettings;
-  /** The absolute path of the application's folder; the working directory where it has none. */
+  /** `APP` of `config/app.ts`, validated and with defaults. */
+  readonly settings: CompleteApplicationSettings;
+  /** The absolute path of the application's folder; the working directory if it has none. */
   readonly root: string;
   readonly logger: Logger;
+  /** The sentences that visitors read, in the languages that the application offers. */
+  readonly messages: Catalogue;
   /** @internal What `env()` reads where this application's code runs. */
   readonly variables: EnvironmentVariables;
-  /** @internal Jobs that are done after an answer. A shutdown waits for them. */
+  /** @internal Jobs that run after a response. A shutdown waits for them. */
   readonly background: Background;
+  readonly #languageFiles: readonly LanguageFile[];
   readonly #context = createContextClass();
   readonly #errors: ErrorHandler;
   readonly #mounts: Mounts = new Mounts(() => this.router);
   readonly #paths: LoggablePaths = new LoggablePaths(() => this.router, this.#mounts);
   readonly #providers: Provider[] = [];
-  /** Those whose own boot has succeeded. */
+  /** The providers that have booted successfully. */
   readonly #booted = new Set<Provider>();
-  /** Only where limits are for real: tests and development have one client. */
+  /** Only if limits matter: tests and development have one client. */
   readonly #warnings: AddressWarnings | null;
   readonly #servers = new Set<RunningServer>();
   readonly #signalHandlers: (() => void)[] = [];
@@ -127,6 +138,11 @@ export class Application {
     this.settings = parts.settings;
     this.variables = parts.variables;
     this.logger = parts.logger;
+    const { language, languages } = parts.settings;
+    this.#languageFiles = parts.languageFiles;
+    this.messages = new Catalogue(language, [...languages, ...parts.languageFiles.map((file) => file.language)]);
+    declareHttpMessages(this.messages);
+    declarePasswordMessages(this.messages);
     this.background = new Background(parts.logger);
     const { environment, trustedProxies, url } = parts.settings;
     this.#warnings = environment === "production" ? new AddressWarnings(trustedProxies, parts.logger) : null;
@@ -139,21 +155,22 @@ export class Application {
       .bind("application", this)
       .bind("config", parts.config)
       .bind("logger", parts.logger)
+      .bind("messages", this.messages)
       .singleton("router", () => this.router);
   }
 
-  /** What the application is run for: `production`, `development` or `test`. */
+  /** The environment that the application runs in: `production`, `development` or `test`. */
   get environment(): EnvironmentName {
     return this.settings.environment;
   }
 
   /**
-   * The origin that links begin with when they leave the application, in mails above all: `APP_URL`, which production
-   * has, or does not boot. In development and in tests, if it is not set, it is where the application listens, and
-   * `http://localhost:<PORT>` as long as it doesn't.
+   * The origin of links that leave the application, above all in mails: `APP_URL`, without which production does not boot.
+   * In development and in tests, if it is not set, it is the address where the application listens, or
+   * `http://localhost:<PORT>` until it does.
    *
-   * Security: never the host of a request, whose sender chooses it: a reset link that leads to another host hands the
-   * account over.
+   * Security: never the host of a request, because the client chooses that: a reset link to another host hands over the
+   * account.
    */
   get url(): string {
     const { url, server } = this.settings;
@@ -163,7 +180,7 @@ export class Application {
   }
 
   /**
-   * The compiled routes. They are there when providers boot, not yet when they register.
+   * The compiled routes. They are available when providers boot, but not yet when they register.
    *
    * @throws `E_UNKNOWN_SERVICE` before that
    */
@@ -171,16 +188,16 @@ export class Application {
     if (this.#router !== null) return this.#router;
     throw new AshlarError(
       "E_UNKNOWN_SERVICE",
-      "The router is not there yet: use it in a provider's boot(), not in register().",
+      "The router is not available yet: use it in a provider's boot(), not in register().",
     );
   }
 
   /**
-   * Answers a request of the web platform. Bound to the application, so that it can be handed on:
+   * Responds to a Fetch API request. It is bound to the application, so you can export it:
    * `export const { fetch } = application`.
    *
-   * A request of the platform does not know where it came from, and limits count by that. A host other than the
-   * application's own server, or srvx, hands the address in:
+   * A platform request does not contain its client's address, which limits need. A host other than the application's own
+   * server, or srvx, passes the address:
    *
    * ```ts
    * Bun.serve({ fetch: (request, server) => application.fetch(request, { address: server.requestIP(request)?.address }) });
@@ -188,15 +205,15 @@ export class Application {
    * hono.all("*", (c) => application.fetch(c.req.raw, { address: getConnInfo(c).remote.address }));
    * ```
    *
-   * It is the address of the socket. Behind a proxy that `APP.trustedProxies` names, the client's is then the one that the
-   * proxy says. What is mounted is told the address as well, if it is an application of this framework.
+   * It is the address of the socket. Behind a proxy listed in `APP.trustedProxies`, the client's address is then the one
+   * that the proxy reports. Mounted applications get the address too, if they use this framework.
    */
   readonly fetch: ApplicationFetch = (request, options) => {
     const dispatcher = this.#dispatcher;
     if (dispatcher === null) return refusal();
     const { trustedProxies } = this.settings;
     const given = options?.address;
-    // Hosts hand in things of their own in this place.
+    // Hosts pass objects of their own here.
     if (typeof given === "string" && given !== "") setPeerAddress(request, given);
     this.#warnings?.look(request);
     if (servedParts(request) !== undefined) return runApart(this, dispatch, dispatcher, request);
@@ -217,22 +234,22 @@ export class Application {
   };
 
   /**
-   * Hands every request under a prefix to another fetch-speaking application, which sees the path without the prefix:
-   * mounted at `/trpc`, it sees `/trpc/posts` as `/posts`. The HTTP middleware is run, routes are not looked at.
+   * Passes every request under a prefix to another fetch-based application, which sees the path without the prefix:
+   * mounted at `/trpc`, it sees `/trpc/posts` as `/posts`. The HTTP middleware runs; routes are not considered.
    *
    * @param prefix such as `/trpc`
-   * @throws `E_INVALID_ROUTE` where the prefix is malformed, taken, or would hide a route
+   * @throws `E_INVALID_ROUTE` if the prefix is malformed, in use, or would hide a route
    */
   mount(prefix: string, fetch: FetchFunction): void {
     this.#mounts.add(prefix, fetch);
   }
 
   /**
-   * Mounts a tool for the application's author: as {@link Application.mount} does, but in development alone, and only
-   * for requests to a loopback host or the host of `APP_URL`. To any other request, nothing is there.
+   * Mounts a development tool: like {@link Application.mount}, but in development only, and only for requests to a
+   * loopback host or the host of `APP_URL`. For any other request, it does not exist.
    *
    * @param prefix such as `/dev/mailbox`
-   * @throws `E_INVALID_ROUTE` if the prefix is malformed, taken, or would hide a route
+   * @throws `E_INVALID_ROUTE` if the prefix is malformed, in use, or would hide a route
    */
   mountDevelopmentTool(prefix: string, fetch: FetchFunction): void {
     const { environment, url } = this.settings;
@@ -240,8 +257,8 @@ export class Application {
   }
 
   /**
-   * Adds a property to every context of this application. It is made when it is first asked for, once for each context.
-   * Its type is declared along with it:
+   * Adds a property to every context of this application. Its value is created on first access, once for each context.
+   * Declare its type too:
    *
    * ```ts
    * declare module "ashlar" { interface HttpContext { readonly cart: Cart } }
@@ -249,23 +266,23 @@ export class Application {
    * application.contextProperty("cart", (context) => new Cart(context));
    * ```
    *
-   * @throws `E_INVALID_CONFIGURATION` where there is a property of this name
+   * @throws `E_INVALID_CONFIGURATION` if a property of this name exists
    */
   contextProperty<K extends keyof HttpContext & string>(name: K, make: (context: HttpContext) => HttpContext[K]): void {
     addContextProperty(this.#context, name, make);
   }
 
-  /** Adds a listener that sees each error before it is answered; the first to return something answers. */
+  /** Adds a listener that sees each error before the response; the first that returns something provides the response. */
   onError(listener: ErrorListener): void {
     this.#errors.listen(listener);
   }
 
-  /** @internal Has errors answered with pages of the site, unless {@link errorPage} says otherwise. */
+  /** @internal Uses pages of the site for errors, unless {@link errorPage} sets another page. */
   useErrorTemplates(templates: ErrorTemplates): void {
     this.#errorTemplates = templates;
   }
 
-  /** Sets the page for errors of a status. A caller that wants JSON gets the problem document all the same. */
+  /** Sets the page for errors of a status. A caller that wants JSON still gets the problem document. */
   errorPage(status: number, render: ErrorPageRenderer): void {
     this.#errors.page(status, render);
   }
@@ -273,7 +290,7 @@ export class Application {
   /**
    * Serves the application over HTTP.
    *
-   * @throws `E_INVALID_CONFIGURATION` where it cannot listen there, with what to do about it
+   * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it
    */
   async listen(options: ListenOptions = {}): Promise<RunningServer> {
     const { server, trustedProxies } = this.settings;
@@ -292,11 +309,11 @@ export class Application {
   }
 
   /**
-   * Has every provider delete what has expired: what `ashlar prune` does, and the server once a day.
+   * Makes every provider delete what has expired. `ashlar prune` calls it, and the server once a day.
    *
    * @param signal stops it halfway
-   * @returns how many rows there were, by what they are
-   * @throws what one of them throws, once the others are done
+   * @returns how many rows were deleted, by kind
+   * @throws what a provider throws, once the others are done
    */
   async prune(signal?: AbortSignal): Promise<Record<string, number>> {
     const pruned: Record<string, number> = {};
@@ -315,9 +332,9 @@ export class Application {
   }
 
   /**
-   * Ends the application: accepts the connections that already wait and then no more, lets the requests under way finish
-   * (for `shutdownTimeoutSeconds` at most; those that are cut off say so in the log), waits for what they left to be done
-   * after the answer, then shuts down the providers, the last first. It never rejects; what goes wrong is logged.
+   * Shuts the application down: accepts the connections that are already waiting and no more, lets pending requests finish
+   * (for at most `shutdownTimeoutSeconds`; those that are cut off are logged), waits for their background jobs, then shuts
+   * down the providers, the last one first. It never rejects; failures are logged.
    */
   shutdown(): Promise<void> {
     this.#stopped ??= runFor(this, () => this.#stop());
@@ -330,13 +347,13 @@ export class Application {
     this.#dispatcher = null;
     for (const forget of this.#signalHandlers) forget();
     await within(seconds, this.background.settled()).catch((error: unknown) => {
-      this.logger.error({ err: error, jobs: this.background.pending }, "Jobs in the background were not finished.");
+      this.logger.error({ err: error, jobs: this.background.pending }, "Background jobs were not finished.");
     });
     for (const provider of this.#providers.toReversed()) {
       try {
         await within(seconds, provider.shutdown());
       } catch (error) {
-        // What has not come up may have nothing to shut down. The failure of the boot is the one to mend.
+        // A provider that did not boot may have nothing to shut down. The failure of the boot is the one to fix.
         const level = this.#booted.has(provider) ? "error" : "debug";
         this.logger[level]({ err: error, provider: provider.constructor.name }, "A provider could not be shut down.");
       }
@@ -344,7 +361,7 @@ export class Application {
     endApplication(this);
   }
 
-  /** @internal Boots the application: what is bound, then what is routed, then what uses both, then the pipelines. */
+  /** @internal Boots the application: bindings, then routes, then what uses both, then the pipelines. */
   async boot(plan: BootPlan): Promise<void> {
     beginApplication(this);
     await runFor(this, () => this.#boot(plan));
@@ -359,10 +376,12 @@ export class Application {
       await provider.register();
       this.#providers.push(provider);
     }
+    declareErrorMessages(this.messages);
+    await this.messages.load(this.#languageFiles);
     this.#router = new Router(await plan.loadRoutes(container), {
-      signer: new Signer(settings.key, "signed-url", { previousSecrets: settings.previousKeys }),
+      signer: new Signer(settings.key, SIGNED_URL, { previousSecrets: settings.previousKeys }),
       appUrl: () => this.url,
-      compilers: container.has("routes.compilers") ? container.make("routes.compilers") : {},
+      compilers: await ownCompilers(container.has("routes.compilers") ? container.make("routes.compilers") : {}),
     });
     for (const provider of this.#providers) {
       await provider.boot();
@@ -383,6 +402,7 @@ export class Application {
       services: Object.freeze({
         urls: this.#router,
         limits: settings.limits,
+        messages: this.messages,
         appUrl: settings.url,
         proxies: settings.trustedProxies,
         fieldWarnings: this.environment === "development" ? new RepeatedFieldWarnings(this.logger) : null,

@@ -28,6 +28,16 @@ describe("Configuration", () => {
     );
   });
 
+  test("a section that need not exist is empty, and one that exports nothing of what is read is an error", () => {
+    const configuration = new Configuration({ mail: {}, session: { SESSION: 5 }, throttle: { LIMITS: {} } });
+    expect(configuration.optionalSection("api", ["DRIVERS"])).toEqual({});
+    expect(configuration.optionalSection("mail", ["MAIL"])).toEqual({});
+    expect(configuration.optionalSection("session", ["SESSION", "OTHER"])).toEqual({ SESSION: 5 });
+    expect(() => configuration.optionalSection("throttle", ["THROTTLE"])).toThrow(
+      new ConfigurationError("config/throttle.ts", "does not export THROTTLE.", "Write export const THROTTLE = { … };"),
+    );
+  });
+
   test("a prototype's names are no sections", () => {
     const configuration = new Configuration({});
     expect(configuration.has("constructor")).toBe(false);

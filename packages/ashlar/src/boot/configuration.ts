@@ -45,6 +45,21 @@ export class Configuration {
       `Add the file, or leave out the provider that reads it. ${suggestion(name, this.#sections.keys())}`.trim(),
     );
   }
+
+  /**
+   * The exports of a configuration file that need not exist; an empty object if it does not.
+   *
+   * @param name the file's name without folder and extension, such as `session`
+   * @param known the exports that are read; the file may have others
+   * @throws `E_INVALID_CONFIGURATION` if it exports none of `known`, or lacks one of them and exports a near name
+   */
+  optionalSection(name: string, known: readonly string[]): ConfigurationSection {
+    if (!this.has(name)) return {};
+    const section = this.section(name, known);
+    if (Object.keys(section).length === 0 || known.some((one) => Object.hasOwn(section, one))) return section;
+    const problem = `does not export ${known.join(" or ")}.`;
+    throw new ConfigurationError(`config/${name}.ts`, problem, `Write export const ${known[0]} = { … };`);
+  }
 }
 
 /**

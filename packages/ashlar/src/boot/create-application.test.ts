@@ -204,7 +204,7 @@ describe("what is wrong ends the boot and says where", () => {
     expect(await failure({ root: folderWith(files), kernel: Kernel })).toEqual(
       new ConfigurationError(
         "routes/web.ts",
-        "does not exist, and the container key routes.location names it.",
+        "does not exist, but the container key routes.location names it.",
         "Add the file with: export const ROUTES = [];",
       ),
     );
@@ -232,7 +232,7 @@ describe("what is wrong ends the boot and says where", () => {
 
   test("a routes location in an application without folder", async () => {
     expect((await failure({ kernel: Kernel })).message).toBe(
-      'The container key routes.location: names the file "routes/web", and the application has no folder. ' +
+      'The container key routes.location: names the file "routes/web", but the application has no folder. ' +
         "Call createApplication({ root: import.meta.dirname, … }).",
     );
   });

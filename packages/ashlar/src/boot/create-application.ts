@@ -7,45 +7,46 @@ import type { Configuration, ConfigurationSection } from "./configuration.ts";
 import { createLogger } from "./create-logger.ts";
 import { readEnvironment } from "./environment.ts";
 import { loadConfiguration } from "./load-configuration.ts";
+import { loadLanguages } from "./load-languages.ts";
 import { loadRoutes } from "./load-routes.ts";
 import type { ProviderClass } from "./provider.ts";
-import { readSettings } from "./settings.ts";
+import { readApplicationSettings } from "./settings.ts";
 
-/** What an application is made of. All of it can be left out. */
+/** What an application consists of. Everything is optional. */
 export interface ApplicationOptions {
   /** The application's folder, with `config/`, `routes/`, `public/` and `.env`: `import.meta.dirname`. */
   readonly root?: string;
-  /** Says which middleware and which routes files there are. */
+  /** Declares the middleware and the routes files. */
   readonly kernel?: KernelClass;
   /** Routes besides those of the routes files, on the stack `web`. */
   readonly routes?: readonly RouteEntry[];
-  /** The features that are on, in place of `PROVIDERS` of `config/providers.ts`. */
+  /** The enabled features, instead of `PROVIDERS` of `config/providers.ts`. */
   readonly providers?: readonly ProviderClass[];
-  /** Configuration by section, which wins over the files of `config/`: `{ app: { APP: { name: "Shop" } } }`. */
+  /** Configuration by section, which overrides the files of `config/`: `{ app: { APP: { name: "Shop" } } }`. */
   readonly config?: Readonly<Record<string, ConfigurationSection>>;
-  /** Environment variables, which win over those of the process and of `.env`. */
+  /** Environment variables, which override those of the process and of `.env`. */
   readonly environment?: EnvironmentVariables;
-  /** The log, in place of one on standard output: `createLogger(…)`, or any pino logger. */
+  /** The log, instead of one on standard output: `createLogger(…)`, or any pino logger. */
   readonly logger?: Logger;
 }
 
-/** The kernel of an application that has none: two stacks, both empty. */
+/** The default kernel: two stacks, both empty. */
 class DefaultKernel extends HttpKernel {
   override routeMiddleware: RouteMiddleware = { web: [], api: [] };
 }
 
 /**
- * Makes an application and boots it.
+ * Creates an application and boots it.
  *
  * ```ts
  * const application = await createApplication({ routes: [Route.get("/", () => "hello")] });
  * await application.listen({ port: 3000 });
  * ```
  *
- * What is wrong with configuration, routes or middleware ends the boot; the error says what, where, and what mends it.
+ * Mistakes in configuration, routes or middleware end the boot; the error says what is wrong, where, and how to fix it.
  *
  * @throws `E_INVALID_CONFIGURATION`, `E_MISSING_ENVIRONMENT`, `E_WEAK_SECRET`, `E_INVALID_ROUTE`, `E_UNSUPPORTED_NODE`,
- * and what providers throw
+ *   and what providers throw
  */
 export async function createApplication(options: ApplicationOptions = {}): Promise<Application> {
   const tooOld = nodeVersionProblem();
@@ -53,11 +54,14 @@ export async function createApplication(options: ApplicationOptions = {}): Promi
   const root = options.root === undefined ? null : resolve(options.root);
   const environment = readEnvironment(root, options.environment);
   const config = await loadConfiguration(root, environment, options.config);
-  const settings = readSettings(config, environment, root !== null);
+  const { APP } = config.optionalSection("app", ["APP"]);
+  const settings = readApplicationSettings(APP, environment, root !== null);
+  const languageFiles = await loadLanguages(root);
   const application = new Application({
     root: root ?? process.cwd(),
     config,
     settings,
+    languageFiles,
     variables: environment,
     logger: options.logger ?? createLogger(settings),
   });

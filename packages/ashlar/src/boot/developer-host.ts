@@ -4,7 +4,7 @@ import { requestAuthorities } from "../http/index.ts";
 const AUTHORITY = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /**
- * Tells whether a request was sent to a host that only the developer uses: a loopback name or address, or the host of
+ * Reports whether a request was sent to a host that only the developer uses: a loopback name or address, or the host of
  * `APP_URL`, on any port.
  *
  * Listening on loopback doesn't keep other sites out: a page of theirs can have its own name resolve to 127.0.0.1

@@ -6,4 +6,4 @@ export { env, readEnvironment } from "./environment.ts";
 export { type EnvironmentName, environmentName } from "./environment-name.ts";
 export { loadConfiguration } from "./load-configuration.ts";
 export { Provider, type ProviderClass } from "./provider.ts";
-export type { ApplicationSettings, LogSettings } from "./settings.ts";
+export type { ApplicationSettings, CompleteApplicationSettings, LogSettings } from "./settings.ts";

@@ -78,11 +78,7 @@ describe("loadConfiguration", () => {
   test("one name with two extensions is refused", async () => {
     const root = folderWith({ "config/app.ts": "export const APP = {};", "config/app.js": "export const APP = {};" });
     await expect(loadConfiguration(root, {})).rejects.toThrow(
-      new ConfigurationError(
-        "config/app.ts and config/app.js",
-        "are both there, and only one can be meant.",
-        "Remove one.",
-      ),
+      new ConfigurationError("config/app.ts and config/app.js", "both exist, but only one can be used.", "Remove one."),
     );
   });
 

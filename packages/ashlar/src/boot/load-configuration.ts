@@ -11,9 +11,9 @@ const loads = new Map<string, number>();
 let queue: Promise<unknown> = Promise.resolve();
 
 /**
- * Loads the configuration of an application from its folder `config/`, over which `given` wins, export by export.
+ * Loads an application's configuration from its folder `config/`; `given` overrides it export by export.
  *
- * @param root the application's folder; `null` where it has none
+ * @param root the application's folder; `null` if it has none
  * @param environment what `env()` reads while the files run
  * @param given sections by name
  * @throws `E_INVALID_CONFIGURATION`
@@ -28,7 +28,7 @@ export function loadConfiguration(
     for (const [name, section] of Object.entries(given)) sections[name] = { ...sections[name], ...section };
     return new Configuration(sections);
   };
-  // One application at a time: the files read the environment through a function that takes no application.
+  // One application at a time: the files read the environment through a function that does not take an application.
   const loaded = queue.then(() => withEnvironment(environment, load));
   queue = loaded.catch(() => {});
   return loaded;
@@ -53,7 +53,7 @@ function sectionNames(root: string): string[] {
   return [...new Set(modules.map((entry) => parse(entry.name).name))].sort();
 }
 
-/** A second application in one process has an environment of its own: its configuration files run again. */
+/** A second application in one process has its own environment: its configuration files run again. */
 function nextVersion(path: string): string {
   const count = (loads.get(path) ?? 0) + 1;
   loads.set(path, count);

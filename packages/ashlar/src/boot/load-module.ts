@@ -3,21 +3,21 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { AshlarError, ConfigurationError, placeOf } from "../support/index.ts";
 
-/** The extensions of the modules an application is made of. */
+/** The extensions of an application's modules. */
 export const MODULE_EXTENSIONS: readonly string[] = [".ts", ".js"];
 
 /**
- * The file of a module that is named without its extension.
+ * Finds the file of a module that is named without its extension.
  *
  * @param root the application's folder
  * @param name the module's path in it, such as `routes/web`
- * @returns the path in the application with its extension, or `null` where there is no such file
- * @throws `E_INVALID_CONFIGURATION` where there are two
+ * @returns the path in the application with its extension, or `null` if there is no such file
+ * @throws `E_INVALID_CONFIGURATION` if there are two
  */
 export function findModule(root: string, name: string): string | null {
   const found = MODULE_EXTENSIONS.map((extension) => name + extension).filter((file) => existsSync(join(root, file)));
   if (found.length > 1) {
-    throw new ConfigurationError(found.join(" and "), "are both there, and only one can be meant.", "Remove one.");
+    throw new ConfigurationError(found.join(" and "), "both exist, but only one can be used.", "Remove one.");
   }
   return found[0] ?? null;
 }
@@ -27,8 +27,8 @@ export function findModule(root: string, name: string): string | null {
  *
  * @param root the application's folder
  * @param file the module's path in it, with its extension
- * @param version makes the module run anew where it differs from the one before
- * @throws `E_INVALID_CONFIGURATION` naming the file, or what the module itself threw where that is the framework's
+ * @param version makes the module run again if it differs from the previous one
+ * @throws `E_INVALID_CONFIGURATION` naming the file, or what the module threw if that is an error of the framework
  */
 export async function importModule(
   root: string,

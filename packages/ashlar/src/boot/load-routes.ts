@@ -6,8 +6,8 @@ import { findModule, importModule } from "./load-module.ts";
 /**
  * Imports the routes files that the kernel has bound: `routes.location` for pages, `routes.api.location` for the API.
  *
- * @param root the application's folder; `null` where it has none
- * @throws `E_INVALID_CONFIGURATION` where a file is missing or has no `ROUTES`
+ * @param root the application's folder; `null` if it has none
+ * @throws `E_INVALID_CONFIGURATION` if a file is missing or has no `ROUTES`
  */
 export async function loadRoutes(root: string | null, container: Container): Promise<RouteSource[]> {
   const sources: RouteSource[] = [];
@@ -32,7 +32,7 @@ function locate(root: string | null, key: string, location: string): RoutesFile 
   if (root === null) {
     throw new ConfigurationError(
       `The container key ${key}`,
-      `names the file "${location}", and the application has no folder.`,
+      `names the file "${location}", but the application has no folder.`,
       "Call createApplication({ root: import.meta.dirname, … }).",
     );
   }
@@ -40,7 +40,7 @@ function locate(root: string | null, key: string, location: string): RoutesFile 
   if (name !== null) return { root, name };
   throw new ConfigurationError(
     `${location}.ts`,
-    `does not exist, and the container key ${key} names it.`,
+    `does not exist, but the container key ${key} names it.`,
     "Add the file with: export const ROUTES = [];",
   );
 }

@@ -1,5 +1,9 @@
 import { styleText } from "node:util";
-import type { DestinationStream } from "pino";
+
+/** Where log lines go. */
+export interface LogDestination {
+  write(line: string): void;
+}
 
 interface Entry {
   readonly level: string;
@@ -13,11 +17,11 @@ const COLOURS = { trace: "gray", debug: "gray", info: "green", warn: "yellow", e
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(["level", "time", "msg", "err", "app"]);
 
 /**
- * Turns the log's JSON lines into lines for the eye: time, level, sentence, data, and the stack of an error below.
+ * Turns the log's JSON lines into readable ones: time, level, sentence, data, and below them an error's stack.
  *
- * @param output where they go; coloured where it is a terminal
+ * @param output where they go; colored if it is a terminal
  */
-export function prettyLines(output: NodeJS.WritableStream): DestinationStream {
+export function prettyLines(output: NodeJS.WritableStream): LogDestination {
   return {
     write(line: string): void {
       output.write(prettyLine(JSON.parse(line) as Entry, output));
@@ -37,9 +41,9 @@ function prettyLine(entry: Entry, stream: NodeJS.WritableStream): string {
   return stack === undefined ? `${line}\n` : `${line}\n${stack.replaceAll(/^/gm, "  ")}\n`;
 }
 
-/** A terminal obeys control characters, and what is logged may be what a stranger sent. */
+/** A terminal obeys control characters, and the log may contain what a client sent. */
 function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
   return text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, (character) => {
     return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
   });

@@ -4,37 +4,37 @@ import { type Logger, requestTraces } from "../kernel/index.ts";
 /** An application that ends with its process. */
 export interface Ending {
   readonly logger: Logger;
-  /** How long its requests may take to finish, and then its providers to shut down. */
+  /** How long its requests may take to finish, and then its providers to shut down, in seconds. */
   readonly timeoutSeconds: number;
-  /** Releases everything; it neither rejects nor takes forever. */
+  /** Releases everything; must neither reject nor take forever. */
   shutdown(): Promise<void>;
 }
 
-/** SIGHUP comes when the terminal is closed, or the connection to the machine is. */
+/** SIGHUP comes when the terminal, or the connection to the machine, is closed. */
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-/** How many errors are logged that follow the first one. What fails in a loop would fill the disk before the end. */
+/** How many errors are logged after the first one. An error in a loop could otherwise fill the disk before the end. */
 const MAX_FURTHER_ERRORS = 10;
 
-/** The applications that are told, in the order in which they began to listen. */
+/** The applications to notify, in the order in which they started to listen. */
 const applications = new Set<Ending>();
-/** Those that are ending with the process; `null` while it goes on. */
+/** The shutdown that the process waits for; `null` while it runs normally. */
 let ending: readonly Ending[] | null = null;
 let furtherErrors = 0;
 
 /**
- * Ends an application, and all others like it, when the process has to end:
+ * Shuts down an application, and all others like it, when the process has to end:
  *
- * - When it is told to (SIGTERM, SIGINT, SIGHUP), it exits with 0. A second signal has its usual effect: it ends the process
- *   at once.
- * - After an error that nothing handled, such as that of a promise that was not awaited, it exits with 1. What the error
- *   left half done is not known, so the process does not go on; other requests under way are finished all the same.
+ * - When it is asked to (SIGTERM, SIGINT, SIGHUP), it exits with 0. A second signal has its usual effect: it ends the
+ *   process at once.
+ * - After an unhandled error, such as that of a promise that was not awaited, it exits with 1. The error may have left
+ *   anything half done, so the process does not continue; other pending requests still finish.
  *
- * @returns takes the application out; the last one takes the listening back
+ * @returns a function that removes the application; the last one removes the listeners
  */
 export function endWithProcess(application: Ending): () => void {
   if (applications.size === 0 && ending === null) {
     for (const signal of SIGNALS) process.on(signal, onSignal);
-    // Rejections come here too, unless the application has a listener of its own for them.
+    // Rejections arrive here too, unless the application has its own listener for them.
     process.on("uncaughtException", onError);
   }
   applications.add(application);
@@ -59,19 +59,19 @@ function forgetSignals(): void {
 function onError(error: unknown): void {
   process.exitCode = 1;
   if (ending === null) {
-    tell("fatal", error, "An error was not handled: the process ends.");
+    tell("fatal", error, "An error was not handled. The process is shutting down.");
     end(1);
   } else if (furtherErrors++ < MAX_FURTHER_ERRORS) tell("error", error, "Another error was not handled.");
 }
 
-/** Logs an error with the id of its request, to the application that answered it. It never throws. */
+/** Logs an error with the id of its request, to the application that handled it. It never throws. */
 function tell(level: "fatal" | "error", error: unknown, sentence: string): void {
   const trace = requestTraces.getStore();
   try {
     const logger = trace?.logger ?? [...applications, ...(ending ?? [])][0]!.logger;
     if (trace !== undefined) trace.id ??= randomUUID();
     logger[level]({ err: error, ...(trace !== undefined && { requestId: trace.id }) }, sentence);
-    // It would have been seen without us: an application that logs nothing is no reason to end without a word.
+    // Node would have printed the error: an application that logs nothing must not make the process end silently.
     if (!logger.isLevelEnabled(level)) console.error(error);
   } catch {
     console.error(error);
@@ -82,7 +82,7 @@ function end(exitCode: 0 | 1): void {
   if (ending !== null) return;
   ending = [...applications];
   process.exitCode = exitCode;
-  // Each provider has its own time to shut down. Together they may not take longer than the requests do.
+  // Each provider has its own time limit for shutting down. Together they may not take longer than the requests.
   const seconds = 2 * Math.max(...ending.map(({ timeoutSeconds }) => timeoutSeconds));
   setTimeout(() => process.exit(), seconds * 1000);
   void Promise.all(ending.map((application) => application.shutdown()))
@@ -90,7 +90,7 @@ function end(exitCode: 0 | 1): void {
     .finally(() => process.exit());
 }
 
-/** Resolves when a stream holds nothing back: what a slow reader has not taken yet would be lost with the process. */
+/** Resolves when a stream has written everything: what a slow reader has not read yet would be lost with the process. */
 function written(stream: NodeJS.WriteStream): Promise<void> | void {
   if (stream.destroyed || stream.writableLength === 0) return;
   return new Promise((resolve) => stream.write("", () => resolve()));

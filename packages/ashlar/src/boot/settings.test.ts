@@ -1,18 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { TrustedProxies } from "../http/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
-import { Configuration } from "./configuration.ts";
-import { type ApplicationSettings, readSettings } from "./settings.ts";
+import { type CompleteApplicationSettings, readApplicationSettings } from "./settings.ts";
 
 const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
 const PRODUCTION = { APP_ENV: "production", APP_URL: "https://shop.example", APP_KEY: KEY };
 
-function read(app: unknown, environment: Record<string, string> = {}, hasRoot = false): ApplicationSettings {
-  return readSettings(new Configuration(app === undefined ? {} : { app: { APP: app } }), environment, hasRoot);
+function read(app: unknown, environment: Record<string, string> = {}, hasRoot = false): CompleteApplicationSettings {
+  return readApplicationSettings(app, environment, hasRoot);
 }
 
 /** Which of several addresses are those of trusted proxies. */
-function trusted({ trustedProxies }: ApplicationSettings, ...addresses: readonly string[]): boolean[] {
+function trusted({ trustedProxies }: CompleteApplicationSettings, ...addresses: readonly string[]): boolean[] {
   return addresses.map((address) => trustedProxies.trusts(address));
 }
 
@@ -35,6 +34,8 @@ describe("defaults", () => {
       environment: "development",
       url: null,
       previousKeys: [],
+      language: "en",
+      languages: [],
       log: { level: "info", requests: true },
       server: {
         port: 3000,
@@ -147,7 +148,7 @@ describe("the environment's name", () => {
       'E_INVALID_CONFIGURATION Environment variable APP_ENV: is "prod". Set it to production, development or test.',
     );
     expect(problem(() => read({ environment: "live" }))).toBe(
-      'E_INVALID_CONFIGURATION config/app.ts: APP.environment: is "live". It can be "production", "development", "test".',
+      'E_INVALID_CONFIGURATION config/app.ts: APP.environment: is "live". Write "production", "development" or "test", or leave it out.',
     );
   });
 
@@ -264,10 +265,15 @@ describe("APP_PREVIOUS_KEYS", () => {
     },
   );
 
-  test.each([FIRST, [1], [FIRST, null], {}, true])("%j is no list of keys, and is not shown", (previousKeys) => {
+  test.each([
+    [FIRST, "text"],
+    [[1], "a list"],
+    [[FIRST, null], "a list"],
+    [{}, "an object"],
+    [true, "a boolean"],
+  ])("%j is no list of keys, and is not shown", (previousKeys, shown) => {
     expect(problem(() => read({ previousKeys }, PRODUCTION))).toBe(
-      "E_INVALID_CONFIGURATION config/app.ts: APP.previousKeys: is not a list of texts. List the keys of before, or " +
-        "leave it out.",
+      `E_INVALID_CONFIGURATION config/app.ts: APP.previousKeys: is ${shown}. Write a list of texts, or leave it out.`,
     );
   });
 });
@@ -275,60 +281,66 @@ describe("APP_PREVIOUS_KEYS", () => {
 describe("unknown and mistyped settings", () => {
   test.each([
     [{ nme: "Shop" }, 'config/app.ts: APP.nme: is not a known setting. Did you mean "name"?'],
-    [{ name: 5 }, 'config/app.ts: APP.name: is not text. Write it in quotes: "…".'],
-    [[], "config/app.ts: APP: is not an object. Write it as { name: value }."],
+    [{ name: 5 }, 'config/app.ts: APP.name: is a number. Write text in quotes: "…", or leave it out for "Ashlar".'],
+    [[], "config/app.ts: APP: is a list. Write an object: { name: … }."],
     [
       { log: { level: "loud" } },
-      'config/app.ts: APP.log.level: is "loud". It can be "trace", "debug", "info", "warn", "error", "fatal", "silent".',
+      'config/app.ts: APP.log.level: is "loud". Write "trace", "debug", "info", "warn", "error", "fatal" or "silent", or leave it out.',
     ],
-    [
-      { log: { requests: "yes" } },
-      "config/app.ts: APP.log.requests: is neither true nor false. Set it to true or to false.",
-    ],
+    [{ log: { requests: "yes" } }, 'config/app.ts: APP.log.requests: is "yes". Write true or false, or leave it out.'],
     [
       { limits: { maxBodyByte: 1 } },
       'config/app.ts: APP.limits.maxBodyByte: is not a known setting. Did you mean "maxBodyBytes"?',
     ],
     [
       { limits: { maxDepth: 0 } },
-      "config/app.ts: APP.limits.maxDepth: is not a number from 1 to 1099511627776. Leave it out for 64.",
+      "config/app.ts: APP.limits.maxDepth: is 0. Write a whole number from 1 to 1099511627776, or leave it out for 64.",
     ],
     [
       { limits: { maxFields: 1.5 } },
-      "config/app.ts: APP.limits.maxFields: is not a whole number. Leave it out for 1000.",
+      "config/app.ts: APP.limits.maxFields: is 1.5. Write a whole number from 1 to 1099511627776, or leave it out for 1000.",
     ],
     [{ server: { prot: 1 } }, 'config/app.ts: APP.server.prot: is not a known setting. Did you mean "port"?'],
     [
       { server: { port: 65_536 } },
-      "config/app.ts: APP.server.port: is not a number from 0 to 65535. Leave it out for 3000.",
+      "config/app.ts: APP.server.port: is 65536. Write a whole number from 0 to 65535, or leave it out.",
     ],
     [
       { server: { port: "3000" } },
-      "config/app.ts: APP.server.port: is not a number from 0 to 65535. Leave it out for 3000.",
+      'config/app.ts: APP.server.port: is "3000". Write a whole number from 0 to 65535, or leave it out.',
     ],
     [
       { server: { requestTimeoutSeconds: 0 } },
-      "config/app.ts: APP.server.requestTimeoutSeconds: is not a number from 0.1 to 86400. Leave it out for 120.",
+      "config/app.ts: APP.server.requestTimeoutSeconds: is 0. Write a number of seconds from 0.1 to 86400, or leave it out for 120.",
     ],
     [
       { server: { requestTimeoutSeconds: Number.NaN } },
-      "config/app.ts: APP.server.requestTimeoutSeconds: is not a number from 0.1 to 86400. Leave it out for 120.",
+      "config/app.ts: APP.server.requestTimeoutSeconds: is NaN. Write a number of seconds from 0.1 to 86400, or leave it out for 120.",
     ],
     [
       { server: { headersTimeoutSeconds: 130 } },
-      "config/app.ts: APP.server.headersTimeoutSeconds: is longer than the whole request may take. Lower it.",
+      "config/app.ts: APP.server.headersTimeoutSeconds: is more than requestTimeoutSeconds, which includes it. Lower it.",
     ],
     [
       { server: { trustProxy: ["10.0.0.1"] } },
-      "config/app.ts: APP.server.trustProxy: no longer counts: one setting now says which proxies are trusted, for everything. Set APP.trustedProxies, or TRUSTED_PROXIES in the environment.",
+      "config/app.ts: APP.server.trustProxy: is no longer a setting. Set APP.trustedProxies, or TRUSTED_PROXIES in the environment.",
     ],
     [
+      { language: "English!" },
+      'config/app.ts: APP.language: is "English!". Write the tag of a language: "en", "de-AT", or leave it out for "en".',
+    ],
+    [
+      { languages: "de" },
+      'config/app.ts: APP.languages: is text. Write a list of languages by their tags: ["en", "de"], or leave it out.',
+    ],
+    [{ languages: ["de", 5] }, 'config/app.ts: APP.languages[1]: is 5. Write the tag of a language: "en", "de-AT".'],
+    [
       { trustedProxies: true },
-      'config/app.ts: APP.trustedProxies: is not a list of proxies. Name addresses, ranges, loopback or private: "10.0.0.1", "10.0.0.0/8".',
+      'config/app.ts: APP.trustedProxies: is a boolean. Write addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"], or leave it out.',
     ],
     [
       { trustedProxies: ["10.0.0.1", "proxy.local"] },
-      'config/app.ts: APP.trustedProxies: names "proxy.local", which is neither an address nor a range. Name addresses, ranges, loopback or private: "10.0.0.1", "10.0.0.0/8".',
+      'config/app.ts: APP.trustedProxies: names "proxy.local", which is neither an address nor a range. Write addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"].',
     ],
   ])("%j", (app, message) => {
     expect(problem(() => read(app))).toBe(`E_INVALID_CONFIGURATION ${message}`);
@@ -342,6 +354,11 @@ describe("unknown and mistyped settings", () => {
         "Set it to a number from 0 to 65535.",
       ),
     );
+  });
+
+  test("languages are read by their canonical tags", () => {
+    const { language, languages } = read({ language: "de-at", languages: ["EN-us", "fr"] });
+    expect([language, languages]).toEqual(["de-AT", ["en-US", "fr"]]);
   });
 
   test("limits and proxies can be set", () => {
@@ -378,7 +395,7 @@ describe("unknown and mistyped settings", () => {
       const wide = proxies.split(", ").find((entry) => entry !== "10.0.0.1");
       const message =
         `names ${JSON.stringify(wide)}, a range of addresses that are not all your own proxies': anyone could forge theirs. ` +
-        'Name addresses, ranges, loopback or private: "10.0.0.1", "10.0.0.0/8".';
+        'Write addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"].';
       const APP_KEY = "a key of the application, with 32 bytes and more";
       const environment = { APP_ENV: "production", APP_URL: "https://shop.example", APP_KEY, TRUSTED_PROXIES: proxies };
       expect(problem(() => read({}, environment))).toBe(
@@ -396,7 +413,7 @@ describe("unknown and mistyped settings", () => {
     expect(read({}, { TRUSTED_PROXIES: "" }).trustedProxies.isEmpty).toBe(true);
     expect(problem(() => read({}, { TRUSTED_PROXIES: "10.0.0.2,lan" }))).toBe(
       'E_INVALID_CONFIGURATION Environment variable TRUSTED_PROXIES: names "lan", which is neither an address nor a range. ' +
-        'Name addresses, ranges, loopback or private: "10.0.0.1", "10.0.0.0/8".',
+        'Write addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"].',
     );
   });
 });

@@ -1,104 +1,169 @@
 import { randomBytes } from "node:crypto";
 import { type BodyLimits, DEFAULT_BODY_LIMITS, parseProxies, TrustedProxies } from "../http/index.ts";
+import { canonicalLanguage, ENGLISH } from "../messages/index.ts";
 import { requireSecret, splitSecrets } from "../security/index.ts";
-import { readServerSettings, type ServerSettings } from "../server/index.ts";
-import { ConfigurationError, type EnvironmentVariables, SettingsReader } from "../support/index.ts";
-import type { Configuration } from "./configuration.ts";
+import { type ServerSettings, serverSettings } from "../server/index.ts";
+import {
+  type Complete,
+  ConfigurationError,
+  type EnvironmentVariables,
+  flag,
+  listOf,
+  type Optional,
+  oneOf,
+  quoted,
+  type Setting,
+  type SettingRule,
+  setting,
+  settings,
+  text,
+  whole,
+} from "../support/index.ts";
 import { ENVIRONMENTS, type EnvironmentName, environmentName } from "./environment-name.ts";
 
-const SETTINGS = [
-  "name",
-  "environment",
-  "url",
-  "key",
-  "previousKeys",
-  "log",
-  "server",
-  "limits",
-  "hstsMaxAgeSeconds",
-  "trustedProxies",
-];
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 const YEAR = 31_536_000;
 const WHERE = "config/app.ts: APP";
 
-/** How much is logged. */
+/** The shape of `APP.log` in `config/app.ts`: how much is logged. */
 export interface LogSettings {
-  /** Lines of lesser weight are left out. */
-  readonly level: (typeof LOG_LEVELS)[number];
-  /** Whether each request leaves a line. */
-  readonly requests: boolean;
+  /** Lines of lesser weight are left out. `info` if it is not set, and `silent` in tests. */
+  readonly level?: (typeof LOG_LEVELS)[number];
+  /** Whether each request leaves a line; if it is not set, it does, but for tests. */
+  readonly requests?: boolean;
 }
 
-/** `APP` of `config/app.ts`, checked and with its defaults. */
+/** The shape of `APP` in `config/app.ts`. */
 export interface ApplicationSettings {
-  readonly name: string;
-  readonly environment: EnvironmentName;
+  /** `Ashlar` if left out. */
+  readonly name?: string;
+  /** What the application is run for; `APP_ENV` of the environment if left out. */
+  readonly environment?: EnvironmentName;
+  /** The origin that it is reached by, such as `https://shop.example`; `APP_URL` if left out. Production needs it. */
+  readonly url?: Optional<string>;
+  /** The secret of which the keys of signed URLs and sealed cookies are derived; `APP_KEY` if left out. */
+  readonly key?: string | undefined;
+  /**
+   * The secrets that were the key before, the newest first; `APP_PREVIOUS_KEYS`, separated by commas, if left out. What was
+   * made with them is accepted, nothing new is made with them.
+   *
+   * Security: a key that leaked must not be here. Whoever has it makes links and cookies that are accepted.
+   */
+  readonly previousKeys?: readonly string[];
+  /** The language of visitors whose own is unknown or not offered, as its tag (BCP 47); `en` if left out. */
+  readonly language?: string;
+  /**
+   * The languages that visitors are offered besides {@link language}, as their tags. Those that `lang/` has a file of are
+   * offered in any case.
+   */
+  readonly languages?: readonly string[];
+  readonly log?: LogSettings;
+  readonly server?: ServerSettings;
+  readonly limits?: Partial<BodyLimits>;
+  /**
+   * For how many seconds browsers come back over https only, once they have seen a page (RFC 6797), up to two years; `0`
+   * doesn't ask them to. The default is a year in production if `APP_URL` is https, and otherwise `0`.
+   */
+  readonly hstsMaxAgeSeconds?: number;
+  /**
+   * The application's own proxies, the only ones whose forwarding headers count: for `ip()`, for limits, for the audit
+   * trail, for the scheme and the host. Names addresses, ranges (`10.0.0.0/8` and smaller), `loopback` and `private`, as a
+   * list or separated by commas; `TRUSTED_PROXIES` if left out.
+   *
+   * Security: anyone can send these headers. Name no address that is not your own proxy's.
+   */
+  readonly trustedProxies?: string | readonly string[] | undefined;
+}
+
+/** {@link ApplicationSettings}, as they are read. */
+export interface CompleteApplicationSettings extends Omit<Complete<ApplicationSettings>, "trustedProxies"> {
   /**
    * The origin of `APP_URL`, such as `https://shop.example`; `null` if it is not set, which it is in production. What
    * makes links takes `application.url`, which has a default.
    */
   readonly url: string | null;
-  /** The secret of which the keys of signed URLs and sealed cookies are derived. */
-  readonly key: string;
-  /**
-   * The secrets that were the key before, the newest first: what was made with them is accepted, nothing new is made with
-   * them.
-   *
-   * Security: a key that leaked must not be here. Whoever has it makes links and cookies that are accepted.
-   */
-  readonly previousKeys: readonly string[];
-  readonly log: LogSettings;
-  readonly server: ServerSettings;
+  readonly log: Complete<LogSettings>;
+  readonly server: Complete<ServerSettings>;
   readonly limits: BodyLimits;
-  /**
-   * For how many seconds browsers come back over https only, once they have seen a page (RFC 6797); `0` doesn't ask them
-   * to. The default is a year in production if `APP_URL` is https, and otherwise `0`.
-   */
-  readonly hstsMaxAgeSeconds: number;
-  /**
-   * The application's own proxies, the only ones whose forwarding headers count: for `ip()`, for limits, for the audit
-   * trail, for the scheme and the host. `APP.trustedProxies`, or `TRUSTED_PROXIES` separated by commas, names addresses,
-   * ranges (`10.0.0.0/8` and smaller), `loopback` and `private`.
-   *
-   * Security: anyone can send these headers. Name no address that is not your own proxy's.
-   */
   readonly trustedProxies: TrustedProxies;
 }
 
+const PROXIES: Setting<readonly string[] | null, string | readonly string[]> = setting({
+  what: 'addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"]',
+  fallback: null,
+  accept: (value) => {
+    if (typeof value === "string") return value.split(",").map((entry) => entry.trim());
+    return Array.isArray(value) && value.every((entry) => typeof entry === "string") ? value : undefined;
+  },
+});
+
+const TEXTS: Setting<readonly string[] | null, readonly string[]> = setting({
+  what: "a list of texts",
+  fallback: null,
+  accept: (value) => (Array.isArray(value) && value.every((entry) => typeof entry === "string") ? value : undefined),
+});
+
+const LANGUAGE: SettingRule<string> = {
+  what: 'the tag of a language: "en", "de-AT"',
+  describe: quoted,
+  accept: (value) => canonicalLanguage(value) ?? undefined,
+};
+
+const BYTES = { from: 1, to: 2 ** 40, unit: "bytes" };
+const COUNT = { from: 1, to: 2 ** 40 };
+
+const LIMITS = settings<Partial<BodyLimits>>()({
+  maxBodyBytes: whole(BYTES, DEFAULT_BODY_LIMITS.maxBodyBytes),
+  maxMultipartBytes: whole(BYTES, DEFAULT_BODY_LIMITS.maxMultipartBytes),
+  maxFields: whole(COUNT, DEFAULT_BODY_LIMITS.maxFields),
+  maxFiles: whole(COUNT, DEFAULT_BODY_LIMITS.maxFiles),
+  maxDepth: whole(COUNT, DEFAULT_BODY_LIMITS.maxDepth),
+  maxJsonValues: whole(COUNT, DEFAULT_BODY_LIMITS.maxJsonValues),
+});
+
 /**
- * Reads `APP` of `config/app.ts`. What it leaves out comes from the environment (`APP_ENV`, `APP_URL`, `APP_KEY`,
- * `APP_PREVIOUS_KEYS`, `TRUSTED_PROXIES`, `PORT`, `HOST`), so that a one-file application needs no configuration file.
+ * Reads `APP`. What it leaves out comes from the environment (`APP_ENV`, `APP_URL`, `APP_KEY`, `APP_PREVIOUS_KEYS`,
+ * `TRUSTED_PROXIES`, `PORT`, `HOST`), so that a one-file application needs no configuration file.
  *
+ * @param app what `config/app.ts` exports as `APP`
  * @param hasRoot whether the application has a folder, and so a place for a key
  * @throws `E_INVALID_CONFIGURATION`, `E_MISSING_ENVIRONMENT`, `E_WEAK_SECRET`
  */
-export function readSettings(
-  configuration: Configuration,
+export function readApplicationSettings(
+  app: unknown,
   environment: EnvironmentVariables,
   hasRoot: boolean,
-): ApplicationSettings {
-  const section = configuration.has("app") ? configuration.section("app", ["APP"]) : {};
-  const app = new SettingsReader(section.APP, WHERE, SETTINGS);
-  const name = readEnvironmentName(app, environment);
-  const url = readUrl(app.text("url") ?? environment.APP_URL, name);
+): CompleteApplicationSettings {
+  const schema = settings<ApplicationSettings>()({
+    name: text("Ashlar"),
+    environment: oneOf(ENVIRONMENTS, null),
+    url: text(null),
+    key: text(null),
+    previousKeys: TEXTS,
+    language: setting({ ...LANGUAGE, fallback: ENGLISH }),
+    languages: listOf('a list of languages by their tags: ["en", "de"]', setting(LANGUAGE), []),
+    log: settings<LogSettings>()({ level: oneOf(LOG_LEVELS, null), requests: flag(null) }),
+    server: serverSettings(environment),
+    limits: LIMITS,
+    hstsMaxAgeSeconds: whole({ from: 0, to: 2 * YEAR, unit: "seconds" }, null),
+    trustedProxies: PROXIES,
+  });
+  const read = schema.read(app, WHERE);
+  const name = environmentName(environment, read.environment);
+  const url = readUrl(read.url ?? environment.APP_URL, name);
   return Object.freeze({
-    name: app.text("name", "Ashlar"),
+    ...read,
     environment: name,
     url,
-    key: readKey(app.text("key") ?? environment.APP_KEY, name, hasRoot),
-    previousKeys: Object.freeze(readPreviousKeys(app, environment)),
-    log: readLog(app.raw("log"), name),
-    server: readServerSettings(app.raw("server"), `${WHERE}.server`, environment),
-    limits: readLimits(app.raw("limits")),
-    hstsMaxAgeSeconds: readHstsMaxAge(app, url, name),
-    trustedProxies: readTrustedProxies(app, environment),
+    key: readKey(read.key ?? environment.APP_KEY, name, hasRoot),
+    previousKeys: Object.freeze(readPreviousKeys(read.previousKeys, environment)),
+    log: Object.freeze({
+      level: read.log.level ?? (name === "test" ? "silent" : "info"),
+      requests: read.log.requests ?? name !== "test",
+    }),
+    hstsMaxAgeSeconds: hstsMaxAge(read.hstsMaxAgeSeconds, url, name),
+    trustedProxies: readTrustedProxies(read.trustedProxies, environment),
   });
-}
-
-function readEnvironmentName(app: SettingsReader, environment: EnvironmentVariables): EnvironmentName {
-  const isConfigured = app.raw("environment") !== undefined;
-  return environmentName(environment, isConfigured ? app.choice("environment", ENVIRONMENTS, "development") : null);
 }
 
 function readUrl(text: string | undefined, name: EnvironmentName): string | null {
@@ -137,15 +202,9 @@ function readKey(key: string | undefined, name: EnvironmentName, hasRoot: boolea
   return requireSecret(key, "Environment variable APP_KEY", "Empty its line in .env. Run: npx ashlar key:generate");
 }
 
-function readPreviousKeys(app: SettingsReader, environment: EnvironmentVariables): string[] {
-  const given = app.raw("previousKeys");
-  if (given === undefined) {
-    return fitKeys(splitSecrets(environment.APP_PREVIOUS_KEYS ?? ""), "Environment variable APP_PREVIOUS_KEYS");
-  }
-  if (Array.isArray(given) && given.every((entry) => typeof entry === "string")) {
-    return fitKeys(given, `${WHERE}.previousKeys`);
-  }
-  throw app.problem("previousKeys", "is not a list of texts.", "List the keys of before, or leave it out.");
+function readPreviousKeys(given: readonly string[] | null, environment: EnvironmentVariables): string[] {
+  if (given !== null) return fitKeys(given, `${WHERE}.previousKeys`);
+  return fitKeys(splitSecrets(environment.APP_PREVIOUS_KEYS ?? ""), "Environment variable APP_PREVIOUS_KEYS");
 }
 
 /** The keys of a list. One that is blank counts for nothing; one that is weak is told by its place, never by its text. */
@@ -156,40 +215,23 @@ function fitKeys(entries: readonly string[], where: string): string[] {
   );
 }
 
-function readTrustedProxies(app: SettingsReader, environment: EnvironmentVariables): TrustedProxies {
-  const given = app.raw("trustedProxies");
-  const value = given ?? environment.TRUSTED_PROXIES ?? [];
-  const entries = typeof value === "string" ? value.split(",").map((entry) => entry.trim()) : value;
-  const remedy = 'Name addresses, ranges, loopback or private: "10.0.0.1", "10.0.0.0/8".';
-  if (!Array.isArray(entries) || !entries.every((entry) => typeof entry === "string")) {
-    throw app.problem("trustedProxies", "is not a list of proxies.", remedy);
-  }
+function readTrustedProxies(
+  given: readonly string[] | null,
+  { TRUSTED_PROXIES = "" }: EnvironmentVariables,
+): TrustedProxies {
+  const entries = given ?? PROXIES.read(TRUSTED_PROXIES, "") ?? [];
   const ranges = parseProxies(entries.filter((entry) => entry !== ""));
   if (typeof ranges !== "string") return Object.freeze(new TrustedProxies(ranges));
-  if (given !== undefined) throw app.problem("trustedProxies", ranges, remedy);
-  throw new ConfigurationError("Environment variable TRUSTED_PROXIES", ranges, remedy);
+  const where = given === null ? "Environment variable TRUSTED_PROXIES" : `${WHERE}.trustedProxies`;
+  throw new ConfigurationError(where, ranges, `Write ${PROXIES.what}.`);
 }
 
-function readLog(value: unknown, name: EnvironmentName): LogSettings {
-  const log = new SettingsReader(value, `${WHERE}.log`, ["level", "requests"]);
-  return Object.freeze({
-    level: log.choice("level", LOG_LEVELS, name === "test" ? "silent" : "info"),
-    requests: log.boolean("requests", name !== "test"),
-  });
-}
-
-function readHstsMaxAge(app: SettingsReader, url: string | null, name: EnvironmentName): number {
+function hstsMaxAge(given: number | null, url: string | null, name: EnvironmentName): number {
   const isHttps = url?.startsWith("https:") ?? false;
-  const seconds = app.integer("hstsMaxAgeSeconds", isHttps && name === "production" ? YEAR : 0, [0, 2 * YEAR]);
+  const seconds = given ?? (isHttps && name === "production" ? YEAR : 0);
   if (seconds === 0 || isHttps) return seconds;
   // Browsers ignore the header on answers over http (RFC 6797 §8.1).
   const problem = "has no effect, because APP_URL is not https.";
-  throw app.problem("hstsMaxAgeSeconds", problem, "Set APP_URL to an https address, or leave it out.");
-}
-
-function readLimits(value: unknown): BodyLimits {
-  const names = Object.keys(DEFAULT_BODY_LIMITS) as (keyof BodyLimits)[];
-  const limits = new SettingsReader(value, `${WHERE}.limits`, names);
-  const read = names.map((name) => [name, limits.integer(name, DEFAULT_BODY_LIMITS[name], [1, 2 ** 40])] as const);
-  return Object.freeze(Object.fromEntries(read)) as unknown as BodyLimits;
+  const remedy = "Set APP_URL to an https address, or leave it out.";
+  throw new ConfigurationError(`${WHERE}.hstsMaxAgeSeconds`, problem, remedy);
 }

@@ -1,14 +1,13 @@
 import { Command } from "commander";
 import {
-  diffOfPlan,
   type Feature,
   type FilledSecrets,
   type Installation,
   planInstallation,
+  type RemainingStep,
   writeInstallation,
 } from "../scaffold/index.ts";
 import { describeSecrets } from "./describe-secrets.ts";
-import { printRemaining } from "./print-remaining.ts";
 import { emphasis, type Terminal } from "./terminal.ts";
 
 interface Options {
@@ -16,38 +15,68 @@ interface Options {
   readonly force?: true;
 }
 
-/** A command that puts a feature into the application, and prints what remains to be added by hand. */
+/** A command that adds a feature to the application, and prints what has to be added by hand. */
 export function installCommand(terminal: Terminal, name: string, feature: Feature, description: string): Command {
   const command = new Command(name)
     .description(description)
-    .option("--dry-run", "print what would change, and write nothing");
-  // The API's own files are never in the way: what is there is the author's.
-  if (feature === "pages") command.option("--force", "write over files that are in the way");
+    .option("--dry-run", "print what would change without writing anything");
+  // The API's own files are never overwritten: existing ones belong to the application's author.
+  if (feature === "pages") command.option("--force", "overwrite existing files that differ");
   return command.action(async ({ dryRun, force }: Options) => {
     const plan = await planInstallation(terminal.root, feature);
-    if (dryRun) printDiff(terminal, plan);
+    if (dryRun) await printDiff(terminal, plan);
     else printWritten(terminal, plan, await writeInstallation(terminal.root, plan, force ?? false));
     printRemaining(terminal, plan.remaining);
   });
 }
 
-function printDiff(terminal: Terminal, plan: Installation): void {
-  // Its text has the secrets in it.
+async function printDiff(terminal: Terminal, plan: Installation): Promise<void> {
+  // Its text contains the secrets.
   if (plan.environment !== null) terminal.print("Variables would be added to .env.");
-  else if (plan.files.length === 0) terminal.print("Everything is there; nothing would be changed.");
-  for (const line of diffOfPlan(plan)) {
-    terminal.print(
-      line.startsWith("+") ? emphasis(line, "green") : line.startsWith("-") ? emphasis(line, "red") : line,
-    );
+  else if (plan.files.length === 0) terminal.print("Everything is already in place; nothing would be changed.");
+  for (const { path, before, text } of plan.files) {
+    for (const line of await unifiedDiff(path, before, text)) {
+      terminal.print(
+        line.startsWith("+") ? emphasis(line, "green") : line.startsWith("-") ? emphasis(line, "red") : line,
+      );
+    }
   }
 }
 
+/**
+ * The difference between two texts, as `diff -u` prints it.
+ *
+ * @param before `null` if the file is new
+ */
+export async function unifiedDiff(path: string, before: string | null, after: string): Promise<string[]> {
+  if (before === after) return [];
+  // Imported lazily, because `ashlar serve` loads every command.
+  const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import("diff");
+  const name = before === null ? "/dev/null" : `a/${path}`;
+  const options = { context: 3, headerOptions: FILE_HEADERS_ONLY };
+  const patch = createTwoFilesPatch(name, `b/${path}`, before ?? "", after, undefined, undefined, options);
+  return patch.split("\n").slice(0, -1);
+}
+
 function printWritten(terminal: Terminal, plan: Installation, secrets: FilledSecrets): void {
-  for (const { path, before } of plan.files) terminal.print(`${before === null ? "Made" : "Changed"} ${path}`);
+  for (const { path, before } of plan.files) terminal.print(`${before === null ? "Created" : "Changed"} ${path}`);
   if (plan.environment !== null) terminal.print("Changed .env");
   const made = describeSecrets(secrets);
   if (made !== null) terminal.print(made);
   const isDone = plan.files.length === 0 && plan.environment === null && made === null;
-  if (isDone) terminal.print("Everything is there; nothing was changed.");
-  if (plan.files.some(({ path }) => path.startsWith("database/"))) terminal.print("Run it: npx ashlar migrate");
+  if (isDone) terminal.print("Everything is already in place; nothing was changed.");
+  if (plan.files.some(({ path }) => path.startsWith("database/")))
+    terminal.print("Run the migrations: npx ashlar migrate");
+}
+
+/** Prints what has to be added by hand, by file. */
+function printRemaining(terminal: Terminal, remaining: readonly RemainingStep[]): void {
+  if (remaining.length === 0) return;
+  terminal.print();
+  terminal.print("Add the following by hand:");
+  for (const { file, lines } of remaining) {
+    terminal.print();
+    terminal.print(emphasis(file, "bold"));
+    for (const line of lines) terminal.print(`  ${line}`);
+  }
 }

@@ -5,10 +5,10 @@ import { Application } from "../boot/index.ts";
 import { AshlarError } from "../support/index.ts";
 
 /**
- * The booted application of a folder: what its `app.ts` exports as default.
+ * Loads the booted application of a folder: the default export of its `app.ts`.
  *
  * @param root the application's folder
- * @throws `E_COMMAND` where there is no `app.ts`, or it exports no application; whatever the boot throws
+ * @throws `E_COMMAND` if there is no `app.ts`, or it doesn't export an application; whatever the boot throws
  */
 export async function loadApplication(root: string): Promise<Application> {
   const file = ["app.ts", "app.js"].map((name) => join(root, name)).find(existsSync);
@@ -19,6 +19,6 @@ export async function loadApplication(root: string): Promise<Application> {
   if (module.default instanceof Application) return module.default;
   throw new AshlarError(
     "E_COMMAND",
-    `${file} exports no application. It needs: export default await createApplication({ root: import.meta.dirname, kernel: Kernel }); A file that calls listen() itself is started with: node ${basename(file)}`,
+    `${file} does not export an application. Add: export default await createApplication({ root: import.meta.dirname, kernel: Kernel }); If the file calls listen() itself, start it with: node ${basename(file)}`,
   );
 }

@@ -20,13 +20,13 @@ async function version(): Promise<string> {
 /**
  * Runs one command line.
  *
- * @param args what stands after `ashlar`
+ * @param args the arguments after `ashlar`
  * @param terminal where it prints, and the folder it works in
- * @returns the exit code: 0, or 1 where the command failed or was not understood
+ * @returns the exit code: 0, or 1 if the command failed or was not understood
  */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const program = new Command("ashlar")
-    .description("Works on the Ashlar application in this folder.")
+    .description("Manages the Ashlar application in this folder.")
     .version(await version())
     .showHelpAfterError("(see ashlar --help)")
     .configureOutput({
@@ -55,7 +55,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-/** An error that nobody foresaw is shown whole: the author of the application is who reads it. */
+/** An unexpected error is shown with its stack: its reader is the application's developer. */
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -19,16 +19,16 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** A word in colour where the stream takes colours, and as it is elsewhere. */
+/** Formats text, if the output stream supports it. */
 export function emphasis(text: string, format: "green" | "yellow" | "red" | "dim" | "bold"): string {
   return styleText(format, text, { stream: process.stdout });
 }
 
 /**
- * Lays rows out in columns as wide as their widest cell.
+ * Formats rows in columns as wide as their widest cell.
  *
  * @param head the columns' titles
- * @param rows as many cells in each as there are titles
+ * @param rows with one cell per title
  */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));

@@ -11,7 +11,7 @@ import { warnOfPendingMigrations } from "./warn-of-pending-migrations.ts";
 const A = "2026_01_01_000000_make_a";
 const B = "2026_01_02_000000_make_b";
 
-/** A migration that makes the table of its last letter. */
+/** A migration that creates a table named after its last letter. */
 const making = (name: string): string =>
   `export const up = (database) => database.schema.createTable("${name.at(-1)}").addColumn("n", "integer").execute();`;
 
@@ -21,7 +21,7 @@ interface Line {
   readonly pending?: readonly string[];
 }
 
-/** An application with a database of its own, and what it logs. */
+/** An application with its own database, and what it logs. */
 async function booted(
   files: Readonly<Record<string, string>>,
   providers: readonly ProviderClass[] = [DatabaseProvider],
@@ -43,7 +43,7 @@ async function booted(
 const migrations = ({ container, root }: Application): Migrations =>
   new Migrations(container.make("database"), join(root, "database/migrations"));
 
-test("one warning names what has not been run, and the command; nothing is written to the database", async () => {
+test("one warning names the pending migrations and the command; nothing is written to the database", async () => {
   const { application, lines } = await booted({
     [`database/migrations/${B}.ts`]: making(B),
     [`database/migrations/${A}.ts`]: making(A),
@@ -54,7 +54,7 @@ test("one warning names what has not been run, and the command; nothing is writt
   expect(await application.container.make("database").kysely.introspection.getTables()).toEqual([]);
 });
 
-test("what was run is not named, and if all was, there is no warning", async () => {
+test("migrations that have run are not named, and if all have, there is no warning", async () => {
   const { application, lines } = await booted({ [`database/migrations/${A}.ts`]: making(A) });
   await migrations(application).up();
   await warnOfPendingMigrations(application);
@@ -62,13 +62,13 @@ test("what was run is not named, and if all was, there is no warning", async () 
   await writeFile(join(application.root, `database/migrations/${B}.ts`), making(B));
   await warnOfPendingMigrations(application);
   expect(lines.map(({ pending }) => pending)).toEqual([[B]]);
-  // A file that is gone is a matter for the next `migrate`.
+  // A missing file is left to the next `migrate`.
   for (const name of [A, B]) await rm(join(application.root, `database/migrations/${name}.ts`));
   await warnOfPendingMigrations(application);
   expect(lines).toHaveLength(1);
 });
 
-test("without migrations or without a database, there is none", async () => {
+test("without migrations or a database, there is no warning", async () => {
   const none = await booted({});
   const noDatabase = await booted({ [`database/migrations/${A}.ts`]: making(A) }, []);
   for (const { application, lines } of [none, noDatabase]) {
@@ -77,7 +77,7 @@ test("without migrations or without a database, there is none", async () => {
   }
 });
 
-test("if the database cannot be asked, or a file is named otherwise, it goes on", async () => {
+test("a database that cannot be queried or a misnamed file does not fail", async () => {
   const closed = await booted({ [`database/migrations/${A}.ts`]: making(A) });
   await closed.application.container.make("database").close();
   const misnamed = await booted({ "database/migrations/first.ts": making(A) });
@@ -86,7 +86,7 @@ test("if the database cannot be asked, or a file is named otherwise, it goes on"
     expect(lines).toEqual([
       expect.objectContaining({
         level: 20,
-        msg: "It could not be found out whether all migrations have been run.",
+        msg: "Could not check for pending migrations.",
         err: expect.objectContaining({ code: expect.stringMatching(/^E_/) }),
       }),
     ]);

@@ -4,8 +4,8 @@ import { Database, Migrations } from "../database/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 
 /**
- * Works on the migrations of an application's database, and closes it afterwards. The application is not booted: a
- * table that its boot needs may be what is to be migrated.
+ * Runs a function with the migrations of an application's database, and closes the database afterwards. The application
+ * is not booted, because its boot may need a table that is yet to be migrated.
  *
  * @param root the application's folder
  * @throws `E_INVALID_CONFIGURATION`, `E_MIGRATION`
@@ -15,9 +15,9 @@ export async function withMigrations<T>(root: string, work: (migrations: Migrati
   if (!configuration.has("database")) {
     throw new ConfigurationError(
       "config/database.ts",
-      "does not exist, and it names the database to migrate.",
-      "With accounts or an API, npx ashlar auth or npx ashlar api:install writes it. By itself it is: " +
-        'export const DATABASES = { default: "sqlite", sqlite: { driver: "sqlite", path: "database/app.sqlite" } };',
+      "does not exist, so there is no database to migrate.",
+      "For accounts or an API, run npx ashlar auth or npx ashlar api:install. Otherwise create it with: " +
+        'import { sqlite } from "ashlar/database"; export const DATABASES = { default: "main", main: sqlite({ path: "database/app.sqlite" }) };',
     );
   }
   const database = new Database(configuration.section("database", ["DATABASES"]).DATABASES, root);
@@ -28,7 +28,7 @@ export async function withMigrations<T>(root: string, work: (migrations: Migrati
   }
 }
 
-/** The migrations of an application, for one of its databases. */
+/** An application's migrations, for one of its databases. */
 export function migrationsOf(root: string, database: Database): Migrations {
   return new Migrations(database, join(root, "database", "migrations"));
 }

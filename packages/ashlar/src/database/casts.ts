@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { AshlarError } from "../support/index.ts";
 import { columnValue, mayBeInput } from "./column-names.ts";
 import { ColumnValueError } from "./column-value-error.ts";
+import "./errors.ts";
 
 /** How a column's value looks in the application: as a `Date`, `true` or `false`, parsed JSON, a whole number. */
 export type Cast = "datetime" | "boolean" | "json" | "integer";

@@ -1,6 +1,7 @@
 import type { CreateTableBuilder, Kysely } from "kysely";
 import { AshlarError } from "../support/index.ts";
 import type { ColumnType, ColumnTypes, PortableAdapter } from "./dialect.ts";
+import "./errors.ts";
 
 /** The `Kysely` that a migration is called with, whatever its tables. */
 // biome-ignore lint/suspicious/noExplicitAny: any database will do.

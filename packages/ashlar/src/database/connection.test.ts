@@ -128,7 +128,7 @@ test("a transaction's own Kysely is of no use after its end", async () => {
 });
 
 test("a database is of the kind of its default connection", () => {
-  expect(database.dialect).toBe("sqlite");
+  expect(database.dialect.name).toBe("sqlite");
 });
 
 test("an unknown connection is named with those there are", () => {
@@ -227,5 +227,5 @@ test("migrations are not locked inside of a transaction", async () => {
 });
 
 test("SQLite gives JSON as text", () => {
-  expect(database.connection().parsesJson).toBe(false);
+  expect(database.connection().dialect.parsesJson).toBe(false);
 });

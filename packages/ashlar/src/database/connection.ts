@@ -1,29 +1,21 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { CompiledQuery, type Transaction } from "kysely";
 import { AshlarError, type MaybePromise, SourceLocation } from "../support/index.ts";
-import type {
-  ColumnValue,
-  Dialect,
-  DialectName,
-  Observer,
-  Reservation,
-  Row,
-  Session,
-  TransactionOptions,
-} from "./dialect.ts";
-import { LockedSession } from "./locked-session.ts";
+import type { ColumnValue, Dialect, Executor, Observer, Reservation, Row, TransactionOptions } from "./dialect.ts";
+import { LockedExecutor } from "./locked-executor.ts";
 import { LongTransactions, type ReportLongTransaction } from "./long-transactions.ts";
 import { Mutex } from "./mutex.ts";
 import { RollbackLog } from "./rollback-log.ts";
 import { boundTransaction, type Scopes, scopedKysely } from "./scoped-kysely.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
+import "./errors.ts";
 
 /** A connection that somebody has to himself, or a transaction on it, or a nested one in that. */
 interface Scope {
   readonly parent: Scope | null;
   readonly reservation: Reservation;
   /** What queries inside run on. */
-  readonly session: LockedSession;
+  readonly executor: LockedExecutor;
   /** Held by a nested scope as long as that lasts. */
   readonly mutex: Mutex;
   /** 0: reserved without a transaction; 1: a transaction; from 2 on: a savepoint. */
@@ -54,28 +46,22 @@ export type ReportCaughtFailure = (error: AshlarError) => void;
 export class Connection {
   /** The connection's name in `config/database.ts`. */
   readonly name: string;
+  /** What differs from one database to the next. */
+  readonly dialect: Dialect;
   /** Kysely on this connection. */
   readonly kysely: QueryBuilder;
-  readonly #dialect: Dialect;
   readonly #observer: Observer;
-  readonly #acquireTimeoutMs: number;
   readonly #scopes = new AsyncLocalStorage<Scope>();
   readonly #listeners = new Set<(query: QueryEvent) => void>();
   #longTransactions: LongTransactions | null = null;
   #reportCaughtFailure: ReportCaughtFailure | null = null;
 
   /** Connections are made by {@link Database}. */
-  constructor(name: string, acquireTimeoutMs: number, makeDialect: (observer: Observer) => Dialect) {
+  constructor(name: string, makeDialect: (observer: Observer) => Dialect) {
     this.name = name;
-    this.#acquireTimeoutMs = acquireTimeoutMs;
     this.#observer = { notify: null };
-    this.#dialect = makeDialect(this.#observer);
+    this.dialect = makeDialect(this.#observer);
     this.kysely = this.guardedKysely(() => {});
-  }
-
-  /** Which database it is. */
-  get dialect(): DialectName {
-    return this.#dialect.name;
   }
 
   /** Whether this is asked from inside a transaction on this connection. */
@@ -128,12 +114,12 @@ export class Connection {
    */
   async reserved<T>(task: () => MaybePromise<T>): Promise<T> {
     if (this.#scope !== null) return await task();
-    const reservation = await this.#dialect.reserve();
+    const reservation = await this.dialect.reserve();
     const scope = this.#newScope(null, reservation);
     try {
       return await this.#scopes.run(scope, task);
     } finally {
-      await scope.session.end();
+      await scope.executor.end();
       scope.open = false;
       reservation.release(scope.broken);
     }
@@ -145,7 +131,7 @@ export class Connection {
    * @internal
    */
   first(sql: string, value: ColumnValue): MaybePromise<Row | undefined> {
-    return this.#session.first(sql, value);
+    return this.#executor.first(sql, value);
   }
 
   /**
@@ -154,7 +140,7 @@ export class Connection {
    * @internal
    */
   rows(sql: string, values: readonly ColumnValue[]): MaybePromise<Row[]> {
-    const done = this.#session.execute(CompiledQuery.raw(sql, [...values]));
+    const done = this.#executor.execute(CompiledQuery.raw(sql, [...values]));
     return done instanceof Promise ? done.then(({ rows }) => rows) : done.rows;
   }
 
@@ -193,12 +179,12 @@ export class Connection {
    * @throws `E_DATABASE_UNAVAILABLE` or `E_DATABASE` where the database cannot be reached, `E_MISSING_PACKAGE` where its driver is not installed
    */
   async connect(): Promise<void> {
-    await this.#dialect.connect();
+    await this.dialect.connect();
   }
 
   /** Waits for what is under way, and closes. Later queries fail. */
   async close(): Promise<void> {
-    await this.#dialect.close();
+    await this.dialect.close();
   }
 
   /**
@@ -207,7 +193,17 @@ export class Connection {
    * @internal
    */
   async dropEverything(): Promise<void> {
-    await this.reserved(() => this.#dialect.dropEverything(this.#scope!.reservation.session));
+    await this.reserved(() => this.dialect.dropEverything(this.#scope!.reservation.connection));
+  }
+
+  /**
+   * Deletes every row, and counts keys from 1 again.
+   *
+   * @param kept the tables that are left as they are
+   * @internal
+   */
+  async emptyTables(kept: readonly string[]): Promise<void> {
+    await this.reserved(() => this.dialect.emptyTables(this.#scope!.reservation.connection, kept));
   }
 
   /**
@@ -218,14 +214,14 @@ export class Connection {
   guardedKysely(check: () => void): QueryBuilder {
     const connection = this;
     const scopes: Scopes = {
-      get session() {
+      get executor() {
         check();
-        return connection.#session;
+        return connection.#executor;
       },
       transaction: (task, options) => this.transaction(task, options),
       reserved: (task) => this.reserved(task),
     };
-    return scopedKysely(this.#dialect, scopes);
+    return scopedKysely(this.dialect, scopes);
   }
 
   /**
@@ -237,12 +233,12 @@ export class Connection {
    */
   async rebuilding<T>(task: () => Promise<T>): Promise<T> {
     return await this.reserved(async () => {
-      const { session } = this.#scope!.reservation;
-      await this.#dialect.suspendForeignKeys(session);
+      const { connection } = this.#scope!.reservation;
+      await this.dialect.suspendForeignKeys(connection);
       try {
         return await task();
       } finally {
-        await this.#dialect.resumeForeignKeys(session);
+        await this.dialect.resumeForeignKeys(connection);
       }
     });
   }
@@ -254,7 +250,7 @@ export class Connection {
    * @internal
    */
   async checkForeignKeys(): Promise<void> {
-    await this.#dialect.checkForeignKeys(this.#scope!.reservation.session);
+    await this.dialect.checkForeignKeys(this.#scope!.reservation.connection);
   }
 
   /**
@@ -266,12 +262,12 @@ export class Connection {
   async withMigrationLock<T>(task: () => Promise<T>): Promise<T> {
     if (this.inTransaction) throw new AshlarError("E_MIGRATION", "Migrations cannot run inside a transaction.");
     return await this.reserved(async () => {
-      const { session } = this.#scope!.reservation;
-      await this.#dialect.lockMigrations(session);
+      const { connection } = this.#scope!.reservation;
+      await this.dialect.lockMigrations(connection);
       try {
         return await task();
       } finally {
-        await this.#dialect.unlockMigrations(session);
+        await this.dialect.unlockMigrations(connection);
       }
     });
   }
@@ -286,15 +282,6 @@ export class Connection {
     return this.#scope?.log ?? null;
   }
 
-  /**
-   * Whether JSON columns come out of the driver parsed.
-   *
-   * @internal
-   */
-  get parsesJson(): boolean {
-    return this.#dialect.parsesJson;
-  }
-
   /** The innermost scope that the caller is in. One that has ended counts no more: what it left running is outside. */
   get #scope(): Scope | null {
     let scope = this.#scopes.getStore() ?? null;
@@ -302,16 +289,16 @@ export class Connection {
     return scope;
   }
 
-  get #session(): Session {
-    return this.#scope?.session ?? this.#dialect.shared;
+  get #executor(): Executor {
+    return this.#scope?.executor ?? this.dialect.shared;
   }
 
   #newScope(parent: Scope | null, reservation: Reservation): Scope {
-    const mutex = new Mutex(this.#acquireTimeoutMs);
-    const session = new LockedSession(reservation.session, mutex);
+    const mutex = new Mutex(this.dialect.acquireTimeoutMs);
+    const executor = new LockedExecutor(reservation.connection, mutex);
     const depth = parent === null ? 0 : parent.depth + 1;
     const log = parent === null ? null : new RollbackLog(parent.log);
-    return { parent, reservation, session, mutex, depth, log, open: true, broken: false };
+    return { parent, reservation, executor, mutex, depth, log, open: true, broken: false };
   }
 
   async #transactionIn<T>(
@@ -319,21 +306,21 @@ export class Connection {
     task: (trx: Transaction<Tables>) => MaybePromise<T>,
     options: TransactionOptions,
   ): Promise<T> {
-    const { session } = outer.reservation;
+    const { connection } = outer.reservation;
     const scope = this.#newScope(outer, outer.reservation);
     await this.#begin(scope, options);
-    const { failure } = session;
-    session.failure = null;
+    const { failure } = connection;
+    connection.failure = null;
     const end = async (): Promise<void> => {
-      await scope.session.end();
+      await scope.executor.end();
       scope.open = false;
     };
     try {
-      const result = await this.#scopes.run(scope, () => task(boundTransaction(this.#dialect, scope.session)));
+      const result = await this.#scopes.run(scope, () => task(boundTransaction(this.dialect, scope.executor)));
       await end();
-      if (session.failure !== null) this.#reportCaughtFailure?.(session.failure);
-      if (scope.depth === 1) await this.#dialect.commit(session);
-      else await session.execute(CompiledQuery.raw(`release savepoint ${savepoint(scope)}`));
+      if (connection.failure !== null) this.#reportCaughtFailure?.(connection.failure);
+      if (scope.depth === 1) await this.dialect.commit(connection);
+      else await connection.execute(CompiledQuery.raw(`release savepoint ${savepoint(scope)}`));
       scope.log!.commit();
       return result;
     } catch (error) {
@@ -342,20 +329,20 @@ export class Connection {
       scope.log!.rollBack();
       throw error;
     } finally {
-      session.failure = failure;
+      connection.failure = failure;
     }
   }
 
   async #begin(scope: Scope, options: TransactionOptions): Promise<void> {
-    const { session } = scope.reservation;
-    if (scope.depth === 1) await this.#dialect.begin(session, options);
-    else await session.execute(CompiledQuery.raw(`savepoint ${savepoint(scope)}`));
+    const { connection } = scope.reservation;
+    if (scope.depth === 1) await this.dialect.begin(connection, options);
+    else await connection.execute(CompiledQuery.raw(`savepoint ${savepoint(scope)}`));
   }
 
   async #rollback(scope: Scope): Promise<void> {
-    const { session } = scope.reservation;
+    const { connection } = scope.reservation;
     try {
-      await this.#dialect.rollback(session, scope.depth === 1 ? null : savepoint(scope));
+      await this.dialect.rollback(connection, scope.depth === 1 ? null : savepoint(scope));
     } catch {
       // What led here is the error to report; the connection goes, and the server rolls back with it.
       for (let one: Scope | null = scope; one !== null; one = one.parent) one.broken = true;

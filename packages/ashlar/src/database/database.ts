@@ -1,12 +1,11 @@
 import type { Transaction } from "kysely";
-import { AshlarError, type MaybePromise, suggestion } from "../support/index.ts";
-import { type ConnectionConfiguration, type DatabaseConfiguration, databaseConfiguration } from "./configuration.ts";
+import { AshlarError, ConfigurationError, type MaybePromise, suggestion } from "../support/index.ts";
 import { Connection, type QueryEvent, type ReportCaughtFailure } from "./connection.ts";
-import type { Dialect, DialectName, Observer, TransactionOptions } from "./dialect.ts";
-import { PostgresDialect } from "./dialects/postgres.ts";
-import { SqliteDialect } from "./dialects/sqlite.ts";
+import type { Dialect, DialectSetup, DialectSource, TransactionOptions } from "./dialect.ts";
 import type { ReportLongTransaction } from "./long-transactions.ts";
+import { type CompleteDatabaseSettings, DATABASES, readDatabaseSettings } from "./settings.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
+import "./errors.ts";
 
 /**
  * The application's databases: the connections of `config/database.ts`, each opened when it is first used.
@@ -14,8 +13,8 @@ import type { QueryBuilder, Tables } from "./tables.ts";
  * What is done on the database itself is done on the default connection.
  */
 export class Database {
-  /** The configuration, checked and complete. */
-  readonly configuration: DatabaseConfiguration;
+  /** `DATABASES`, as it is read. */
+  readonly settings: CompleteDatabaseSettings;
   readonly #connections: ReadonlyMap<string, Connection>;
   readonly #default: Connection;
 
@@ -25,12 +24,12 @@ export class Database {
    * @throws `E_INVALID_CONFIGURATION`
    */
   constructor(databases: unknown, root: string) {
-    this.configuration = databaseConfiguration(databases, root);
-    const entries = Object.entries(this.configuration.connections);
+    this.settings = readDatabaseSettings(databases);
+    const entries = Object.entries(this.settings.connections);
     this.#connections = new Map(
-      entries.map(([name, connection]) => [
+      entries.map(([name, source]) => [
         name,
-        new Connection(name, connection.acquireTimeoutMs, (observer) => dialectFor(connection, observer)),
+        new Connection(name, (observer) => dialectOf(source, { where: `${DATABASES}.${name}`, root, observer })),
       ]),
     );
     this.#default = this.connection();
@@ -41,8 +40,8 @@ export class Database {
     return this.#default.kysely;
   }
 
-  /** Which database the default connection is to. */
-  get dialect(): DialectName {
+  /** The dialect of the default connection. */
+  get dialect(): Dialect {
     return this.#default.dialect;
   }
 
@@ -52,11 +51,25 @@ export class Database {
    * @param name the default connection where left out
    * @throws `E_DATABASE` where there is none of this name
    */
-  connection(name: string = this.configuration.default): Connection {
+  connection(name: string = this.settings.default): Connection {
     const connection = this.#connections.get(name);
     if (connection !== undefined) return connection;
     const near = suggestion(name, this.#connections.keys());
     throw new AshlarError("E_DATABASE", `There is no connection "${name}" in config/database.ts. ${near}`);
+  }
+
+  /**
+   * The connection that a setting names.
+   *
+   * @param where the setting's place, for the message
+   * @param name the default connection if left out
+   * @throws `E_INVALID_CONFIGURATION` if there is none of this name
+   * @internal
+   */
+  connectionNamedBy(where: string, name: string | undefined): Connection {
+    if (name === undefined || this.#connections.has(name)) return this.connection(name);
+    const near = suggestion(name, this.#connections.keys());
+    throw new ConfigurationError(where, `config/database.ts has no connection "${name}".`, near);
   }
 
   /**
@@ -102,10 +115,12 @@ export class Database {
     for (const connection of this.#connections.values()) connection.onLongTransaction(report);
   }
 
-  /** Has transactions reported that commit on SQLite after a statement in them failed; see `Connection`. */
+  /**
+   * Has transactions reported that commit after a statement in them failed, on databases that let them; see `Connection`.
+   */
   onCaughtFailure(report: ReportCaughtFailure): void {
     for (const connection of this.#connections.values()) {
-      if (connection.dialect === "sqlite") connection.onCaughtFailure(report);
+      if (!connection.dialect.failureEndsTransaction) connection.onCaughtFailure(report);
     }
   }
 
@@ -124,11 +139,11 @@ export class Database {
   }
 }
 
-function dialectFor(configuration: ConnectionConfiguration, observer: Observer): Dialect {
-  switch (configuration.driver) {
-    case "sqlite":
-      return new SqliteDialect(configuration, observer);
-    case "postgres":
-      return new PostgresDialect(configuration, observer);
-  }
+/** @throws `E_INVALID_CONFIGURATION` if a function does not make a dialect, and what it throws */
+function dialectOf(source: DialectSource, setup: DialectSetup): Dialect {
+  const made: unknown = source(setup);
+  const { reserve, begin, commit } = Object(made) as Partial<Dialect>;
+  if ([reserve, begin, commit].every((method) => typeof method === "function")) return made as Dialect;
+  const remedy = "Return an object with the methods of Dialect, and not a promise of one.";
+  throw new ConfigurationError(setup.where, "is a function that does not return a dialect.", remedy);
 }

@@ -9,11 +9,9 @@ import type {
   Kysely,
   QueryCompiler,
   QueryResult,
+  SelectQueryBuilder,
 } from "kysely";
 import type { AshlarError, MaybePromise } from "../support/index.ts";
-
-/** The databases there is a dialect for. */
-export type DialectName = "sqlite" | "postgres";
 
 /** A value that a column can be compared with. */
 export type ColumnValue = string | number | bigint | boolean | Date | Uint8Array | null;
@@ -23,35 +21,39 @@ export type Row = { [column: string]: unknown };
 
 /** How a transaction is begun. */
 export interface TransactionOptions {
-  /** How far it is kept apart from the others; the database's default where left out. SQLite is always `serializable`. */
+  /** How far it is kept apart from the others; the database's default if left out. SQLite is always `serializable`. */
   readonly isolation?: IsolationLevel;
   /** Whether it only reads. */
   readonly readOnly?: boolean;
 }
 
-/** What statements run on. Errors come out as those of `errors.ts`, on every dialect. */
-export interface Session {
+/** Runs statements. Errors come out as those that `ashlar/database` exports, on every dialect. */
+export interface Executor {
   /** Runs a compiled statement. */
   execute(query: CompiledQuery): MaybePromise<QueryResult<Row>>;
-  /** Runs a statement with one parameter, and gives the first row: the way of `find`, as short as it can be. */
+  /** Runs a statement with one parameter and returns the first row: what `find` uses, so keep it short. */
   first(sql: string, value: ColumnValue): MaybePromise<Row | undefined>;
 }
 
-/** A connection of the database, as the one who has it to himself sees it. */
-export interface OwnSession extends Session {
-  /** The error of the latest statement that the database refused; set back by what begins or ends a transaction. */
+/** A connection to the database, while one caller has it to itself. */
+export interface PhysicalConnection extends Executor {
+  /**
+   * The error of the latest statement that the database refused. The framework resets it when a transaction begins and
+   * ends.
+   */
   failure: AshlarError | null;
 }
 
-/** A session of one's own, until it is released. */
+/** A connection that is set aside for one caller, until it is released. */
 export interface Reservation {
-  readonly session: OwnSession;
+  readonly connection: PhysicalConnection;
   /** @param broken whether the connection is in an unknown state and must not be used again */
   release(broken: boolean): void;
 }
 
 /** How columns that differ from one database to the next are declared. */
 export interface ColumnTypes {
+  /** Keys count up and are never given twice, not even after a rollback or after the row was deleted. */
   readonly primaryKey: {
     readonly type: ColumnType;
     readonly define: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder;
@@ -67,54 +69,156 @@ export interface ColumnTypes {
 /** A column's type as Kysely takes it. */
 export type ColumnType = ColumnDataType | Expression<unknown>;
 
-/** Kysely's adapter, with the column types of the dialect: what a migration can reach from its `Kysely`. */
+/** Kysely's adapter with the dialect's column types, which migrations reach from their `Kysely`. */
 export type PortableAdapter = DialectAdapter & { readonly columnTypes: ColumnTypes };
 
-/** Everything that differs from one database to the next. There is one file for each, in `dialects/`. */
+/**
+ * What a row is locked against until the transaction ends: every change, because the transaction is about to change the row
+ * itself; or only what would break a reference to it, such as deleting it.
+ */
+export type RowLock = "change" | "reference";
+
+/**
+ * Everything that differs from one database to the next. `sqlite()` and `postgres()` make the framework's own; yours is an
+ * entry of `DATABASES`, as a function that makes it:
+ *
+ * ```ts
+ * // config/database.ts
+ * export const DATABASES = {
+ *   default: "main",
+ *   // Listeners of `onQuery` hear nothing of this connection.
+ *   main: (setup) => sqlite({ path: "database/app.sqlite" })({ ...setup, observer: { notify: null } }),
+ * } satisfies DatabaseSettings;
+ * ```
+ *
+ * `dialectSuite` of `ashlar/testing` tests what a dialect promises:
+ *
+ * - **Isolation.** A connection that was reserved belongs to one caller until it is released. No statement of {@link shared}
+ *   runs on it meanwhile, and none sees what an open transaction has written. The framework sends the statements of a
+ *   transaction one at a time.
+ * - **Atomicity.** When `commit` resolves, everything between it and `begin` has been stored. If it throws, nothing has: a
+ *   database that answers a commit by rolling back, as PostgreSQL does after a failed statement, must throw. `rollback`
+ *   undoes everything, or everything since the savepoint. If it cannot, it throws, and the connection is released as broken.
+ *   A statement that fails has no effect at all.
+ * - **Concurrency.** One statement is one step. Of any number of conditional updates at once, in however many processes, each
+ *   sees what the one before it has written; of inserts with the same unique value, one succeeds. Logins, limits, token
+ *   renewals and reset links are decided this way.
+ * - **Bounded waits.** A caller waits at most `acquireTimeoutMs` for a connection, and then gets `E_OVERLOADED`.
+ * - **Errors.** A violated constraint throws `UniqueViolationError`, `ForeignKeyViolationError` or
+ *   `NotNullViolationError`; an unknown column in a statement throws `UnknownColumnError`; everything else is a
+ *   `DatabaseError`. Security: no message or cause holds a value of a row. They are logged, and a row may hold a password's
+ *   hash.
+ * - **Values.** What {@link ColumnValue} lists can be bound. An integer comes back as a number, or as a bigint if a number
+ *   can't hold it exactly; a timestamp as a `Date`, or as text that `new Date()` reads; text as it was stored. Text compares
+ *   byte by byte: `a`, `A` and `ä` are three values, of unique columns too.
+ * - **SQL.** `insert … returning`, `delete … returning`, `insert … on conflict do update`, `is not distinct from` and
+ *   savepoints work as on PostgreSQL and SQLite.
+ */
 export interface Dialect {
-  readonly name: DialectName;
+  /** What kind of database it is, such as `"sqlite"` or `"postgres"`. */
+  readonly name: string;
+  /** How long a caller waits for a connection, or inside a transaction for its turn, in milliseconds. */
+  readonly acquireTimeoutMs: number;
   /** Whether JSON columns come out of the driver parsed. */
   readonly parsesJson: boolean;
+  /** Whether a failed statement ends its transaction: later statements are refused, and so is the commit. */
+  readonly failureEndsTransaction: boolean;
+  /** Whether it holds nothing that outlives the process, so that tests may empty it. */
+  readonly isInMemory: boolean;
+  /**
+   * The server's time in whole milliseconds since 1970, the same throughout a statement; `null` if the database runs in
+   * this process and so has its clock.
+   */
+  readonly serverTime: Expression<number> | null;
+  /**
+   * A statement whose rows have a `name` each: the columns of the table that statements find by the name that is its one
+   * parameter. No rows if there is no such table.
+   */
+  readonly columnNames: string;
   readonly adapter: PortableAdapter;
   readonly compiler: QueryCompiler;
   introspector(kysely: Kysely<unknown>): DatabaseIntrospector;
 
   /** Opens the database now instead of at the first statement, so that a mistake shows at boot. */
   connect(): Promise<void>;
-  /** Runs each statement on whatever connection is free, outside of any transaction. */
-  readonly shared: Session;
+  /** Runs each statement on any free connection, outside of transactions. */
+  readonly shared: Executor;
   /** Sets a connection aside. */
   reserve(): MaybePromise<Reservation>;
-  begin(session: Session, options: TransactionOptions): MaybePromise<void>;
-  commit(session: OwnSession): MaybePromise<void>;
+  begin(connection: PhysicalConnection, options: TransactionOptions): MaybePromise<void>;
+  commit(connection: PhysicalConnection): MaybePromise<void>;
   /** @param savepoint the one to roll back to and release; `null` for the whole transaction */
-  rollback(session: Session, savepoint: string | null): MaybePromise<void>;
+  rollback(connection: PhysicalConnection, savepoint: string | null): MaybePromise<void>;
+  /**
+   * Makes a SELECT lock its rows until the transaction ends, and wait for those who have. A database with one writer at a
+   * time returns the query as it is.
+   */
+  lockRows<DB, T extends keyof DB, O>(
+    query: SelectQueryBuilder<DB, T, O>,
+    against: RowLock,
+  ): SelectQueryBuilder<DB, T, O>;
 
   /**
    * Lets tables be rebuilt from here on: dropping one takes no rows of others along. Called outside of a transaction.
    */
-  suspendForeignKeys(session: Session): MaybePromise<void>;
+  suspendForeignKeys(connection: PhysicalConnection): MaybePromise<void>;
   /**
    * Checks what was not checked meanwhile.
    *
    * @throws `E_FOREIGN_KEY_VIOLATION` that names tables and rows
    */
-  checkForeignKeys(session: Session): MaybePromise<void>;
+  checkForeignKeys(connection: PhysicalConnection): MaybePromise<void>;
   /** Ends what {@link suspendForeignKeys} began. */
-  resumeForeignKeys(session: Session): MaybePromise<void>;
+  resumeForeignKeys(connection: PhysicalConnection): MaybePromise<void>;
   /**
-   * Waits until no other process runs migrations. What has the lock can take it again, and unlocks as often.
+   * Waits until no other process runs migrations. The holder of the lock can take it again, and unlocks as often.
    *
-   * @throws `E_MIGRATION` where there is an end to the wait
+   * @throws `E_MIGRATION` if it waited too long
    */
-  lockMigrations(session: Session): MaybePromise<void>;
-  unlockMigrations(session: Session): MaybePromise<void>;
+  lockMigrations(connection: PhysicalConnection): MaybePromise<void>;
+  unlockMigrations(connection: PhysicalConnection): MaybePromise<void>;
   /** Drops every table, view and type of the database. */
-  dropEverything(session: Session): MaybePromise<void>;
+  dropEverything(connection: PhysicalConnection): MaybePromise<void>;
+  /**
+   * Deletes every row, in whatever order the foreign keys need, and counts keys from 1 again.
+   *
+   * @param kept the tables that are left as they are
+   */
+  emptyTables(connection: PhysicalConnection, kept: readonly string[]): MaybePromise<void>;
+  /**
+   * Makes an empty database of the same kind, for one run of tests. `createTestApplication` uses it if it is given this
+   * dialect.
+   */
+  createTestDatabase(): Promise<TestDatabase>;
 
-  /** Waits for what is under way, and lets go of every connection. */
+  /** Waits for what is under way, and releases every connection. Later statements fail with `E_DATABASE`. */
   close(): Promise<void>;
 }
+
+/** A database that was made for tests. */
+export interface TestDatabase {
+  readonly dialect: DialectSource;
+  /** Removes the database; called once nothing is connected to it any more. */
+  remove(): Promise<void>;
+}
+
+/** What a dialect is made with. */
+export interface DialectSetup {
+  /** Where the connection stands in the configuration, for messages: `config/database.ts: DATABASES.main`. */
+  readonly where: string;
+  /** The application's root, as an absolute path: relative paths of files begin there. */
+  readonly root: string;
+  /** To be told of each statement. */
+  readonly observer: Observer;
+}
+
+/**
+ * Makes the dialect of a connection: what `sqlite()` and `postgres()` return, and an entry of `DATABASES`. It opens nothing
+ * yet.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if something is wrong with its options
+ */
+export type DialectSource = (setup: DialectSetup) => Dialect;
 
 /** Is told each statement before it runs, without its values. */
 export interface Observer {

@@ -1,4 +1,26 @@
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, declareErrors } from "../support/index.ts";
+
+declare module "../support/errors.ts" {
+  interface FrameworkErrors {
+    E_DATABASE: 500;
+    E_DATABASE_UNAVAILABLE: 503;
+    E_UNIQUE_VIOLATION: 409;
+    E_FOREIGN_KEY_VIOLATION: 409;
+    E_NOT_NULL_VIOLATION: 500;
+    E_INVALID_QUERY: 500;
+    E_MIGRATION: 500;
+  }
+}
+
+declareErrors({
+  E_DATABASE: [500, "The database reported an error."],
+  E_DATABASE_UNAVAILABLE: [503, "The database cannot be reached, or took too long; try again in a moment."],
+  E_UNIQUE_VIOLATION: [409, "A record with this value exists already."],
+  E_FOREIGN_KEY_VIOLATION: [409, "A record refers to one that does not exist, or is still referred to."],
+  E_NOT_NULL_VIOLATION: [500, "A required column has no value."],
+  E_INVALID_QUERY: [500, "The query names a column, or holds a value, that is not allowed."],
+  E_MIGRATION: [500, "A migration could not be run."],
+});
 
 /** What a violated constraint is about, as far as the database tells. */
 export interface ConstraintDetails {
@@ -102,5 +124,21 @@ export class DatabaseError extends AshlarError {
   ) {
     super(code, reason, { cause });
     this.databaseCode = databaseCode;
+  }
+}
+
+/** A statement names a column that does not exist (`E_DATABASE`). */
+export class UnknownColumnError extends DatabaseError {
+  /** The names that the database's message quotes: the column's, and maybe the table's. */
+  readonly names: readonly string[];
+
+  /**
+   * @param reason what happened, without a value of a row or a statement's parameters
+   * @param names the column's name, and any other that the database's message does not tell apart from it
+   * @param databaseCode the database's own code
+   */
+  constructor(reason: string, names: readonly string[], databaseCode: string | null, cause?: unknown) {
+    super(reason, databaseCode, cause);
+    this.names = names;
   }
 }

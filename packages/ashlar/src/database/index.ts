@@ -1,18 +1,28 @@
-export { type Kysely, sql, type Transaction } from "kysely";
+export { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 export { type BatchCondition, type BatchTable, deleteInBatches, visitInBatches } from "./batches.ts";
 export type { Cast, Casts } from "./casts.ts";
 export { tableName } from "./column-names.ts";
 export { json, primaryKey, reference, timestamp, timestamps } from "./columns.ts";
 export { compose, type Mixin } from "./compose.ts";
-export type {
-  ConnectionConfiguration,
-  DatabaseConfiguration,
-  PostgresConnectionConfiguration,
-  SqliteConnectionConfiguration,
-} from "./configuration.ts";
 export type { Connection, QueryEvent } from "./connection.ts";
 export { Database } from "./database.ts";
-export type { ColumnType, ColumnValue, DialectName, Row, TransactionOptions } from "./dialect.ts";
+export type {
+  ColumnType,
+  ColumnTypes,
+  ColumnValue,
+  Dialect,
+  DialectSetup,
+  DialectSource,
+  Executor,
+  Observer,
+  PhysicalConnection,
+  PortableAdapter,
+  Reservation,
+  Row,
+  RowLock,
+  TestDatabase,
+  TransactionOptions,
+} from "./dialect.ts";
 export {
   type ConstraintDetails,
   ConstraintViolationError,
@@ -20,6 +30,7 @@ export {
   ForeignKeyViolationError,
   NotNullViolationError,
   UniqueViolationError,
+  UnknownColumnError,
 } from "./errors.ts";
 export type { ReportLongTransaction } from "./long-transactions.ts";
 export type { Migration } from "./migration-files.ts";
@@ -29,6 +40,14 @@ export { applicationOf, applicationsNaming, claimModel, databaseOf } from "./mod
 export { planOf } from "./model-plan.ts";
 export { type ComparisonOperator, ModelQuery, type Page } from "./model-query.ts";
 export type { Attributes, Column, ModelClass, ModelConstructor, ModelKey } from "./model-types.ts";
+export { type PostgresOptions, postgres } from "./postgres/postgres.ts";
 export { DatabaseProvider } from "./provider.ts";
+export {
+  type CompleteDatabaseSettings,
+  connectionSource,
+  type DatabaseSettings,
+  type NamedDialect,
+} from "./settings.ts";
+export { type SqliteOptions, sqlite } from "./sqlite/sqlite.ts";
 export { hasTable, tableHasColumn } from "./table-columns.ts";
 export type { QueryBuilder, Tables } from "./tables.ts";

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AshlarError } from "../support/index.ts";
 import { Database } from "./database.ts";
-import { DatabaseError, NotNullViolationError } from "./errors.ts";
+import { NotNullViolationError } from "./errors.ts";
 import { asInputError } from "./input-errors.ts";
 import { Model } from "./model.ts";
 import { planOf } from "./model-plan.ts";
+import { translatePostgresError } from "./postgres/postgres-errors.ts";
+import { translateSqliteError } from "./sqlite/sqlite-errors.ts";
 
 class Note extends Model {
   static override guarded: readonly string[] = ["secret"];
@@ -27,7 +29,9 @@ afterAll(async () => {
 
 const empty = (column: string): Error =>
   new NotNullViolationError({ table: "notes", columns: [column], constraint: null, cause: undefined });
-const unknown = (message: string, code = "42703"): Error => new DatabaseError(`PostgreSQL: ${message}.`, code);
+const unknown = (message: string, code = "42703"): Error =>
+  translatePostgresError(Object.assign(new Error(message), { code, severity: "ERROR" }));
+const ofSqlite = (message: string): Error => translateSqliteError(Object.assign(new Error(message), { errcode: 1 }));
 /** Also a column of the same name as the table is among the values. */
 const VALUES = { title: null, notes: "a", isbn: "b", secret: null, id: null };
 
@@ -36,8 +40,8 @@ test.each<[string, Error, string]>([
   ["an unknown column", unknown('column "isbn" of relation "notes" does not exist'), "isbn"],
   ["one in German", unknown("Spalte »isbn« von Relation »notes« existiert nicht"), "isbn"],
   ["one in Japanese, with the table first", unknown('リレーション"notes"の列"isbn"は存在しません'), "isbn"],
-  ["one of SQLite", new DatabaseError("SQLite: table notes has no column named isbn.", "1"), "isbn"],
-  ["one of SQLite in an update", new DatabaseError("SQLite: no such column: isbn.", "1"), "isbn"],
+  ["one of SQLite", ofSqlite("table notes has no column named isbn"), "isbn"],
+  ["one of SQLite in an update", ofSqlite("no such column: isbn"), "isbn"],
 ])("%s is the sender's mistake", (_, error, field) => {
   expect(asInputError(planOf(Note), VALUES, error)).toMatchObject({
     code: "E_INVALID_INPUT",
@@ -53,7 +57,7 @@ test.each<[string, Error]>([
   ["a column's name without quotes", unknown("column notes.isbn does not exist")],
   ["a guarded column that does not exist", unknown('column "secret" of relation "notes" does not exist')],
   ["a name in the error of something else", unknown('relation "isbn" does not exist', "42P01")],
-  ["another error of SQLite", new DatabaseError("SQLite: no such table: isbn.", "1")],
+  ["another error of SQLite", ofSqlite("no such table: isbn")],
   ["an error of another kind", new AshlarError("E_OVERLOADED")],
   ["one of another kind that speaks of a column", new AshlarError("E_OVERLOADED", "Busy: no such column: isbn.")],
 ])("%s leaves the error as it is", (_, error) => {

@@ -1,11 +1,7 @@
 import { ColumnValueError } from "./column-value-error.ts";
 import type { Row } from "./dialect.ts";
-import { DatabaseError, NotNullViolationError } from "./errors.ts";
+import { NotNullViolationError, UnknownColumnError } from "./errors.ts";
 import { isFillable, type ModelPlan } from "./model-plan.ts";
-
-/** How the databases say that a column does not exist: the SQLSTATE, and SQLite's general code with its two sentences. */
-const UNDEFINED_COLUMN = "42703";
-const NO_COLUMN = /: (?:table .* has no column named|no such column:) (\w+)/;
 
 /**
  * The error of a statement that stored these values, as it is to be thrown: `E_INVALID_INPUT` (422) where a request can be
@@ -19,14 +15,8 @@ export function asInputError(plan: ModelPlan, values: Row, error: unknown): unkn
     return new ColumnValueError(column, `The column "${column}" must have a value.`);
   }
   // A name in `fillable` that is not a column's is the application's mistake, or its migration has not run.
-  if (!(error instanceof DatabaseError) || plan.fillable !== null) return error;
-  const name = missingColumns(error).find((one) => one !== plan.table && Object.hasOwn(values, one));
+  if (!(error instanceof UnknownColumnError) || plan.fillable !== null) return error;
+  const name = error.names.find((one) => one !== plan.table && Object.hasOwn(values, one));
   if (name === undefined || !isFillable(plan, name)) return error;
   return new ColumnValueError(name, `"${name}" is not a column of the table "${plan.table}".`);
-}
-
-/** The names in an error about a column that does not exist, in whatever language: the column's, and maybe the table's. */
-function missingColumns({ databaseCode, message }: DatabaseError): readonly string[] {
-  if (databaseCode === UNDEFINED_COLUMN) return message.match(/(?<=["„“”«»])\w+(?=["„“”«»])/g) ?? [];
-  return NO_COLUMN.exec(message)?.slice(1) ?? [];
 }

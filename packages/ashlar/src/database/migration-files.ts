@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Kysely } from "kysely";
 import { AshlarError } from "../support/index.ts";
+import "./errors.ts";
 
 /**
  * What a migration's file exports.

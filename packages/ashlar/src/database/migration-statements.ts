@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ConnectionBuilder, TransactionBuilder } from "kysely";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
+import "./errors.ts";
 
 /** Makes the Kysely for a migration; `check` is called before each statement, and throws to refuse it. */
 type MakeKysely<K> = (check: () => void) => K;

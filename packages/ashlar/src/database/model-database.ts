@@ -2,6 +2,7 @@ import { currentApplication, type RunningApplication, runningApplications } from
 import { AshlarError } from "../support/index.ts";
 import type { Database } from "./database.ts";
 import type { ModelClass } from "./model-types.ts";
+import "./errors.ts";
 
 /** The databases that classes were given by `useDatabase`. */
 const given = new WeakMap<object, Database>();

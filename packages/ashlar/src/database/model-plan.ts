@@ -7,6 +7,7 @@ import type { ColumnValue, Row } from "./dialect.ts";
 import type { Model } from "./model.ts";
 import { currentBinding, lineage, resolveDatabase } from "./model-database.ts";
 import type { ModelClass } from "./model-types.ts";
+import "./errors.ts";
 
 /** What is worked out once for a model's class, and used for every row. */
 export interface ModelPlan {

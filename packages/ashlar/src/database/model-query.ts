@@ -8,6 +8,7 @@ import { asInputError } from "./input-errors.ts";
 import type { Model } from "./model.ts";
 import { type ModelPlan, planOf } from "./model-plan.ts";
 import type { Attributes, Column, ModelClass } from "./model-types.ts";
+import "./errors.ts";
 
 /** How many values a list may have: SQLite takes 32,766 parameters in a statement. */
 const MAX_LISTED = 30_000;

@@ -14,6 +14,7 @@ import { modelSnapshot } from "./model-snapshot.ts";
 import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
 import type { RollbackLog } from "./rollback-log.ts";
 import type { Tables } from "./tables.ts";
+import "./errors.ts";
 
 /**
  * A row of a table, with the columns as its properties, named as in SQL.
@@ -348,7 +349,7 @@ export class Model {
     for (const [column, cast] of casts) {
       const value = row[column];
       if (value === undefined || value === null) continue;
-      if (cast === "json" && plan.connection.parsesJson) {
+      if (cast === "json" && plan.connection.dialect.parsesJson) {
         // Kept as text: the object handed out can be changed in place, and would not differ from itself.
         row[column] = jsonText(column, value);
         continue;

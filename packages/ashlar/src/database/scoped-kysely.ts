@@ -15,13 +15,14 @@ import {
   WithSchemaPlugin,
 } from "kysely";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
-import type { Dialect, Row, Session, TransactionOptions } from "./dialect.ts";
+import type { Dialect, Executor, Row, TransactionOptions } from "./dialect.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
+import "./errors.ts";
 
 /** What Kysely needs of the connection it runs on. */
 export interface Scopes {
-  /** The session that a query issued here and now belongs to. */
-  readonly session: Session;
+  /** The executor that a query issued here and now belongs to. */
+  readonly executor: Executor;
   transaction<T>(task: (trx: Transaction<Tables>) => MaybePromise<T>, options: TransactionOptions): Promise<T>;
   reserved<T>(task: () => MaybePromise<T>): Promise<T>;
 }
@@ -30,22 +31,22 @@ export interface Scopes {
 export function scopedKysely(dialect: Dialect, scopes: Scopes): QueryBuilder {
   return new ScopedKysely(
     scopes,
-    propsFor(dialect, () => scopes.session),
+    propsFor(dialect, () => scopes.executor),
   );
 }
 
-/** What Kysely calls a transaction: bound to one session, wherever it is used. */
-export function boundTransaction(dialect: Dialect, session: Session): Transaction<Tables> {
-  return new Transaction<Tables>(propsFor(dialect, () => session));
+/** What Kysely calls a transaction: bound to one executor, wherever it is used. */
+export function boundTransaction(dialect: Dialect, executor: Executor): Transaction<Tables> {
+  return new Transaction<Tables>(propsFor(dialect, () => executor));
 }
 
-function propsFor(dialect: Dialect, session: () => Session): KyselyProps {
+function propsFor(dialect: Dialect, current: () => Executor): KyselyProps {
   const executor = new DefaultQueryExecutor(dialect.compiler, dialect.adapter, {
     provideConnection: (consumer) => {
-      const current = session();
+      const connection = current();
       return consumer({
-        executeQuery: async <R>(query: Parameters<Session["execute"]>[0]) =>
-          (await current.execute(query)) as QueryResult<Row> as QueryResult<R>,
+        executeQuery: async <R>(query: Parameters<Executor["execute"]>[0]) =>
+          (await connection.execute(query)) as QueryResult<Row> as QueryResult<R>,
         streamQuery: () => {
           throw new AshlarError("E_INVALID_QUERY", "Rows cannot be streamed. Read them in parts, with a limit.");
         },

@@ -1,16 +1,8 @@
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
-import type { DialectName } from "./dialect.ts";
 import type { Model } from "./model.ts";
 import { type ModelPlan, planOf } from "./model-plan.ts";
 import type { ModelClass } from "./model-types.ts";
-
-/** Gives the columns of the table that a statement finds by this name: on PostgreSQL, the `search_path` decides. */
-const COLUMNS: Readonly<Record<DialectName, string>> = {
-  postgres: `select attname as name from pg_catalog.pg_attribute
-    where attrelid = to_regclass(replace(quote_ident($1), '.', '"."')) and attnum > 0 and not attisdropped`,
-  sqlite: "select name from pragma_table_info(?)",
-};
 
 const known = new WeakMap<ModelPlan, Promise<ReadonlySet<string>>>();
 const tables = new WeakMap<Database, Set<string>>();
@@ -44,6 +36,6 @@ export async function hasTable(database: Database, table: string): Promise<boole
 }
 
 async function columnsOf(connection: Connection, table: string): Promise<ReadonlySet<string>> {
-  const rows = await connection.rows(COLUMNS[connection.dialect], [table]);
+  const rows = await connection.rows(connection.dialect.columnNames, [table]);
   return new Set(rows.map(({ name }) => String(name)));
 }

@@ -3,13 +3,13 @@ import { Events } from "./events.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
-    /** Tells those who listen what happened. */
+    /** Calls listeners when something happens. */
     events: Events;
   }
 }
 
 /**
- * Brings events into the application. Its own listeners are put on by a provider of the application's:
+ * Adds events to the application. The application adds its own listeners in a provider:
  *
  * ```ts
  * export class ListenerProvider extends Provider {

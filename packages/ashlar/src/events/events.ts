@@ -1,26 +1,26 @@
 import type { EventMap, EventName } from "./event-map.ts";
 
-/** What is called when an event happens. What it returns is awaited, then dropped. */
+/** Called when an event happens. What it returns is awaited and then ignored. */
 export type EventListener<N extends EventName> = (payload: EventMap[N]) => unknown;
 
-/** Where the failure of a listener is written. */
+/** Where failed listeners are logged. */
 export interface EventLogger {
   error(details: object, message: string): void;
 }
 
-/** A listener that was put on an event. */
+/** A listener of an event. */
 interface Subscription {
   readonly listener: EventListener<never>;
   readonly once: boolean;
 }
 
-/** Tells those who listen what happened. A listener that fails is logged, and nobody else notices. */
+/** Calls listeners when something happens. A failing listener is logged and affects nothing else. */
 export class Events {
   readonly #logger: EventLogger;
   readonly #subscriptions = new Map<EventName, Set<Subscription>>();
   readonly #underway = new Set<Promise<void>>();
 
-  /** @param logger where the failure of a listener is written */
+  /** @param logger logs failed listeners */
   constructor(logger: EventLogger) {
     this.#logger = logger;
   }
@@ -28,7 +28,7 @@ export class Events {
   /**
    * Calls a listener whenever an event happens.
    *
-   * @returns what takes the listener off again
+   * @returns a function that removes the listener
    */
   on<N extends EventName>(name: N, listener: EventListener<N>): () => void {
     return this.#subscribe(name, listener, false);
@@ -37,23 +37,23 @@ export class Events {
   /**
    * Calls a listener the next time an event happens, and never again.
    *
-   * @returns what takes the listener off before that
+   * @returns a function that removes the listener before that
    */
   once<N extends EventName>(name: N, listener: EventListener<N>): () => void {
     return this.#subscribe(name, listener, true);
   }
 
-  /** Takes a listener off an event, however often it was put on; one that is not on it is left alone. */
+  /** Removes a listener from an event, however often it was added; does nothing if it was not added. */
   off<N extends EventName>(name: N, listener: EventListener<N>): void {
     const subscriptions = this.#subscriptions.get(name);
     for (const one of subscriptions ?? []) if (one.listener === listener) subscriptions!.delete(one);
   }
 
   /**
-   * Calls all listeners of an event, side by side. Await it where the work of the listeners belongs to the work at hand;
-   * otherwise let it run: an application that shuts down waits for it.
+   * Calls all listeners of an event in parallel. Await it if the listeners' work is part of the current work; otherwise let
+   * it run: a shutting down application waits for it.
    *
-   * @returns resolves once all are done, and never rejects
+   * @returns resolves when all listeners are done; never rejects
    */
   emit<N extends EventName>(name: N, payload: EventMap[N]): Promise<void> {
     const subscriptions = [...(this.#subscriptions.get(name) ?? [])];
@@ -64,7 +64,7 @@ export class Events {
     return done;
   }
 
-  /** Resolves once the listeners of all events so far are done. */
+  /** Resolves when the listeners of all events so far are done. */
   async settled(): Promise<void> {
     while (this.#underway.size > 0) await Promise.all(this.#underway);
   }
@@ -77,7 +77,7 @@ export class Events {
   }
 
   async #call<N extends EventName>(name: N, subscription: Subscription, payload: EventMap[N]): Promise<void> {
-    // The caller of emit() goes on first.
+    // Let the caller of emit() continue first.
     await null;
     const subscriptions = this.#subscriptions.get(name)!;
     if (!subscriptions.has(subscription)) return;
@@ -85,7 +85,7 @@ export class Events {
     try {
       await (subscription.listener as EventListener<N>)(payload);
     } catch (error) {
-      // Without the payload: a user or a token may be in it.
+      // Without the payload: it may contain a user or a token.
       this.#logger.error({ err: error, event: name }, "A listener failed.");
     }
   }

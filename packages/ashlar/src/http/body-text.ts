@@ -3,9 +3,9 @@ import { AshlarError } from "../support/index.ts";
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The text of a body, or of a part of one. A byte order mark at its head is left out (RFC 8259 §8.1 allows that).
+ * Returns the text of a body, or of a part of one, without a leading byte order mark (allowed by RFC 8259 §8.1).
  *
- * @throws `E_INVALID_BODY` where the bytes are not UTF-8
+ * @throws `E_INVALID_BODY` if the bytes are not UTF-8
  */
 export function decodeBodyText(bytes: Uint8Array): string {
   try {
@@ -18,9 +18,9 @@ export function decodeBodyText(bytes: Uint8Array): string {
 const PARAMETER = /;[ \t]*(?:([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"[ \t]*|([^;"]*)))?/y;
 
 /**
- * The parameters of a header's value, such as `charset` of a `Content-Type` (RFC 9110 §5.6.6), by lower-case name.
+ * Parses the parameters of a header's value, such as `charset` of a `Content-Type` (RFC 9110 §5.6.6), by lower-case name.
  *
- * @returns `null` where the value breaks the grammar or names a parameter twice
+ * @returns `null` if the value breaks the grammar or repeats a parameter
  */
 export function headerParameters(value: string): ReadonlyMap<string, string> | null {
   const parameters = new Map<string, string>();

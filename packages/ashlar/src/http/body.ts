@@ -6,11 +6,11 @@ import { parseMultipart } from "./multipart.ts";
 import { isJsonType } from "./negotiation.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
 
-/** How much of a body is taken. */
+/** Limits of a body. */
 export interface BodyLimits {
-  /** The largest body that is not multipart, and all text fields of one that is, in bytes, unless the route says otherwise. */
+  /** The largest body that is not multipart, and all text fields of one that is, in bytes, unless the route sets its own limit. */
   readonly maxBodyBytes: number;
-  /** The largest multipart body, its files included, in bytes, unless the route says otherwise. */
+  /** The largest multipart body, its files included, in bytes, unless the route sets its own limit. */
   readonly maxMultipartBytes: number;
   /** How many fields a form, or a query, may have. */
   readonly maxFields: number;
@@ -18,11 +18,11 @@ export interface BodyLimits {
   readonly maxFiles: number;
   /** How deep JSON may nest. */
   readonly maxDepth: number;
-  /** How many members and elements JSON may have, in all its objects and lists together. */
+  /** How many members and elements JSON may have, in all objects and lists together. */
   readonly maxJsonValues: number;
 }
 
-/** The limits unless the application sets others: 1 MiB, multipart too, 1000 fields, 20 files, depth 64, 10,000 values. */
+/** The default limits: 1 MiB, multipart too, 1000 fields, 20 files, depth 64, 10,000 values. */
 export const DEFAULT_BODY_LIMITS: BodyLimits = Object.freeze({
   maxBodyBytes: 1024 * 1024,
   maxMultipartBytes: 1024 * 1024,
@@ -32,28 +32,28 @@ export const DEFAULT_BODY_LIMITS: BodyLimits = Object.freeze({
   maxJsonValues: 10_000,
 });
 
-/** A body as it was read. Only multipart is taken apart already; `type` is the whole `Content-Type`, as it came. */
+/** A body as it was read. Only multipart is already parsed; `type` is the complete `Content-Type`, as sent. */
 export type RequestBody =
   | { readonly kind: "none" }
   | { readonly kind: "json" | "form" | "unsupported"; readonly bytes: Uint8Array; readonly type: string }
   | {
       readonly kind: "multipart";
-      /** Of the whole body, in bytes. */
+      /** Of the complete body, in bytes. */
       readonly size: number;
       readonly fields: readonly (readonly [name: string, value: string])[];
       readonly files: readonly (readonly [name: string, file: UploadedFile])[];
     };
 
-/** The body of a request that has none. */
+/** The body of a request without one. */
 export const NO_BODY: RequestBody = Object.freeze({ kind: "none" });
 
-/** Those of a request that no route says anything of. */
+/** The limits of a request for which no route sets any. */
 const NO_LIMITS: readonly null[] = Object.freeze([null]);
 
 type BodyKind = Exclude<RequestBody["kind"], "none">;
 
 /**
- * Tells whether a request comes with a body, without touching it (RFC 9112 §6.3).
+ * Reports whether a request has a body, without touching it (RFC 9112 §6.3).
  */
 export function hasBody(raw: Request): boolean {
   const message = nodeMessage(raw);
@@ -62,11 +62,11 @@ export function hasBody(raw: Request): boolean {
   const length = headers["content-length"];
   if (length !== undefined) return length !== "0";
   if (message.httpVersionMajor === 1) return headers["transfer-encoding"] !== undefined;
-  // HTTP/2 frames a body without a header that says so.
+  // HTTP/2 frames a body without a header for it.
   return message.method !== "GET" && message.method !== "HEAD";
 }
 
-/** Tells a client that waits for it that its body is wanted. Called by whoever is about to read the body. */
+/** Sends `100 Continue` to a client that waits for it. Called just before the body is read. */
 export function inviteBody(raw: Request): void {
   const served = nodeParts(raw);
   if (served?.awaitsContinue !== true) return;
@@ -75,13 +75,13 @@ export function inviteBody(raw: Request): void {
 }
 
 /**
- * Reads the body of a request, within limits of bytes. Afterwards `raw` has none to give.
+ * Reads the body of a request, within limits of bytes. Afterwards `raw` has no body left.
  *
- * @param routeLimits what the routes say that the request may be meant for, in bytes; the largest counts, and of a route
- * that says nothing (`null`) the application's own limit
- * @throws `E_PAYLOAD_TOO_LARGE` before a byte is read where `Content-Length` says so, else as soon as the limit is
- * passed; `E_INVALID_BODY` where the client went away or a multipart body is malformed; `E_UNSUPPORTED_MEDIA_TYPE` where
- * the body is compressed
+ * @param routeLimits the limits of the routes that the request may be for, in bytes; the largest counts, and for a route
+ *   without one (`null`) the application's own
+ * @throws `E_PAYLOAD_TOO_LARGE` before a byte is read if `Content-Length` is too large, otherwise as soon as the limit is
+ *   exceeded; `E_INVALID_BODY` if the client disconnected or a multipart body is malformed; `E_UNSUPPORTED_MEDIA_TYPE`
+ *   if the body is compressed
  */
 export async function readBody(
   raw: Request,
@@ -100,16 +100,16 @@ export async function readBody(
   const bytes = await (message === undefined ? readStream(raw, maxBytes) : readMessage(message, maxBytes));
   if (bytes.length === 0) return NO_BODY;
   if (kind !== "multipart") return { kind, bytes, type };
-  // A route that takes more, or less, means its text fields too.
+  // A route's higher or lower limit applies to its text fields too.
   const isUsual = routeLimits.every((limit) => limit === null);
   const form = await parseMultipart(bytes, type, isUsual ? limits : { ...limits, maxBodyBytes: maxBytes });
   return { kind, size: bytes.length, ...form };
 }
 
 /**
- * Refuses a body that was read for several routes and turns out to be meant for one that takes less.
+ * Refuses a body that was read for several routes and turns out to be for one with a lower limit.
  *
- * @param routeLimit what that route says, in bytes; `null` if it says nothing
+ * @param routeLimit that route's limit, in bytes; `null` if it has none
  * @throws `E_PAYLOAD_TOO_LARGE`
  */
 export function refuseTooLarge(body: RequestBody, limits: BodyLimits, routeLimit: number | null): void {
@@ -130,7 +130,7 @@ function bodyKind(contentType: string): BodyKind {
   return type === "multipart/form-data" ? "multipart" : "unsupported";
 }
 
-/** RFC 9110 §15.5.16: a coding that is not taken is a 415, with the codings that are. */
+/** RFC 9110 §15.5.16: an unsupported coding gets a 415, with the supported ones. */
 function refuseEncoded(raw: Request): void {
   const encoding = raw.headers.get("content-encoding");
   if (encoding === null || encoding.toLowerCase() === "identity") return;
@@ -140,14 +140,14 @@ function refuseEncoded(raw: Request): void {
 }
 
 /**
- * The message of `node:http` behind a request that srvx made, which is read directly: it is the quickest way, and the
- * only one to a body that came with GET.
+ * Returns the `node:http` message behind a request that srvx made. Reading it directly is fastest, and the only way to a
+ * body sent with GET.
  */
 function nodeMessage(raw: Request): IncomingMessage | undefined {
   return nodeParts(raw)?.req;
 }
 
-// The rest of the body is not waited for: the connection ends with the answer (RFC 9110 §15.5.14).
+// Don't wait for the rest of the body: the connection ends with the response (RFC 9110 §15.5.14).
 function tooLarge(maxBytes: number): AshlarError {
   return new AshlarError("E_PAYLOAD_TOO_LARGE", `The body is larger than ${maxBytes} bytes.`, {
     headers: { connection: "close" },
@@ -159,7 +159,7 @@ function clientGone(cause: unknown): AshlarError {
 }
 
 function alreadyRead(): AshlarError {
-  return new AshlarError("E_INTERNAL", "The body of the request was read before the application got to it.");
+  return new AshlarError("E_INTERNAL", "The body of the request was read before the application could read it.");
 }
 
 async function readStream(raw: Request, maxBytes: number): Promise<Uint8Array> {
@@ -174,7 +174,7 @@ async function readStream(raw: Request, maxBytes: number): Promise<Uint8Array> {
     if (done) return join(chunks);
     size += value.byteLength;
     if (size > maxBytes) {
-      // A turn later: the platform's own form bodies fail, where nobody can catch it, when cancelled amid a piece.
+      // A turn later: the platform's own form bodies fail, uncatchably, if canceled during a chunk.
       setImmediate(() => reader.cancel().catch(ignore));
       throw tooLarge(maxBytes);
     }
@@ -208,7 +208,7 @@ function readMessage(message: IncomingMessage, maxBytes: number): Promise<Uint8A
   });
 }
 
-/** An error is known from `close`, which follows it; unheard, that of a stream beside `node:http` ends the process. */
+/** `close`, which follows an error, reports it; without a listener, an error of a stream ends the process. */
 function ignore(): void {}
 
 function join(chunks: readonly Uint8Array[]): Uint8Array {

@@ -4,43 +4,43 @@ import { AshlarError } from "../support/index.ts";
 /** How much of a file is read at once, in bytes. */
 const CHUNK_BYTES = 65_536;
 
-/** Anything that gives bytes or text piece by piece: a stream of the platform, a `Readable`, an async generator. */
+/** Anything that yields bytes or text in chunks: a stream of the platform, a `Readable`, an async generator. */
 export type StreamSource = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>;
 
-/** What a {@link ByteStream} is read from. It opens what it needs at its first `read`. */
+/** What a {@link ByteStream} reads from. It opens what it needs at its first `read`. */
 export interface ByteSource {
-  /** The next piece; `null` at the end. */
+  /** Returns the next chunk; `null` at the end. */
   read(): Promise<Uint8Array<ArrayBuffer> | null>;
-  /** Closes what is open, be it that nothing was read yet. Called once. */
+  /** Closes what is open, even if nothing was read yet. Called once. */
   close(): unknown;
 }
 
-/** A stream, and what ends it at its source, even while someone else holds its reader. */
+/** A stream, and a function that ends it at its source, even while its reader is locked. */
 export interface ByteStream {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
   /** Closes the source. It neither throws nor rejects; further reads find the stream ended. */
   readonly close: () => Promise<void>;
 }
 
-/** A file that can be sent, as it was when it was looked at. */
+/** A file that can be sent, as it was when it was checked. */
 export interface FileBytes {
   readonly length: number;
   readonly modifiedMs: number;
-  /** Its bytes from one to another, which is not among them. */
+  /** Its bytes from `start` up to, but not including, `end`. */
   readonly read: (start: number, end: number) => ByteStream;
 }
 
 /**
- * The sources of streams that are referred to by no one. Without this, a stream that was read in part and dropped would
- * keep its file open for good, or end the process: Node takes a `FileHandle` that is collected while open for an
- * uncaught error.
+ * The sources of streams, to be closed when the stream is garbage-collected. Without this, a stream that was read in part
+ * and dropped would keep its file open forever, or end the process: Node treats a `FileHandle` that is collected while
+ * open as an uncaught error.
  */
 const dropped = new FinalizationRegistry<() => Promise<void>>((close) => close());
 
 /**
- * A source as a stream that reads nothing before it is asked to, so that an answer that is replaced, sent to HEAD or to
- * a client that is gone has opened nothing. The source is closed at its end, when it fails, when the stream is
- * cancelled, and when the stream is dropped.
+ * Turns a source into a stream that reads nothing before it is asked to, so that a response that is replaced, sent to HEAD
+ * or to a client that has disconnected opens nothing. The source is closed at its end, when it fails, when the stream is
+ * canceled, and when the stream is dropped.
  */
 export function byteStream(source: ByteSource): ByteStream {
   let closing: Promise<void> | null = null;
@@ -71,24 +71,24 @@ async function closed(source: ByteSource): Promise<void> {
   try {
     await source.close();
   } catch {
-    // What was to be read has been read, or is not wanted any more.
+    // What was to be read has been read, or is no longer needed.
   }
 }
 
-/** A source of any kind as a stream of bytes. Cancelling it ends the source. */
+/** Turns any kind of source into a stream of bytes. Canceling it ends the source. */
 export function toByteStream(source: StreamSource): ByteStream {
   if (!(source instanceof ReadableStream)) return byteStream(new Pieces(source));
-  // One that is being read elsewhere is closed by its reader, and refuses to be cancelled here.
+  // If it is being read elsewhere, its reader closes it, and it refuses to be canceled here.
   return { stream: source as ByteStream["stream"], close: () => source.cancel().catch(ignore) };
 }
 
-/** What Node's own streams have beside being iterable. */
+/** What Node's own streams have besides being iterable. */
 interface Destroyable {
   destroy?(): unknown;
   on?(event: "error", listener: () => void): unknown;
 }
 
-/** The pieces of something iterable: text becomes bytes, bytes stay what they are. */
+/** Yields the chunks of an iterable: text becomes bytes, bytes stay as they are. */
 class Pieces implements ByteSource {
   readonly #source: AsyncIterable<Uint8Array | string> & Destroyable;
   readonly #encoder = new TextEncoder();
@@ -96,7 +96,7 @@ class Pieces implements ByteSource {
 
   constructor(source: AsyncIterable<Uint8Array | string>) {
     this.#source = source;
-    // A `Readable` may fail while nobody reads it yet. Unheard, that ends the process; the iterator tells of it again.
+    // A `Readable` may fail before it is read. Without a listener, that ends the process; the iterator reports it again.
     if (typeof this.#source.destroy === "function") this.#source.on?.("error", ignore);
   }
 
@@ -108,17 +108,17 @@ class Pieces implements ByteSource {
   }
 
   close(): unknown {
-    // An iterator that was not begun ends without a word to what is behind it.
+    // An iterator that was not started ends without notifying its source.
     if (typeof this.#source.destroy === "function") return this.#source.destroy();
     return (this.#iterator ?? this.#source[Symbol.asyncIterator]()).return?.();
   }
 }
 
 /**
- * A file to be read as a stream. It is opened when the first piece is asked for.
+ * Prepares a file to be read as a stream. It is opened when the first chunk is read.
  *
- * @param path where the file is
- * @throws `E_NOT_FOUND` where there is no such file
+ * @param path the path of the file
+ * @throws `E_NOT_FOUND` if there is no such file
  */
 export async function readFileBytes(path: string): Promise<FileBytes> {
   const found = await stat(path).catch((error: unknown) => {
@@ -132,7 +132,7 @@ export async function readFileBytes(path: string): Promise<FileBytes> {
   };
 }
 
-/** The bytes of a file from one to another; they break off if the file has become shorter. */
+/** Reads the bytes of a file from one position to another; fails if the file has become shorter. */
 class FilePieces implements ByteSource {
   readonly #path: string;
   readonly #end: number;
@@ -151,7 +151,7 @@ class FilePieces implements ByteSource {
     const handle = await this.#handle;
     const wanted = new Uint8Array(Math.min(CHUNK_BYTES, this.#end - this.#position));
     const { bytesRead } = await handle.read(wanted, 0, wanted.length, this.#position);
-    if (bytesRead === 0) throw new Error(`${this.#path} became shorter while it was sent.`);
+    if (bytesRead === 0) throw new Error(`${this.#path} became shorter while it was being sent.`);
     this.#position += bytesRead;
     return bytesRead === wanted.length ? wanted : wanted.subarray(0, bytesRead);
   }

@@ -1,13 +1,13 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** An address, IPv4 wherever it can be. */
+/** An address, as IPv4 if possible. */
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** A range of addresses, such as `10.0.0.0/8`. */
 export type AddressRange = readonly [base: Address, prefixLength: number];
 
-/** How much of one header is looked at, in characters. A chain of proxies fills a few hundred. */
+/** How much of one header is read, in characters. A chain of proxies fills a few hundred. */
 const MAX_HEADER_LENGTH = 8192;
 
 /** The longest entry that can be an address: quoted, in brackets, with a port. */
@@ -16,10 +16,10 @@ const MAX_ENTRY_LENGTH = 64;
 /** RFC 4291 §2.4: all global unicast addresses assigned so far begin with the bits 001. */
 const GLOBAL_UNICAST = [ipaddr.IPv6.parse("2000::"), 3] as const;
 
-/** One address in its strict notation, without port; `null` where the text is none (`010.1.1.1`, `1.2.3`, `0x7f.1`). */
+/** Parses one address in its strict notation, without port; `null` if it is not valid (`010.1.1.1`, `1.2.3`, `0x7f.1`). */
 function parseAddress(text: string): Address | null {
   if (text.length > MAX_ENTRY_LENGTH) return null;
-  // A zone says through which interface an address is reached; it is no part of who is there.
+  // A zone names the interface through which an address is reached; it does not identify the host.
   const zone = text.indexOf("%");
   const plain = zone === -1 ? text : text.slice(0, zone);
   const kind = isIP(plain);
@@ -27,7 +27,7 @@ function parseAddress(text: string): Address | null {
   return kind === 4 ? ipaddr.IPv4.parse(plain) : unmapped(ipaddr.IPv6.parse(withoutDots(plain)));
 }
 
-/** IPv6 with its last 32 bits in hexadecimal: the library takes `::1.2.3.4` for the mapped `::ffff:1.2.3.4`, which it is not. */
+/** Writes the last 32 bits of IPv6 in hexadecimal: the library confuses `::1.2.3.4` with the mapped `::ffff:1.2.3.4`. */
 function withoutDots(text: string): string {
   if (!text.includes(".")) return text;
   const colon = text.lastIndexOf(":") + 1;
@@ -35,7 +35,7 @@ function withoutDots(text: string): string {
   return `${text.slice(0, colon)}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
 }
 
-/** The IPv4 address that an IPv4-mapped IPv6 address stands for (RFC 4291 §2.5.5.2); any other address as it is. */
+/** Returns the IPv4 address of an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2); any other address unchanged. */
 function unmapped(address: ipaddr.IPv6): Address {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
@@ -46,19 +46,19 @@ function format(address: Address): string {
 }
 
 /**
- * An address in its one canonical form: `::ffff:1.2.3.4` is `1.2.3.4`, `2001:DB8::0:1` is `2001:db8::1` (RFC 5952).
+ * Returns an address in its canonical form: `::ffff:1.2.3.4` is `1.2.3.4`, `2001:DB8::0:1` is `2001:db8::1` (RFC 5952).
  *
- * @returns `null` where the text is no address
+ * @returns `null` if the text is not an address
  */
 export function canonicalAddress(text: string): string | null {
-  // No two notations of an IPv4 address are valid, so there is nothing to do for one.
+  // An IPv4 address has only one valid notation, so there is nothing to normalize.
   if (isIP(text) === 4) return text;
   const address = parseAddress(text);
   return address === null ? null : format(address);
 }
 
 /**
- * Tells whether an address can be a client's on the public internet: not private, reserved, shared by a carrier
+ * Reports whether an address can be a client's on the public internet: not private, reserved, shared by a carrier
  * (RFC 6598), for documentation, multicast, loopback, link-local, unspecified, 6to4, Teredo or otherwise special.
  */
 export function isPublicAddress(text: string): boolean {
@@ -71,7 +71,7 @@ function isPublic(address: Address): boolean {
   return address instanceof ipaddr.IPv4 || address.match(GLOBAL_UNICAST[0], GLOBAL_UNICAST[1]);
 }
 
-/** A range in CIDR notation (RFC 4632), or one address; `null` where the text is neither. */
+/** Parses a range in CIDR notation (RFC 4632), or a single address; `null` if the text is neither. */
 export function parseRange(text: string): AddressRange | null {
   const [base = "", prefix, ...more] = text.split("/");
   const kind = isIP(base);
@@ -81,12 +81,12 @@ export function parseRange(text: string): AddressRange | null {
   const length = prefix === undefined ? bits : Number(prefix);
   if (length > bits) return null;
   const address = parseAddress(base)!;
-  // A mapped range is met by IPv4 addresses, since mapped addresses count as those; below 96 bits it is no such range.
+  // A mapped range matches IPv4 addresses, since mapped addresses count as IPv4; below 96 bits it is not a mapped range.
   if (kind === 6 && address instanceof ipaddr.IPv4) return length < 96 ? null : [address, length - 96];
   return [address, length];
 }
 
-/** Tells whether an address lies in one of several ranges. The entry of a list may have a port, brackets or quotes. */
+/** Reports whether an address is in one of several ranges. The entry of a list may have a port, brackets or quotes. */
 export function isInRanges(entry: string, ranges: readonly AddressRange[]): boolean {
   const address = ranges.length === 0 ? null : parseEntry(entry);
   return address !== null && isWithin(address, ranges);
@@ -96,7 +96,7 @@ function isWithin(address: Address, ranges: readonly AddressRange[]): boolean {
   return ranges.some(([base, length]) => base.kind() === address.kind() && address.match(base, length));
 }
 
-/** The address in one entry of a list: bare, quoted, in brackets, with a port; `null` for `unknown`, `_hidden`, garbage. */
+/** Parses the address in a list entry: bare, quoted, in brackets, with a port; `null` for `unknown`, `_hidden`, garbage. */
 function parseEntry(entry: string): Address | null {
   const text = entry.trim().replace(/^"(.*)"$/, "$1");
   if (text.length > MAX_ENTRY_LENGTH) return null;
@@ -114,13 +114,13 @@ function forwardedFor(element: string): string {
   return "";
 }
 
-/** The entries of a header as it lists them. An address holds no comma and no semicolon, so quotes need no care. */
+/** Splits a header into its entries. An address contains no comma or semicolon, so quotes need no special treatment. */
 function entriesOf(header: string, value: string): string[] {
   const elements = value.split(",");
   return header === "forwarded" ? elements.map(forwardedFor) : elements;
 }
 
-/** The first public address that a header names. */
+/** Returns the first public address in a header. */
 function firstPublic(header: string, value: string): Address | null {
   for (const entry of entriesOf(header, value.slice(0, MAX_HEADER_LENGTH))) {
     const address = parseEntry(entry);
@@ -130,17 +130,18 @@ function firstPublic(header: string, value: string): Address | null {
 }
 
 /**
- * Who called the outermost trusted proxy. Each proxy has appended the address it was called from, so the walk goes from
- * the right, and ends where an entry is not a trusted proxy's: what stands left of it was written by a stranger.
+ * Returns the address that called the outermost trusted proxy. Each proxy has appended the address it was called from, so
+ * the walk goes from the right, and ends at an entry that is not a trusted proxy's: the client could forge everything
+ * left of it.
  */
 function beyondProxies(header: string, value: string, proxies: readonly AddressRange[], peer: Address): Address {
-  // Of a header that is too long, the entry that the cut goes through is dropped.
+  // If a header is too long, the entry that was cut is dropped.
   const cut = value.length > MAX_HEADER_LENGTH;
   const entries = entriesOf(header, cut ? value.slice(-MAX_HEADER_LENGTH) : value).slice(cut ? 1 : 0);
   let outermost = peer;
   for (const entry of entries.toReversed()) {
     const address = parseEntry(entry);
-    // A proxy that would not say who called it: nobody can know, and it is the last one that is known.
+    // A proxy that hides its caller: the last known address is the proxy's.
     if (address === null) return outermost;
     if (!isWithin(address, proxies)) return address;
     outermost = address;
@@ -148,30 +149,30 @@ function beyondProxies(header: string, value: string, proxies: readonly AddressR
   return outermost;
 }
 
-/** Says who the client is, by configured headers and proxies. Made once; see {@link createAddressResolver}. */
+/** Determines the client's address from configured headers and proxies. Created once; see {@link createAddressResolver}. */
 export interface AddressResolver {
-  /** Whether the answer can be relied on, because only the headers of known proxies count. */
+  /** Whether the address is reliable, because only the headers of known proxies count. */
   readonly trustsProxies: boolean;
   /**
    * @param headers the request's headers
    * @param peer the address of the socket, or `null` if it is not known
-   * @returns the client's address in canonical form; `null` if nothing says it
+   * @returns the client's address in canonical form; `null` if it is unknown
    */
   resolve(headers: Headers, peer: string | null): string | null;
 }
 
-/** What stands in the place of a header's name for the address of the socket. */
+/** Stands for the socket's address in a list of header names. */
 export const SOCKET_ADDRESS = "REMOTE_ADDR";
 
 /**
- * Makes the function that says who the client is.
+ * Creates the function that determines the client's address.
  *
- * Without proxies, the first public address wins, header by header, and the socket's address where there is none. With
- * proxies, a request from any other peer has the peer's own address; of a request from one of them, `X-Forwarded-For`
- * is walked from the right (or the first of `headers`, where that is not among them).
+ * Without proxies, the first public address wins, header by header, and the socket's address if there is none. With
+ * proxies, a request from any other peer has the peer's own address; for a request from one of them, `X-Forwarded-For`
+ * is walked from the right (or the first of `headers`, if `X-Forwarded-For` is not among them).
  *
- * @param headers names of headers in lower case, in their order; {@link SOCKET_ADDRESS} for the socket
- * @param proxies whose headers to believe; everybody's where it is empty
+ * @param headers names of headers in lower case, in order; {@link SOCKET_ADDRESS} for the socket
+ * @param proxies the trusted proxies; if empty, headers are believed from any peer
  */
 export function createAddressResolver(headers: readonly string[], proxies: readonly AddressRange[]): AddressResolver {
   if (proxies.length === 0) {

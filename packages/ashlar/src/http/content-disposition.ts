@@ -1,15 +1,15 @@
-/** RFC 8187 §3.2.1: what `encodeURIComponent` leaves and an extended value may not hold. */
+/** RFC 8187 §3.2.1: characters that `encodeURIComponent` keeps but an extended value must not contain. */
 const NOT_ATTR_CHAR = /['()*]/g;
 
-/** What a file name may not hold on one of the systems it is saved on, or what could turn its reading around. */
+/** Characters that some system does not allow in a file name, or that could reverse its reading direction. */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\p{Cs}/\\:*?"<>|]/gu;
 
 /**
- * A `Content-Disposition` that makes the browser save the answer under a name (RFC 6266 §4).
+ * Returns a `Content-Disposition` that makes the browser save the response under a name (RFC 6266 §4).
  *
- * The name goes out twice where it is more than ASCII: in plain letters for old clients, and whole (RFC 8187).
+ * A name beyond ASCII is sent twice: reduced to ASCII for old clients, and complete (RFC 8187).
  *
- * @param name the file's name; characters that no system allows in one, path separators among them, become `_`
+ * @param name the file's name; characters that no system allows, including path separators, become `_`
  */
 export function attachment(name: string): string {
   const safe = name.replace(UNSAFE, "_").replace(/^\.+$/, "_").trim() || "download";

@@ -1,34 +1,24 @@
+import type { Translate } from "../messages/index.ts";
 import type { RegisteredUser } from "../support/index.ts";
 import { HttpRequest } from "./request.ts";
 import { HttpResponse } from "./response.ts";
 import type { HttpServices, RouteMatch } from "./services.ts";
 
-/** What a login and a logout do with what is remembered of a visitor between requests. */
-export interface VisitorMemory {
-  /** Keeps what is remembered, under another identity: who knew the old one has nothing any more. */
-  regenerate(): unknown;
-  /** Forgets everything, the identity included. */
-  invalidate(): unknown;
-  /** Forgets everything but the identity, so that the forms of pages that are open can still be sent. */
-  flush(): unknown;
-  /**
-   * Remembers where the visitor was heading.
-   *
-   * @param guard whose login is asked for; `null` for the default guard's
-   */
-  intend(path: string, guard?: string | null): unknown;
-  /** Where the visitor was heading, which is forgotten. */
-  intended(fallback: string, guard?: string | null): string;
-}
+/**
+ * What is remembered about a visitor between requests. The feature that remembers something declares it by declaration
+ * merging; the layers below pass it on without looking inside.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the feature can augment it.
+export interface Visitor {}
 
 /** What the framework's features add to {@link HttpContext}. An application augments `HttpContext` itself. */
-// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
 export interface FrameworkContext {}
 
 export interface HttpContext extends FrameworkContext {}
 
 /**
- * One request on its way through the application, and all that belongs to it.
+ * One request on its way through the application, and everything that belongs to it.
  *
  * Each application extends this class once, at boot; providers add lazy properties (`auth`, `view`, …) to that class.
  * Nothing about a request is kept anywhere else.
@@ -39,29 +29,65 @@ export class HttpContext {
   readonly request: HttpRequest;
   /** What the context needs of its application. */
   readonly services: HttpServices;
-  /** The user loaded for the guard in force; written by the guards alone, read through `request.user()`. */
+  /** The user loaded for the active guard; written only by guards, read through `request.user()`. */
   currentUser: RegisteredUser | null = null;
-  /** What is remembered of the visitor, on routes that remember anything; written by `SessionMiddleware` alone. */
-  visitor: VisitorMemory | null = null;
+  /** What is remembered about the visitor, on routes that remember anything; written only by `SessionMiddleware`. */
+  visitor: Visitor | null = null;
   #response: HttpResponse | null = null;
+  /** The language chosen from `Accept-Language`; `null` until it is needed. */
+  #negotiated: string | null = null;
+  #t: Translate | null = null;
 
   /**
    * @param raw the platform's request
-   * @param services what the context needs of its application
-   * @param match the route that answers, or `null` where none matched
+   * @param services what the context needs from its application
+   * @param match the matching route, or `null` if none matched
    */
   constructor(raw: Request, services: HttpServices, match: RouteMatch | null) {
     this.services = services;
     this.request = new HttpRequest(raw, this, match);
   }
 
-  /** The answer under construction; made when it is first asked for. */
+  /** The response under construction; created on first access. */
   get response(): HttpResponse {
     this.#response ??= new HttpResponse(this);
     return this.#response;
   }
 
-  /** The answer under construction, or `null` where nobody has asked for it yet. */
+  /**
+   * The language to use for the visitor, as its tag (BCP 47), such as `de`: the user's own, if the user has a property
+   * `language` that the application offers, otherwise the best of the offered ones by `Accept-Language`.
+   *
+   * If the application offers more than one, reading it adds `Content-Language` to the response, and
+   * `Vary: Accept-Language` if that header decided (RFC 9110 §12.5.4, §12.5.5).
+   */
+  get language(): string {
+    const { messages } = this.services;
+    if (messages.languages.length === 1) return messages.defaultLanguage;
+    const own = messages.ofUser(this.currentUser);
+    if (own === null) this.#negotiated ??= messages.negotiate(this.request.header("accept-language"));
+    const language = own ?? this.#negotiated!;
+    this.response.speaks(language, own === null);
+    return language;
+  }
+
+  /** @internal Whether the answer depends on `Accept-Language`. */
+  get isLanguageNegotiated(): boolean {
+    return this.#negotiated !== null;
+  }
+
+  /**
+   * Returns a sentence in the visitor's {@link language}: `t("app.orders.count", { count: 2 })`. It does not use `this`, so a
+   * handler can destructure it: `({ session, t }) => …`.
+   *
+   * Security: in a template, `{{ t(…) }}` escapes the sentence and its values. Elsewhere, escape what becomes HTML yourself.
+   */
+  get t(): Translate {
+    this.#t ??= this.services.messages.translator(() => this.language);
+    return this.#t;
+  }
+
+  /** The response under construction, or `null` if it has not been accessed yet. */
   get startedResponse(): HttpResponse | null {
     return this.#response;
   }

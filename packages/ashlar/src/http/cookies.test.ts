@@ -214,7 +214,7 @@ describe("a cookie of the answer", () => {
     "\ud800",
   ])("S25 the value %j is refused", (value) => {
     expect(refusal("a", value)).toBe("E_INVALID_COOKIE");
-    expect(() => serializeCookie("a", value, {}, false)).toThrow(/has a value that is no text/);
+    expect(() => serializeCookie("a", value, {}, false)).toThrow(/has a value that is not text/);
   });
 
   test("S25 a value that is no text is refused", () => {
@@ -266,7 +266,7 @@ describe("a cookie of the answer", () => {
 
   test("the message names the cookie and never its value", () => {
     expect(() => serializeCookie("token", "secret;secret", {}, false)).toThrow(
-      'The cookie "token" has a value that is no text, or holds a semicolon or a control character.',
+      'The cookie "token" has a value that is not text, or contains a semicolon or a control character.',
     );
   });
 

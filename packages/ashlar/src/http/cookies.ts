@@ -10,28 +10,28 @@ const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const EQUALS = "=".charCodeAt(0);
 const SEMICOLON = ";".charCodeAt(0);
 
-/** What ends a cookie, a header or a line, and every other control character. */
+/** Characters that end a cookie, a header or a line, and all other control characters. */
 const FORBIDDEN = /[\p{Cc};]/u;
 
-/** What a cookie of the answer can be given. */
+/** Attributes of a cookie in a response. */
 export interface CookieOptions {
-  /** How long the browser keeps it, in whole seconds; it goes with the browser's session where left out. */
+  /** How long the browser keeps it, in whole seconds; until the browser's session ends if omitted. */
   readonly maxAgeSeconds?: number;
-  /** Until when the browser keeps it, where it is a date that counts. */
+  /** Until when the browser keeps it, as a date. */
   readonly expires?: Date;
-  /** The path it is sent to, `/` where left out. */
+  /** The path it is sent to; `/` if omitted. */
   readonly path?: string;
-  /** The domain whose subdomains get it too; only the host that sets it where left out. */
+  /** The domain whose subdomains get it too; only the host that sets it if omitted. */
   readonly domain?: string;
-  /** Whether it travels over https alone; on where the application's URL is https. */
+  /** Whether it is sent over https only; the default is yes if the application's URL is https. */
   readonly secure?: boolean;
-  /** Whether scripts of the page are kept from it; on where left out. */
+  /** Whether it is hidden from scripts of the page; the default is yes. */
   readonly httpOnly?: boolean;
-  /** Which requests of other sites carry it; `lax` where left out. `none` needs `secure`. */
+  /** Which requests from other sites include it; `lax` if omitted. `none` needs `secure`. */
   readonly sameSite?: "lax" | "strict" | "none";
 }
 
-/** A cookie's value without percent-encoding, as it stands where that is broken; absent where it is too long. */
+/** Decodes a cookie's value; returns it unchanged if its percent-encoding is malformed, and nothing if it is too long. */
 function decodeValue(value: string): string | undefined {
   if (value.length > MAX_COOKIE_BYTES) return undefined;
   if (!value.includes("%")) return value;
@@ -43,11 +43,12 @@ function decodeValue(value: string): string | undefined {
 }
 
 /**
- * Reads a `Cookie` header. Nothing in it can make this throw.
+ * Parses a `Cookie` header. It never throws, whatever the header contains.
  *
- * Of several cookies with one name the first counts: browsers send the one with the longest path first (RFC 6265 §5.4).
+ * If several cookies have the same name, the first counts: browsers send the one with the longest path first (RFC 6265
+ * §5.4).
  *
- * @param header the header's value, or `null` where there is none
+ * @param header the header's value, or `null` if it is missing
  * @returns the values by name, decoded
  */
 export function parseCookies(header: string | null): Dictionary<string> {
@@ -60,13 +61,13 @@ export function parseCookies(header: string | null): Dictionary<string> {
 }
 
 /**
- * The value of one cookie, as {@link parseCookies} would give it: most requests are asked for one of several.
+ * Returns the value of one cookie, as {@link parseCookies} would: most requests need only one of several.
  *
  * @param header the header's value
  * @returns the value, decoded; `null` if the cookie is absent
  */
 export function cookieValue(header: string, name: string): string | null {
-  // Such a name could match what is not the name of a cookie in the header.
+  // Such a name could match something in the header that is not the name of a cookie.
   if (!NAME.test(name)) return parseCookies(header)[name] ?? null;
   if (isPrototypeName(name)) return null;
   for (let start = header.indexOf(name); start !== -1; start = header.indexOf(name, start + 1)) {
@@ -106,7 +107,7 @@ function refuse(name: string, problem: string, cause?: unknown): never {
   throw new AshlarError("E_INVALID_COOKIE", `The cookie ${JSON.stringify(name)} ${problem}`, { cause });
 }
 
-/** The rules that a name's prefix brings (RFC 6265bis §4.1.3); browsers know it in any case. */
+/** The rules for a name's prefix (RFC 6265bis §4.1.3); browsers recognize it in any case. */
 function checkPrefix(cookie: SetCookie): void {
   const name = cookie.name.toLowerCase();
   const isHost = name.startsWith("__host-");
@@ -116,17 +117,17 @@ function checkPrefix(cookie: SetCookie): void {
 }
 
 /**
- * Writes one `Set-Cookie` value: `HttpOnly`, `SameSite=Lax` and `Path=/` unless the options say otherwise.
+ * Returns one `Set-Cookie` value: `HttpOnly`, `SameSite=Lax` and `Path=/` unless the options differ.
  *
- * @param value any text without control characters and semicolons; what a cookie cannot hold is percent-encoded
- * @param isHttps whether the application is reached over https, and cookies are `Secure` by default
- * @throws `E_INVALID_COOKIE` for a name, value or attribute a cookie cannot have, for more than 4096 bytes in all, for
- * `SameSite=None` without `Secure`, and where the rules of a `__Host-` or `__Secure-` name are not kept
+ * @param value any text without control characters and semicolons; what a cookie cannot contain is percent-encoded
+ * @param isHttps whether the application is reached over https, which makes cookies `Secure` by default
+ * @throws `E_INVALID_COOKIE` for an invalid name, value or attribute, for more than 4096 bytes in total, for
+ *   `SameSite=None` without `Secure`, and if the rules of a `__Host-` or `__Secure-` name are violated
  */
 export function serializeCookie(name: string, value: string, options: CookieOptions, isHttps: boolean): string {
-  if (!NAME.test(name)) refuse(name, "has a name that is none: letters, digits and !#$%&'*+-.^_`|~ are allowed.");
+  if (!NAME.test(name)) refuse(name, "has an invalid name. Letters, digits and !#$%&'*+-.^_`|~ are allowed.");
   if (typeof value !== "string" || FORBIDDEN.test(value) || !value.isWellFormed()) {
-    refuse(name, "has a value that is no text, or holds a semicolon or a control character.");
+    refuse(name, "has a value that is not text, or contains a semicolon or a control character.");
   }
   const isPrefixed = /^__(host|secure)-/i.test(name);
   const cookie: SetCookie = {
@@ -152,6 +153,6 @@ function stringify(cookie: SetCookie): string {
   try {
     return stringifySetCookie(cookie);
   } catch (error) {
-    return refuse(cookie.name, "has an attribute that is not valid.", error);
+    return refuse(cookie.name, "has an invalid attribute.", error);
   }
 }

@@ -1,15 +1,15 @@
 import { type Dictionary, isPlainObject, isPrototypeName } from "../support/index.ts";
 
-/** What a path gives that leads nowhere; `null` is a value that an input can have. */
+/** The result for a path that does not exist; `null` is a value that an input can have. */
 export const ABSENT: unique symbol = Symbol("absent");
 
 /**
- * The value at a path: `a.b.c`, with indexes for lists (`a.0.b`) and `*` for all values of a list or an object.
+ * Returns the value at a path: `a.b.c`, with indexes for lists (`a.0.b`) and `*` for all values of a list or an object.
  *
- * A member that literally has the path's name comes first. What `*` finds is one flat list, without the values that
- * have no such member; it leads nowhere where none has.
+ * A member whose name is literally the path takes precedence. `*` produces one flat list, without the values that lack
+ * the member; if all lack it, the path does not exist.
  *
- * @returns {@link ABSENT} where the path leads nowhere
+ * @returns {@link ABSENT} if the path does not exist
  */
 export function getPath(root: Dictionary | readonly unknown[], path: string): unknown {
   const literal = member(root, path);
@@ -50,14 +50,14 @@ function spread(container: unknown, keys: readonly string[], next: number): unkn
     const result = follow(value, keys, next);
     if (result === ABSENT) continue;
     led = true;
-    // The list that an inner `*` made is this function's own; a list that is a value stays whole.
+    // The list that an inner `*` made belongs to this function; a list that is a value is not flattened.
     if (nested) for (const one of result as readonly unknown[]) found.push(one);
     else found.push(result);
   }
   return led ? found : ABSENT;
 }
 
-/** Removes what stands at a path, in place; a path that leads nowhere removes nothing. */
+/** Removes the value at a path, in place; does nothing if the path does not exist. */
 export function removePath(root: Dictionary, path: string): void {
   if (Object.hasOwn(root, path)) delete root[path];
   else remove(root, path.split("."), 0);

@@ -4,10 +4,10 @@ import type { FormFields } from "./repeated-fields.ts";
 /** How many pairs of brackets a name may have. */
 const MAX_BRACKETS = 5;
 
-/** The code a malformed form is reported under: a query is not a body. */
+/** The code to report a malformed form with: a query is not a body. */
 export type FormErrorCode = "E_BAD_REQUEST" | "E_INVALID_BODY";
 
-/** A container while the form is read: a list or an object, which is decided when all of it is known. */
+/** A container while the form is read: whether it is a list or an object is decided at the end. */
 class Branch<T> {
   readonly children = new Map<string, T | Branch<T>>();
   /** The index that the next `[]` gets. */
@@ -28,16 +28,16 @@ function isIndex(key: string): boolean {
 }
 
 /**
- * Reads an urlencoded form or a query into a dictionary, as {@link nestFields} does.
+ * Parses an urlencoded form or a query into a dictionary, like {@link nestFields}.
  *
- * A percent sign in a query that begins no escape stands for itself, and bytes that are not UTF-8 become U+FFFD, as the
- * URL standard has it: people type queries, and add what they found elsewhere. In a body, both are refused.
+ * In a query, a percent sign that does not begin an escape stands for itself, and bytes that are not UTF-8 become U+FFFD,
+ * as in the URL standard: people type queries, and append things found elsewhere. In a body, both are refused.
  *
  * @param text the form, without a leading `?`
  * @param maxFields how many fields it may have
- * @param look is shown the fields before their names are taken apart
- * @throws the given code where a body is malformed (percent-encoding, UTF-8), or anything has too many fields or nests too
- * deep
+ * @param look receives the fields before their names are parsed
+ * @throws the given code if a body is malformed (percent-encoding, UTF-8), or anything has too many fields or nests too
+ *   deep
  */
 export function parseForm(
   text: string,
@@ -83,14 +83,14 @@ function decodeLeniently(text: string): string {
 }
 
 /**
- * Makes a dictionary of the fields of a form, by the brackets in their names.
+ * Builds a dictionary from the fields of a form, using the brackets in their names.
  *
- * `a[b]=1` is a member of the object `a`; `a[]=1` an element of the list `a`. Each `[]` is an element of its own:
+ * `a[b]=1` is a member of the object `a`; `a[]=1` an element of the list `a`. Each `[]` is a separate element:
  * `a[][b]=1&a[][c]=2` are two objects, `a[0][b]=1&a[0][c]=2` is one. Indexes that run from 0 without a gap make a list,
- * others an object. Where a name has both a text and members, the later one replaces the earlier. A name whose brackets
- * are not whole is taken as it stands.
+ * others an object. If a name has both a text and members, the later one replaces the earlier. A name with unbalanced
+ * brackets is used literally.
  *
- * @throws the given code where brackets nest too deep
+ * @throws the given code if brackets nest too deep
  */
 export function nestFields<T>(fields: Iterable<readonly [name: string, value: T]>, code: FormErrorCode): Dictionary {
   const root = new Branch<T>();

@@ -8,7 +8,7 @@ describe("a header that is set", () => {
     (value) => {
       expect(() => checkHeader("x-a", value)).toThrow(AshlarError);
       expect(() => checkHeader("x-a", value)).toThrow(
-        'The value of the header "x-a" holds a line break, another control character or one beyond U+00FF.',
+        'The value of the header "x-a" contains a line break, another control character or one beyond U+00FF.',
       );
     },
   );

@@ -7,27 +7,27 @@ const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * Checks a header before anything keeps it, so that no text can end the header and begin another (response splitting).
+ * Checks a header before it is stored, so that no text can end the header and begin another (response splitting).
  *
- * @throws `E_INVALID_HEADER` for a name that is no token, and for a value with a line break, another control character
- * or one beyond U+00FF
+ * @throws `E_INVALID_HEADER` if the name is not a token, or the value contains a line break, another control character
+ *   or one beyond U+00FF
  */
 export function checkHeader(name: string, value: string): void {
   if (!NAME.test(name)) {
     throw new AshlarError("E_INVALID_HEADER", `${JSON.stringify(name)} cannot be the name of a header.`);
   }
   if (!VALUE.test(value)) {
-    const problem = "holds a line break, another control character or one beyond U+00FF.";
+    const problem = "contains a line break, another control character or one beyond U+00FF.";
     throw new AshlarError("E_INVALID_HEADER", `The value of the header "${name}" ${problem}`);
   }
 }
 
-/** Headers that are the same on many answers: checked here, once. */
+/** Headers shared by many responses: checked here, once. */
 export class CheckedHeaders {
   /** Names in lower case, with their values. */
   readonly entries: readonly (readonly [name: string, values: readonly string[]])[];
 
-  /** @throws `E_INVALID_HEADER` as {@link checkHeader} */
+  /** @throws `E_INVALID_HEADER` like {@link checkHeader} */
   constructor(headers: readonly (readonly [name: string, value: string])[]) {
     this.entries = headers.map(([name, value]) => {
       checkHeader(name, value);
@@ -36,7 +36,7 @@ export class CheckedHeaders {
   }
 }
 
-/** A header's name in the one form it is kept under: `Content_Type`, `CONTENT-TYPE` and `content-type` are one. */
+/** Normalizes a header's name: `Content_Type`, `CONTENT-TYPE` and `content-type` are the same. */
 export function headerKey(name: string): string {
   return (name.includes("_") ? name.replaceAll("_", "-") : name).toLowerCase();
 }

@@ -1,30 +1,34 @@
+import { createRequire } from "node:module";
 import { isIPv4, isIPv6 } from "node:net";
-import { parse } from "tldts";
+import type { parse } from "tldts";
 
-/** A host in its two parts: `work.example.com` is `work` and `example.com`. */
+/** A host in two parts: `work.example.com` is `work` and `example.com`. */
 export interface HostParts {
-  /** What can be registered, without port: `example.com`; all of it where there is no subdomain; empty where it is no host. */
+  /** The registrable part, without port: `example.com`; everything if there is no subdomain; empty if the host is invalid. */
   readonly host: string;
-  /** What stands before it, without the dot between; `null` where there is nothing. */
+  /** The part before it, without the dot between; `null` if there is none. */
   readonly subdomain: string | null;
 }
 
 const NO_HOST: HostParts = { host: "", subdomain: null };
 
-/** Labels of 1 to 63 characters (RFC 1035 §2.3.4); the underscore is not of the letter, but of the practice. */
+/** The public suffix list, loaded on first use: most applications never need it. */
+let suffixes: { readonly parse: typeof parse } | null = null;
+
+/** Labels of 1 to 63 characters (RFC 1035 §2.3.4); the underscore is not allowed there, but is used in practice. */
 const NAME = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
 
-/** What the server puts in the place of a `Host` header that is none. */
+/** The server's replacement for an invalid `Host` header. */
 const INVALID_HOST = "_invalid_";
 
 /**
- * Cuts a host into subdomain and registrable domain by the public suffix list, its private section included: what
- * stands below `github.io` or `fly.dev` belongs to different owners.
+ * Splits a host into subdomain and registrable domain by the public suffix list, including its private section: names
+ * below `github.io` or `fly.dev` belong to different owners.
  *
- * Addresses, single labels and public suffixes have no subdomain. What stands before `localhost` counts as one, so
- * that subdomains can be tried out on the author's machine.
+ * Addresses, single labels and public suffixes have no subdomain. The part before `localhost` counts as one, so that
+ * subdomains can be tried out on the developer's machine.
  *
- * @param authority host and optional port, as in the `Host` header; anything that is none gives an empty host
+ * @param authority host and optional port, as in the `Host` header; anything invalid produces an empty host
  */
 export function parseHost(authority: string): HostParts {
   const text = authority.toLowerCase();
@@ -36,10 +40,11 @@ export function parseHost(authority: string): HostParts {
   const name = text.replace(/:\d{0,5}$/, "").replace(/\.$/, "");
   if (name.length > 253 || name === INVALID_HOST || !NAME.test(name)) return NO_HOST;
   if (isIPv4(name)) return whole(name);
-  // The URL standard reads a last label of digits as an address, and this one is none.
+  // The URL standard reads a last label of digits as an address, but this one is not valid.
   if (/(^|\.)\d+$/.test(name)) return NO_HOST;
   if (name.endsWith(".localhost")) return { host: "localhost", subdomain: name.slice(0, -".localhost".length) };
-  const { domain, subdomain } = parse(name, { allowPrivateDomains: true, extractHostname: false });
+  suffixes ??= createRequire(import.meta.url)("tldts") as { readonly parse: typeof parse };
+  const { domain, subdomain } = suffixes.parse(name, { allowPrivateDomains: true, extractHostname: false });
   return domain === null ? whole(name) : { host: domain, subdomain: subdomain || null };
 }
 

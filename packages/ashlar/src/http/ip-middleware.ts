@@ -5,12 +5,12 @@ import { headerKey } from "./header-fields.ts";
 import type { Middleware, Next } from "./middleware.ts";
 
 /**
- * Makes `request.ip()` say who the client is. Without it `ip()` is `null`.
+ * Makes `request.ip()` return the client's address. Without it `ip()` is `null`.
  *
- * With `APP.trustedProxies`, a request from any other peer has the peer's own address, and of a request from a trusted
- * proxy `X-Forwarded-For` is walked from the right. Without, the first public address wins, header by header.
+ * With `APP.trustedProxies`, a request from any other peer has the peer's own address, and for a request from a trusted
+ * proxy `X-Forwarded-For` is walked from the right. Without it, the first public address wins, header by header.
  *
- * A subclass changes which headers it asks:
+ * A subclass can change the headers to read:
  *
  * ```ts
  * class BehindOurCdn extends IpMiddleware {
@@ -18,13 +18,13 @@ import type { Middleware, Next } from "./middleware.ts";
  * }
  * ```
  *
- * Security: with no trusted proxies, anyone can send any address in a header, and `ip()` repeats it. It is good enough
- * for statistics, never for a decision. Limits and the audit trail go by `request.clientAddress`, which in that case is
+ * Security: with no trusted proxies, a client can send any address in a header, and `ip()` repeats it. That is good enough
+ * for statistics, never for a decision. Limits and the audit trail use `request.clientAddress`, which in that case is
  * the socket's.
  */
 export class IpMiddleware implements Middleware {
   /**
-   * Where the address is looked for, in this order: `HTTP_X_FORWARDED_FOR` is the header `X-Forwarded-For`,
+   * The headers to search for the address, in order: `HTTP_X_FORWARDED_FOR` is the header `X-Forwarded-For`,
    * `REMOTE_ADDR` the address of the socket.
    */
   static headers: readonly string[] = [
@@ -67,7 +67,7 @@ export class IpMiddleware implements Middleware {
     return next();
   }
 
-  /** It asks for no input. */
+  /** It reads no input. */
   beforeBody(): boolean {
     return true;
   }

@@ -1,18 +1,19 @@
 import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../support/index.ts";
 import { decodeBodyText } from "./body-text.ts";
 
-/** A text without a match names no member through which a prototype could be reached, not even by escapes. */
+/** Text without a match names no member through which a prototype could be reached, not even by escapes. */
 const SUSPECT = /__proto__|constructor|prototype|\\u/;
 
 /**
- * Reads a JSON body (RFC 8259): an object or a list.
+ * Parses a JSON body (RFC 8259): an object or a list.
  *
  * Every object in it is a dictionary, without a prototype. Members named `__proto__`, `constructor` and `prototype`
- * are left out. Numbers are what `JSON.parse` makes of them. No bytes at all are an empty object.
+ * are omitted. Numbers are those of `JSON.parse`. An empty body is an empty object.
  *
- * @param maxDepth how deep objects and lists may nest; the outermost counts
+ * @param maxDepth how deep objects and lists may nest, including the outermost
  * @param maxValues how many members and elements it may have, in all objects and lists together
- * @throws `E_INVALID_BODY` for bad UTF-8, bad syntax, too deep a nesting, too many values, and a top level that is neither object nor list
+ * @throws `E_INVALID_BODY` for bad UTF-8, bad syntax, nesting too deep, too many values, and a top level that is neither
+ *   an object nor a list
  */
 export function parseJson(bytes: Uint8Array, maxDepth: number, maxValues: number): Dictionary | unknown[] {
   if (bytes.length === 0) return dictionary();
@@ -31,11 +32,11 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Tells whether a text has more values than are taken, before anything is made of it: a megabyte holds some 90,000 members
- * or 500,000 elements, and to make those and copy them costs a hundred times as much as to count them.
+ * Reports whether a text has too many values, before it is parsed: a megabyte can contain some 90,000 members or 500,000
+ * elements, and creating and copying those costs a hundred times as much as counting them.
  */
 function hasMoreValues(text: string, most: number): boolean {
-  // Each value takes two characters at least, itself and what stands before it.
+  // Each value takes at least two characters: itself and the separator before it.
   if (text.length <= 2 * most) return false;
   let values = 0;
   let isFirst = false;
@@ -58,17 +59,17 @@ function endOfString(text: string, start: number): number {
   return index;
 }
 
-// V8 parses without recursion, so that nesting costs memory in proportion to the bytes, and the depth is checked after.
+// V8 parses without recursion, so that nesting costs memory in proportion to the bytes, and the depth is checked later.
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The engine's message quotes the text, which may hold a password.
+    // The engine's message quotes the text, which may contain a password.
     throw new AshlarError("E_INVALID_BODY", "The body is not valid JSON.");
   }
 }
 
-/** Takes the prototypes off; copying into new objects is quicker than changing those that the parser made. */
+/** Removes the prototypes; copying into new objects is faster than changing those that the parser made. */
 function detach(value: object, depth: number, suspect: boolean): Dictionary | unknown[] {
   if (depth < 1) throw new AshlarError("E_INVALID_BODY", "The JSON body nests too deep.");
   if (Array.isArray(value)) {

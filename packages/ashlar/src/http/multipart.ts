@@ -1,35 +1,34 @@
 import { setImmediate } from "node:timers/promises";
-import { Dicer } from "@fastify/busboy";
 import { AshlarError } from "../support/index.ts";
 import type { BodyLimits } from "./body.ts";
 import { decodeBodyText, headerParameters, mediaType } from "./body-text.ts";
 import { UploadedFile } from "./uploaded-file.ts";
 
-/** What the headers of one part may take, in bytes and in number; what is beyond is cut off. */
+/** Limits of one part's headers, in bytes and in number; the rest is cut off. */
 const PART_LIMITS = { maxHeaderSize: 8192, maxHeaderPairs: 32 };
 
 /** RFC 2046 §5.1.1. */
 const BOUNDARY = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/;
 
-/** The fields and files of a multipart form, each with the name of its part, in the order they came. */
+/** The fields and files of a multipart form, each with the name of its part, in order. */
 export interface MultipartForm {
   readonly fields: readonly [name: string, value: string][];
   readonly files: readonly [name: string, file: UploadedFile][];
 }
 
-/** One part while it is split off: its headers (each character one byte) and its content. */
+/** One part while it is parsed: its headers (each character one byte) and its content. */
 interface Part {
   headers: Readonly<Record<string, readonly string[]>> | null;
   readonly chunks: Uint8Array[];
 }
 
 /**
- * Reads a multipart form (RFC 7578) that is in memory as a whole. A file that the visitor did not choose, which
- * browsers send with an empty name and no content, is left out.
+ * Parses a multipart form (RFC 7578) that is completely in memory. A file input left empty by the visitor, which browsers
+ * send with an empty name and no content, is omitted.
  *
- * @param contentType the request's `Content-Type`, which holds the boundary
- * @throws `E_INVALID_BODY` where the form is malformed, cut off, or has too many fields or files;
- * `E_PAYLOAD_TOO_LARGE` where its fields together are larger than `maxBodyBytes`
+ * @param contentType the request's `Content-Type`, which contains the boundary
+ * @throws `E_INVALID_BODY` if the form is malformed, cut off, or has too many fields or files;
+ *   `E_PAYLOAD_TOO_LARGE` if its fields together are larger than `maxBodyBytes`
  */
 export async function parseMultipart(
   bytes: Uint8Array,
@@ -65,6 +64,8 @@ async function split(bytes: Uint8Array, boundary: string, maxParts: number): Pro
   const parts: Part[] = [];
   let complete = false;
   let broken = false;
+  // Loaded with the first multipart form: most processes never see one.
+  const { Dicer } = await import("@fastify/busboy");
   const dicer = new Dicer({ boundary, ...PART_LIMITS });
   dicer.on("part", (stream) => {
     // Thrown through the parser, which is on the stack: a million empty parts must not become a million streams.
@@ -91,13 +92,13 @@ async function split(bytes: Uint8Array, boundary: string, maxParts: number): Pro
   } catch (error) {
     throw error instanceof AshlarError ? error : malformed("The headers of a part are malformed.");
   }
-  // All bytes were there, so by the next turn of the event loop the parser has come to its end or never will.
+  // All bytes were there, so by the next turn of the event loop the parser has either finished or never will.
   await setImmediate();
   if (broken || !complete) throw malformed("The multipart body is malformed or cut off.");
   return parts;
 }
 
-/** A header of a part as UTF-8; `null` where it is absent. */
+/** Returns a part's header as UTF-8; `null` if it is missing. */
 function header(part: Part, name: "content-disposition" | "content-type"): string | null {
   const values = part.headers?.[name];
   if (values === undefined) return null;
@@ -128,7 +129,7 @@ function extendedValue(value: string): string {
   throw malformed("The file name of a part is malformed.");
 }
 
-/** Browsers write quotes and line breaks in names as percent-encoded, and nothing else (the form-data encoding of HTML). */
+/** Browsers percent-encode only quotes and line breaks in names (the form-data encoding of HTML). */
 function unescapeName(name: string): string {
   return name.replace(/%(?:22|0D|0A)/gi, (sequence) => decodeURIComponent(sequence));
 }

@@ -15,7 +15,7 @@ const WEIGHT = /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/;
 const JSON_TYPE = /^application\/(json|[!#$%&'*+\-.^_`|~0-9a-z]+\+json)$/;
 const PAGE_TYPES: ReadonlySet<string> = new Set(["text/html", "application/xhtml+xml"]);
 
-/** Splits at a separator, which counts for nothing inside a quoted string (RFC 9110 §5.6.4). */
+/** Splits at a separator, except inside a quoted string (RFC 9110 §5.6.4). */
 function splitOutsideQuotes(text: string, separator: "," | ";"): string[] {
   if (!text.includes('"')) return text.split(separator);
   const parts: string[] = [];
@@ -34,7 +34,7 @@ function splitOutsideQuotes(text: string, separator: "," | ";"): string[] {
   return parts;
 }
 
-/** One media range or media type with its parameters; `null` where it is neither. */
+/** Parses a media range or media type with its parameters; `null` if it is neither. */
 function parseRange(text: string): MediaRange | null {
   const [media = "", ...rest] = splitOutsideQuotes(text, ";").map((part) => part.trim());
   const [type = "", subtype = "", ...more] = media.toLowerCase().split("/");
@@ -55,14 +55,14 @@ function parseRange(text: string): MediaRange | null {
   return { type, subtype, parameters: parameters.sort(), quality };
 }
 
-/** The ranges of an `Accept` header; what is not one is left out. */
+/** Parses the ranges of an `Accept` header; skips what is not valid. */
 function parseAccept(accept: string): MediaRange[] {
   return splitOutsideQuotes(accept, ",")
     .map(parseRange)
     .filter((range) => range !== null);
 }
 
-/** How narrow a range is: everything, `text/*`, `text/html`, then one more for each parameter. */
+/** How specific a range is: everything, `text/*`, `text/html`, then one more for each parameter. */
 function precision(range: MediaRange): number {
   if (range.type === "*") return 0;
   return range.subtype === "*" ? 1 : 2 + range.parameters.length;
@@ -74,7 +74,7 @@ function covers(range: MediaRange, offer: MediaRange): boolean {
   return range.parameters.every((parameter) => offer.parameters.includes(parameter));
 }
 
-/** The weight of what is offered: that of the narrowest range that covers it; 0 where none does. */
+/** Returns the weight of an offered type: that of the most specific range that covers it; 0 if none does. */
 function qualityOf(offer: MediaRange, ranges: readonly MediaRange[]): number {
   let narrowest: MediaRange | null = null;
   for (const range of ranges) {
@@ -84,11 +84,11 @@ function qualityOf(offer: MediaRange, ranges: readonly MediaRange[]): number {
 }
 
 /**
- * The best of several media types by what the caller accepts (RFC 9110 §12.5.1).
+ * Returns the best of several media types by what the caller accepts (RFC 9110 §12.5.1).
  *
- * @param accept the `Accept` header; without one, or where nothing in it can be read, everything is accepted
- * @param types media types that could be answered, the preferred first: between equals the first wins
- * @returns one of `types` as it was given, or `null` where none is accepted
+ * @param accept the `Accept` header; if it is missing or unreadable, everything is accepted
+ * @param types the available media types, in order of preference: among equals, the first wins
+ * @returns one of `types` as given, or `null` if none is accepted
  */
 export function bestType(accept: string | null, types: readonly string[]): string | null {
   const ranges = accept === null ? [] : parseAccept(accept);
@@ -106,7 +106,7 @@ export function bestType(accept: string | null, types: readonly string[]): strin
   return best;
 }
 
-/** The media type the caller would have first: the weightiest range, of equals the narrowest, of these the first. */
+/** Returns the caller's first choice: the range with the most weight, among equals the most specific, then the first. */
 function firstChoice(accept: string | null): string | null {
   let first: MediaRange | null = null;
   for (const range of accept === null ? [] : parseAccept(accept)) {
@@ -120,14 +120,14 @@ function firstChoice(accept: string | null): string | null {
   return first === null ? null : `${first.type}/${first.subtype}`;
 }
 
-/** Tells whether a `Content-Type` names JSON: `application/json`, or a type built on it such as `application/problem+json`. */
+/** Reports whether a `Content-Type` names JSON: `application/json`, or a type built on it such as `application/problem+json`. */
 export function isJsonType(contentType: string | null): boolean {
   return contentType !== null && JSON_TYPE.test(mediaType(contentType));
 }
 
 /**
- * Tells whether a caller is better served with JSON than with a page: JSON is its first choice, or it sends JSON and a
- * page is not its first choice. A browser's first choice is a page; `fetch` and curl accept anything and have none.
+ * Reports whether JSON suits a caller better than a page: JSON is its first choice, or it sends JSON and a page is not its
+ * first choice. A browser's first choice is a page; `fetch` and curl accept anything and have none.
  */
 export function prefersJson(accept: string | null, contentType: string | null): boolean {
   const first = firstChoice(accept);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { makeContext } from "../../test/support/http-context.ts";
-import { HttpContext, type VisitorMemory } from "./context.ts";
+import { HttpContext, type Visitor } from "./context.ts";
 import { pageContext } from "./page-context.ts";
 import { setPeerAddress } from "./peer-address.ts";
 
@@ -33,7 +33,7 @@ test("S54 the page that answers a form knows the address of the form's sender, w
 
 test("it is a GET of the same URL by the same visitor, without a body and what describes one", async () => {
   const form = sentForm(null);
-  form.visitor = {} as VisitorMemory;
+  form.visitor = {} as Visitor;
   const page = pageContext(form, null);
   expect(page).toBeInstanceOf(OwnContext);
   expect(page.visitor).toBe(form.visitor);

@@ -3,7 +3,7 @@ import { peerAddress, setPeerAddress } from "./peer-address.ts";
 import type { RouteMatch } from "./services.ts";
 
 /**
- * The context of a GET that the sender of a request might have made as well: to answer a form with a page.
+ * Creates the context of a GET that the sender of a request could have made too: to respond to a form with a page.
  *
  * @param match the page's route; `null` for a page without one
  */

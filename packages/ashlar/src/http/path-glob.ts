@@ -1,4 +1,4 @@
-/** The segments of a path or pattern: `/a/b` and `/a/b/` give `a`, `b`. */
+/** Returns the segments of a path or pattern: `a`, `b` for `/a/b` and `/a/b/`. */
 function segmentsOf(path: string): string[] {
   const start = path.startsWith("/") ? 1 : 0;
   const end = path.length > start && path.endsWith("/") ? path.length - 1 : path.length;
@@ -6,13 +6,13 @@ function segmentsOf(path: string): string[] {
 }
 
 /**
- * Tells whether a path matches a glob, anchored at both ends.
+ * Reports whether a path matches a glob, anchored at both ends.
  *
- * An inner `*` is exactly one segment, a trailing `*` one or more, a lone `*` everything. An asterisk beside other
- * characters stands for itself. A leading slash may be left out and a trailing one makes no difference. Each segment is
- * looked at once, so that no pattern and no path can make this slow.
+ * An inner `*` is exactly one segment, a trailing `*` one or more, a lone `*` everything. An asterisk next to other
+ * characters stands for itself. A leading slash is optional and a trailing one makes no difference. Each segment is
+ * checked once, so that no pattern and no path can make this slow.
  *
- * @param path the path of a URL, as it stands there
+ * @param path the path of a URL, unchanged
  * @param glob such as `/orders/*`
  */
 export function matchesGlob(path: string, glob: string): boolean {

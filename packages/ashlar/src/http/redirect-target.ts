@@ -1,16 +1,16 @@
 import type { HttpContext } from "./context.ts";
 import { requestAuthority } from "./request-url.ts";
 
-/** No path of an application comes near this, and no browser is asked to follow a longer one. */
+/** No path of an application comes close to this, and no browser is sent to a longer one. */
 const MAX_TARGET_LENGTH = 2048;
 
-/** One slash, then neither a slash nor a backslash (browsers read both as the start of a host), and nothing that is not printed. */
+/** One slash, then neither a slash nor a backslash (browsers read both as the start of a host), and only printable text. */
 const OWN_PATH = /^\/(?![/\\])[^\p{Cc}\p{Zl}\p{Zp}\\]*$/u;
 
-/** An origin that no application has: what still belongs to it after parsing was a path. */
+/** An origin that no application has: a target that still belongs to it after parsing was a path. */
 const PROBE = "http://own.invalid";
 
-/** Tells whether a text is a path of the own origin as it stands, and without its percent-encoding. */
+/** Reports whether a text is a path of this origin, both unchanged and percent-decoded. */
 function isOwnPath(text: string): boolean {
   if (text.length > MAX_TARGET_LENGTH || !OWN_PATH.test(text)) return false;
   try {
@@ -21,30 +21,30 @@ function isOwnPath(text: string): boolean {
 }
 
 /**
- * Where a redirect may go when its target comes from outside: a path of the application's own origin, nothing else.
+ * Returns where a redirect with a target from outside may go: only a path of the application's own origin.
  *
- * A target is let through only where all of this holds: it is text of at most 2048 characters; it begins with one slash
- * and no second slash or backslash; it holds no backslash and no control character; the same is true after
- * percent-decoding; and the URL standard's own parser keeps it, and what it makes of it, within the origin.
+ * A target is allowed only if all of this is true: it is text of at most 2048 characters; it begins with one slash and
+ * no second slash or backslash; it contains no backslash and no control character; the same is true after
+ * percent-decoding; and the URL standard's own parser keeps it, and its parsed form, within the origin.
  *
- * @param input what came from outside, of any type
- * @param fallback where to go instead; the application's own, and not checked
- * @returns the target in the form the URL parser gives it (`/a/../b` is `/b`), or the fallback
+ * @param input the target from outside, of any type
+ * @param fallback where to go instead; chosen by the application, and not checked
+ * @returns the target as the URL parser writes it (`/a/../b` is `/b`), or the fallback
  */
 export function redirectTarget(input: unknown, fallback: string): string {
   if (typeof input !== "string" || !isOwnPath(input)) return fallback;
   const url = URL.parse(input, PROBE);
   if (url === null || url.origin !== PROBE) return fallback;
   const target = `${url.pathname}${url.search}${url.hash}`;
-  // Dot segments go away in parsing: "/.//e" leaves "//e", which a browser would take for a host.
+  // Parsing removes dot segments: "/.//e" leaves "//e", which a browser would take for a host.
   return isOwnPath(target) ? target : fallback;
 }
 
 /**
- * The path, query and fragment of an http or https URL that leads to one of several hosts.
+ * Returns the path, query and fragment of an http or https URL that points to one of several hosts.
  *
  * @param url an absolute URL, such as the value of `Referer`
- * @param hosts with their ports, where they are not the usual ones
+ * @param hosts with their ports, unless they are the default ones
  * @returns what follows the host, still to be passed to {@link redirectTarget}; `null` for any other URL
  */
 export function pathWithin(url: string, hosts: readonly string[]): string | null {
@@ -54,8 +54,8 @@ export function pathWithin(url: string, hosts: readonly string[]): string | null
 }
 
 /**
- * The path, query and fragment of an absolute URL of this application, be it under `APP_URL` or the host that was asked,
- * such as that of `Referer`.
+ * Returns the path, query and fragment of an absolute URL of this application, under `APP_URL` or the requested host, such
+ * as that of `Referer`.
  *
  * @returns what follows the host, still to be passed to {@link redirectTarget}; `null` for any other URL
  */

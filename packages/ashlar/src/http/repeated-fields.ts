@@ -1,14 +1,14 @@
-/** The fields of a form or a query, in the order they came. */
+/** The fields of a form or a query, in order. */
 export type FormFields = readonly (readonly [name: string, value: string])[];
 
-/** What the hidden field of a checkbox says, for when the box is not ticked. */
+/** The value of a checkbox's hidden field, sent when the box is not checked. */
 const UNTICKED: ReadonlySet<string> = new Set(["", "0", "false", "off", "no"]);
 
 /**
- * The names of fields that came more than once although they are not lists, so that all values but the last are lost: those
- * of a `<select multiple>`, or of a group of checkboxes, whose name lacks its `[]`.
+ * Returns the names of fields that were sent more than once although they are not lists, so that all values but the last
+ * are lost: a `<select multiple>`, or a group of checkboxes, whose name lacks its `[]`.
  *
- * A hidden field before a checkbox of the same name does that on purpose, and is left out.
+ * A hidden field before a checkbox of the same name is intentional, and is skipped.
  */
 export function repeatedFields(fields: FormFields): string[] {
   const firstValues = new Map<string, string>();

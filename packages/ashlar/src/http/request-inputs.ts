@@ -1,156 +1,213 @@
-import type { Dictionary } from "../support/index.ts";
-import type { Inputs } from "./inputs.ts";
+import { AshlarError, type Dictionary, dictionary, isPlainObject, isPrototypeName } from "../support/index.ts";
+import type { BodyLimits, RequestBody } from "./body.ts";
+import { decodeBodyText, headerParameters } from "./body-text.ts";
+import { ABSENT, getPath, removePath } from "./dot-path.ts";
+import { nestFields, parseForm } from "./form-parser.ts";
+import { parseJson } from "./json-parser.ts";
+import type { FormFields } from "./repeated-fields.ts";
 import type { SchemaOutput, StandardSchema } from "./standard-schema.ts";
+import {
+  isFilled,
+  readArray,
+  readBoolean,
+  readDate,
+  readEnum,
+  readFloat,
+  readInteger,
+  readString,
+} from "./typed-inputs.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
+import { validateInput } from "./validation.ts";
+
+/** What the inputs of a request are parsed from. */
+export interface InputSource {
+  /** The query, with or without its `?`. */
+  readonly search: string;
+  /** What `readBody` gave. */
+  readonly body: RequestBody;
+  readonly limits: BodyLimits;
+  /** Is shown the fields of the query, and those of a form, when they are parsed. */
+  readonly look: LookAtFields | null;
+}
+
+type LookAtFields = (fields: FormFields) => void;
+
+const NOTHING: Dictionary = Object.freeze(dictionary());
 
 /**
- * The operations of a request that read its inputs: what its query and its body say, the body first where both have a
- * name.
+ * The inputs of one request: what its query and its body say, the body first where both have a name.
  *
- * Names are paths: `a.b.c`, `a.0.b`, and `*` for all values of a list or an object. Every operation may throw
- * `E_BAD_REQUEST` for a malformed query and `E_INVALID_BODY` for a malformed body, since nothing is parsed before the
- * first of them is called.
+ * Nothing is parsed before it is asked for. Every operation that asks may therefore throw `E_BAD_REQUEST` for a
+ * malformed query, `E_INVALID_BODY` for a malformed body and `E_UNSUPPORTED_MEDIA_TYPE` for a body in another charset
+ * than UTF-8.
+ *
+ * Names are paths: `a.b.c`, `a.0.b`, and `*` for all values of a list or an object. A JSON `null` is a value: the input
+ * is present. Lists and objects are handed out as copies; changing them changes nothing here.
  */
 export abstract class RequestInputs {
-  /** The inputs, made when they are first asked for. */
-  protected abstract get inputs(): Inputs;
+  #query: Dictionary | null = null;
+  #body: Dictionary | unknown[] | null = null;
+  #merged: Dictionary | null = null;
+  #inputs: Dictionary | null = null;
+
+  /** @internal Asked for when something is parsed. */
+  protected abstract get inputSource(): InputSource;
+
+  /** @internal Forgets the inputs of the body, which has been read meanwhile. */
+  protected forgetBody(): void {
+    this.#body = null;
+    this.#inputs = null;
+  }
 
   /** The inputs of the query alone, as a new dictionary. */
   get query(): Dictionary {
-    return this.inputs.query;
+    return copy(this.#parsedQuery()) as Dictionary;
   }
 
-  /** The inputs of the body alone, as a new dictionary. */
+  /** The inputs of the body alone, as a new dictionary; those of a JSON list stand under their indexes. */
   get body(): Dictionary {
-    return this.inputs.body;
+    return copy({ ...this.#parsedBody() }) as Dictionary;
   }
 
-  /** One input of the body alone, by its name, which is not a path; `null` if it is missing. */
+  /** One input of the body alone, by its name, which is not a path; `null` if it is missing. Only that one is copied. */
   bodyInput(name: string): unknown {
-    return this.inputs.bodyInput(name);
+    const body = this.#parsedBody();
+    return Object.prototype.propertyIsEnumerable.call(body, name) ? copy((body as Dictionary)[name]) : null;
   }
 
   /**
-   * The input at a path, for any method.
+   * The input at a path.
    *
-   * @param fallback what to give where the path leads nowhere; `null` where left out
+   * @param fallback what to give where the path leads nowhere; `null` if omitted
    */
   input(name: string, fallback: unknown = null): unknown {
-    return this.inputs.input(name, fallback);
+    const value = this.#find(name);
+    return value === ABSENT ? fallback : value;
   }
 
   /** All inputs as a new dictionary, without those whose name begins with `__` and without files. */
   all(): Dictionary {
-    return this.inputs.all();
+    return visible(this.#all());
   }
 
   /** The named inputs that are present, each under the name that was asked for. */
   only(...names: readonly string[]): Dictionary {
-    return this.inputs.only(...names);
+    const result = dictionary();
+    for (const name of names) {
+      const value = this.#find(name);
+      if (value !== ABSENT) result[name] = value;
+    }
+    return result;
   }
 
   /** All inputs but the named ones. */
   except(...names: readonly string[]): Dictionary {
-    return this.inputs.except(...names);
+    const result = this.all();
+    for (const name of names) removePath(result, name);
+    return result;
   }
 
-  /** Tells whether every one of the named inputs is present, be it blank or `null`. */
+  /** Reports whether every one of the named inputs is present, be it blank or `null`. */
   has(...names: readonly string[]): boolean {
-    return this.inputs.has(...names);
+    return names.every((name) => this.#locate(name) !== ABSENT);
   }
 
-  /** Tells whether at least one of the named inputs is present. */
+  /** Reports whether at least one of the named inputs is present. */
   hasAny(...names: readonly string[]): boolean {
-    return this.inputs.hasAny(...names);
+    return names.some((name) => this.#locate(name) !== ABSENT);
   }
 
-  /** Tells whether at least one of the named inputs is absent. */
+  /** Reports whether at least one of the named inputs is absent. */
   missing(...names: readonly string[]): boolean {
-    return this.inputs.missing(...names);
+    return !this.has(...names);
   }
 
-  /** Tells whether every one of the named inputs has something in it: not `null`, no blank text, no empty list or object. */
+  /** Reports whether every one of the named inputs has something in it: not `null`, no blank text, no empty list or object. */
   filled(...names: readonly string[]): boolean {
-    return this.inputs.filled(...names);
+    return names.every((name) => isFilled(this.#locate(name)));
   }
 
-  /** Adds inputs, for this request; they replace those of the same name. */
+  /** Adds inputs, for this request; they replace those of the same name, in the query and in the body. */
   merge(values: Dictionary): this {
-    this.inputs.merge(values);
+    this.#merged = { ...this.#merged, ...(copy(values) as Dictionary) };
+    this.#inputs = null;
     return this;
+  }
+
+  /** The file that came under a name; the last one where there are several, `null` if there is none. */
+  file(name: string): UploadedFile | null {
+    return this.files(name).at(-1) ?? null;
+  }
+
+  /** All files that came under a name (`photos`), or under it as a list (`photos[]`, `photos[0]`), in their order. */
+  files(name: string): UploadedFile[] {
+    const { body } = this.inputSource;
+    if (body.kind !== "multipart") return [];
+    return body.files.filter(([part]) => fileField(part) === name).map(([, file]) => file);
   }
 
   /**
    * The input as text, `null` or the fallback where it is absent.
    *
-   * @throws `E_INVALID_INPUT` where it is a number, a list, or anything else that is not text
+   * @throws `E_INVALID_INPUT` if it is a number, a list, or anything else that is not text
    */
   string<F extends string | null = null>(name: string, fallback?: F): string | F {
-    return this.inputs.string(name, fallback);
+    return readString(name, this.#locate(name)) ?? ((fallback ?? null) as F);
   }
 
   /**
    * The input as a whole number; `null` or the fallback where it is absent or blank.
    *
-   * @throws `E_INVALID_INPUT` where it is something else
+   * @throws `E_INVALID_INPUT` if it is something else, such as `1.5`, `1e3` or beyond ±(2⁵³ − 1)
    */
   integer<F extends number | null = null>(name: string, fallback?: F): number | F {
-    return this.inputs.integer(name, fallback);
+    return readInteger(name, this.#locate(name)) ?? ((fallback ?? null) as F);
   }
 
   /**
    * The input as a finite number; `null` or the fallback where it is absent or blank.
    *
-   * @throws `E_INVALID_INPUT` where it is something else
+   * @throws `E_INVALID_INPUT` if it is something else
    */
   float<F extends number | null = null>(name: string, fallback?: F): number | F {
-    return this.inputs.float(name, fallback);
+    return readFloat(name, this.#locate(name)) ?? ((fallback ?? null) as F);
   }
 
   /**
-   * The input as a boolean; `null` or the fallback where it is absent or blank.
+   * The input as a boolean; `null` or the fallback where it is absent or blank, as the box is that nobody ticked.
    *
    * @throws `E_INVALID_INPUT` unless it is `true`, `false`, or the text `true`, `false`, `1`, `0`, `on`, `off`, `yes`, `no`
    */
   boolean<F extends boolean | null = null>(name: string, fallback?: F): boolean | F {
-    return this.inputs.boolean(name, fallback);
+    return readBoolean(name, this.#locate(name)) ?? ((fallback ?? null) as F);
   }
 
   /**
-   * The input as a date or date with time of ISO 8601; `null` or the fallback where it is absent or blank.
+   * The input as a date (`2026-01-31`, midnight UTC) or date with time (`2026-01-31T12:00:00+01:00`, UTC where it has no
+   * offset) of ISO 8601; `null` or the fallback where it is absent or blank.
    *
-   * @throws `E_INVALID_INPUT` where it is something else, or a day that is not in the calendar
+   * @throws `E_INVALID_INPUT` if it is something else, or a day that is not in the calendar
    */
   date<F extends Date | null = null>(name: string, fallback?: F): Date | F {
-    return this.inputs.date(name, fallback);
+    return readDate(name, this.#locate(name)) ?? ((fallback ?? null) as F);
   }
 
   /**
    * The input as one of the given texts; `null` or the fallback where it is absent or blank.
    *
-   * @throws `E_INVALID_INPUT` where it is something else
+   * @throws `E_INVALID_INPUT` if it is something else
    */
   enum<const T extends string, F extends T | null = null>(name: string, values: readonly T[], fallback?: F): T | F {
-    return this.inputs.enum<T, F>(name, values, fallback);
+    return readEnum(name, this.#locate(name), values) ?? ((fallback ?? null) as F);
   }
 
   /**
    * The input as a list; `null` or the fallback where it is absent.
    *
-   * @throws `E_INVALID_INPUT` where it is something else: one text is not a list of one
+   * @throws `E_INVALID_INPUT` if it is something else: one text is not a list of one
    */
   array<F extends unknown[] | null = null>(name: string, fallback?: F): unknown[] | F {
-    return this.inputs.array(name, fallback);
-  }
-
-  /** The file that came under a name; the last one where there are several, `null` where there is none. */
-  file(name: string): UploadedFile | null {
-    return this.inputs.file(name);
-  }
-
-  /** All files that came under a name (`photos`), or under it as a list (`photos[]`), in their order. */
-  files(name: string): UploadedFile[] {
-    return this.inputs.files(name);
+    return readArray(name, this.#find(name)) ?? ((fallback ?? null) as F);
   }
 
   /**
@@ -161,10 +218,115 @@ export abstract class RequestInputs {
    * ```
    *
    * @returns what the schema makes of them
-   * @throws `E_INVALID_INPUT` with all problems at once, by field; `E_UNSUPPORTED_MEDIA_TYPE` where the body is of a type
-   * that is not read
+   * @throws `E_INVALID_INPUT` with all problems at once, by field; `E_UNSUPPORTED_MEDIA_TYPE` if the request has a body
+   * of a type that is not read
    */
-  validate<S extends StandardSchema>(schema: S): Promise<SchemaOutput<S>> {
-    return this.inputs.validate(schema);
+  async validate<S extends StandardSchema>(schema: S): Promise<SchemaOutput<S>> {
+    const { body } = this.inputSource;
+    if (body.kind === "unsupported") throw unsupported("The body must be JSON or a form.");
+    if (body.kind !== "multipart") return validateInput(schema, this.all());
+    const nested = nestFields<unknown>([...body.fields, ...body.files], "E_INVALID_BODY");
+    return validateInput(schema, visible(this.#combine(nested)));
   }
+
+  #find(name: string): unknown {
+    return copy(this.#locate(name));
+  }
+
+  #locate(name: string): unknown {
+    const body = this.#parsedBody();
+    // The whole of a list is what `*` means where a list is the body, not the query beside it.
+    if (Array.isArray(body) && (name === "*" || name.startsWith("*."))) return getPath(body, name);
+    return getPath(this.#all(), name);
+  }
+
+  #all(): Dictionary {
+    this.#inputs ??= this.#combine(this.#parsedBody());
+    return this.#inputs;
+  }
+
+  #combine(body: Dictionary | unknown[]): Dictionary {
+    const query = this.#parsedQuery();
+    if (query === NOTHING && this.#merged === null && !Array.isArray(body)) return body;
+    return Object.assign(dictionary(), query, body, this.#merged);
+  }
+
+  #parsedQuery(): Dictionary {
+    this.#query ??= parseQuery(this.inputSource);
+    return this.#query;
+  }
+
+  #parsedBody(): Dictionary | unknown[] {
+    this.#body ??= parseBody(this.inputSource);
+    return this.#body;
+  }
+}
+
+function parseQuery({ search, limits, look }: InputSource): Dictionary {
+  const text = search.startsWith("?") ? search.slice(1) : search;
+  if (text === "") return NOTHING;
+  return parseForm(queryText(text), limits.maxFields, "E_BAD_REQUEST", look);
+}
+
+/** A query is ASCII; a client that sends other bytes means UTF-8, and `node:http` hands each byte on as one character. */
+function queryText(text: string): string {
+  if (!/[\u0080-\uffff]/.test(text)) return text;
+  try {
+    if (!/[\u0100-\uffff]/.test(text)) return decodeBodyText(Buffer.from(text, "latin1"));
+  } catch {
+    // Reported below, as a fault of the query and not of the body.
+  }
+  throw new AshlarError("E_BAD_REQUEST", "The query is not valid UTF-8.");
+}
+
+function parseBody({ body, limits, look }: InputSource): Dictionary | unknown[] {
+  switch (body.kind) {
+    case "json":
+      refuseCharset(body.type);
+      return parseJson(body.bytes, limits.maxDepth, limits.maxJsonValues);
+    case "form":
+      refuseCharset(body.type);
+      return parseForm(decodeBodyText(body.bytes), limits.maxFields, "E_INVALID_BODY", look);
+    case "multipart":
+      look?.(body.fields);
+      return nestFields(body.fields, "E_INVALID_BODY");
+    default:
+      return NOTHING;
+  }
+}
+
+function refuseCharset(type: string): void {
+  const charset = headerParameters(type)?.get("charset")?.toLowerCase() ?? "utf-8";
+  if (charset !== "utf-8" && charset !== "utf8") throw unsupported("The charset of the body must be UTF-8.");
+}
+
+function unsupported(detail: string): AshlarError {
+  return new AshlarError("E_UNSUPPORTED_MEDIA_TYPE", detail);
+}
+
+/** `photos`, `photos[]` and `photos[0]` are the field `photos`; `user[photo]` is the field `user.photo`. */
+function fileField(part: string): string {
+  return part
+    .replace(/\[\d*\]$/, "")
+    .replaceAll("[", ".")
+    .replaceAll("]", "");
+}
+
+function visible(inputs: Dictionary): Dictionary {
+  const result = dictionary();
+  for (const name of Object.keys(inputs)) {
+    if (!name.startsWith("__")) result[name] = copy(inputs[name]);
+  }
+  return result;
+}
+
+/** Lists and dictionaries as new ones, all the way down; everything else as it is. */
+function copy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copy);
+  if (!isPlainObject(value)) return value;
+  const result = dictionary();
+  for (const name of Object.keys(value)) {
+    if (!isPrototypeName(name)) result[name] = copy(value[name]);
+  }
+  return result;
 }

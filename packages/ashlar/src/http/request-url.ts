@@ -1,17 +1,17 @@
 import { parsedUrl } from "../node/index.ts";
 
-/** The parts of a request's URL, as they stand in it. */
+/** The parts of a request's URL, unchanged. */
 export interface UrlParts {
   /** Scheme, host and port: `https://shop.example:8443`. */
   readonly origin: string;
   /** Host and port: `shop.example:8443`. */
   readonly authority: string;
   readonly path: string;
-  /** With its question mark; empty where there is no query. */
+  /** With its question mark; empty if there is no query. */
   readonly search: string;
 }
 
-/** Marks a request whose URL has the host that a trusted proxy forwarded it for, which its `Host` header has not. */
+/** Marks a request whose URL has the host that a trusted proxy forwarded, unlike its `Host` header. */
 const FORWARDED = Symbol("ashlar.forwarded");
 
 interface ForwardedRequest extends Request {
@@ -19,9 +19,9 @@ interface ForwardedRequest extends Request {
 }
 
 /**
- * Cuts a request's URL into its parts without parsing it: the platform has done so, and gives it in normal form.
+ * Splits a request's URL into parts without parsing it: the platform already has, and returns it in normal form.
  *
- * @param url absolute, as `Request.url` gives it
+ * @param url absolute, as in `Request.url`
  */
 export function splitUrl(url: string): UrlParts {
   const hostStart = url.indexOf("://") + 3;
@@ -39,29 +39,29 @@ export function splitUrl(url: string): UrlParts {
   };
 }
 
-/** The path of a request's URL, percent-encoding and all: what routes are matched against. */
+/** Returns the path of a request's URL, still percent-encoded: what routes are matched against. */
 export function requestPath(raw: Request): string {
   return parsedUrl(raw)?.pathname ?? splitUrl(raw.url).path;
 }
 
-/** The query of a request's URL with its question mark; empty where there is none. */
+/** Returns the query of a request's URL with its question mark; empty if there is none. */
 export function requestSearch(raw: Request): string {
   return parsedUrl(raw)?.search ?? splitUrl(raw.url).search;
 }
 
-/** Has the URL of a request win over its `Host` header, since a trusted proxy said which host it was sent to. */
+/** Makes a request's URL override its `Host` header, since a trusted proxy reported the requested host. */
 export function markForwarded(raw: Request): Request {
   (raw as ForwardedRequest)[FORWARDED] = true;
   return raw;
 }
 
 /**
- * The host that a request was sent to, with its port.
+ * Returns the host that a request was sent to, with its port.
  *
- * A request from the server has it in its URL, where an absolute request target has won over the `Host` header
- * (RFC 9112 §3.2.2) and what is no host was replaced. Of any other request the `Host` header wins.
+ * A request from the server has it in its URL, where an absolute request target has overridden the `Host` header
+ * (RFC 9112 §3.2.2) and an invalid host was replaced. For any other request, the `Host` header wins.
  *
- * Security: the client says what stands here. Never build a link for a mail from it; that is what `APP_URL` is for.
+ * Security: the client controls this. Never build a link for a mail from it; use `APP_URL`.
  */
 export function requestAuthority(raw: Request): string {
   const isInUrl = parsedUrl(raw) !== undefined || (raw as ForwardedRequest)[FORWARDED] === true;
@@ -69,7 +69,7 @@ export function requestAuthority(raw: Request): string {
 }
 
 /**
- * Every host that a request names, with its port: that of its URL, and that of its `Host` header. The header of a request
+ * Returns every host that a request names, with its port: in its URL, and in its `Host` header. The header of a request
  * from the server counts as empty if it is missing, since the URL was given some host then.
  */
 export function requestAuthorities(raw: Request): string[] {

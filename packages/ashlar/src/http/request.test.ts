@@ -40,7 +40,7 @@ describe("headers of the request", () => {
   });
 
   test("S46 with a line break are refused", () => {
-    expect(() => makeContext().request.header("x-a", "a\r\nb")).toThrow('The value of the header "x-a" holds');
+    expect(() => makeContext().request.header("x-a", "a\r\nb")).toThrow('The value of the header "x-a" contains');
   });
 });
 

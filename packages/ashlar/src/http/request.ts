@@ -8,27 +8,26 @@ import type { HttpContext } from "./context.ts";
 import { cookieValue, parseCookies } from "./cookies.ts";
 import { checkHeader, headerKey } from "./header-fields.ts";
 import { parseHost } from "./host.ts";
-import { Inputs } from "./inputs.ts";
 import { overriddenMethod } from "./method-override.ts";
 import { bestType, isJsonType, prefersJson } from "./negotiation.ts";
 import { matchesGlob } from "./path-glob.ts";
 import { peerAddress } from "./peer-address.ts";
 import type { FormFields } from "./repeated-fields.ts";
-import { RequestInputs } from "./request-inputs.ts";
+import { type InputSource, RequestInputs } from "./request-inputs.ts";
 import { requestAuthority, requestPath, requestSearch, splitUrl } from "./request-url.ts";
 import type { RouteInfo, RouteMatch } from "./services.ts";
 
-/** Of a request that matched no route. */
+/** For a request that matched no route. */
 const NO_PARAMETERS: Readonly<Dictionary<string | null>> = Object.freeze(Object.create(null) as Dictionary<null>);
 
 /**
- * The request as it came in, and what can be asked of it.
+ * The incoming request, and what can be read from it.
  *
- * Setting a header or a cookie here changes what later readers of this request see, and nothing else: the answer's are
- * set on the response.
+ * Setting a header or a cookie here changes only what later readers of this request see: set the response's on the
+ * response.
  */
 export class HttpRequest extends RequestInputs {
-  /** The platform's request. Its body has been read; ask the inputs. */
+  /** The platform's request. Its body has been read; use the inputs. */
   readonly raw: Request;
   readonly #context: HttpContext;
   #match: RouteMatch | null;
@@ -36,7 +35,6 @@ export class HttpRequest extends RequestInputs {
   #loading: Promise<void> | null = null;
   #isLoaded = false;
   #bodyChecks: (() => void)[] = [];
-  #inputs: Inputs | null = null;
   #method: string | null = null;
   #headers: Map<string, string> | null = null;
   #cookies: Dictionary<string> | null = null;
@@ -48,7 +46,7 @@ export class HttpRequest extends RequestInputs {
   /**
    * @param raw the platform's request
    * @param context the context the request belongs to
-   * @param match the route that answers, or `null` where none matched
+   * @param match the matching route, or `null` if none matched
    */
   constructor(raw: Request, context: HttpContext, match: RouteMatch | null) {
     super();
@@ -62,16 +60,14 @@ export class HttpRequest extends RequestInputs {
     return this.#context;
   }
 
-  protected override get inputs(): Inputs {
-    if (this.#inputs === null) {
-      const { limits, fieldWarnings = null } = this.#context.services;
-      const look = fieldWarnings && ((fields: FormFields) => fieldWarnings.look(fields, () => this.route()));
-      this.#inputs = new Inputs(requestSearch(this.raw), this.#body, limits, look);
-    }
-    return this.#inputs;
+  /** @internal */
+  protected override get inputSource(): InputSource {
+    const { limits, fieldWarnings = null } = this.#context.services;
+    const look = fieldWarnings && ((fields: FormFields) => fieldWarnings.look(fields, () => this.route()));
+    return { search: requestSearch(this.raw), body: this.#body, limits, look };
   }
 
-  /** Identifies the request in logs: a random UUID, made when it is first asked for. */
+  /** Identifies the request in logs: a random UUID, created on first access. */
   get id(): string {
     this.#trace ??= nodeParts(this.raw)?.trace ?? { id: null };
     this.#trace.id ??= randomUUID();
@@ -79,14 +75,14 @@ export class HttpRequest extends RequestInputs {
   }
 
   /**
-   * Reads the body, once, and calls what waits for it. Until then there are no inputs but those of the query. The
-   * application does it before the handler, and before any middleware that does not say that it can do without (see
+   * Reads the body, once, and calls what waits for it. Until then, the only inputs are those of the query. The application
+   * calls it before the handler, and before any middleware that does not declare that it can run earlier (see
    * `Middleware.beforeBody`).
    *
-   * @param routes the routes that the request may be meant for; the one that matched if they are left out
+   * @param routes the routes that the request may be for; the matched one if omitted
    * @returns nothing if there is nothing to wait for
-   * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`, and what {@link whenBodyIsRead} was given
-   * throws
+   * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`, and what callbacks of
+   *   {@link whenBodyIsRead} throw
    */
   loadBody(routes: readonly (RouteInfo | null)[] = [this.route()]): MaybePromise<void> {
     if (this.#isLoaded || (this.#loading === null && !hasBody(this.raw))) return;
@@ -96,15 +92,15 @@ export class HttpRequest extends RequestInputs {
 
   async #load(limits: readonly (number | null)[]): Promise<void> {
     this.#body = await readBody(this.raw, this.#context.services.limits, limits);
-    this.#inputs = this.#inputs?.withBody(this.#body) ?? null;
+    this.forgetBody();
     this.#method = null;
-    // One that throws leaves the body unread for everybody else: whoever waits for it gets the same error.
+    // If one throws, the body stays unread for all: everything that waits for it gets the same error.
     for (const check of this.#bodyChecks) check();
     this.#isLoaded = true;
   }
 
   /**
-   * @internal Holds a body that was read for several routes to the limit of the one that it is meant for.
+   * @internal Checks a body that was read for several routes against the limit of the one it is for.
    *
    * @throws `E_PAYLOAD_TOO_LARGE`
    */
@@ -113,80 +109,80 @@ export class HttpRequest extends RequestInputs {
   }
 
   /**
-   * Has something looked at in the body before anybody else sees it: at once if it has been read, or if there is none. A
-   * middleware that comes before the body judges by what it throws, and the handler is not called.
+   * Runs a check on the body before any other code sees it: at once if it has been read, or if there is none. A middleware
+   * that runs before the body is read refuses a request by throwing here, and the handler is not called.
    */
   whenBodyIsRead(check: () => void): void {
     if (this.#isLoaded || !hasBody(this.raw)) check();
     else this.#bodyChecks.push(check);
   }
 
-  /** Whether the body has still to be read. */
+  /** Whether the body has not been read yet. */
   get awaitsBody(): boolean {
     return !this.#isLoaded && hasBody(this.raw);
   }
 
-  /** Puts the request on another route. Called by the application where the body overrides the method. */
+  /** Assigns the request to another route. Called by the application when the body overrides the method. */
   useMatch(match: RouteMatch | null): void {
     this.#match = match;
   }
 
-  /** The route that answers, or `null` where none matched. */
+  /** The matching route, or `null` if none matched. */
   route(): RouteInfo | null {
     return this.#match?.route ?? null;
   }
 
-  /** What the route's pattern captured from the URL, by name. */
+  /** The values that the route's pattern captured from the URL, by name. */
   get params(): Readonly<Dictionary<string | null>> {
     return this.#match?.params ?? NO_PARAMETERS;
   }
 
-  /** The value of a route parameter (`@name`), decoded; `null` where it is absent. */
+  /** The value of a route parameter (`@name`), decoded; `null` if it is missing. */
   param(name: string): string | null {
     return this.params[name] ?? null;
   }
 
-  /** The method: a form's `__method` (`PUT`, `PATCH`, `DELETE`) counts where it stands in the body of a POST. */
+  /** The method: a form's `__method` (`PUT`, `PATCH`, `DELETE`) counts if it is in the body of a POST. */
   getRequestMethod(): string {
     this.#method ??= overriddenMethod(this.raw.method, this.#body, (name) => this.bodyInput(name));
     return this.#method;
   }
 
-  /** The path of the URL, percent-encoding and all. */
+  /** The path of the URL, still percent-encoded. */
   getPath(): string {
     return requestPath(this.raw);
   }
 
-  /** Tells whether the path matches a glob: an inner `*` is one segment, a trailing one or more, a lone one everything. */
+  /** Reports whether the path matches a glob: an inner `*` is one segment, a trailing one or more, a lone one everything. */
   contains(glob: string): boolean {
     return matchesGlob(this.getPath(), glob);
   }
 
   /**
-   * The host without port and subdomain: `example.com` of `work.example.com:8080`; empty where it is no host.
+   * The host without port and subdomain: `example.com` for `work.example.com:8080`; empty if it is not valid.
    *
-   * Security: the client says what stands here. Never build a link for a mail from it.
+   * Security: the client controls this. Never build a link for a mail from it.
    */
   getHost(): string {
     return parseHost(requestAuthority(this.raw)).host;
   }
 
-  /** What stands before the host: `work` of `work.example.com`; `null` for addresses, `localhost` and single labels. */
+  /** The part before the host: `work` for `work.example.com`; `null` for addresses, `localhost` and single labels. */
   getSubdomain(): string | null {
     return parseHost(requestAuthority(this.raw)).subdomain;
   }
 
-  /** The URL without its query, under the origin of `APP_URL` where that is known. */
+  /** The URL without its query, under the origin of `APP_URL` if that is set. */
   url(): string {
     return `${this.#origin}${this.getPath()}`;
   }
 
-  /** The URL with its query, under the origin of `APP_URL` where that is known. */
+  /** The URL with its query, under the origin of `APP_URL` if that is set. */
   fullUrl(): string {
     return `${this.#origin}${this.getPath()}${requestSearch(this.raw)}`;
   }
 
-  /** Tells whether the application is reached over https, be it that a proxy ends TLS and `APP_URL` says so. */
+  /** Reports whether the application is reached over https, which includes a proxy that ends TLS if `APP_URL` says so. */
   isSecure(): boolean {
     return this.raw.url.startsWith("https:") || this.#origin.startsWith("https:");
   }
@@ -195,10 +191,10 @@ export class HttpRequest extends RequestInputs {
     return this.#context.services.appUrl ?? splitUrl(this.raw.url).origin;
   }
 
-  /** The value of a header, its name in any case and with `_` for `-`; `null` where it is absent. */
+  /** Returns the value of a header, its name in any case and with `_` for `-`; `null` if it is missing. */
   header(name: string): string | null;
   /**
-   * Sets a header of this request, for those who read it later; the answer's headers are set on the response.
+   * Sets a header of this request, for later readers of it; set the response's headers on the response.
    *
    * @throws `E_INVALID_HEADER`
    */
@@ -217,14 +213,14 @@ export class HttpRequest extends RequestInputs {
     try {
       return this.raw.headers.get(key);
     } catch {
-      // The platform throws for a name that cannot be one. No header has it.
+      // The platform throws for an invalid name. No header has it.
       return null;
     }
   }
 
-  /** The value of a cookie, decoded; `null` where it is absent. Of several with one name the first counts. */
+  /** Returns the value of a cookie, decoded; `null` if it is missing. Of several with the same name, the first counts. */
   cookie(name: string): string | null;
-  /** Sets a cookie of this request, for those who read it later; the answer's cookies are set on the response. */
+  /** Sets a cookie of this request, for later readers of it; set the response's cookies on the response. */
   cookie(name: string, value: string): this;
   cookie(name: string, value?: string): this | string | null {
     if (value !== undefined) {
@@ -242,34 +238,39 @@ export class HttpRequest extends RequestInputs {
     return parseBearerToken(this.header("authorization"));
   }
 
-  /** What the client calls itself; `null` where it does not. */
+  /** The client's `User-Agent`; `null` if it sends none. */
   userAgent(): string | null {
     return this.header("user-agent");
   }
 
   /**
-   * The best of several media types by what the caller accepts (RFC 9110 §12.5.1); `null` where it accepts none.
+   * Returns the best of several media types by what the caller accepts (RFC 9110 §12.5.1); `null` if it accepts none.
    *
-   * @param types such as `text/html`, the preferred first
+   * @param types such as `text/html`, in order of preference
    */
   accepts(...types: readonly string[]): string | null {
     return bestType(this.header("accept"), types);
   }
 
-  /** Tells whether the body is JSON by its `Content-Type`. */
+  /** Reports whether the body is JSON by its `Content-Type`. */
   isJson(): boolean {
     return isJsonType(this.header("content-type"));
   }
 
   /**
-   * Tells whether to answer JSON: the route always does, or JSON is the caller's first choice, or it sends JSON and a
+   * Reports whether to respond with JSON: the route always does, or JSON is the caller's first choice, or it sends JSON and a
    * page is not its first choice.
    */
   wantsJson(): boolean {
     return this.route()?.answersJson === true || prefersJson(this.header("accept"), this.header("content-type"));
   }
 
-  /** The user that was loaded for the guard in force, or `null`. */
+  /** The language that the visitor is answered in; see {@link HttpContext.language}. */
+  language(): string {
+    return this.#context.language;
+  }
+
+  /** The user loaded for the active guard, or `null`. */
   user(): RegisteredUser | null {
     return this.#context.currentUser;
   }
@@ -277,8 +278,8 @@ export class HttpRequest extends RequestInputs {
   /**
    * The client's address in canonical form, as `IpMiddleware` finds it; `null` without that middleware.
    *
-   * Security: unless `APP.trustedProxies` is set, the client can make this any address. Decide nothing by it: that is what
-   * {@link clientAddress} is for.
+   * Security: unless `APP.trustedProxies` is set, the client can make this any address. Base no decision on it: use
+   * {@link clientAddress}.
    */
   ip(): string | null {
     if (this.#resolver !== null && this.#ip === null) {
@@ -287,7 +288,7 @@ export class HttpRequest extends RequestInputs {
     return this.#ip;
   }
 
-  /** Says how the client's address is found, when it is asked for. Called by `IpMiddleware`. */
+  /** Sets how the client's address is found, when it is needed. Called by `IpMiddleware`. */
   useAddressResolver(resolver: AddressResolver): void {
     this.#resolver = resolver;
     this.#ip = null;
@@ -295,16 +296,16 @@ export class HttpRequest extends RequestInputs {
   }
 
   /**
-   * The address at the other end of the socket, in canonical form, whatever headers say. Behind a proxy that is the proxy.
-   * `null` if it is not known: a host that speaks `fetch` hands it in, as `fetch(request, { address })`.
+   * The address at the other end of the socket, in canonical form, ignoring headers. Behind a proxy, that is the proxy.
+   * `null` if it is not known: a fetch-based host passes it, as `fetch(request, { address })`.
    */
   get remoteAddress(): string | null {
     return peerAddress(this.raw);
   }
 
   /**
-   * The client's address in canonical form, to count attempts by and to write down: that of the socket or, behind the
-   * proxies of `APP.trustedProxies`, the one they say. No client can choose it. `null` if it is not known.
+   * The client's address in canonical form, for counting attempts and for logs: that of the socket or, behind the proxies
+   * of `APP.trustedProxies`, the one they report. A client cannot choose it. `null` if it is not known.
    */
   get clientAddress(): string | null {
     if (this.#clientAddress === null) {

@@ -231,21 +231,21 @@ describe("what no answer can be made of", () => {
   test.each([
     ["circular", circular, "cannot be written as JSON: Converting circular structure to JSON"],
     ["BigInt", { a: 1n }, "cannot be written as JSON: Do not know how to serialize a BigInt"],
-    ["function", () => null, "is a function, which JSON cannot hold."],
-    ["symbol", Symbol("x"), "is a symbol, which JSON cannot hold."],
+    ["function", () => null, "is a function, which JSON cannot represent."],
+    ["symbol", Symbol("x"), "is a symbol, which JSON cannot represent."],
     [
       "toJSON of undefined",
       new (class Odd {
         toJSON() {}
       })(),
-      "is an object of Odd whose toJSON gives nothing, which JSON cannot hold.",
+      "is an object of Odd whose toJSON gives nothing, which JSON cannot represent.",
     ],
     ["bytes", new Uint8Array(1), "is raw bytes or a stream: return response.stream(…) or response.download(…)."],
     ["buffer", new ArrayBuffer(1), "is raw bytes or a stream: return response.stream(…) or response.download(…)."],
     ["blob", new Blob(["x"]), "is raw bytes or a stream: return response.stream(…) or response.download(…)."],
     ["stream", new ReadableStream(), "is raw bytes or a stream: return response.stream(…) or response.download(…)."],
-    ["map", new Map([[1, 2]]), "is a Map or a Set, which JSON cannot hold: return an object or a list."],
-    ["set", new Set([1]), "is a Map or a Set, which JSON cannot hold: return an object or a list."],
+    ["map", new Map([[1, 2]]), "is a Map or a Set, which JSON cannot represent: return an object or a list."],
+    ["set", new Set([1]), "is a Map or a Set, which JSON cannot represent: return an object or a list."],
     ["error of fetch", Response.error(), "is an error of fetch, with no status."],
   ])("%s is refused with the route's name", (_, result, problem) => {
     const start = `E_UNSERIALIZABLE_RESULT The answer of the route GET|HEAD /orders/@id ("orders.show") ${problem}`;
@@ -254,7 +254,7 @@ describe("what no answer can be made of", () => {
 
   test("a Response that was read before is refused", async () => {
     await used.text();
-    expect(refusal(used)[0]).toContain("is a Response that was sent or read before: make a new one each time.");
+    expect(refusal(used)[0]).toContain("is a Response that was already sent or read: create a new one each time.");
   });
 
   test("an error of the framework in a toJSON comes through, any other is the cause", () => {
@@ -272,7 +272,7 @@ describe("what no answer can be made of", () => {
   });
 
   test("without a route the message says so plainly", () => {
-    expect(() => toResponse(makeContext(), Symbol())).toThrow("The answer is a symbol, which JSON cannot hold.");
+    expect(() => toResponse(makeContext(), Symbol())).toThrow("The answer is a symbol, which JSON cannot represent.");
   });
 });
 

@@ -3,20 +3,20 @@ import type { HttpContext } from "./context.ts";
 import { HttpResponse } from "./response.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, unserializable } from "./serialize.ts";
 
-// Pairs in a list are what the server writes out without a detour; one object serves every answer.
+// The server writes pairs in a list directly; one object serves every response.
 const NOSNIFF: [string, string] = ["x-content-type-options", "nosniff"];
 const JSON_INIT: ResponseInit = { headers: [["content-type", JSON_TYPE], NOSNIFF] };
 const HTML_INIT: ResponseInit = { headers: [["content-type", HTML_TYPE], NOSNIFF] };
 const EMPTY_INIT: ResponseInit = { status: 204, headers: [NOSNIFF] };
 
 /**
- * Makes the platform's `Response` of what a handler or a middleware returned.
+ * Turns the result of a handler or a middleware into the platform's `Response`.
  *
- * A string is a page; an object, a model, a list, a number, a boolean and `null` are JSON; a `Response` is itself, and
- * where the context's own response was started, a copy with its headers and cookies; the context's own response is
- * built; `undefined` is the context's own response where it was started, and 204 where not.
+ * A string is a page; an object, a model, a list, a number, a boolean and `null` are JSON; a `Response` is returned as is
+ * or, if the context's own response was started, as a copy with its headers and cookies; the context's own response is
+ * built; `undefined` is the context's own response if it was started, and otherwise 204.
  *
- * @throws `E_UNSERIALIZABLE_RESULT`, with the route's name, for what no answer can be made of
+ * @throws `E_UNSERIALIZABLE_RESULT`, with the route's name, for a result that cannot become a response
  */
 export function toResponse(context: HttpContext, result: unknown): Response {
   const started = context.startedResponse;
@@ -34,9 +34,9 @@ export function toResponse(context: HttpContext, result: unknown): Response {
 }
 
 /**
- * Tells whether something is a response of the platform. `instanceof Response` does not: hosts such as
- * `@hono/node-server` put a class of their own in that global, and then responses of srvx, of the platform itself and of
- * another copy of either are none. All of them say what they are by their tag (Fetch §5.5, Web IDL §3.7.3).
+ * Reports whether something is a response of the platform. `instanceof Response` is not enough: hosts such as
+ * `@hono/node-server` replace that global with their own class, and then responses of srvx, of the platform itself and of
+ * another copy of either don't match. All of them have the same tag (Fetch §5.5, Web IDL §3.7.3).
  */
 export function isResponse(value: unknown): value is Response {
   if (typeof value !== "object" || value === null) return false;
@@ -50,20 +50,20 @@ function isPlain(value: object): boolean {
 
 function fromPlatform(context: HttpContext, started: HttpResponse | null, response: Response): Response {
   if (response.status === 0) throw unserializable(context, "is an error of fetch, with no status.");
-  // Asking a response of the server for this would cost it its shortcut, and nobody keeps one of those.
+  // Reading this from a response of the server would cost it its shortcut, and those are never reused.
   if ((response.constructor as unknown) === Response && response.bodyUsed) {
-    throw unserializable(context, "is a Response that was sent or read before: make a new one each time.");
+    throw unserializable(context, "is a Response that was already sent or read: create a new one each time.");
   }
   return started === null ? response : started.mergeInto(response);
 }
 
-/** Refuses objects that JSON would make `{}` or a list of numbers of, which nobody means. */
+/** Refuses objects that JSON would turn into `{}` or a list of numbers, which is never intended. */
 function checkKind(context: HttpContext, value: object): void {
   const isBytes = ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Blob;
   if (isBytes || value instanceof ReadableStream || Symbol.asyncIterator in value) {
     throw unserializable(context, "is raw bytes or a stream: return response.stream(…) or response.download(…).");
   }
   if (value instanceof Map || value instanceof Set) {
-    throw unserializable(context, "is a Map or a Set, which JSON cannot hold: return an object or a list.");
+    throw unserializable(context, "is a Map or a Set, which JSON cannot represent: return an object or a list.");
   }
 }

@@ -13,10 +13,10 @@ import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
 import { cachingHeader, type VisitorDependence } from "./visitor-caching.ts";
 
-/** What the body of an answer can be on its way out. */
+/** What the body of an outgoing response can be. */
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;
 
-/** What says something of the content, of where it is, or of how it is sent: not true of any other content. */
+/** Headers about the content, its location, or its transfer: they do not apply to any other content. */
 const CONTENT_HEADERS: readonly string[] = [
   "accept-ranges",
   "content-digest",
@@ -36,18 +36,20 @@ const CONTENT_HEADERS: readonly string[] = [
   "transfer-encoding",
 ];
 
-/** RFC 9110 §6.4.1: answers with these statuses have no content. */
+const BY_LANGUAGE = "accept-language";
+
+/** RFC 9110 §6.4.1: responses with these statuses have no content. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * The answer under construction. Every method but the last of a chain gives the response itself:
+ * The response under construction. Every method but the last of a chain returns the response itself:
  *
  * ```ts
  * return response.status(201).header("Location", "/orders/7").json(order);
  * ```
  *
- * What is set here goes into whatever the handler returns: its status into a string or an object, its headers and
- * cookies into a `Response` as well, where the `Response`'s own headers win.
+ * What is set here is added to whatever the handler returns: its status to a string or an object, its headers and cookies
+ * also to a `Response`, whose own headers win.
  */
 export class HttpResponse {
   readonly #context: HttpContext;
@@ -58,7 +60,7 @@ export class HttpResponse {
   #contentHeaders: readonly (readonly [string, string])[] = [];
   #hasContent = false;
   #dependence: VisitorDependence = "none";
-  /** The body that a response was built with: it belongs to that response. */
+  /** The body that a response was built with; it belongs to that response. */
   #handedOver: Body = null;
 
   constructor(context: HttpContext) {
@@ -73,19 +75,16 @@ export class HttpResponse {
    */
   status(code: number): this {
     if (!Number.isInteger(code) || code < 200 || code > 599) {
-      throw new AshlarError(
-        "E_INTERNAL",
-        `${code} is not a status an answer can have: it is a whole number from 200 to 599.`,
-      );
+      throw new AshlarError("E_INTERNAL", `${code} is not a valid response status: use an integer from 200 to 599.`);
     }
     this.#status = code;
     return this;
   }
 
   /**
-   * Sets a header, in place of any of the same name.
+   * Sets a header, replacing any of the same name.
    *
-   * @throws `E_INVALID_HEADER` where name or value could break out of the header
+   * @throws `E_INVALID_HEADER` if name or value could break out of the header
    */
   header(name: string, value: string | number): this {
     const text = String(value);
@@ -95,7 +94,7 @@ export class HttpResponse {
   }
 
   /**
-   * Sets headers that need no further check, each in place of any of the same name.
+   * Sets headers that need no further check, each replacing any of the same name.
    *
    * @internal
    */
@@ -105,9 +104,9 @@ export class HttpResponse {
   }
 
   /**
-   * Notes that the answer depends on a cookie of the visitor's. One that says something of the visitor, such as their name
-   * or a CSRF token, is `Cache-Control: private, no-store`, unless the handler sets another `Cache-Control`; one with a
-   * `Cache-Control` of its own varies by cookie (RFC 9110 §12.5.5, RFC 9111 §5.2.2).
+   * Records that the response depends on a cookie of the visitor's. A response with information about the visitor, such as
+   * their name or a CSRF token, is `Cache-Control: private, no-store`, unless the handler sets another `Cache-Control`; with
+   * its own `Cache-Control`, it varies by cookie (RFC 9110 §12.5.5, RFC 9111 §5.2.2).
    *
    * @internal
    */
@@ -117,9 +116,22 @@ export class HttpResponse {
   }
 
   /**
+   * Records the language of the response, unless the handler sets it itself.
+   *
+   * @param isNegotiated whether `Accept-Language` decided
+   * @internal
+   */
+  speaks(language: string, isNegotiated: boolean): this {
+    if (!this.#headers.has("content-language")) this.#headers.set("content-language", [language]);
+    const vary = this.#headers.get("vary") ?? [];
+    if (isNegotiated && !vary.includes(BY_LANGUAGE)) this.#headers.set("vary", [...vary, BY_LANGUAGE]);
+    return this;
+  }
+
+  /**
    * Adds a header to those of the same name.
    *
-   * @throws `E_INVALID_HEADER` where name or value could break out of the header
+   * @throws `E_INVALID_HEADER` if name or value could break out of the header
    */
   appendHeader(name: string, value: string | number): this {
     const text = String(value);
@@ -130,10 +142,10 @@ export class HttpResponse {
   }
 
   /**
-   * Sets a cookie, in place of one of the same name, path and domain: `HttpOnly`, `SameSite=Lax`, `Path=/`, and
-   * `Secure` where the application's URL is https, unless the options say otherwise.
+   * Sets a cookie, replacing one of the same name, path and domain: `HttpOnly`, `SameSite=Lax`, `Path=/`, and `Secure` if
+   * the application's URL is https, unless the options differ.
    *
-   * @throws `E_INVALID_COOKIE` for what a cookie cannot hold, and for one that browsers would refuse
+   * @throws `E_INVALID_COOKIE` for what a cookie cannot contain, and for one that browsers would refuse
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
     const isHttps = this.#context.request.isSecure();
@@ -143,45 +155,45 @@ export class HttpResponse {
   }
 
   /**
-   * Makes the browser forget a cookie.
+   * Deletes a cookie from the browser.
    *
    * @param options the path and domain it was set with
-   * @throws `E_INVALID_COOKIE` as {@link cookie}
+   * @throws `E_INVALID_COOKIE` like {@link cookie}
    */
   withoutCookie(name: string, options: Omit<CookieOptions, "maxAgeSeconds" | "expires"> = {}): this {
     return this.cookie(name, "", { ...options, maxAgeSeconds: 0, expires: new Date(0) });
   }
 
   /**
-   * Answers JSON; a `toJSON` of the value is honoured.
+   * Responds with JSON; uses the value's `toJSON`.
    *
-   * @throws `E_UNSERIALIZABLE_RESULT` for what JSON cannot hold
+   * @throws `E_UNSERIALIZABLE_RESULT` for what JSON cannot represent
    */
   json(data: unknown): this {
     return this.#content(serialize(this.#context, data), ["content-type", JSON_TYPE]);
   }
 
   /**
-   * Answers a page.
+   * Responds with a page.
    *
-   * Security: the text goes out as it stands. What users typed is escaped by the views, not here.
+   * Security: the text is sent unchanged. Views escape user input; this method does not.
    */
   html(text: string): this {
     return this.#content(text, ["content-type", HTML_TYPE]);
   }
 
-  /** Answers plain text. */
+  /** Responds with plain text. */
   text(text: string): this {
     return this.#content(text, ["content-type", TEXT_TYPE]);
   }
 
-  /** Answers 204 without content. */
+  /** Responds with 204 and no content. */
   noContent(): this {
     return this.status(204).#content(null);
   }
 
   /**
-   * Answers a stream, piece by piece as it comes.
+   * Responds with a stream, chunk by chunk.
    *
    * @param type the `Content-Type`
    */
@@ -191,21 +203,21 @@ export class HttpResponse {
   }
 
   /**
-   * Answers bytes for the browser to save under a name.
+   * Responds with bytes for the browser to save under a name.
    *
    * @param bytes what to save
    */
   download(bytes: Uint8Array<ArrayBuffer>, name: string): this;
   /**
-   * Answers a file for the browser to save, streamed, so that its size does not matter. A browser that has it already is
-   * told so (304), and one that lost its connection gets the rest (206): the answer carries `ETag` and `Last-Modified`, and
-   * single ranges are given (RFC 9110 §13, §14), unless a status was set before.
+   * Responds with a file for the browser to save, streamed, so that its size does not matter. A browser that already has it
+   * gets 304, and one that lost its connection gets the rest (206): the response carries `ETag` and `Last-Modified`, and
+   * single ranges are supported (RFC 9110 §13, §14), unless a status was set before.
    *
-   * Security: never make the path from input, or any file of the machine can be asked for.
+   * Security: never build the path from input, or a client can request any file of the machine.
    *
-   * @param path where the file is
-   * @param name the name to save it under; the file's own where left out
-   * @throws `E_NOT_FOUND` where there is no such file
+   * @param path the path of the file
+   * @param name the name to save it under; the file's own if omitted
+   * @throws `E_NOT_FOUND` if there is no such file
    */
   download(path: string, name?: string): Promise<this>;
   download(source: string | Uint8Array<ArrayBuffer>, name?: string): this | Promise<this> {
@@ -239,10 +251,10 @@ export class HttpResponse {
 
   /**
    * Redirects (302, unless `status` is called afterwards) to a path of this application. Its own absolute URLs are
-   * taken for their path. A target from input needs no check of its own: what leads elsewhere goes to the fallback.
+   * reduced to their path. A target from input needs no further check: one that leads elsewhere is replaced by the fallback.
    *
    * @param target such as `/orders?page=2`
-   * @param fallback where to go when the target leads out of the application; the application's own, and not checked
+   * @param fallback where to go if the target leaves the application; chosen by the application, and not checked
    */
   redirect(target: unknown, fallback = "/"): this {
     return this.#location(redirectTarget(ownPath(this.#context, target) ?? target, fallback));
@@ -251,8 +263,8 @@ export class HttpResponse {
   /**
    * Redirects to a named route.
    *
-   * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`; `E_INVALID_REDIRECT` where a
-   * parameter makes the URL begin with two slashes
+   * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`; `E_INVALID_REDIRECT` if a
+   *   parameter makes the URL begin with two slashes
    */
   redirectToRoute(name: string, parameters?: RouteParameters, query?: QueryParameters): this {
     const target = this.#context.services.urls.to(name, parameters, query);
@@ -266,18 +278,18 @@ export class HttpResponse {
   }
 
   /**
-   * Redirects to the page the request came from, where that is one of this application.
+   * Redirects to the page the request came from, if that is one of this application.
    *
-   * @param fallback where to go otherwise; the application's own, and not checked
+   * @param fallback where to go otherwise; chosen by the application, and not checked
    */
   back(fallback = "/"): this {
     return this.#location(redirectTarget(ownPath(this.#context, this.#context.request.header("referer")), fallback));
   }
 
   /**
-   * Redirects out of the application, the one way to do so.
+   * Redirects out of the application; no other method does.
    *
-   * Security: never pass what came from input, or the application lends its name to any site.
+   * Security: never pass input, or the application lends its name to any site.
    *
    * @param url an absolute http or https URL
    * @throws `E_INVALID_REDIRECT` for anything else
@@ -294,8 +306,8 @@ export class HttpResponse {
   }
 
   /**
-   * Takes back the status, the content, and the headers that describe it (`ETag`, `Location`, `Content-…`): something
-   * else is to be answered, such as an error. Cookies and all other headers stay.
+   * Removes the status, the content, and the headers that describe it (`ETag`, `Location`, `Content-…`), so that something
+   * else can be sent, such as an error. Cookies and all other headers stay.
    */
   forgetContent(): this {
     this.#content(null);
@@ -305,7 +317,7 @@ export class HttpResponse {
     return this;
   }
 
-  /** Builds the answer out of what was set here; 204 where nothing gave it a content or a status. */
+  /** Builds the response from what was set here; 204 if neither content nor status was set. */
   toResponse(): Response {
     const status = this.#status ?? (this.#hasContent ? 200 : 204);
     if (!WITHOUT_BODY.has(status)) this.#handedOver = this.#body;
@@ -313,21 +325,21 @@ export class HttpResponse {
   }
 
   /**
-   * Builds an answer with another content, and the status, headers and cookies set here.
+   * Builds a response with other content, and the status, headers and cookies set here.
    *
-   * @param type the `Content-Type` where no header says otherwise
+   * @param type the `Content-Type` unless a header sets it
    */
   respond(body: string, type: string): Response {
     this.#dropBody();
     return this.#build(this.#status ?? 200, body, [["content-type", type]]);
   }
 
-  /** A copy of a platform's response with the headers it lacks and the cookies added; the given one is left as it is. */
+  /** Copies a platform's response, adding the headers it lacks and the cookies; the original is left unchanged. */
   mergeInto(response: Response): Response {
     this.#dropBody();
     const headers = new Headers(response.headers);
     for (const [name, values] of this.#headers) {
-      // How another body is framed is its own business: a wrong length would run into the next answer.
+      // The framing of another body does not apply: a wrong length would run into the next response.
       if (name === "content-length" || name === "transfer-encoding") continue;
       if (headers.has(name) && name !== "set-cookie") continue;
       for (const value of values) headers.append(name, value);
@@ -365,13 +377,13 @@ export class HttpResponse {
     return this;
   }
 
-  /** A stream as a body, whose source ends with the answer at the latest. */
+  /** Turns a stream into a body whose source ends with the response at the latest. */
   #streaming({ stream, close }: ByteStream): ReadableStream {
     closeWithAnswer(this.#context.request.raw, close);
     return stream;
   }
 
-  /** Closes what a body that is not sent would have been read from. */
+  /** Closes the source of a body that is not sent. */
   #dropBody(): void {
     if (this.#body instanceof ReadableStream && this.#body !== this.#handedOver) this.#body.cancel().catch(() => {});
     this.#body = null;

@@ -3,9 +3,9 @@ import { CheckedHeaders } from "./header-fields.ts";
 import type { Middleware, Next } from "./middleware.ts";
 
 /**
- * Tells browsers what a page of this application may do: run and load its own files and nothing else, never be framed,
- * send no other site the address it was on. In production, under an `APP_URL` with https, it also tells them to come back
- * over https only, for as long as `APP.hstsMaxAgeSeconds` says. Part of the `web` stack; a subclass loosens what it must:
+ * Tells browsers what a page of this application may do: run and load only its own files, never be framed, and never send
+ * its address to other sites. In production, if `APP_URL` is https, it also tells them to come back over https only, for
+ * `APP.hstsMaxAgeSeconds`. Part of the `web` stack; a subclass can relax it:
  *
  * ```ts
  * class Headers extends SecurityHeadersMiddleware {
@@ -25,7 +25,7 @@ export class SecurityHeadersMiddleware implements Middleware {
     "object-src": "'none'",
   };
 
-  /** Headers beside the policy, by name. */
+  /** Headers besides the policy, by name. */
   static headers: Readonly<Record<string, string>> = {
     "Referrer-Policy": "strict-origin-when-cross-origin",
     "X-Content-Type-Options": "nosniff",
@@ -34,7 +34,7 @@ export class SecurityHeadersMiddleware implements Middleware {
 
   readonly #headers: CheckedHeaders;
 
-  /** @throws `E_INVALID_HEADER` where a directive or a header holds what no header can */
+  /** @throws `E_INVALID_HEADER` if a directive or a header contains characters not allowed in headers */
   constructor() {
     const { policy, headers } = new.target;
     const directives = Object.entries(policy).map(([name, value]) => `${name} ${value}`);
@@ -45,14 +45,14 @@ export class SecurityHeadersMiddleware implements Middleware {
   }
 
   handle({ response, services }: HttpContext, next: Next): unknown {
-    // Before the handler, so that one with a need of its own can set another value.
+    // Before the handler, so that the handler can set another value.
     response.checkedHeaders(this.#headers);
     const { strictTransportSecurity } = services;
     if (strictTransportSecurity !== null) response.header("strict-transport-security", strictTransportSecurity);
     return next();
   }
 
-  /** It asks for no input. */
+  /** It reads no input. */
   beforeBody(): boolean {
     return true;
   }

@@ -1,4 +1,4 @@
-/** What can be asked of a file, or of anything else whose bytes are known to be the same as before. */
+/** What can be requested of a file, or of anything else whose bytes are known to be the same as before. */
 export interface Representation {
   /** A strong validator, in quotes (RFC 9110 §8.8.3). */
   readonly etag: string;
@@ -6,7 +6,7 @@ export interface Representation {
   readonly length: number;
 }
 
-/** What a request selects: all of it, one range (`end` is its last byte), or an answer without content. */
+/** What a request selects: everything, one range (`end` is its last byte), or a response without content. */
 export type Selection =
   | { readonly status: 200 | 304 | 412 | 416 }
   | { readonly status: 206; readonly start: number; readonly end: number };
@@ -14,10 +14,10 @@ export type Selection =
 type ReadHeader = (name: string) => string | null;
 
 /**
- * Decides by the preconditions of a request, in the order of RFC 9110 §13.2.2, and then by its `Range`. Only one range is
- * given; a request for several gets the whole (§14.2 allows that).
+ * Evaluates the preconditions of a request, in the order of RFC 9110 §13.2.2, and then its `Range`. Only single ranges are
+ * supported; a request for several gets the complete content (§14.2 allows that).
  *
- * @param method nothing but GET and HEAD has conditions that end in 304, and nothing but GET has ranges
+ * @param method only GET and HEAD have conditions that end in 304, and only GET has ranges
  * @param header the value of a header; `null` if it is missing
  */
 export function selectedRange(method: string, header: ReadHeader, file: Representation): Selection {
@@ -52,7 +52,7 @@ function isSince({ modifiedMs }: Representation, date: string | null): boolean {
   return date !== null && secondsOf(modifiedMs) > secondsOf(Date.parse(date));
 }
 
-/** RFC 9110 §13.1.5: a range is of use only to whoever has the rest of the same bytes. */
+/** RFC 9110 §13.1.5: a range is only useful to a client that has the rest of the same bytes. */
 function mayBeRange({ etag, modifiedMs }: Representation, condition: string | null): boolean {
   if (condition === null || condition.includes('"')) return condition === null || condition.trim() === etag;
   return secondsOf(modifiedMs) === secondsOf(Date.parse(condition));
@@ -61,7 +61,7 @@ function mayBeRange({ etag, modifiedMs }: Representation, condition: string | nu
 function parse(range: string, length: number): Selection {
   const [whole, first = "", last = ""] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(range) ?? [];
   if (whole === undefined || (first === "" && last === "")) return { status: 200 };
-  // "-5" are the last five bytes.
+  // "-5" means the last five bytes.
   const start = first === "" ? Math.max(0, length - Number(last)) : Number(first);
   const end = first === "" || last === "" ? length - 1 : Math.min(Number(last), length - 1);
   if (last !== "" && Number(last) < Number(first)) return { status: 200 };

@@ -5,7 +5,7 @@ export const JSON_TYPE = "application/json; charset=utf-8";
 export const HTML_TYPE = "text/html; charset=utf-8";
 export const TEXT_TYPE = "text/plain; charset=utf-8";
 
-/** The route that answers, for a message to its author. */
+/** Names the matching route in a message to the developer. */
 function routeOf(context: HttpContext): string {
   const route = context.request.route();
   if (route === null) return "The answer";
@@ -13,22 +13,22 @@ function routeOf(context: HttpContext): string {
   return `The answer of the route ${route.methods.join("|")} ${route.pattern}${name}`;
 }
 
-/** The error for a result that no answer can be made of. */
+/** The error for a result that cannot become a response. */
 export function unserializable(context: HttpContext, problem: string, cause?: unknown): AshlarError {
   return new AshlarError("E_UNSERIALIZABLE_RESULT", `${routeOf(context)} ${problem}`, { cause });
 }
 
-/** What a value is that JSON makes nothing of. */
+/** Describes a value that JSON cannot represent. */
 function kindOf(value: unknown): string {
   if (typeof value !== "object" || value === null) return `a ${typeof value}`;
   return `an object of ${value.constructor?.name ?? "no class"} whose toJSON gives nothing`;
 }
 
 /**
- * A value as JSON text.
+ * Returns a value as JSON text.
  *
- * @throws `E_UNSERIALIZABLE_RESULT`, with the route's name, for a value that refers to itself, a BigInt, a function, a
- * symbol and anything else JSON cannot hold; an error of the framework thrown by a `toJSON` as it is
+ * @throws `E_UNSERIALIZABLE_RESULT`, with the route's name, for a circular value, a BigInt, a function, a symbol and
+ *   anything else JSON cannot represent; an error of the framework thrown by a `toJSON` is passed on
  */
 export function serialize(context: HttpContext, value: unknown): string {
   let text: string | undefined;
@@ -36,10 +36,10 @@ export function serialize(context: HttpContext, value: unknown): string {
     text = JSON.stringify(value);
   } catch (error) {
     if (error instanceof AshlarError) throw error;
-    // Of a circle, the message goes on to draw it.
+    // For a circular value, the message continues with a drawing of the circle.
     const [problem] = String((error as Error).message).split("\n");
     throw unserializable(context, `cannot be written as JSON: ${problem}`, error);
   }
-  if (text === undefined) throw unserializable(context, `is ${kindOf(value)}, which JSON cannot hold.`);
+  if (text === undefined) throw unserializable(context, `is ${kindOf(value)}, which JSON cannot represent.`);
   return text;
 }

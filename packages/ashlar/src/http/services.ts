@@ -1,3 +1,4 @@
+import type { Catalogue } from "../messages/index.ts";
 import type { Dictionary } from "../support/index.ts";
 import type { BodyLimits } from "./body.ts";
 import type { FormFields } from "./repeated-fields.ts";
@@ -19,41 +20,43 @@ export interface UrlGenerator {
   to(name: string, parameters?: RouteParameters, query?: QueryParameters): string;
 }
 
-/** What a context needs of its application; one frozen object for all requests. */
+/** What a context needs from its application; one frozen object for all requests. */
 export interface HttpServices {
   readonly urls: UrlGenerator;
   readonly limits: BodyLimits;
+  /** The sentences that visitors read, in the languages that the application offers. */
+  readonly messages: Catalogue;
   /** The origin of `APP_URL`, such as `https://shop.example`; `null` if it is not configured. */
   readonly appUrl: string | null;
   /** The value of `Strict-Transport-Security` on pages (RFC 6797 §6.1); `null` if they don't carry it. */
   readonly strictTransportSecurity: string | null;
   /** The application's own proxies, whose forwarding headers count. */
   readonly proxies: TrustedProxies;
-  /** Warns of fields that lose values; `null` or left out except in development. */
+  /** Warns about fields that lose values; `null` or omitted except in development. */
   readonly fieldWarnings?: FieldWarnings | null;
 }
 
-/** Warns the application's author of fields that came more than once, and of which only the last value counts. */
+/** Warns the developer about fields that were sent more than once, and of which only the last value counts. */
 export interface FieldWarnings {
-  /** @param route says which route the request is for, once that has been decided */
+  /** @param route the route that the request is for, once that has been decided */
   look(fields: FormFields, route: () => RouteInfo | null): void;
 }
 
-/** What a request can know of the route it was matched to. */
+/** What a request can know about its matched route. */
 export interface RouteInfo {
   readonly name: string | null;
   /** The pattern as it was written, prefixes included: `/orders/@id:int`. */
   readonly pattern: string;
   readonly methods: readonly string[];
-  /** The middleware in force, outermost first, as written: `guard:jwt`. */
+  /** The active middleware, outermost first, as written: `guard:jwt`. */
   readonly middleware: readonly string[];
-  /** Whether the route answers JSON whatever the caller accepts, errors included. */
+  /** Whether the route responds with JSON whatever the caller accepts, errors included. */
   readonly answersJson: boolean;
-  /** The largest body that the route takes, in bytes; `null` or left out where the application's limits count. */
+  /** The largest body that the route accepts, in bytes; `null` or omitted if the application's limits apply. */
   readonly bodyLimitBytes?: number | null;
 }
 
-/** A route, and what its pattern captured from the URL (decoded; `null` for an optional parameter that is absent). */
+/** A route, and what its pattern captured from the URL (decoded; `null` for a missing optional parameter). */
 export interface RouteMatch {
   readonly route: RouteInfo;
   readonly params: Readonly<Dictionary<string | null>>;

@@ -1,7 +1,7 @@
 import type { MaybePromise } from "../support/index.ts";
 
 /**
- * A schema of any library that keeps to Standard Schema 1 (Zod, Valibot, ArkType and others), as far as it is asked here.
+ * A schema of any library that implements Standard Schema 1 (Zod, Valibot, ArkType and others), as far as it is used here.
  *
  * @see https://standardschema.dev
  */
@@ -9,7 +9,7 @@ export interface StandardSchema {
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
-    /** Only for the compiler: what the schema takes, and what it makes of that. */
+    /** Only for the compiler: the schema's input and output types. */
     readonly types?: { readonly input: unknown; readonly output: unknown } | undefined;
     readonly validate: (
       value: unknown,
@@ -19,12 +19,12 @@ export interface StandardSchema {
   };
 }
 
-/** Something about a value that a schema does not take. */
+/** A problem that a schema found in a value. */
 export interface SchemaIssue {
   readonly message: string;
-  /** The keys that lead to it, from the outermost on. */
+  /** The keys that lead to it, outermost first. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What a schema makes of a value. */
+/** The result of validating a value. */
 export type SchemaOutput<S extends StandardSchema> = NonNullable<S["~standard"]["types"]>["output"];

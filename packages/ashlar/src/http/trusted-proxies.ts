@@ -16,21 +16,21 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The shortest prefix that a range may have: no network of one owner is larger than 10.0.0.0/8 or fc00::/7. A client in
- * a larger range could write any client's address into its headers.
+ * The shortest prefix allowed for a range: no single owner's network is larger than 10.0.0.0/8 or fc00::/7. A client in a
+ * larger range could write any client's address into its headers.
  */
 const MIN_PREFIX: Readonly<Record<string, number>> = { ipv4: 8, ipv6: 7 };
 
 /**
- * The application's own proxies, as `APP.trustedProxies` names them: the one place that decides whose forwarding headers
- * count, for the client's address, the scheme and the host.
+ * The application's own proxies, as listed in `APP.trustedProxies`: this alone decides whose forwarding headers count, for
+ * the client's address, the scheme and the host.
  */
 export class TrustedProxies {
   readonly ranges: readonly AddressRange[];
-  /** Says who the client is, by the socket and by `X-Forwarded-For` of trusted proxies. */
+  /** Determines the client's address from the socket and `X-Forwarded-For` of trusted proxies. */
   readonly resolver: AddressResolver;
 
-  /** @param ranges what {@link parseProxies} gives */
+  /** @param ranges the result of {@link parseProxies} */
   constructor(ranges: readonly AddressRange[] = []) {
     this.ranges = ranges;
     this.resolver = createAddressResolver([ranges.length === 0 ? SOCKET_ADDRESS : "x-forwarded-for"], ranges);
@@ -41,16 +41,16 @@ export class TrustedProxies {
     return this.ranges.length === 0;
   }
 
-  /** Tells whether an address is that of a trusted proxy. */
+  /** Reports whether an address is that of a trusted proxy. */
   trusts(address: string | null): boolean {
     return address !== null && isInRanges(address, this.ranges);
   }
 }
 
 /**
- * The ranges that entries of a list of proxies stand for: addresses, ranges in CIDR notation, `loopback`, `private`.
+ * Parses a list of proxies into ranges: addresses, ranges in CIDR notation, `loopback`, `private`.
  *
- * @returns if an entry can't be used, what is wrong with the first that can't, as text
+ * @returns if an entry is not valid, what is wrong with the first such entry, as text
  */
 export function parseProxies(entries: readonly string[]): readonly AddressRange[] | string {
   const ranges: AddressRange[] = [];

@@ -1,19 +1,25 @@
-import { isPlainObject, ValidationError } from "../support/index.ts";
+import { isPlainObject, type Message, ValidationError } from "../support/index.ts";
 import { ABSENT } from "./dot-path.ts";
+import { type HTTP_MESSAGES, message } from "./messages.ts";
 
 /**
  * Reads one input as one type.
  *
  * @param name the input's name, for the error
  * @param value the input, or {@link ABSENT}
- * @returns `null` where the input is absent or `null`
- * @throws `E_INVALID_INPUT` where it is something else
+ * @returns `null` if the input is absent or `null`
+ * @throws `E_INVALID_INPUT` if it is something else
  */
 export type InputReader<T> = (name: string, value: unknown) => T | null;
 
-function refuse(name: string, expected: string): never {
-  const message = `The field "${name}" must be ${expected}.`;
-  throw new ValidationError({ [name]: [message] }, message);
+type ExpectedKey = Exclude<keyof typeof HTTP_MESSAGES, "input.choice">;
+
+function refuse(name: string, expected: ExpectedKey): never {
+  refuseBy(name, message(expected, { name }));
+}
+
+function refuseBy(name: string, problem: Message): never {
+  throw new ValidationError({ [name]: [problem] }, problem);
 }
 
 function isAbsent(value: unknown): boolean {
@@ -28,21 +34,21 @@ function isBlank(value: unknown): boolean {
 /** Text, blank text included; nothing else becomes text. */
 export const readString: InputReader<string> = (name, value) => {
   if (isAbsent(value)) return null;
-  return typeof value === "string" ? value : refuse(name, "text");
+  return typeof value === "string" ? value : refuse(name, "input.text");
 };
 
 /** A whole number within ±(2⁵³ − 1): a JSON number, or text of decimal digits with or without a minus sign. */
 export const readInteger: InputReader<number> = (name, value) => {
   if (isBlank(value)) return null;
   const number = typeof value === "string" && /^-?\d{1,20}$/.test(value) ? Number(value) : value;
-  return Number.isSafeInteger(number) ? positiveZero(number as number) : refuse(name, "a whole number");
+  return Number.isSafeInteger(number) ? positiveZero(number as number) : refuse(name, "input.integer");
 };
 
 /** A finite number: a JSON number, or text in the form of HTML's number inputs (`-1`, `.5`, `1.5e3`). */
 export const readFloat: InputReader<number> = (name, value) => {
   if (isBlank(value)) return null;
   const number = typeof value === "string" && /^-?(?:\d+|\d*\.\d+)(?:e[+-]?\d+)?$/i.test(value) ? Number(value) : value;
-  return Number.isFinite(number) ? positiveZero(number as number) : refuse(name, "a number");
+  return Number.isFinite(number) ? positiveZero(number as number) : refuse(name, "input.number");
 };
 
 /** `-0` would not equal the `0` that it is written as. */
@@ -67,7 +73,7 @@ const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
 export const readBoolean: InputReader<boolean> = (name, value) => {
   if (isBlank(value)) return null;
   const known = BOOLEANS.get(typeof value === "string" ? value.toLowerCase() : value);
-  return known ?? refuse(name, "true or false");
+  return known ?? refuse(name, "input.boolean");
 };
 
 const DATE =
@@ -77,9 +83,9 @@ const DATE =
 export const readDate: InputReader<Date> = (name, value) => {
   if (isBlank(value)) return null;
   const match = typeof value === "string" ? DATE.exec(value) : null;
-  if (match === null) return refuse(name, "a date such as 2026-01-31 or 2026-01-31T12:00:00Z");
+  if (match === null) return refuse(name, "input.date");
   const [text, year, month, day, hour, , , offset] = match;
-  if (!isCalendarDay(Number(year), Number(month), Number(day))) refuse(name, "a day that is in the calendar");
+  if (!isCalendarDay(Number(year), Number(month), Number(day))) refuse(name, "input.day");
   // Left to itself, the engine would take a time without an offset for one of the server's own zone.
   return new Date(hour !== undefined && offset === undefined ? `${text}Z` : text);
 };
@@ -94,16 +100,17 @@ function isCalendarDay(year: number, month: number, day: number): boolean {
 export function readEnum<T extends string>(name: string, value: unknown, values: readonly T[]): T | null {
   const found = values.find((one) => one === value);
   if (found !== undefined) return found;
-  return isBlank(value) ? null : refuse(name, `one of ${values.map((one) => `"${one}"`).join(", ")}`);
+  if (isBlank(value)) return null;
+  return refuseBy(name, message("input.choice", { name, choices: values.map((one) => `"${one}"`).join(", ") }));
 }
 
 /** A list, whatever its elements are. */
 export const readArray: InputReader<unknown[]> = (name, value) => {
   if (isAbsent(value)) return null;
-  return Array.isArray(value) ? value : refuse(name, "a list");
+  return Array.isArray(value) ? value : refuse(name, "input.list");
 };
 
-/** Tells whether an input has something in it: not `null`, no blank text, no empty list or object. */
+/** Reports whether an input has something in it: not `null`, no blank text, no empty list or object. */
 export function isFilled(value: unknown): boolean {
   if (isBlank(value)) return false;
   if (Array.isArray(value)) return value.length > 0;

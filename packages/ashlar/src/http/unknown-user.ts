@@ -1,14 +1,14 @@
 import type { HttpContext } from "./context.ts";
 
-/** Requests that may have a user whom nothing could find. They are few, and no other request pays for them. */
+/** Requests whose user could not be looked up. They are few, and no other request pays for them. */
 const UNKNOWN = new WeakSet<HttpContext>();
 
-/** Notes that looking for the user of a request failed, so that no page takes them for a guest. */
+/** Records that looking up a request's user failed, so that no page treats the user as a guest. */
 export function markUserUnknown(context: HttpContext): void {
   UNKNOWN.add(context);
 }
 
-/** Tells whether looking for the user of a request failed. */
+/** Reports whether looking up a request's user failed. */
 export function isUserUnknown(context: HttpContext): boolean {
   return UNKNOWN.has(context);
 }

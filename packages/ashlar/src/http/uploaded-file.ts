@@ -2,13 +2,13 @@ import { mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AshlarError } from "../support/index.ts";
 
-/** The longest file name that common file systems take, in bytes of UTF-8. */
+/** The longest file name that common file systems allow, in bytes of UTF-8. */
 const MAX_NAME_BYTES = 255;
 
 /** Control characters, and the marks that reverse or hide text: `annexe\u202Efdp.exe` would read as a PDF. */
 const INVISIBLE = /[\p{Cc}\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu;
 
-/** Characters that Windows gives a meaning: drives, alternate streams, wildcards. */
+/** Characters that have a meaning on Windows: drives, alternate streams, wildcards. */
 const RESERVED = /[<>:"|?*]/g;
 
 /** Names that Windows opens as a device, whatever their extension. */
@@ -30,10 +30,10 @@ function truncate(name: string): string {
 }
 
 /**
- * Makes a file name that a client sent harmless: no folders, no control or direction marks, no characters or names with
- * a meaning to a file system, no leading dot, at most 255 bytes.
+ * Makes a file name from a client harmless: no folders, no control or direction marks, no characters or names with a
+ * meaning to a file system, no leading dot, at most 255 bytes.
  *
- * @returns an empty text where nothing is left
+ * @returns an empty text if nothing is left
  */
 export function sanitizeFileName(name: string): string {
   const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
@@ -41,7 +41,7 @@ export function sanitizeFileName(name: string): string {
   return trim(truncate(DEVICE.test(clean) ? `_${clean}` : clean));
 }
 
-/** A dot at the head hides a file; dots and spaces at the end Windows drops, so that two names would be one file. */
+/** A leading dot hides a file; Windows drops trailing dots and spaces, so that two names would be one file. */
 function trim(name: string): string {
   let start = 0;
   let end = name.length;
@@ -54,29 +54,29 @@ function isDotOrSpace(name: string, index: number): boolean {
   return name[index] === "." || name[index]!.trim() === "";
 }
 
-/** How {@link UploadedFile.moveTo} treats a file that is there already. */
+/** How {@link UploadedFile.moveTo} treats an existing file. */
 export interface MoveOptions {
-  /** Whether a file of the same name is replaced; otherwise it is an error. */
+  /** Whether to replace a file of the same name; otherwise it is an error. */
   readonly overwrite?: boolean;
 }
 
 /**
- * A file that came with a multipart form, held in memory.
+ * A file from a multipart form, held in memory.
  *
  * It is a `File` of the web platform: `size` in bytes, `bytes()`, `text()`, `stream()`, and any schema library's check
- * for files takes it. `name` is safe to use as a file name and never empty.
+ * for files accepts it. `name` is safe to use as a file name and never empty.
  *
- * Security: `name`, `clientName`, `extension` and `type` are what the client claims. Before a file is trusted to be an
- * image, look at its bytes; before it is served, choose its type yourself.
+ * Security: `name`, `clientName`, `extension` and `type` are what the client claims. Before you trust a file to be an
+ * image, inspect its bytes; before you serve it, choose its type yourself.
  */
 export class UploadedFile extends File {
-  /** The name the client gave, sanitised; empty where it gave none that is usable. */
+  /** The name from the client, sanitized; empty if it was not usable. */
   readonly clientName: string;
 
   /**
    * @param bytes the content
-   * @param clientName the name the client gave, as it came
-   * @param type the media type the client claims
+   * @param clientName the name from the client, unchanged
+   * @param type the media type claimed by the client
    */
   constructor(bytes: Uint8Array<ArrayBuffer>, clientName: string, type: string) {
     const safe = sanitizeFileName(clientName);
@@ -84,20 +84,20 @@ export class UploadedFile extends File {
     this.clientName = safe;
   }
 
-  /** What stands after the last dot of `clientName`, lower-case; empty where there is none. */
+  /** The part after the last dot of `clientName`, in lower case; empty if there is none. */
   get extension(): string {
     const dot = this.clientName.lastIndexOf(".");
     return dot === -1 ? "" : this.clientName.slice(dot + 1).toLowerCase();
   }
 
   /**
-   * Writes the file to disk; folders that are missing are made.
+   * Writes the file to disk, creating missing folders.
    *
-   * @param target the path to write to; a folder, or a text that ends in a slash, takes the file under its `name`
+   * @param target the path to write to; if it is a folder, or ends in a slash, the file is saved there under its `name`
    * @returns the path written
-   * @throws `E_FILE_EXISTS` where a file is there already and `overwrite` is not set
+   * @throws `E_FILE_EXISTS` if a file already exists there and `overwrite` is not set
    *
-   * Security: into a folder that is served, write under a path of your own making, not under the client's name.
+   * Security: in a folder that is served, use a path you generate, not the client's name.
    */
   async moveTo(target: string, options: MoveOptions = {}): Promise<string> {
     const path = (await isFolder(target)) ? join(target, this.name) : target;
@@ -108,7 +108,7 @@ export class UploadedFile extends File {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       throw new AshlarError(
         "E_FILE_EXISTS",
-        `There is a file at "${path}" already; pass { overwrite: true } to replace it.`,
+        `A file already exists at "${path}". Pass { overwrite: true } to replace it.`,
       );
     }
     return path;

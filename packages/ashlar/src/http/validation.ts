@@ -1,10 +1,10 @@
-import { dictionary, type FieldErrors, ValidationError } from "../support/index.ts";
+import { dictionary, type Message, ValidationError } from "../support/index.ts";
 import type { SchemaIssue, SchemaOutput, StandardSchema } from "./standard-schema.ts";
 
 /**
- * Checks a value against a schema of any library that keeps to Standard Schema (zod, valibot, arktype, …).
+ * Validates a value with a schema of any library that implements Standard Schema (Zod, Valibot, ArkType, …).
  *
- * @returns what the schema makes of the value
+ * @returns the schema's output
  * @throws `E_INVALID_INPUT` with all problems at once, by field: `{"items.0.name": ["Required"]}`
  */
 export async function validateInput<S extends StandardSchema>(schema: S, value: unknown): Promise<SchemaOutput<S>> {
@@ -13,15 +13,20 @@ export async function validateInput<S extends StandardSchema>(schema: S, value: 
   throw new ValidationError(byField(result.issues));
 }
 
-function byField(issues: readonly SchemaIssue[]): FieldErrors {
-  // Keys come from the input, where a schema allows any.
-  const errors: FieldErrors = dictionary<string[]>();
+function byField(issues: readonly SchemaIssue[]): Record<string, Message[]> {
+  // Keys come from the input if a schema allows any.
+  const errors = dictionary<Message[]>();
   for (const issue of issues) {
     const field = (issue.path ?? []).map(keyOf).join(".");
     errors[field] ??= [];
-    errors[field].push(issue.message);
+    errors[field].push({ rule: ruleOf(issue), params: {}, message: issue.message });
   }
   return errors;
+}
+
+/** Standard Schema knows messages alone; the issues of zod say by `code` which rule was broken. */
+function ruleOf({ code }: SchemaIssue & { readonly code?: unknown }): string | null {
+  return typeof code === "string" ? code : null;
 }
 
 function keyOf(segment: PropertyKey | { readonly key: PropertyKey }): string {

@@ -1,6 +1,6 @@
 /**
- * How an answer depends on the visitor that a cookie tells of: not at all; another visitor may get another one (`asked`);
- * or it says something of this visitor, such as their name or a CSRF token (`shown`).
+ * How a response depends on the visitor that a cookie identifies: not at all; another visitor may get another response
+ * (`asked`); or it contains data about this visitor, such as their name or a CSRF token (`shown`).
  */
 export type VisitorDependence = "none" | "asked" | "shown";
 
@@ -8,10 +8,10 @@ const PRIVATE: [string, string] = ["cache-control", "private, no-store"];
 const BY_COOKIE: [string, string] = ["vary", "cookie"];
 
 /**
- * The header that keeps caches from handing one visitor's answer to another (RFC 9111 §5.2.2, RFC 9110 §12.5.5). The
- * browser's own cache counts too: whoever uses the browser next would see what the one before saw.
+ * Returns the header that keeps caches from serving one visitor's response to another (RFC 9111 §5.2.2, RFC 9110 §12.5.5).
+ * This includes the browser's own cache: the browser's next user would see what the previous one saw.
  *
- * @param cacheControl what the handler itself says; it has the last word, and then the answer varies by cookie
+ * @param cacheControl what the handler set; it takes precedence, and then the response varies by cookie
  * @returns `null` if none is needed
  */
 export function cachingHeader(

@@ -3,18 +3,18 @@ import type { ServerResponse } from "node:http";
 import type { MaybePromise } from "../support/index.ts";
 import { type PendingAnswer, type RequestTrace, requestTraces } from "./request-trace.ts";
 
-/** How long work waits for the end of an answer that is a stream, in milliseconds: some streams never end. */
+/** How long work waits for the end of a streamed response, in milliseconds: some streams never end. */
 const STREAM_PATIENCE_MS = 1000;
 
-/** The answers of requests that came to `fetch` without a server. */
+/** The responses to requests that came to `fetch` without a server. */
 const fetches = new AsyncLocalStorage<PendingAnswer>();
 
 /**
- * Begins work once the answer to the request that the running code belongs to has been handed to the socket; without a
- * server, in a turn of the event loop after the one that `fetch` has given the answer in. Outside of a request, and after
- * its answer, it begins in the next turn.
+ * Starts work once the response to the current request has been passed to the socket; without a server, in a turn of the
+ * event loop after `fetch` returned the response. Outside of a request, and after its response, it starts in the next
+ * turn.
  *
- * Security: how long an answer takes tells its receiver nothing about work that begins after it.
+ * Security: the response time reveals nothing about work that starts after it.
  *
  * @param work must not throw
  */
@@ -25,9 +25,9 @@ export function afterAnswer(work: () => void): void {
   else answer.waiting.push(work);
 }
 
-/** Runs a `fetch` without a server, so that {@link afterAnswer} knows of its answer. */
+/** Runs a `fetch` without a server, so that {@link afterAnswer} knows of its response. */
 export function fetchTraced(fetch: () => MaybePromise<Response>): MaybePromise<Response> {
-  // An application that is mounted in another one answers with it.
+  // An application mounted in another one responds with the other's request.
   if (pending() !== null) return fetch();
   const answer: PendingAnswer = { isGiven: false, waiting: null };
   const given = () => {
@@ -41,7 +41,7 @@ export function fetchTraced(fetch: () => MaybePromise<Response>): MaybePromise<R
   return response;
 }
 
-/** Notes that an answer was handed to a response of `node:http`. What waits for it begins once it is out, or broken off. */
+/** Records that a response was passed to `node:http`. What waits for it starts once it is sent or cut off. */
 export function answerGiven(trace: RequestTrace, response: ServerResponse, isStream: boolean): void {
   trace.isGiven = true;
   if (trace.waiting !== null) beginAfter(trace, trace.waiting, response, isStream);
@@ -54,7 +54,7 @@ function beginAfter(
   isStream: boolean,
 ): void {
   trace.waiting = null;
-  // An error in it that nothing handles is still one of this request.
+  // An unhandled error in it still belongs to this request.
   const start = () => requestTraces.run(trace, begin, waiting);
   if (isGone(response)) {
     setImmediate(start);
@@ -69,15 +69,15 @@ function beginAfter(
   };
 }
 
-/** Tells whether a response can no longer reach its client. */
+/** Reports whether a response can no longer reach its client. */
 export function isGone(response: ServerResponse): boolean {
   return response.destroyed || response.req.socket.destroyed;
 }
 
 /**
- * Calls a function when a response is out, or broken off.
+ * Calls a function when a response is sent or cut off.
  *
- * @returns takes that back
+ * @returns a function that cancels this
  */
 export function whenEnded(response: ServerResponse, work: () => void): () => void {
   const { socket } = response.req;
@@ -90,7 +90,7 @@ export function whenEnded(response: ServerResponse, work: () => void): () => voi
     work();
   };
   response.once("close", ended);
-  // One that waits behind others on its connection, of which there are as many as the client likes, is not told of its end.
+  // A response queued behind others on its connection, of which the client can make any number, never learns of its end.
   if (response.socket === null) socket.setMaxListeners(0).once("close", ended);
   return forget;
 }

@@ -76,7 +76,7 @@ test("a job that fails is logged, and the next ones are done", async () => {
   await background.settled();
   expect([done, lines]).toEqual([
     ["another one"],
-    [[{ err: error, job: "a registration" }, "A job in the background failed."]],
+    [[{ err: error, job: "a registration" }, "A background job failed."]],
   ]);
 });
 

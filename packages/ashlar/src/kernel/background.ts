@@ -2,38 +2,38 @@ import { afterAnswer } from "./after-answer.ts";
 import type { Logger } from "./logger.ts";
 
 interface Job {
-  /** What it does, for the log: `a password reset`. */
+  /** The job's name in the log: `a password reset`. */
   readonly name: string;
   readonly work: () => Promise<void>;
 }
 
-/** So many jobs are under way at once. */
+/** The maximum number of jobs running at once. */
 const CONCURRENCY = 8;
 
-/** Jobs that requests leave behind: begun after the answer, in order, a few at a time. They are kept in memory. */
+/** Jobs that requests leave behind: started after the response, in order, a few at a time. Kept in memory. */
 export class Background {
   readonly #logger: Logger;
-  /** Those whose request has not been answered yet, in order. */
+  /** Jobs whose request has no response yet, in order. */
   readonly #held = new Set<Job>();
   readonly #ready: Job[] = [];
   #running = 0;
-  /** Resolved when jobs begin or end. */
+  /** Resolved when jobs start or end. */
   #step: PromiseWithResolvers<void> | null = null;
 
-  /** @param logger is told of jobs that fail */
+  /** @param logger logs jobs that fail */
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  /** How many jobs are not done yet. */
+  /** How many jobs are unfinished. */
   get pending(): number {
     return this.#held.size + this.#ready.length + this.#running;
   }
 
   /**
-   * Does a job after the answer; see {@link afterAnswer}. One that fails is logged.
+   * Runs a job after the response; see {@link afterAnswer}. A failing job is logged.
    *
-   * @param name what it does, for the log
+   * @param name the job's name in the log
    */
   run(name: string, work: () => Promise<void>): void {
     const job: Job = { name, work };
@@ -41,7 +41,7 @@ export class Background {
     afterAnswer(() => this.#begin(job));
   }
 
-  /** Resolves once no job is left. It does not wait for answers: what waits for one begins now. */
+  /** Resolves once no job is left. It does not wait for responses: jobs waiting for one start now. */
   async settled(): Promise<void> {
     while (this.pending > 0) {
       this.#step ??= Promise.withResolvers();
@@ -73,7 +73,7 @@ export class Background {
     try {
       await work();
     } catch (error) {
-      this.#logger.error({ err: error, job: name }, "A job in the background failed.");
+      this.#logger.error({ err: error, job: name }, "A background job failed.");
     }
     this.#running--;
     this.#advance();

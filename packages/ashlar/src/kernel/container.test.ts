@@ -86,10 +86,7 @@ describe("errors", () => {
       .singleton("test.number", (services) => services.make("test.other"))
       .singleton("test.other", (services) => services.make("test.number"));
     expect(() => container.make("test.number")).toThrow(
-      new AshlarError(
-        "E_CIRCULAR_SERVICE",
-        "A service needs itself to be made: test.number → test.other → test.number.",
-      ),
+      new AshlarError("E_CIRCULAR_SERVICE", "Circular dependency: test.number → test.other → test.number."),
     );
   });
 });

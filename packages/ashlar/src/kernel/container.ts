@@ -3,15 +3,15 @@ import type { Router } from "../routing/index.ts";
 import { AshlarError, suggestion } from "../support/index.ts";
 import type { Logger } from "./logger.ts";
 
-/** Answers a request with a template. */
+/** Responds to a request with a template. */
 export type RenderView = (context: HttpContext, template: string, data: Readonly<Record<string, unknown>>) => unknown;
 
 /** What the framework's features add to {@link Services}. An application augments `Services` itself. */
-// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
 export interface FrameworkServices {}
 
 /**
- * The keys of the container and what each holds. An application adds its own by declaration merging:
+ * The keys of the container and their values. An application adds its own by declaration merging:
  *
  * ```ts
  * declare module "ashlar" { interface Services { clock: Clock } }
@@ -19,17 +19,21 @@ export interface FrameworkServices {}
  */
 export interface Services extends FrameworkServices {
   logger: Logger;
-  /** The compiled routes; there from the providers' boot on. */
+  /** The compiled routes; available once providers boot. */
   router: Router;
-  /** Where the web routes file stands, relative to the application's root, without extension. */
+  /** The path of the web routes file, relative to the application's root, without extension. */
   "routes.location": string;
-  /** Where the API routes file stands, relative to the application's root, without extension. */
+  /** The path of the API routes file, relative to the application's root, without extension. */
   "routes.api.location": string;
-  /** What every path of the API routes file begins with, such as `/api`. */
+  /** The prefix of every path in the API routes file, such as `/api`. */
   "routes.api.prefix": string;
-  /** The application's own compilers for route parameters: `{ year: /\d{4}/ }` for `@year:year`. */
+  /**
+   * The application's own compilers for route parameters, `{ year: /\d{4}/ }` for `@year:year`. Each must match a complete
+   * decoded segment of at most 256 characters. RE2 matches it in linear time; assertions such as `(?=…)` and references
+   * such as `\1` end the boot.
+   */
   "routes.compilers": Readonly<Record<string, RegExp>>;
-  /** Renders the pages of `Route.view`; bound by what brings views. */
+  /** Renders the pages of `Route.view`; bound by the feature that provides views. */
   "routes.view": RenderView;
 }
 
@@ -42,39 +46,39 @@ interface Binding {
   instance?: { readonly value: unknown };
 }
 
-/** Holds the application's services by typed key, and makes each when it is first asked for. */
+/** Holds the application's services by typed key, and creates each on first use. */
 export class Container {
   readonly #bindings = new Map<string, Binding>();
   readonly #underway = new Set<string>();
 
-  /** Binds a value as it stands. A later binding of the same key replaces it. */
+  /** Binds a value as is. A later binding of the same key replaces it. */
   bind<K extends ServiceKey>(key: K, value: Services[K]): this {
     this.#bindings.set(key, { make: () => value, shared: true, instance: { value } });
     return this;
   }
 
-  /** Binds a service that is made once, when it is first asked for. */
+  /** Binds a service that is created once, on first use. */
   singleton<K extends ServiceKey>(key: K, make: (container: Container) => Services[K]): this {
     this.#bindings.set(key, { make, shared: true });
     return this;
   }
 
-  /** Binds a service that is made anew each time it is asked for. */
+  /** Binds a service that is created again for each use. */
   factory<K extends ServiceKey>(key: K, make: (container: Container) => Services[K]): this {
     this.#bindings.set(key, { make, shared: false });
     return this;
   }
 
-  /** Tells whether a key is bound. */
+  /** Reports whether a key is bound. */
   has(key: ServiceKey): boolean {
     return this.#bindings.has(key);
   }
 
   /**
-   * The service bound to a key.
+   * Returns the service bound to a key.
    *
-   * @throws `E_UNKNOWN_SERVICE` where nothing is bound, naming the near keys; `E_CIRCULAR_SERVICE` where a service
-   * needs itself to be made
+   * @throws `E_UNKNOWN_SERVICE` if nothing is bound, naming similar keys; `E_CIRCULAR_SERVICE` if services depend on each
+   *   other in a circle
    */
   make<K extends ServiceKey>(key: K): Services[K] {
     const binding = this.#bindings.get(key);
@@ -88,7 +92,7 @@ export class Container {
     if (binding.instance !== undefined) return binding.instance.value as Services[K];
     if (this.#underway.has(key)) {
       const circle = [...this.#underway, key].join(" → ");
-      throw new AshlarError("E_CIRCULAR_SERVICE", `A service needs itself to be made: ${circle}.`);
+      throw new AshlarError("E_CIRCULAR_SERVICE", `Circular dependency: ${circle}.`);
     }
     this.#underway.add(key);
     try {

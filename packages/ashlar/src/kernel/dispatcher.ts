@@ -18,18 +18,18 @@ import { discard, prepare } from "./prepared-response.ts";
 import type { RequestLog } from "./request-log.ts";
 import { asksAboutServer, servedParts } from "./served-request.ts";
 
-/** Makes the context of a request: the application's own subclass of `HttpContext`. */
+/** Creates the context of a request, of the application's own subclass of `HttpContext`. */
 export type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
 
 /** Serves the files of a folder. */
 export interface StaticFiles {
-  /** The answer to a request; `null` if its path leads to no file. */
+  /** Returns the response to a request; `null` if its path does not lead to a file. */
   (raw: Request): Promise<Response | null>;
-  /** Tells whether a file has been served under a path. */
+  /** Reports whether a file has been served under a path. */
   readonly hasServed: (path: string) => boolean;
 }
 
-/** What a dispatcher is made of. All of it is there before the first request. */
+/** A dispatcher's dependencies, all made before the first request. */
 export interface DispatcherParts {
   readonly router: Router;
   readonly context: ContextClass;
@@ -39,9 +39,9 @@ export interface DispatcherParts {
   readonly errors: ErrorHandler;
   readonly mounts: Mounts;
   readonly files: StaticFiles | null;
-  /** `null` where requests are not logged, which then costs nothing. */
+  /** `null` if requests are not logged, which then costs nothing. */
   readonly log: RequestLog | null;
-  /** What every path of the API begins with; `null` where it has no prefix of its own. */
+  /** The prefix of every path of the API; `null` if it does not have one. */
   readonly apiPrefix: string | null;
 }
 
@@ -49,9 +49,9 @@ const OVERRIDING: readonly string[] = ["PUT", "PATCH", "DELETE"];
 const NONE: CompiledRoute[] = [];
 
 /**
- * Answers requests: finds the route, makes the context, runs the pipeline, turns its result into a `Response`.
+ * Handles requests: finds the route, creates the context, runs the pipeline, turns its result into a `Response`.
  *
- * Where all of that is synchronous, so is the answer: no promise is made that nobody needs.
+ * If all of that is synchronous, so is the response: no promise is created needlessly.
  */
 export class Dispatcher {
   readonly #parts: DispatcherParts;
@@ -63,9 +63,9 @@ export class Dispatcher {
   readonly #log: RequestLog | null;
   readonly #matchesHosts: boolean;
   readonly #overrides: boolean;
-  /** Whether middleware around every request may ask for inputs, so that the body has to be read before all else. */
+  /** Whether middleware around every request may read inputs, so that the body has to be read first. */
   readonly #readsFirst: boolean;
-  /** Runs what was decided for one request in place of a route. */
+  /** Runs what was chosen for a request instead of a route. */
   readonly #otherwise: Run;
   readonly #decided = new WeakMap<HttpContext, Run>();
 
@@ -88,7 +88,7 @@ export class Dispatcher {
     this.#otherwise = this.#around((context) => this.#decided.get(context)!(context));
   }
 
-  /** Answers a request. It never throws and never rejects. */
+  /** Responds to a request. It never throws and never rejects. */
   dispatch(raw: Request): Response | Promise<Response> {
     const startedAt = this.#log === null ? 0 : performance.now();
     const path = requestPath(raw);
@@ -118,8 +118,8 @@ export class Dispatcher {
   }
 
   /**
-   * Answers a request of the server once more, whose answer was a stream that failed before its first byte, as if the
-   * handler had thrown. It never throws and never rejects.
+   * Responds again to a request of the server whose streamed response failed before its first byte, as if the handler had
+   * thrown. It never throws and never rejects.
    */
   rescue(raw: Request, error: unknown): Response | Promise<Response> {
     const context = servedParts(raw)?.context ?? this.#contextOf(raw, null, 0);
@@ -131,7 +131,7 @@ export class Dispatcher {
   #contextOf(raw: Request, match: RouteMatch | null, startedAt: number): HttpContext {
     const context = new this.#context(raw, this.#services, match);
     const served = servedParts(raw);
-    // A handler may hand its request on to another application, which then answers a part of it.
+    // A handler may pass its request on to another application, which then produces part of the response.
     if (served !== undefined && served.context === null) {
       served.context = context;
       served.log = this.#log;
@@ -148,7 +148,7 @@ export class Dispatcher {
     return this.#matchesHosts ? requestAuthority(raw) : null;
   }
 
-  /** Puts the middleware of every request around a pipeline. It sees an answer also where the pipeline threw. */
+  /** Wraps a pipeline in the middleware of every request. It sees a response even if the pipeline threw. */
   #around(run: Run): Run {
     const { middleware } = this.#parts;
     return middleware.length === 0 ? run : compose(middleware, guarded(run, this.#errors));
@@ -186,12 +186,12 @@ export class Dispatcher {
     let answer = response;
     try {
       if (context.request.raw.method === "HEAD") answer = withoutBody(response);
-      // The server leaves the line itself: what a client gets of a stream is known when it has ended.
+      // The server logs the request itself: what a client gets of a stream is known only once it has ended.
       if (this.#log !== null && servedParts(context.request.raw)?.context !== context) {
         this.#log.write(context, answer.status, startedAt);
       }
     } catch (error) {
-      // A response of the application's own class may throw when it is asked for anything.
+      // A response of the application's own class may throw on any access.
       return this.#errors.lastResort(error);
     }
     return answer;
@@ -203,9 +203,9 @@ export class Dispatcher {
   }
 
   /**
-   * Reads the body before any middleware is run; a form may then turn out to mean another method.
+   * Reads the body before any middleware runs; a form may then override the method.
    *
-   * @param routes those that it may be meant for
+   * @param routes the routes that the request may be for
    */
   async #withBody(
     context: HttpContext,
@@ -230,14 +230,14 @@ export class Dispatcher {
     return this.#decide(context, () => this.#withoutRoute(context.request.raw, path), startedAt);
   }
 
-  /** The route that a form means which, knowing POST alone, names its method in `__method`. */
+  /** Returns the route meant by a form, which can only send POST and names its real method in `__method`. */
   #overridden({ request }: HttpContext, path: string): CompiledMatch | null {
     if (!this.#overrides || request.raw.method !== "POST") return null;
     const method = request.getRequestMethod();
     return OVERRIDING.includes(method) ? this.#match(request.raw, method, path) : null;
   }
 
-  /** The routes of the path's other methods that the body of a POST may turn out to be meant for. */
+  /** The routes of the path's other methods, which the body of a POST may ask for. */
   #overriding(raw: Request, path: string): CompiledRoute[] {
     if (!this.#overrides || raw.method !== "POST" || !hasBody(raw)) return NONE;
     const found = OVERRIDING.map((method) => this.#match(raw, method, path)?.route);
@@ -251,7 +251,7 @@ export class Dispatcher {
     return this.#decide(context, () => this.#withoutRoute(raw, path), startedAt);
   }
 
-  /** What is answered where no route does: a file, the methods there are, 405 or 404. */
+  /** Responds if no route does: a file, the allowed methods, 405 or 404. */
   #withoutRoute(raw: Request, path: string): unknown {
     const { method } = raw;
     const allowed = this.#allowed(raw, path);
@@ -286,7 +286,7 @@ function guarded(run: Run, errors: ErrorHandler): Run {
   };
 }
 
-/** RFC 9110 §9.3.2: the answer to HEAD has the headers that GET would have, and no body. */
+/** RFC 9110 §9.3.2: the response to HEAD has the same headers as GET, and no body. */
 function withoutBody(response: Response): Response {
   const prepared = prepare(response);
   discard(prepared.body);
@@ -297,7 +297,7 @@ function withoutBody(response: Response): Response {
   return new FastResponse(null, { status: prepared.status, headers });
 }
 
-/** RFC 9110 §9.3.7: the answer to OPTIONS where no route gives it. */
+/** RFC 9110 §9.3.7: the response to OPTIONS if no route handles it. */
 function allowing(methods: readonly string[]): Response {
   return new FastResponse(null, { status: 204, headers: { allow: methods.join(", ") } });
 }

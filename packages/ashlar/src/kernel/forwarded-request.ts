@@ -3,7 +3,7 @@ import { markForwarded, type TrustedProxies } from "../http/index.ts";
 /** A name, an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
-/** What srvx asks of a list of trusted proxies, answered by ranges: which addresses are in it. */
+/** The list of trusted proxies as srvx reads it, backed by ranges: it reports which addresses are in it. */
 export class ProxyList extends Array<string> {
   readonly #proxies: TrustedProxies;
 
@@ -18,8 +18,8 @@ export class ProxyList extends Array<string> {
 }
 
 /**
- * The request as the client made it, if a trusted proxy forwarded it: with the scheme and the host of `X-Forwarded-Proto`
- * and `X-Forwarded-Host`. For requests that were handed to `fetch`; the server has that done by srvx.
+ * Returns the request as the client made it if a trusted proxy forwarded it: with the scheme and the host from
+ * `X-Forwarded-Proto` and `X-Forwarded-Host`. For requests passed to `fetch`; srvx does this for the server.
  *
  * @param peer the address that the request came from
  */
@@ -27,7 +27,7 @@ export function asForwarded(raw: Request, peer: string | null, proxies: TrustedP
   if (!proxies.trusts(peer)) return raw;
   const chain = entriesOf(raw, "x-forwarded-for");
   const strangers = chain.filter((address) => !proxies.trusts(address));
-  // As many proxies have written as there are entries behind the last one that is not a proxy's, and the peer.
+  // The number of proxies is the number of entries after the last one that is not a proxy's, plus the peer.
   const hops = strangers.length === 0 ? Infinity : chain.length - chain.lastIndexOf(strangers.at(-1)!);
   const scheme = written(raw, "x-forwarded-proto", hops);
   const host = written(raw, "x-forwarded-host", hops);
@@ -49,7 +49,7 @@ function entriesOf(raw: Request, header: string): string[] {
   return entries.filter((entry) => entry !== "");
 }
 
-/** The entry that the outermost trusted proxy wrote; what stands left of it is the client's. */
+/** The entry that the outermost trusted proxy wrote; the client controls what is left of it. */
 function written(raw: Request, header: string, hops: number): string | null {
   const entries = entriesOf(raw, header);
   return entries[Math.max(0, entries.length - hops)] ?? null;

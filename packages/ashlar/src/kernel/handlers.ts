@@ -7,10 +7,10 @@ import type { Run } from "./pipeline.ts";
 type Controller = Readonly<Record<string, (context: HttpContext) => unknown>>;
 
 /**
- * Makes functions of what routes name as their handlers.
+ * Turns the handlers that routes name into functions.
  *
- * Of each controller class one instance is made, at boot, with the container; it serves every request at once, so it
- * keeps nothing of one in its fields.
+ * Each controller class is instantiated once, at boot, by the container. The instance serves all requests concurrently,
+ * so it must not keep anything of a request in its fields.
  */
 export class Handlers {
   readonly #container: Container;
@@ -21,7 +21,7 @@ export class Handlers {
   }
 
   /**
-   * The function that answers a route.
+   * Returns the function that handles a route.
    *
    * @throws `E_INVALID_ROUTE` for a page in an application without views
    */
@@ -47,7 +47,7 @@ export class Handlers {
     if (!this.#container.has("routes.view")) {
       throw new AshlarError(
         "E_INVALID_ROUTE",
-        `the page "${template}" needs the views. Add ViewProvider to PROVIDERS in config/providers.ts.`,
+        `the page "${template}" needs views. Add ViewProvider to PROVIDERS in config/providers.ts.`,
       );
     }
     const render = this.#container.make("routes.view");

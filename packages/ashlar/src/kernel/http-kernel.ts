@@ -1,13 +1,13 @@
 import type { Middleware, MiddlewareClass, MiddlewareFunction } from "../http/index.ts";
 import type { Container } from "./container.ts";
 
-/** One entry of a middleware list: a class, made once at boot with the container, or a function. */
+/** One entry of a middleware list: a class, instantiated once at boot by the container, or a function. */
 export type MiddlewareEntry = MiddlewareClass<Container> | (new () => Middleware) | MiddlewareFunction;
 
 /** The stacks and single middleware that routes can name. */
 export type RouteMiddleware = Readonly<Record<string, readonly MiddlewareEntry[]>>;
 
-/** Says which middleware the application has and where its routes are. The application extends it in `app/kernel.ts`. */
+/** Declares the application's middleware and the location of its routes. The application extends it in `app/kernel.ts`. */
 export class HttpKernel {
   protected readonly container: Container;
 
@@ -15,16 +15,16 @@ export class HttpKernel {
     this.container = container;
   }
 
-  /** Middleware around every request, matched by a route or not; outermost first. */
+  /** Middleware around every request, whether or not a route matches it; outermost first. */
   httpMiddleware: readonly MiddlewareEntry[] = [];
 
   /**
-   * Middleware by name, each a list. `web` and `api` are the stacks of the two routes files; any other name is used
-   * where a route names it, with arguments after a colon: `.middleware("guard:jwt")`.
+   * Middleware by name, each a list. `web` and `api` are the stacks of the two routes files; routes can name any other,
+   * with arguments after a colon: `.middleware("guard:jwt")`.
    */
   routeMiddleware: RouteMiddleware = {};
 
-  /** Binds where the routes files are: `routes.location`, `routes.api.location`, `routes.api.prefix`. */
+  /** Binds the location of the routes files: `routes.location`, `routes.api.location`, `routes.api.prefix`. */
   registerRoutes(): void {}
 }
 

@@ -4,6 +4,7 @@ export { Container, type ServiceKey, type Services } from "./container.ts";
 export { addContextProperty, createContextClass } from "./context-class.ts";
 export { Dispatcher, type StaticFiles } from "./dispatcher.ts";
 export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./errors/error-handler.ts";
+export { declareErrorMessages } from "./errors/messages.ts";
 export { type ErrorPageValues, type ErrorTemplates, SitePages } from "./errors/site-pages.ts";
 export { asForwarded, ProxyList } from "./forwarded-request.ts";
 export { HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddleware } from "./http-kernel.ts";
@@ -19,6 +20,7 @@ export { type RequestTrace, requestTraces } from "./request-trace.ts";
 export { buildRoutes } from "./route-pipelines.ts";
 export {
   beginApplication,
+  type ConfigurationSections,
   currentApplication,
   endApplication,
   type RunningApplication,

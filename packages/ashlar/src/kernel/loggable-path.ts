@@ -4,13 +4,13 @@ import { isSecretName } from "../support/index.ts";
 import type { Mounts } from "./mounts.ts";
 import { servedParts } from "./served-request.ts";
 
-/** What stands for the rest of a path, or for a segment, that may hold a secret. */
+/** Replaces the rest of a path, or a segment, that may contain a secret. */
 const CUT = "…";
 /** A parameter of a route's pattern, and its compiler. */
 const PARAMETER = /[@?](\w+)(?::(\w+))?/g;
-/** A segment that says something and hides nothing, if no route takes a parameter there. */
+/** A segment that is safe to log if no route takes a parameter there. */
 const PLAIN_WORD = /^[a-z][a-z.-]{0,23}$/;
-/** What no one has typed: at least 20 characters with digits, small and capital letters among them, or a JSON Web Token. */
+/** Text no one typed: at least 20 characters with digits, small and capital letters among them, or a JSON Web Token. */
 const RANDOM = /(?<=\/)(?:(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[\w~%.-]{20,}|eyJ[\w.-]{8,})(?=[/?#]|$)/g;
 
 /** The static segments that paths can begin with. */
@@ -19,31 +19,30 @@ interface Node {
   takesParameter: boolean;
 }
 
-/** Says how the paths of requests stand in the log. */
+/** Decides what to log of a request's path. */
 export class LoggablePaths {
   readonly #router: () => Router;
   readonly #mounts: Mounts;
-  /** Tells whether a public file was served under a path. Set when the application has booted. */
+  /** Reports whether a public file was served under a path. Set when the application has booted. */
   isFile: (path: string) => boolean = () => false;
   #secretPatterns: ReadonlySet<string> | null = null;
   #root: Node | null = null;
 
-  /** @param router asked for when the first request has come */
+  /** @param router called at the first request */
   constructor(router: () => Router, mounts: Mounts) {
     this.#router = router;
     this.#mounts = mounts;
   }
 
   /**
-   * The path of a request as it may stand in the log, without its query:
+   * Returns the path of a request as it may appear in the log, without its query:
    *
-   * - The path itself if a route matches it, but the route's pattern if that has a parameter with the name of a secret, or
-   *   a signed one. A segment that looks like a token is cut out of it.
+   * - The path itself if a route matches it, but the route's pattern if that has a signed parameter, or one with the name
+   *   of a secret. A segment that looks like a token is removed.
    * - The pattern of the route that another method of the path has.
    * - The path of a public file.
-   * - Otherwise, as far as the path is that of a route and has no parameter, and no further: a link to a page that does
-   *   not exist may have a token in it just like one to a page that does. A first segment that is a plain word is kept,
-   *   unless routes take a parameter there.
+   * - Otherwise, the part of the path that matches static segments of routes: a mistyped link may contain a token just like
+   *   a correct one. A first segment that is a plain word is kept, unless routes take a parameter there.
    */
   of({ request }: HttpContext): string {
     const path = request.getPath();
@@ -73,7 +72,7 @@ export class LoggablePaths {
       const [method] = router.allowedMethods(path, host);
       return method === undefined ? null : (router.match(method, path, host)?.route.pattern ?? null);
     } catch {
-      // The path is malformed, or the application has no routes yet.
+      // The path is malformed, or the application does not have its routes yet.
       return null;
     }
   }
@@ -97,7 +96,7 @@ export class LoggablePaths {
   }
 }
 
-/** A path, or a URL, without the segments that look like tokens. */
+/** Returns a path, or a URL, without the segments that look like tokens. */
 export function withoutTokens(path: string): string {
   return path.replaceAll(RANDOM, CUT);
 }

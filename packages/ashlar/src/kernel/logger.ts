@@ -1,16 +1,16 @@
-/** Writes a line of the log: an object of data and a sentence, or the sentence alone. An error is given as `err`. */
+/** Writes a line to the log: an object of data and a sentence, or just the sentence. Pass an error as `err`. */
 export interface LogMethod {
   (data: object, message?: string): void;
   (message: string): void;
 }
 
-/** How much a line of the log matters, the least first. */
+/** The levels of log lines, least severe first. */
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";
 
-/** The application's log. A logger of pino is one, and so is any other with these methods. */
+/** The application's log. A pino logger is one, and so is any other object with these methods. */
 export interface Logger extends Record<LogLevel, LogMethod> {
-  /** A log whose lines all have these members. */
+  /** Returns a log that adds these members to all its lines. */
   child(bindings: Readonly<Record<string, unknown>>): Logger;
-  /** Tells whether lines of this level are written. */
+  /** Reports whether lines of this level are written. */
   isLevelEnabled(level: LogLevel): boolean;
 }

@@ -169,7 +169,7 @@ describe("mount", () => {
       expect(() => application.mount(prefix, echo)).toThrow(
         new AshlarError(
           "E_INVALID_ROUTE",
-          `mount("${prefix}"): a prefix looks like /trpc, without a slash at the end.`,
+          `mount("${prefix}"): a prefix must look like /trpc, without a trailing slash.`,
         ),
       );
     },
@@ -178,7 +178,7 @@ describe("mount", () => {
   test("a prefix that is taken, or would hide a route, is refused", async () => {
     const application = await make();
     application.mount("/trpc", echo);
-    expect(() => application.mount("/trpc", echo)).toThrow('mount("/trpc"): something is mounted there already.');
+    expect(() => application.mount("/trpc", echo)).toThrow('mount("/trpc"): something is already mounted there.');
     expect(() => application.mount("/trpcish", echo)).toThrow(
       /^mount\("\/trpcish"\) would hide the route \/trpcish \(.*mounts\.test\.ts:\d+\)\. Choose another prefix\.$/,
     );

@@ -3,17 +3,17 @@ import type { Router } from "../routing/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import { UnmatchedError } from "./errors/unmatched.ts";
 
-/** Answers a request of the web platform: what any fetch-speaking framework gives. */
+/** Responds to a Fetch API request: what any fetch-based framework provides. */
 export type FetchFunction = (request: Request) => MaybePromise<Response>;
 
 interface Mount {
   readonly prefix: string;
   readonly fetch: FetchFunction;
-  /** Tells which requests it is there for. */
+  /** Reports whether it handles a request. */
   readonly answers: (raw: Request) => boolean;
 }
 
-/** Other applications that answer whatever comes under their prefix. */
+/** Other applications that handle everything under their prefix. */
 export class Mounts {
   readonly #mounts: Mount[] = [];
   readonly #router: () => Router;
@@ -22,24 +22,24 @@ export class Mounts {
     this.#router = router;
   }
 
-  /** Whether there is nothing mounted. */
+  /** Whether nothing is mounted. */
   get isEmpty(): boolean {
     return this.#mounts.length === 0;
   }
 
   /**
-   * @param answers tells which requests it is there for; all of them if left out
-   * @throws `E_INVALID_ROUTE` if the prefix is malformed, taken, or would hide a route
+   * @param answers reports whether it handles a request; handles all requests if omitted
+   * @throws `E_INVALID_ROUTE` if the prefix is malformed, in use, or would hide a route
    */
   add(prefix: string, fetch: FetchFunction, answers: (raw: Request) => boolean = () => true): void {
     if (!/^(\/[A-Za-z0-9._~-]+)+$/.test(prefix)) {
       throw new AshlarError(
         "E_INVALID_ROUTE",
-        `mount("${prefix}"): a prefix looks like /trpc, without a slash at the end.`,
+        `mount("${prefix}"): a prefix must look like /trpc, without a trailing slash.`,
       );
     }
     if (this.#mounts.some((mount) => mount.prefix === prefix)) {
-      throw new AshlarError("E_INVALID_ROUTE", `mount("${prefix}"): something is mounted there already.`);
+      throw new AshlarError("E_INVALID_ROUTE", `mount("${prefix}"): something is already mounted there.`);
     }
     const hidden = this.#router().routes.find(({ pattern }) => isUnder(pattern, prefix));
     if (hidden !== undefined) {
@@ -49,23 +49,23 @@ export class Mounts {
       );
     }
     this.#mounts.push({ prefix, fetch, answers });
-    // The longest prefix first: /api/v2 is not for what is mounted at /api.
+    // The longest prefix first: /api/v2 must not go to what is mounted at /api.
     this.#mounts.sort((a, b) => b.prefix.length - a.prefix.length);
   }
 
-  /** What is mounted where a request's path leads, or `null`. */
+  /** Returns what is mounted at a request's path, or `null`. */
   find(path: string, raw: Request): Mount | null {
     return this.#mounts.find(({ prefix, answers }) => isUnder(path, prefix) && answers(raw)) ?? null;
   }
 }
 
-/** What an `Allow` header lists where all that is known is that something is mounted. */
+/** What an `Allow` header lists when all that is known is that something is mounted. */
 const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /**
- * Hands a request to what is mounted, with the prefix taken off its path: `/trpc/posts` arrives as `/posts`.
+ * Passes a request to what is mounted, with the prefix removed from its path: `/trpc/posts` arrives as `/posts`.
  *
- * @throws `E_METHOD_NOT_ALLOWED` for TRACE, which the platform makes no request of (Fetch §2.2.1)
+ * @throws `E_METHOD_NOT_ALLOWED` for TRACE, which the Fetch API cannot represent (Fetch §2.2.1)
  */
 export function forward(raw: Request, { prefix, fetch }: Mount): MaybePromise<Response> {
   if (raw.method === "TRACE") throw new UnmatchedError(METHODS, false);

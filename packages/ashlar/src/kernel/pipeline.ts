@@ -3,29 +3,29 @@ import { isClass } from "../support/index.ts";
 import type { Container } from "./container.ts";
 import type { MiddlewareEntry } from "./http-kernel.ts";
 
-/** Runs a request through middleware and handler, or what is left of them. */
+/** Runs a request through middleware and handler, or what remains of them. */
 export type Run = (context: HttpContext) => unknown;
 
-/** One middleware at its place in a pipeline, with the arguments it is given there. */
+/** A middleware at its place in a pipeline, with its arguments there. */
 export interface PipelineStep {
   readonly middleware: Middleware;
-  /** As the route has them; `@name` stands for that parameter of the route. */
+  /** As written in the route; `@name` stands for that parameter of the route. */
   readonly args: readonly string[];
-  /** Whether it may run before the body is read; it may not if this is left out. */
+  /** Whether it may run before the body is read; `false` if omitted. */
   readonly isEarly?: boolean;
 }
 
 /**
- * Puts middleware around a handler, the first outermost. All is arranged here, once: a request runs through closures
- * that exist, and each middleware costs it one more, its `next`.
+ * Wraps a handler in middleware, the first outermost. Everything is arranged here, once: a request runs through existing
+ * closures, and each middleware adds only one, its `next`.
  */
 export function compose(steps: readonly PipelineStep[], handler: Run): Run {
   return steps.length === 0 ? handler : steps.reduceRight<Run>((next, step) => wrap(step, next), closing(handler));
 }
 
 /**
- * The same for requests with a body that has still to be read: it is, as late as can be, before the first middleware that
- * may ask for an input, or before the handler. What the middleware before that refuses is refused without it.
+ * Does the same for requests whose body has not been read yet: it is read as late as possible, before the first
+ * middleware that may read an input, or before the handler. A request refused earlier is refused without reading it.
  */
 export function composeWithBody(steps: readonly PipelineStep[], handler: Run): Run {
   const firstLate = steps.findIndex(({ isEarly }) => !isEarly);
@@ -42,9 +42,9 @@ function reading(run: Run): Run {
 }
 
 /**
- * Whether one use of a middleware may run before the body is read.
+ * Reports whether this use of a middleware may run before the body is read.
  *
- * Security: a subclass that replaces `handle` may ask for inputs there, whatever its parent says of itself.
+ * Security: a subclass that overrides `handle` may read inputs there, whatever its parent declares.
  */
 export function isEarly(middleware: Middleware, args: readonly string[]): boolean {
   if (middleware.beforeBody === undefined || args.some(isParameter)) return false;
@@ -56,8 +56,8 @@ export function isEarly(middleware: Middleware, args: readonly string[]): boolea
 }
 
 /**
- * A handler in front of which there is middleware, any of which may answer something else instead: what the body of the
- * handler's response holds open is then closed with the answer.
+ * Wraps a handler preceded by middleware, any of which may return another response instead: what the body of the
+ * handler's response holds open is then closed when the response ends.
  */
 function closing(handler: Run): Run {
   return (context) => {
@@ -80,7 +80,7 @@ function wrap({ middleware, args }: PipelineStep, next: Run): Run {
   return (context) => middleware.handle(context, () => next(context), ...args);
 }
 
-/** Tells whether an argument stands for a parameter of the route. */
+/** Reports whether an argument stands for a parameter of the route. */
 export function isParameter(arg: string): boolean {
   return arg.startsWith("@");
 }
@@ -89,7 +89,7 @@ function resolve(arg: string, context: HttpContext): string {
   return isParameter(arg) ? (context.request.param(arg.slice(1)) ?? "") : arg;
 }
 
-/** Makes one instance of each middleware class, at boot, for all routes of the application. */
+/** Creates one instance of each middleware class, at boot, for all routes of the application. */
 export class MiddlewareInstances {
   readonly #container: Container;
   readonly #instances = new Map<MiddlewareEntry, Middleware>();
@@ -98,7 +98,7 @@ export class MiddlewareInstances {
     this.#container = container;
   }
 
-  /** The one instance of an entry of a middleware list. */
+  /** Returns the single instance of an entry of a middleware list. */
   of(entry: MiddlewareEntry): Middleware {
     let instance = this.#instances.get(entry);
     if (instance === undefined) {

@@ -1,6 +1,6 @@
 import { type PreparedResponse, preparedByNode } from "../node/index.ts";
 
-/** Takes a response apart to be sent. One of srvx has nothing left afterwards. */
+/** Takes a response apart to be sent. One made by srvx is empty afterwards. */
 export function prepare(response: Response): PreparedResponse {
   return preparedByNode(response) ?? prepareOfPlatform(response);
 }
@@ -9,7 +9,7 @@ function prepareOfPlatform({ status, statusText, headers, body }: Response): Pre
   return { status, statusText, headers: [...headers].flat(), body };
 }
 
-/** Lets go of a body that nobody will read, and of what it holds open. */
+/** Cancels a body that will not be read, which releases what it holds open. */
 export function discard(body: unknown): void {
   if (body instanceof ReadableStream) body.cancel().catch(() => {});
   else if (typeof body === "object" && body !== null && "destroy" in body) (body as { destroy(): void }).destroy();

@@ -1,26 +1,26 @@
 import { stdSerializers } from "pino";
 import { isSecretName } from "../support/index.ts";
 
-/** What stands in the log instead of a secret. */
+/** Replaces a secret in the log. */
 export const REDACTED = "[redacted]";
 
-/** One field of a query or an urlencoded form, wherever in a text it stands. */
+/** One field of a query or an urlencoded form, anywhere in a text. */
 const FIELD = /([?&])([^=&\s"'<>]{1,256})=([^&#\s"'<>]+)/g;
-/** RFC 7519: a token says what it is by how it begins, `{"` in base64url. */
+/** RFC 7519: a token can be recognized by its beginning, `{"` in base64url. */
 const JWT = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g;
 
 const MAX_DEPTH = 8;
 
-/** How many objects of one line are looked into. An error may carry a request, and that the whole server. */
+/** The maximum number of objects inspected for one line. An error may carry a request, and that the whole server. */
 const MAX_OBJECTS = 200;
 
 /**
- * The same data with each member that could be a secret blacked out by its name, at any depth: `password`,
- * `Authorization`, `api_token`, … Errors, and what they carry beside their message, are data too. In texts, such as URLs,
- * the secret fields of queries are blacked out as well, and JSON Web Tokens.
+ * Returns the same data with each member that could be a secret redacted, at any depth, by its name: `password`,
+ * `Authorization`, `api_token`, … This includes errors and the properties they carry besides their message. In texts, such
+ * as URLs, secret query fields are redacted too, and so are JSON Web Tokens.
  *
- * Security: names are what it goes by, those of {@link isSecretName}. Any other secret inside a text, or under another
- * name, is logged as it stands.
+ * Security: redaction goes by the names of {@link isSecretName}. A secret inside other text, or under another name, is
+ * logged unchanged.
  */
 export function redact(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return new Redaction().members(data, 0);
@@ -48,17 +48,17 @@ class Redaction {
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON !== "function") return this.members(value, depth);
     const json: unknown = toJSON.call(value);
-    // What becomes text (a date, a URL) has no members.
+    // Values that become text (a date, a URL) have no members.
     return typeof json === "object" ? this.#value(json, depth + 1) : value;
   }
 }
 
-/** `passwords: 3` says how many there are. */
+/** `passwords: 3` is a number of passwords. */
 function isCount(name: string, value: unknown): boolean {
   return typeof value === "number" && /s$/i.test(name);
 }
 
-/** A text without the secret fields of the queries in it, and without JSON Web Tokens. */
+/** Removes the secret query fields and the JSON Web Tokens from a text. */
 export function withoutSecrets(text: string): string {
   const cut = text.includes("=")
     ? text.replace(FIELD, (field, mark: string, name: string) =>

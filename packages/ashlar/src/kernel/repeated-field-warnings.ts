@@ -1,10 +1,10 @@
 import { type FieldWarnings, type FormFields, type RouteInfo, repeatedFields } from "../http/index.ts";
 import type { Logger } from "./logger.ts";
 
-/** How many names are warned of: whoever sends requests chooses them. */
+/** The maximum number of names to warn about: clients choose them. */
 const MAX_WARNINGS = 100;
 
-/** Warns once of each field that came more than once although its name is not that of a list. */
+/** Warns once about each field that was sent more than once although its name is not a list's. */
 export class RepeatedFieldWarnings implements FieldWarnings {
   readonly #logger: Logger;
   readonly #warned = new Set<string>();
@@ -16,7 +16,7 @@ export class RepeatedFieldWarnings implements FieldWarnings {
   look(fields: FormFields, route: () => RouteInfo | null): void {
     const names = repeatedFields(fields).filter((name) => !this.#warned.has(name));
     if (names.length === 0) return;
-    // A form's `__method` is one of these fields, and decides about the route.
+    // A form's `__method` is one of these fields, and determines the route.
     queueMicrotask(() => {
       for (const name of names) this.#warn(name, route());
     });

@@ -3,12 +3,12 @@ import type { LoggablePaths } from "./loggable-path.ts";
 import type { Logger } from "./logger.ts";
 
 /**
- * Why a client did not get the whole answer: it went away, the answer's stream failed, or the server's shutdown took too
- * long.
+ * Why a client did not get the complete response: it disconnected, the response stream failed, or the server's shutdown
+ * took too long.
  */
 export type AbortReason = "client" | "error" | "shutdown";
 
-/** Writes one line for each request: what was asked, what was answered, how long it took. */
+/** Writes one line for each request: what was requested, the status, how long it took. */
 export class RequestLog {
   readonly #logger: Logger;
   readonly #paths: LoggablePaths;
@@ -19,9 +19,9 @@ export class RequestLog {
   }
 
   /**
-   * @param status what was answered; `null` if nothing was
+   * @param status the status of the response; `null` if there was none
    * @param startedAt when the request came in, by `performance.now()`
-   * @param aborted why the client did not get the whole answer, if it did not
+   * @param aborted why the client did not get the complete response; `null` if it did
    */
   write(context: HttpContext, status: number | null, startedAt: number, aborted: AbortReason | null = null): void {
     const { request } = context;

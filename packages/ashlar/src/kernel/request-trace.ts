@@ -2,23 +2,23 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "./logger.ts";
 import type { RunningApplication } from "./running-applications.ts";
 
-/** Whether the answer to a request has been handed over, and what waits for that. */
+/** Whether a request's response has been handed over, and what waits for that. */
 export interface PendingAnswer {
   isGiven: boolean;
-  /** Begun once the answer is out, in order; `null` as long as there is nothing. */
+  /** Started once the response is out, in order; `null` if there is nothing. */
   waiting: (() => void)[] | null;
 }
 
 /**
- * What can still be said of a request when an error comes to light that nothing handled. It holds on to nothing of the
- * request: whatever was begun by it, such as a connection to a database, keeps its trace for as long as it lives.
+ * What remains known about a request when an unhandled error comes up. It keeps nothing of the request alive: whatever
+ * the request started, such as a database connection, keeps its trace for as long as it lives.
  */
 export interface RequestTrace extends PendingAnswer {
-  /** Identifies the request in logs; `null` until it is asked for. Also what `request.id` gives. */
+  /** Identifies the request in logs; `null` until it is needed. Also the value of `request.id`. */
   id: string | null;
-  /** The log of the application that answers it. */
+  /** The log of the application that handles it. */
   readonly logger: Logger;
-  /** That application; `null` where a handler stands alone. */
+  /** That application; `null` if a handler runs without one. */
   readonly application: RunningApplication | null;
 }
 

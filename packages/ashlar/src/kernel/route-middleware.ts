@@ -5,7 +5,7 @@ import { isEarly, isParameter, type MiddlewareInstances, type PipelineStep } fro
 
 const PARAMETER = /[@?]([A-Za-z_][A-Za-z0-9_]*)/g;
 
-/** The line that mends a kernel without one of the two stacks. An empty `api` would open every route of the API. */
+/** The line that fixes a kernel without one of the two stacks. An empty `api` would open every route of the API. */
 const STACKS: ReadonlyMap<string, string> = new Map([
   ["web", "web: []"],
   ["api", "api: [JWTAuthenticationMiddleware]"],
@@ -23,9 +23,9 @@ export class NamedMiddleware {
   }
 
   /**
-   * The steps in front of a route's handler, outermost first.
+   * Returns the steps that run before a route's handler, outermost first.
    *
-   * @throws `E_INVALID_ROUTE` where a name or a parameter is unknown; what `checkArguments` of a middleware throws
+   * @throws `E_INVALID_ROUTE` if a name or a parameter is unknown; what `checkArguments` of a middleware throws
    */
   stepsOf(route: CompiledRoute): PipelineStep[] {
     return route.middleware.flatMap((use) => this.#steps(use, route));
@@ -44,7 +44,7 @@ export class NamedMiddleware {
     checkParameters(use, args, route);
     return this.#list(name).map((entry) => {
       const middleware = this.#instances.of(entry);
-      // What a parameter will be is not known before the request.
+      // A parameter's value is not known before the request.
       if (!args.some(isParameter)) middleware.checkArguments?.(...args);
       return { middleware, args, isEarly: isEarly(middleware, args) };
     });
@@ -61,7 +61,7 @@ export class NamedMiddleware {
     const near = suggestion(name, Object.keys(this.#lists));
     throw new AshlarError(
       "E_INVALID_ROUTE",
-      `the middleware "${name}" is not known. ${near} Middleware is named in routeMiddleware of app/kernel.ts.`,
+      `the middleware "${name}" is unknown. ${near} Middleware is named in routeMiddleware in app/kernel.ts.`,
     );
   }
 }
@@ -71,6 +71,6 @@ function checkParameters(use: string, args: readonly string[], route: CompiledRo
   for (const arg of args) {
     if (!isParameter(arg) || known.includes(arg.slice(1))) continue;
     const near = suggestion(arg.slice(1), known);
-    throw new AshlarError("E_INVALID_ROUTE", `"${use}" asks for a parameter that the route does not have. ${near}`);
+    throw new AshlarError("E_INVALID_ROUTE", `"${use}" names a parameter that the route does not have. ${near}`);
   }
 }

@@ -4,6 +4,8 @@ import type { HttpContext, Next } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { HttpKernel } from "./http-kernel.ts";
+// Declares the code of a guard that does not exist.
+import "../auth/errors.ts";
 
 async function failure(options: ApplicationOptions): Promise<AshlarError> {
   try {
@@ -26,7 +28,7 @@ describe("every problem of the routes is found at boot, with its place", () => {
     expect(error.code).toBe("E_INVALID_ROUTE");
     expect(error.message).toMatch(
       new RegExp(
-        `^${place}GET /: the middleware "gaurd" is not known. Did you mean "guard"\\? Middleware is named in routeMiddleware of app/kernel.ts\\.$`,
+        `^${place}GET /: the middleware "gaurd" is unknown. Did you mean "guard"\\? Middleware is named in routeMiddleware in app/kernel.ts\\.$`,
       ),
     );
   });
@@ -34,7 +36,7 @@ describe("every problem of the routes is found at boot, with its place", () => {
   test("a name of every object's prototype is unknown as well", async () => {
     for (const name of ["constructor", "toString", "__proto__"]) {
       const error = await failure({ routes: [Route.get("/", () => "x").middleware(name)] });
-      expect(error.message).toContain(`the middleware "${name}" is not known`);
+      expect(error.message).toContain(`the middleware "${name}" is unknown`);
     }
   });
 
@@ -69,7 +71,7 @@ describe("every problem of the routes is found at boot, with its place", () => {
     const error = await failure({ routes: [Route.view("/", "welcome")] });
     expect(error.message).toMatch(
       new RegExp(
-        `^${place}GET /: the page "welcome" needs the views\\. Add ViewProvider to PROVIDERS in config/providers\\.ts\\.$`,
+        `^${place}GET /: the page "welcome" needs views\\. Add ViewProvider to PROVIDERS in config/providers\\.ts\\.$`,
       ),
     );
   });
@@ -113,7 +115,7 @@ describe("every problem of the routes is found at boot, with its place", () => {
     });
     expect(error.message).toMatch(
       new RegExp(
-        `^${place}GET /orders/@order_id: "can:@orderid" asks for a parameter that the route does not have\\. Did you mean "order_id"\\?$`,
+        `^${place}GET /orders/@order_id: "can:@orderid" names a parameter that the route does not have\\. Did you mean "order_id"\\?$`,
       ),
     );
   });

@@ -7,9 +7,9 @@ import { compose, composeWithBody, type MiddlewareInstances } from "./pipeline.t
 import { NamedMiddleware } from "./route-middleware.ts";
 
 /**
- * Gives every route its pipeline, and finds everything that is wrong with any of them before it says so.
+ * Builds each route's pipeline, and collects all problems before it throws.
  *
- * @throws `E_INVALID_ROUTE`, or the code that all problems have in common, each with the place of its route
+ * @throws `E_INVALID_ROUTE`, or the code that all problems share, each with the location of its route
  */
 export function buildRoutes(
   routes: readonly CompiledRoute[],

@@ -3,13 +3,13 @@ import type { EnvironmentVariables } from "../support/index.ts";
 import type { Container } from "./container.ts";
 import { requestTraces } from "./request-trace.ts";
 
-/** What an application is configured with, by sections: `auth` is what `config/auth.ts` exports. */
+/** An application's configuration by section: `auth` is what `config/auth.ts` exports. */
 export interface ConfigurationSections {
-  has(section: string): boolean;
-  section(name: string): Readonly<Record<string, unknown>>;
+  /** Of a file that need not exist; `known` are the exports that are read. */
+  optionalSection(name: string, known: readonly string[]): Readonly<Record<string, unknown>>;
 }
 
-/** An application, as code finds it that has to know which one it runs for. */
+/** The part of an application that code needs when it has to know which one it runs for. */
 export interface RunningApplication {
   readonly container: Container;
   /** The absolute path of its folder. */
@@ -20,26 +20,26 @@ export interface RunningApplication {
   readonly variables: EnvironmentVariables;
 }
 
-/** The applications of this process, from their boot to the end of their shutdown. */
+/** The applications of this process, from boot until shutdown is complete. */
 const running = new Set<RunningApplication>();
 const scopes = new AsyncLocalStorage<RunningApplication>();
 
-/** Notes that an application boots. */
+/** Records that an application is booting. */
 export function beginApplication(application: RunningApplication): void {
   running.add(application);
 }
 
-/** Notes that an application has shut down. */
+/** Records that an application has shut down. */
 export function endApplication(application: RunningApplication): void {
   running.delete(application);
 }
 
-/** The applications that run in this process, in the order in which they booted. */
+/** The applications that run in this process, in boot order. */
 export function runningApplications(): readonly RunningApplication[] {
   return [...running];
 }
 
-/** Runs a function for an application: {@link currentApplication} is that one, in all that the function begins. */
+/** Runs a function for an application: {@link currentApplication} returns it in everything the function starts. */
 export function runFor<A extends unknown[], T>(
   application: RunningApplication,
   task: (...values: A) => T,
@@ -48,7 +48,7 @@ export function runFor<A extends unknown[], T>(
   return scopes.run(application, task, ...values);
 }
 
-/** As {@link runFor}, if there are others to be kept apart from: a single application does without. */
+/** Like {@link runFor}, but only if there are several applications: a single one does not need it. */
 export function runApart<A extends unknown[], T>(
   application: RunningApplication,
   task: (...values: A) => T,
@@ -58,10 +58,10 @@ export function runApart<A extends unknown[], T>(
 }
 
 /**
- * The application that the running code belongs to: the one whose request it answers, or whose providers boot, prune or
- * shut down.
+ * Returns the application that the running code belongs to: the one whose request it handles, or whose providers boot,
+ * prune or shut down.
  *
- * @returns `null` outside of all of that, and possibly while it is the only one in the process
+ * @returns `null` outside of all of that, and possibly while only one application runs in the process
  */
 export function currentApplication(): RunningApplication | null {
   return scopes.getStore() ?? requestTraces.getStore()?.application ?? null;

@@ -5,39 +5,39 @@ import { type NodeParts, nodeParts } from "../node/index.ts";
 import type { AbortReason, RequestLog } from "./request-log.ts";
 import type { RequestTrace } from "./request-trace.ts";
 
-/** What the server keeps with a request, and srvx carries along. */
+/** What the server keeps with a request, and srvx passes along. */
 export interface ServedParts extends NodeParts {
   readonly res: ServerResponse;
   readonly trustProxy: string[] | false;
-  /** What is known of the request by errors that nothing handles. */
+  /** What unhandled errors need to know about the request. */
   readonly trace: RequestTrace;
-  /** Whether the client waits to be told that its body is wanted, which `inviteBody` does. */
+  /** Whether the client waits for `100 Continue` before it sends its body; `inviteBody` sends it. */
   awaitsContinue: boolean;
-  /** The context the request was answered in; `null` until there is one. */
+  /** The context in which the request was handled; `null` until there is one. */
   context: HttpContext | null;
-  /** Where the request has yet to leave its line; `null` if it leaves none, or has left it. */
+  /** Where the request is still to be logged; `null` if it is not logged, or has been. */
   log: RequestLog | null;
   /** When the request came in, by `performance.now()`; only known if it is logged. */
   startedAt: number;
 }
 
-/** A connection, with the request that was last begun on it and whose answer is not out yet. */
+/** A connection, with the latest request on it whose response is not out yet. */
 interface ServedSocket extends Socket {
   [UNANSWERED]?: ServedParts | null;
 }
 
 const UNANSWERED: unique symbol = Symbol("unanswered");
 
-/** Notes at its connection that a request is being answered, so that {@link logCutOff} finds it. */
+/** Records on the connection that a request is being handled, so that {@link logCutOff} finds it. */
 export function beginAnswer(parts: ServedParts): void {
   (parts.req.socket as ServedSocket)[UNANSWERED] = parts;
 }
 
 /**
- * Leaves the line of a request in the log, once.
+ * Logs a request, once.
  *
- * @param status what was answered; `null` if nothing was
- * @param aborted why the client did not get the whole answer, if it did not
+ * @param status the status of the response; `null` if there was none
+ * @param aborted why the client did not get the complete response; `null` if it did
  */
 export function logAnswer(parts: ServedParts, status: number | null, aborted: AbortReason | null): void {
   const socket: ServedSocket = parts.req.socket;
@@ -48,7 +48,7 @@ export function logAnswer(parts: ServedParts, status: number | null, aborted: Ab
   log.write(context, status, parts.startedAt, aborted);
 }
 
-/** Leaves the line of the request that a connection is still answering, before a shutdown cuts it off. */
+/** Logs the request that a connection is still handling, before a shutdown cuts it off. */
 export function logCutOff(socket: Socket): void {
   const parts = (socket as ServedSocket)[UNANSWERED];
   if (parts) logAnswer(parts, parts.res.headersSent ? parts.res.statusCode : null, "shutdown");
@@ -60,8 +60,8 @@ export function servedParts(raw: Request): ServedParts | undefined {
 }
 
 /**
- * Tells whether a request is `OPTIONS *`, which asks about the server and leads to no path (RFC 9110 §9.3.7). Its URL is
- * that of the path `/*`, which is another request.
+ * Reports whether a request is `OPTIONS *`, which is about the server and has no path (RFC 9110 §9.3.7). Its URL is that
+ * of the path `/*`, which is a different request.
  */
 export function asksAboutServer(raw: Request): boolean {
   return raw.method === "OPTIONS" && servedParts(raw)?.req.url === "*";

@@ -7,7 +7,7 @@ function smtpError(message: string, details: object): Error {
   return Object.assign(new Error(message), details);
 }
 
-describe("what another try would change", () => {
+describe("whether another attempt could succeed", () => {
   test.each([
     ["a refused connection", { code: "ESOCKET" }, false],
     ["a name that is not found", { code: "EDNS" }, false],
@@ -29,43 +29,46 @@ describe("what another try would change", () => {
     expect(deliveryFailure(smtpError("It failed.", details), "composing").isPermanent).toBe(isPermanent);
   });
 
-  test.each([true, false])("a transport says it: permanent %s", (permanent) => {
-    const error = new DeliveryError("The service said no.", { permanent });
-    expect(deliveryFailure(error, "delivering")).toEqual({ reason: "The service said no.", isPermanent: permanent });
+  test.each([true, false])("the transport decides: permanent %s", (permanent) => {
+    const error = new DeliveryError("The service refused the mail.", { permanent });
+    expect(deliveryFailure(error, "delivering")).toEqual({
+      reason: "The service refused the mail.",
+      isPermanent: permanent,
+    });
   });
 
-  test("a mail that cannot be composed stays so", () => {
+  test("a mail that cannot be composed never can", () => {
     const error = new AshlarError("E_VIEW", "There is no view.");
     expect(deliveryFailure(error, "composing")).toEqual({ reason: "There is no view.", isPermanent: true });
   });
 
   test.each([undefined, null, "no", 7, { message: "no" }])(
-    "what is thrown without being an error (%j) is not repeated",
+    "a thrown value that is not an Error (%j) is not retried",
     (thrown) => {
       expect(deliveryFailure(thrown, "delivering")).toEqual({
-        reason: "Something was thrown that is no error.",
+        reason: "A value that is not an Error was thrown.",
         isPermanent: true,
       });
     },
   );
 });
 
-describe("what is told", () => {
-  test("the message, in one line of bounded length", () => {
+describe("the reason", () => {
+  test("is the message, on one line of limited length", () => {
     expect(deliveryFailure(smtpError("550 no\r\n550  such\tuser", { code: "EENVELOPE" }), "delivering").reason).toBe(
       "550 no 550 such user",
     );
     expect(deliveryFailure(smtpError("x".repeat(5000), { code: "EMESSAGE" }), "delivering").reason).toHaveLength(500);
   });
 
-  test("of a refused login the status alone: the server may have repeated the password", () => {
+  test("is only the status for a refused login: the server may have repeated the password", () => {
     const details = { code: "EAUTH", responseCode: 535, permanent: true, response: "535 hunter2" };
     expect(deliveryFailure(smtpError("Invalid login: 535 hunter2", details), "delivering")).toEqual({
-      reason: "The SMTP server refused the login (535): check user and password.",
+      reason: "The SMTP server refused the login (535). Check user and password.",
       isPermanent: true,
     });
     expect(deliveryFailure(smtpError("no credentials", { code: "ENOAUTH" }), "delivering").reason).toBe(
-      "The SMTP server refused the login: check user and password.",
+      "The SMTP server refused the login. Check user and password.",
     );
   });
 });

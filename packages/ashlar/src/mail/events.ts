@@ -1,9 +1,9 @@
-/** What an event about a mail tells. It carries nothing of the content: a link in it may log somebody in. */
+/** The data of an event about a mail. It contains nothing of the content: a link in it may log a user in. */
 export interface MailEvent {
   readonly time: Date;
   /** The name of the mailable's class. */
   readonly mailable: string;
-  /** The addresses concerned, copies included. */
+  /** The addresses, including copies. */
   readonly recipients: readonly string[];
 }
 
@@ -13,9 +13,9 @@ export interface MailSentEvent extends MailEvent {
   readonly messageId: string;
 }
 
-/** A mail could not be sent, and is not tried again. */
+/** A mail could not be sent and won't be retried. */
 export interface MailFailedEvent extends MailEvent {
-  /** Why, in a sentence. */
+  /** The reason, as a sentence. */
   readonly reason: string;
 }
 

@@ -8,5 +8,5 @@ export { Mailable, type MailableClass, type MailContent } from "./mailable.ts";
 export { mailbox } from "./mailbox/mailbox.ts";
 export { Mailer } from "./mailer.ts";
 export { type CapturedMail, type MailMatch, memoryTransport } from "./memory-transport.ts";
-export type { MailTransportName, SmtpTimeouts } from "./settings.ts";
-export { type SmtpOptions, smtp } from "./smtp-transport.ts";
+export type { MailSettings, MailTransportName, SmtpSettings, SmtpTimeouts } from "./settings.ts";
+export { smtp } from "./smtp-transport.ts";

@@ -14,7 +14,7 @@ describe("an address", () => {
     });
   });
 
-  test.each(["", "  ", null])("the name %j is none", (name) => {
+  test.each(["", "  ", null])("the name %j counts as no name", (name) => {
     expect(mailAddress({ address: "jane@shop.example", name }, "The recipient").name).toBeNull();
   });
 
@@ -48,18 +48,18 @@ describe("an address", () => {
     "S35 the name %j is refused",
     (name) => {
       expect(() => mailAddress({ address: "jane@shop.example", name }, "The recipient")).toThrow(
-        "The name of the recipient holds a line break or another control character.",
+        "The name of the recipient contains a line break or another control character.",
       );
     },
   );
 
-  test("a name may be in any script, with emoji that are joined", () => {
+  test("a name may be in any script, and contain joined emoji", () => {
     for (const name of ["Jürgen Müller", "山田 太郎", "محمد", "👩‍💻", 'Jane "JD" Doe, <b>']) {
       expect(mailAddress({ address: "jane@shop.example", name }, "The recipient").name).toBe(name);
     }
   });
 
-  test("one recipient is a list of one; a list is checked as a whole", () => {
+  test("one recipient becomes a list of one; every entry of a list is checked", () => {
     expect(mailAddresses("jane@shop.example", "The recipient")).toEqual([{ address: "jane@shop.example", name: null }]);
     expect(mailAddresses([], "The recipient")).toEqual([]);
     expect(mailAddresses(["a@b.example", { address: "c@d.example", name: "C" }], "The recipient")).toEqual([
@@ -102,12 +102,12 @@ describe("text for a header", () => {
       "\u007f",
     ]) {
       expect(() => headerText(`Hello${end}Bcc: joe@evil.example`, "The subject")).toThrow(
-        "The subject holds a line break or another control character.",
+        "The subject contains a line break or another control character.",
       );
     }
   });
 
-  test("anything else is left as it is", () => {
+  test("anything else is unchanged", () => {
     expect(headerText(" Grüße 👋 =?utf-8?Q?x?= ", "The subject")).toBe(" Grüße 👋 =?utf-8?Q?x?= ");
   });
 

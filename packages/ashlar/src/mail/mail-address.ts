@@ -1,24 +1,25 @@
 import { normalizeEmail } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
+import "./errors.ts";
 
-/** An email address in its normal form, and the name that is shown with it. */
+/** A normalized email address and its display name. */
 export interface MailAddress {
   readonly address: string;
-  /** `null` where there is none. */
+  /** `null` if there is none. */
   readonly name: string | null;
 }
 
-/** Whom a mail can be sent to: a bare address, or one with a name. Text is never read as `Name <address>` or as a list. */
+/** A recipient: a bare address, or one with a name. Text is never parsed as `Name <address>` or as a list. */
 export type MailRecipient = string | { readonly address: string; readonly name?: string | null };
 
-/** What would end a header's line, or is no text at all: control characters, line separators, lone surrogates. */
+/** Characters that could end a header line, or aren't valid text: control characters, line separators, lone surrogates. */
 const HEADER_TEXT_REFUSED = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 /**
- * Checks an address and the name with it.
+ * Checks an address and its name.
  *
- * @param role what it is, for the message of the error, such as `The recipient`
- * @throws `E_INVALID_MAIL` where it is no address, or where the name holds a line break or another control character
+ * @param role its role, for the error message, such as `The recipient`
+ * @throws `E_INVALID_MAIL` if the address is invalid, or the name contains a line break or another control character
  */
 export function mailAddress(recipient: MailRecipient, role: string): MailAddress {
   const { address, name = null } = typeof recipient === "string" ? { address: recipient } : recipient;
@@ -36,15 +37,15 @@ export function mailAddresses(recipients: MailRecipient | readonly MailRecipient
 }
 
 /**
- * Text that may stand in a header: with a line break in it, what follows would be a header of its own.
+ * Checks text for a header: after a line break, the rest would become a header of its own.
  *
- * @param what what it is, for the message of the error, such as `The subject`
+ * @param what what the text is, for the error message, such as `The subject`
  * @throws `E_INVALID_MAIL`
  */
 export function headerText(text: string, what: string): string {
   if (typeof text !== "string") throw new AshlarError("E_INVALID_MAIL", `${what} is not text.`);
   if (!HEADER_TEXT_REFUSED.test(text)) return text;
-  throw new AshlarError("E_INVALID_MAIL", `${what} holds a line break or another control character.`);
+  throw new AshlarError("E_INVALID_MAIL", `${what} contains a line break or another control character.`);
 }
 
 function isList(recipients: MailRecipient | readonly MailRecipient[]): recipients is readonly MailRecipient[] {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Catalogue } from "../messages/index.ts";
 import { Route, Router } from "../routing/index.ts";
 import { generateSecret, Signer } from "../security/index.ts";
 import { setClock } from "../support/index.ts";
@@ -43,6 +44,10 @@ function write(name: string, text: string): void {
   writeFileSync(join(directory, "mail", `${name}.edge`), text);
 }
 
+const messages = new Catalogue("en", ["de"]);
+messages.declare({ "shop.hello": "Hello {name}" }, { de: async () => ({ "shop.hello": "Hallo {name}" }) });
+await messages.load();
+
 function compose(mailable: Mailable, ...to: string[]): Promise<MailMessage> {
   const composer = new MailComposer({
     views: new Views({ directory, cache: true }),
@@ -50,6 +55,7 @@ function compose(mailable: Mailable, ...to: string[]): Promise<MailMessage> {
       () => URL_OF_APP,
       () => router,
     ),
+    messages,
     from: mailAddress({ address: "shop@shop.example", name: "Shop" }, "The sender"),
     app: { name: "The <Shop>", url: URL_OF_APP },
   });
@@ -76,7 +82,7 @@ class Hello extends Mailable {
   }
 }
 
-/** A mail of text alone, made by functions. */
+/** A text-only mail, defined by functions. */
 class Custom extends Mailable {
   readonly #content: (mail: Custom) => MailContent;
   readonly #subject: string;
@@ -101,7 +107,7 @@ class Custom extends Mailable {
 }
 
 describe("composing", () => {
-  test("subject, text and HTML are the mailable's, sender and name of the application the configuration's", async () => {
+  test("subject, text and HTML come from the mailable, sender and application name from the configuration", async () => {
     setClock(() => Date.UTC(2026, 0, 2));
     const message = await compose(new Hello("Jane").to("Jane@Shop.example", "Jane Doe"));
     expect(message).toEqual({
@@ -121,7 +127,7 @@ describe("composing", () => {
     expect(Object.isFrozen(message)).toBe(true);
   });
 
-  test("copies, answers, sender and files are set in a chain", async () => {
+  test("copies, reply addresses, sender and files are set in a chain", async () => {
     const mail = new Hello("Jane")
       .to("jane@shop.example")
       .cc("c@shop.example", "C")
@@ -142,32 +148,32 @@ describe("composing", () => {
     });
   });
 
-  test("one mailable goes to one after the other, and neither sees the other", async () => {
+  test("one mailable sent to two recipients in turn shows neither the other", async () => {
     const mail = new Hello("all");
     expect((await compose(mail, "a@shop.example")).to).toEqual([{ address: "a@shop.example", name: null }]);
     expect((await compose(mail, "b@shop.example")).to).toEqual([{ address: "b@shop.example", name: null }]);
   });
 
-  test("a mail can be text alone", async () => {
+  test("a mail can be text only", async () => {
     expect(
       (await compose(new Custom(() => ({ text: "mail/hello.text", data: { name: "J" } })), "a@b.example")).html,
     ).toBeNull();
   });
 
   test.each([
-    ["nobody", () => new Hello("Jane"), [], "Hello has no recipient."],
+    ["no recipient", () => new Hello("Jane"), [], "Hello has no recipient."],
     [
       "HTML alone",
       () => new Custom(() => ({ html: "mail/hello.html" }) as unknown as MailContent),
       ["a@b.example"],
-      "Custom has no view of its text.",
+      "Custom has no text view.",
     ],
   ])("a mail with %s is refused", async (_, make, to, message) => {
     await expect(compose(make(), ...to)).rejects.toThrow(message);
     await expect(compose(make(), ...to)).rejects.toMatchObject({ code: "E_INVALID_MAIL" });
   });
 
-  test("a view that is not there is named", async () => {
+  test("a missing view is named", async () => {
     await expect(compose(new Custom(() => ({ text: "mail/helo.text" })), "a@b.example")).rejects.toMatchObject({
       code: "E_VIEW",
       message: expect.stringContaining('There is no view "mail/helo.text"'),
@@ -175,7 +181,7 @@ describe("composing", () => {
   });
 });
 
-describe("what a user typed", () => {
+describe("user input", () => {
   const attack = `<script>alert("1")</script> & O'Brien \``;
 
   test("S41 it is escaped in HTML, and stands in the text as it was typed", async () => {
@@ -201,7 +207,7 @@ describe("what a user typed", () => {
     for (const end of ["\r\n", "\n", "\r", "\u2028", "\0"]) {
       await expect(compose(new Hello(`Jane${end}Bcc: joe@evil.example`), "jane@shop.example")).rejects.toMatchObject({
         code: "E_INVALID_MAIL",
-        message: "The subject of Hello holds a line break or another control character.",
+        message: "The subject of Hello contains a line break or another control character.",
       });
     }
   });
@@ -234,7 +240,7 @@ describe("links", () => {
     );
   });
 
-  test("a signed link is signed for its path, and ends when it should", async () => {
+  test("a signed link is signed for its path, and expires when it should", async () => {
     setClock(() => Date.UTC(2026, 0, 1));
     write("links.text", "{{ signedRoute('orders.show', { id: 7 }, { expiresInMinutes: 60 }) }}");
     const { text } = await compose(new Custom(() => ({ text: "mail/links.text" })), "a@b.example");
@@ -245,7 +251,7 @@ describe("links", () => {
     expect(router.hasValidSignature(text)).toBe(false);
   });
 
-  test("a route with a domain of its own keeps it", async () => {
+  test("a route with its own domain keeps it", async () => {
     write("links.text", "{{ route('tenant', { tenant: 'acme' }) }}");
     const { text } = await compose(new Custom(() => ({ text: "mail/links.text" })), "a@b.example");
     expect(text).toBe("https://acme.shop.example/tenant");
@@ -286,9 +292,34 @@ describe("links", () => {
     );
   });
 
-  test("a link that is made before the mail is composed is refused, with where it belongs", () => {
+  test("a link created before the mail is composed is refused, with where it belongs", () => {
     expect(() => new Custom(() => ({ text: "mail/hello.text" })).links("/x")).toThrow(
-      "Custom makes a link too early: call url(), route() and signedRoute() in subject() or content().",
+      "Custom creates a link too early: call url(), route() and signedRoute() in subject() or content().",
     );
+  });
+});
+
+describe("the language of a mail", () => {
+  class Greeting extends Mailable {
+    override subject(): string {
+      return this.t({ rule: "shop.hello", params: { name: "Ada" }, message: "Hello Ada" });
+    }
+
+    override content(): MailContent {
+      return { text: "mail/greeting" };
+    }
+  }
+
+  test("is the default unless the mail sets another, in its subject and its views", async () => {
+    write("greeting", '{{ language }}: {{ t("shop.hello", { name: "O\'Brien" }) }}');
+    const { subject, text } = await compose(new Greeting(), "ada@example.com");
+    expect([subject, text]).toEqual(["Hello Ada", "en: Hello O'Brien"]);
+    const german = await compose(new Greeting().inLanguage("de"), "ada@example.com");
+    expect([german.subject, german.text]).toEqual(["Hallo Ada", "de: Hallo O'Brien"]);
+  });
+
+  test("is not known before the mail is composed", () => {
+    const expected = "Greeting uses t() too early: call it in subject() or content().";
+    expect(() => new Greeting().subject()).toThrow(expected);
   });
 });

@@ -1,45 +1,48 @@
 import { randomUUID } from "node:crypto";
 import { domainToASCII } from "node:url";
+import type { Catalogue } from "../messages/index.ts";
 import { AshlarError, currentDate } from "../support/index.ts";
 import type { Views } from "../views/index.ts";
 import type { MailAddress } from "./mail-address.ts";
 import type { MailLinks } from "./mail-links.ts";
 import type { MailMessage } from "./mail-message.ts";
 import type { Mailable } from "./mailable.ts";
+import "./errors.ts";
 
-/** What mails are composed with. */
-export interface MailComposerParts {
+/** The dependencies of a mail composer. */
+export interface MailComposerDependencies {
   readonly views: Views;
   readonly links: MailLinks;
-  /** Who a mail is from that does not say so itself. */
+  readonly messages: Catalogue;
+  /** The sender of mails that don't set one. */
   readonly from: MailAddress;
-  /** What views know of the application. */
+  /** What views know about the application. */
   readonly app: { readonly name: string; readonly url: string };
 }
 
-/** Makes mails of mailables: asks them for their parts, renders their views, checks everything. */
+/** Composes mails from mailables: calls their methods, renders their views, checks everything. */
 export class MailComposer {
-  readonly #parts: MailComposerParts;
+  readonly #dependencies: MailComposerDependencies;
 
-  constructor(parts: MailComposerParts) {
-    this.#parts = parts;
+  constructor(dependencies: MailComposerDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
    * Composes a mail.
    *
-   * @param to recipients besides those of the mailable
-   * @throws `E_INVALID_MAIL`, `E_VIEW`, and what the mailable throws
+   * @param to recipients in addition to the mailable's own
+   * @throws `E_INVALID_MAIL`, `E_VIEW`, and whatever the mailable throws
    */
   async compose(mailable: Mailable, to: readonly MailAddress[]): Promise<MailMessage> {
-    const { links, from: sender } = this.#parts;
+    const { links, messages, from: sender } = this.#dependencies;
     const envelope = mailable.envelope();
     requireRecipient(mailable, to);
-    const { subject, content } = mailable.parts(links);
-    const local = this.#shared(subject);
+    const { subject, content, language, t } = mailable.parts(links, messages);
+    const local = { ...this.#shared(subject), language, t };
     const data = content.data ?? {};
-    const text = await this.#parts.views.render(viewOf(mailable, content.text), data, local);
-    const html = content.html === undefined ? null : await this.#parts.views.render(content.html, data, local);
+    const text = await this.#dependencies.views.render(viewOf(mailable, content.text), data, local);
+    const html = content.html === undefined ? null : await this.#dependencies.views.render(content.html, data, local);
     const from = envelope.from ?? sender;
     return Object.freeze({
       id: `${randomUUID()}@${domainToASCII(from.address.slice(from.address.lastIndexOf("@") + 1))}`,
@@ -58,7 +61,7 @@ export class MailComposer {
   }
 
   #shared(subject: string): object {
-    const { app, links } = this.#parts;
+    const { app, links } = this.#dependencies;
     return {
       app,
       subject,
@@ -70,7 +73,7 @@ export class MailComposer {
 }
 
 /**
- * Refuses a mail that nobody would get.
+ * Refuses a mail without recipients.
  *
  * @throws `E_INVALID_MAIL`
  */
@@ -78,14 +81,14 @@ export function requireRecipient(mailable: Mailable, to: readonly MailAddress[])
   const { to: own, cc, bcc } = mailable.envelope();
   if (own.length + to.length + cc.length + bcc.length > 0) return;
   const name = mailable.constructor.name;
-  throw new AshlarError("E_INVALID_MAIL", `${name} has no recipient. Say whom: mailer.send(mailable, user.email).`);
+  throw new AshlarError("E_INVALID_MAIL", `${name} has no recipient. Pass one: mailer.send(mailable, user.email).`);
 }
 
 function viewOf(mailable: Mailable, text: string | undefined): string {
   if (text) return text;
   throw new AshlarError(
     "E_INVALID_MAIL",
-    `${mailable.constructor.name} has no view of its text. Add one: { text: "mail/welcome.text", html: … }.`,
+    `${mailable.constructor.name} has no text view. Add one: { text: "mail/welcome.text", html: … }.`,
   );
 }
 
@@ -98,7 +101,7 @@ const ESCAPED: Readonly<Record<string, string>> = {
   "&#x60;": "`",
 };
 
-/** The views escape what they print for HTML. Text is no HTML: there O&#x27;Brien is called O'Brien. */
+/** Views escape their output for HTML. In plain text, O&#x27;Brien has to be O'Brien again. */
 function unescaped(text: string): string {
   return text.replaceAll(/&(?:amp|lt|gt|quot|#x27|#x60);/g, (entity) => ESCAPED[entity]!);
 }

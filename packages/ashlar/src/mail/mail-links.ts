@@ -1,27 +1,28 @@
 import type { QueryParameters, RouteParameters } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
+import "./errors.ts";
 
-/** What a signed link carries beyond its route and parameters. */
+/** What a signed link contains in addition to its route and parameters. */
 export interface SignedLinkOptions {
-  /** How long it is valid, in minutes, greater than 0; for good where left out. */
+  /** How long it is valid, in minutes, greater than 0. Forever by default. */
   readonly expiresInMinutes?: number;
   readonly query?: QueryParameters;
 }
 
 /**
- * Makes the links that stand in mails, all of them absolute.
+ * Creates the links in mails, all of them absolute.
  *
- * Security: their host is that of `APP_URL`, never that of a request, whose sender chooses it: a reset link that leads to
- * somebody else's host hands them the account.
+ * Security: their host is that of `APP_URL`, never that of a request, which the client chooses: a reset link to an
+ * attacker's host would hand over the account.
  */
 export class MailLinks {
   readonly #originOf: () => string;
   readonly #router: () => Router;
 
   /**
-   * @param origin gives the application's, such as `https://shop.example`
-   * @param router gives the routes once there are some
+   * @param origin returns the application's origin, such as `https://shop.example`
+   * @param router returns the router, once there is one
    */
   constructor(origin: () => string, router: () => Router) {
     this.#originOf = origin;
@@ -29,19 +30,19 @@ export class MailLinks {
   }
 
   /**
-   * The URL of a path of the application.
+   * Returns the URL of a path of the application.
    *
-   * @throws `E_INVALID_MAIL` where the path does not begin with `/` or leads to another host
+   * @throws `E_INVALID_MAIL` if the path does not start with `/` or leads to another host
    */
   url(path: string): string {
     const origin = this.#originOf();
     const url = path.startsWith("/") ? URL.parse(path, origin) : null;
     if (url?.origin === origin) return url.href;
-    throw new AshlarError("E_INVALID_MAIL", "url() takes a path of the application, such as /orders/7.");
+    throw new AshlarError("E_INVALID_MAIL", "url() needs a path of the application, such as /orders/7.");
   }
 
   /**
-   * The URL of a named route.
+   * Returns the URL of a named route.
    *
    * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`
    */
@@ -50,7 +51,7 @@ export class MailLinks {
   }
 
   /**
-   * The URL of a named route with a signature, and with an end where `expiresInMinutes` is given.
+   * Returns the signed URL of a named route, which expires if `expiresInMinutes` is given.
    *
    * @throws as {@link MailLinks.route}
    */
@@ -58,7 +59,7 @@ export class MailLinks {
     return this.#absolute(this.#router().signed(name, parameters, options));
   }
 
-  /** A route with a domain has a URL of its own. */
+  /** The URL of a route with a domain is absolute already. */
   #absolute(url: string): string {
     return url.startsWith("/") ? this.#originOf() + url : url;
   }

@@ -1,15 +1,15 @@
 import type { MailAddress } from "./mail-address.ts";
 
-/** A file that goes along with a mail. */
+/** A file attached to a mail. */
 export interface MailAttachment {
-  /** The name under which the reader sees it. */
+  /** The file name that the reader sees. */
   readonly filename: string;
   readonly content: string | Uint8Array;
-  /** The media type, such as `application/pdf`; by the file's name where left out. */
+  /** The media type, such as `application/pdf`. Derived from the file name by default. */
   readonly contentType?: string;
 }
 
-/** A mail as it is sent: composed, checked and frozen. Each attempt to send it sends the same. */
+/** A mail as it is sent: composed, checked and frozen. Every attempt sends the same one. */
 export interface MailMessage {
   /** Its `Message-ID`, without the angle brackets (RFC 5322 §3.6.4). */
   readonly id: string;
@@ -23,17 +23,17 @@ export interface MailMessage {
   readonly replyTo: readonly MailAddress[];
   readonly subject: string;
   readonly text: string;
-  /** `null` where the mail is text alone. */
+  /** `null` if the mail is text only. */
   readonly html: string | null;
   readonly attachments: readonly MailAttachment[];
 }
 
-/** The addresses as one reads them, without names: `jane@shop.example, joe@shop.example`. */
+/** The addresses for display, without names: `jane@shop.example, joe@shop.example`. */
 export function addressLine(addresses: readonly MailAddress[]): string {
   return addresses.map(({ address }) => address).join(", ");
 }
 
-/** The addresses of all who are to get the mail. */
+/** The addresses of all recipients. */
 export function recipientsOf({ to, cc, bcc }: Pick<MailMessage, "to" | "cc" | "bcc">): string[] {
   return [...to, ...cc, ...bcc].map(({ address }) => address);
 }

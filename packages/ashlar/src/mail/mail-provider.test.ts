@@ -69,7 +69,7 @@ function create(environment: string, mail?: object, more: ApplicationOptions = {
 }
 
 describe("the boot", () => {
-  test("the service is there, and the order of the providers counts for nothing", async () => {
+  test("the service exists, whatever the order of the providers", async () => {
     const application = await create("test");
     expect(application.container.make("mail")).toBeInstanceOf(Mailer);
   });
@@ -113,14 +113,14 @@ describe("the boot", () => {
     });
   });
 
-  test("without the views, it ends with what is missing", async () => {
+  test("without views, it ends with what is missing", async () => {
     await expect(create("test", undefined, { providers: [MailProvider] })).rejects.toMatchObject({
       code: "E_UNKNOWN_SERVICE",
       message: expect.stringContaining('Nothing is bound to "views".'),
     });
   });
 
-  test("an application without events sends mails all the same", async () => {
+  test("an application without events still sends mails", async () => {
     const application = await create("test", undefined, { providers: [ViewProvider, MailProvider] });
     const mailer = application.container.make("mail");
     await mailer.send(new Welcome(), "jane@shop.example");
@@ -140,7 +140,7 @@ describe("the boot", () => {
   });
 });
 
-describe("what a request says", () => {
+describe("a request's headers", () => {
   test("S40 no header of it reaches a mail", async () => {
     const application: Application = await create("test", undefined, {
       routes: [
@@ -173,7 +173,7 @@ describe("what a request says", () => {
 });
 
 describe("captured mails", () => {
-  test("a sent mail is captured whole, in the order of sending, until it is cleared", async () => {
+  test("a sent mail is captured completely, in the order of sending, until cleared", async () => {
     const mailer = (await create("test")).container.make("mail");
     const attachment = { filename: "a.txt", content: "a" };
     await mailer.send(new Welcome().attach(attachment), [
@@ -198,7 +198,7 @@ describe("captured mails", () => {
     expect(mailer.captured).toEqual([]);
   });
 
-  test("a queued mail is sent after the answer, and there once the queue is settled", async () => {
+  test("a queued mail is sent after the response, and captured once the queue is settled", async () => {
     const order: string[] = [];
     const application: Application = await create("test", undefined, {
       routes: [
@@ -221,7 +221,7 @@ describe("captured mails", () => {
     mailer.assertSent(Welcome);
   });
 
-  test("a mail without a recipient, or with one that is none, is refused when it is queued", async () => {
+  test("a mail with a missing or invalid recipient is refused when it is queued", async () => {
     const mailer = (await create("test")).container.make("mail");
     expect(() => mailer.queue(new Welcome())).toThrow("Welcome has no recipient.");
     expect(() => mailer.queue(new Welcome(), "nobody")).toThrow("The recipient is not an email address.");
@@ -230,7 +230,7 @@ describe("captured mails", () => {
     mailer.assertNothingSent();
   });
 
-  test("a queued mail that cannot be composed fails, and keeps no other from being sent", async () => {
+  test("a queued mail that cannot be composed fails without keeping others from being sent", async () => {
     const application = await create("test");
     const mailer = application.container.make("mail");
     const failed: string[] = [];
@@ -246,7 +246,7 @@ describe("captured mails", () => {
     await expect(mailer.send(new Other(), "jane@shop.example")).rejects.toMatchObject({ code: "E_VIEW" });
   });
 
-  test("a shutdown waits for what is queued", async () => {
+  test("a shutdown waits for queued mails", async () => {
     const application = await create("test");
     const mailer = application.container.make("mail");
     for (let number = 0; number < 50; number++) mailer.queue(new Welcome(`J${number}`), "jane@shop.example");
@@ -254,13 +254,13 @@ describe("captured mails", () => {
     expect(mailer.captured).toHaveLength(50);
   });
 
-  test("two applications capture apart from each other", async () => {
+  test("two applications capture separately", async () => {
     const [first, second] = [await create("test"), await create("test")];
     await first.container.make("mail").send(new Welcome(), "jane@shop.example");
     second.container.make("mail").assertNothingSent();
   });
 
-  test("where mails are not kept in memory, asking for them is refused", async () => {
+  test("if mails are not kept in memory, reading them is refused", async () => {
     const application = await create("development");
     const mailer = application.container.make("mail");
     for (const ask of [
@@ -275,7 +275,7 @@ describe("captured mails", () => {
 });
 
 describe("assertions", () => {
-  test("a class finds its mails and those of its subclasses, a function those it accepts", async () => {
+  test("a class matches its mails and those of its subclasses, a function those it accepts", async () => {
     const mailer = (await create("test")).container.make("mail");
     await mailer.send(new Goodbye("Joe"), "joe@shop.example");
     await mailer.send(new Welcome("Jane"), "jane@shop.example");
@@ -285,28 +285,28 @@ describe("assertions", () => {
     expect(mailer.assertSent(({ to }) => to === "jane@shop.example").subject).toBe("Welcome, Jane");
   });
 
-  test("what was not sent fails, with what was", async () => {
+  test("a failed assertion lists what was sent", async () => {
     const mailer = (await create("test")).container.make("mail");
     const failure = (message: string) => expect.objectContaining({ name: "AssertionError", message });
-    expect(() => mailer.assertSent(Welcome)).toThrow(failure("No Welcome was sent. Nothing was sent at all."));
+    expect(() => mailer.assertSent(Welcome)).toThrow(failure("No Welcome was sent. No mails were sent."));
     await mailer.send(new Welcome(), "jane@shop.example");
-    const sent = "Sent were:\n  Welcome to jane@shop.example: Welcome, Jane";
+    const sent = "Sent mails:\n  Welcome to jane@shop.example: Welcome, Jane";
     expect(() => mailer.assertSent(Goodbye)).toThrow(failure(`No Goodbye was sent. ${sent}`));
-    expect(() => mailer.assertSent(() => false)).toThrow(failure(`No mail was sent that fits. ${sent}`));
+    expect(() => mailer.assertSent(() => false)).toThrow(failure(`No matching mail was sent. ${sent}`));
     expect(() => mailer.assertNothingSent()).toThrow(failure(sent));
   });
 
-  test("with mails still queued, neither answer would be true", async () => {
+  test("with mails still queued, both assertions fail", async () => {
     const mailer = (await create("test")).container.make("mail");
     mailer.queue(new Welcome(), "jane@shop.example");
-    const message = "1 queued mails are not sent yet: await mailer.settled() first.";
+    const message = "Mails still in the queue: 1. Call await mailer.settled() first.";
     expect(() => mailer.assertNothingSent()).toThrow(message);
     expect(() => mailer.assertSent(Welcome)).toThrow(message);
     await mailer.settled();
     mailer.assertSent(Welcome);
   });
 
-  test("nor with a job in the background that has still to queue one", async () => {
+  test("so do they with a background job that may still queue one", async () => {
     const application = await create("test");
     const mailer = application.container.make("mail");
     application.background.run("a welcome", async () => mailer.queue(new Welcome(), "jane@shop.example"));
@@ -317,7 +317,7 @@ describe("assertions", () => {
 });
 
 describe("events", () => {
-  test("a sent mail is told with its recipients, and nothing of its content", async () => {
+  test("a sent mail is reported with its recipients, without its content", async () => {
     const application = await create("test");
     const events: MailSentEvent[] = [];
     application.container.make("events").on("mail.sent", (event) => void events.push(event));

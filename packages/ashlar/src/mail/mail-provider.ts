@@ -8,7 +8,8 @@ import { MAILBOX_PREFIX, Mailbox, mailbox } from "./mailbox/mailbox.ts";
 import { mailboxJson, mailboxSite } from "./mailbox/mailbox-site.ts";
 import { Mailer } from "./mailer.ts";
 import { MemoryTransport, memoryTransport } from "./memory-transport.ts";
-import { isTransport, type MailSettings, readMailSettings, requireFittingTransport } from "./settings.ts";
+import { declareMailMessages } from "./messages.ts";
+import { type CompleteMailSettings, isTransport, readMailSettings, requireFittingTransport } from "./settings.ts";
 import { SmtpTransport } from "./smtp-transport.ts";
 
 declare module "../kernel/container.ts" {
@@ -19,38 +20,40 @@ declare module "../kernel/container.ts" {
 }
 
 /**
- * Brings mail into the application, as `MAIL` of `config/mail.ts` says: by SMTP in production, into the mailbox at
+ * Adds mail to the application, as configured by `MAIL` in `config/mail.ts`: by SMTP in production, to the mailbox at
  * `/dev/mailbox` in development, into memory in tests. It needs `ViewProvider`.
  */
 export class MailProvider extends Provider {
   #mailer: Mailer | null = null;
 
   override register(): void {
+    declareMailMessages(this.application.messages);
     this.application.container.singleton("mail", () => this.#start());
   }
 
-  /** What is wrong with the settings ends the boot, also where no mail is sent. */
+  /** Invalid settings end the boot, even if no mail is ever sent. */
   override boot(): void {
     this.application.container.make("mail");
   }
 
-  /** What is queued is sent first. */
+  /** Sends queued mails first. */
   override async shutdown(): Promise<void> {
     const { shutdownTimeoutSeconds: seconds } = this.application.settings.server;
-    // Before the application loses its patience, so that what is lost then is in the log.
+    // Before the application's own timeout, so that lost mails are logged.
     await this.#mailer?.close(Math.max(seconds - 1, seconds * 0.8));
   }
 
   #start(): Mailer {
     const { application } = this;
     const { container, config, settings: app, logger } = application;
-    const settings = readMailSettings(config.has("mail") ? config.section("mail", ["MAIL"]).MAIL : undefined, app);
+    const settings = readMailSettings(config.optionalSection("mail", ["MAIL"]).MAIL, app);
     const composer = new MailComposer({
       views: container.make("views"),
       links: new MailLinks(
         () => application.url,
         () => application.router,
       ),
+      messages: application.messages,
       from: settings.from,
       app: {
         name: app.name,
@@ -72,14 +75,18 @@ export class MailProvider extends Provider {
     return this.#mailer;
   }
 
-  #transport(settings: MailSettings): MailTransport {
+  #transport(settings: CompleteMailSettings): MailTransport {
     const { container, environment } = this.application;
     const named = { smtp: () => new SmtpTransport(settings.smtp!), mailbox: mailbox(), memory: memoryTransport() };
     const source = typeof settings.transport === "string" ? named[settings.transport] : settings.transport;
     const transport = typeof source === "function" ? source(container) : source;
     if (!isTransport(transport)) {
-      const remedy = "Give back an object with the methods of MailTransport.";
-      throw new ConfigurationError("config/mail.ts: MAIL.transport", "is a function that made no transport.", remedy);
+      const remedy = "Return an object with the methods of MailTransport.";
+      throw new ConfigurationError(
+        "config/mail.ts: MAIL.transport",
+        "is a function that did not return a transport.",
+        remedy,
+      );
     }
     if (transport instanceof Mailbox) requireFittingTransport("mailbox", environment);
     if (transport instanceof MemoryTransport) requireFittingTransport("memory", environment);

@@ -3,17 +3,17 @@ import type { MaybePromise } from "../support/index.ts";
 import type { MailMessage } from "./mail-message.ts";
 import type { Mailable } from "./mailable.ts";
 
-/** What a transport is told besides the mail itself. */
+/** What a transport gets in addition to the mail. */
 export interface Delivery {
-  /** Gives the delivery up: the application is shutting down and waits no longer. */
+  /** Aborts the delivery: the application is shutting down and no longer waits. */
   readonly signal: AbortSignal;
-  /** What the mail was composed from. */
+  /** The mailable that the mail was composed from. */
   readonly mailable: Mailable;
 }
 
 /**
- * Takes mails to where they go: `transport` of `config/mail.ts`. `mailTransportSuite` of `ashlar/testing` tests what is
- * promised here.
+ * Delivers mails: `transport` in `config/mail.ts`. `mailTransportSuite` from `ashlar/testing` tests the contract described
+ * here.
  *
  * ```ts
  * class Postbox implements MailTransport {
@@ -22,44 +22,44 @@ export interface Delivery {
  *     const response = await fetch("https://postbox.example/mails", { method: "POST", body, signal });
  *     if (response.ok) return;
  *     const permanent = response.status >= 400 && response.status < 500 && response.status !== 429;
- *     throw new DeliveryError(`The service answered ${response.status}.`, { permanent });
+ *     throw new DeliveryError(`The service responded with ${response.status}.`, { permanent });
  *   }
  *   close(): void {}
  * }
  * ```
  *
- * Several mails are delivered at once. Each try at a mail delivers the same frozen message with the same `id`, so that
- * a service that knows ids can drop the second copy of a mail whose first acknowledgment was lost.
+ * Several mails are delivered at once. Every attempt delivers the same frozen message with the same `id`, so a service that
+ * tracks ids can drop the second copy of a mail whose first acknowledgment was lost.
  *
- * Security: `cc` is written into the mail and `bcc` is not; each recipient of all three gets it. What an error says
- * reaches the log, so it should not repeat the mail, nor the key of the service.
+ * Security: `cc` is written into the mail and `bcc` is not; all recipients of the three get it. An error's message
+ * reaches the log, so it must not repeat the mail or the service's key.
  */
 export interface MailTransport {
-  /** How many mails are delivered at once, at most; 5 if it is left out. */
+  /** How many mails are delivered at once, at most. 5 by default. */
   readonly concurrency?: number;
   /**
-   * Delivers a mail. It resolves once the other side has accepted it, and not earlier: a mail that is only kept in memory
-   * is lost with the process.
+   * Delivers a mail. Resolves once the other side has accepted it, not earlier: a mail that is only in memory is lost with
+   * the process.
    *
-   * @returns the addresses that were refused, if others were accepted; nothing if all were
-   * @throws {@link DeliveryError} if the mail reaches none of its recipients; any other error counts as one that may pass
+   * @returns the addresses that were refused, if others were accepted; nothing if all were accepted
+   * @throws {@link DeliveryError} if the mail reaches none of its recipients; any other error counts as temporary
    */
   deliver(message: MailMessage, delivery: Delivery): Promise<readonly string[]> | Promise<void>;
   /** Releases everything. Called when the application shuts down. */
   close(): MaybePromise<void>;
 }
 
-/** A transport, or what makes the transport of each application that has it in its configuration. */
+/** A transport, or a function that creates one for each application that has it in its configuration. */
 export type MailTransportSource = MailTransport | ((container: Container) => MailTransport);
 
-/** A mail was not accepted, and whether it is worth trying again. */
+/** A mail was not accepted. */
 export class DeliveryError extends Error {
-  /** Whether another try would end the same way. */
+  /** Whether another attempt would fail the same way. */
   readonly permanent: boolean;
 
   /**
-   * @param message why, in a sentence for the log
-   * @param options.permanent whether another try would end the same way; a mail of which that is true is given up at once
+   * @param message the reason, as a sentence for the log
+   * @param options.permanent whether another attempt would fail the same way; if so, the mail is given up at once
    */
   constructor(message: string, { permanent, cause }: { readonly permanent: boolean; readonly cause?: unknown }) {
     super(message, cause === undefined ? {} : { cause });

@@ -1,14 +1,16 @@
 import type { QueryParameters, RouteParameters } from "../http/index.ts";
+import type { Catalogue, Translate } from "../messages/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { headerText, type MailAddress, mailAddress } from "./mail-address.ts";
 import type { MailLinks, SignedLinkOptions } from "./mail-links.ts";
 import type { MailAttachment } from "./mail-message.ts";
+import "./errors.ts";
 
-/** The views a mail is made of, and what they are given. */
+/** A mail's views and their data. */
 export interface MailContent {
-  /** The view of the text, such as `mail/welcome.text`. Every mail has one: it is what many readers and all filters see. */
+  /** The text view, such as `mail/welcome.text`. Every mail has one: many readers and all filters see it. */
   readonly text: string;
-  /** The view of the HTML, such as `mail/welcome.html`; left out where the mail is text alone. */
+  /** The HTML view, such as `mail/welcome.html`. Without it, the mail is text only. */
   readonly html?: string;
   /** Values for both views, by name. */
   readonly data?: object;
@@ -16,10 +18,12 @@ export interface MailContent {
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
 
+const LINKS = "creates a link too early: call url(), route() and signedRoute()";
+
 type Role = "to" | "cc" | "bcc" | "replyTo";
 
 /**
- * A mail as a class: its subject, its views, and what they need.
+ * A mail as a class: its subject, its views, and their data.
  *
  * ```ts
  * export class OrderShipped extends Mailable {
@@ -43,31 +47,33 @@ type Role = "to" | "cc" | "bcc" | "replyTo";
  * mailer.queue(new OrderShipped(order), customer.email);
  * ```
  *
- * Besides its data a view knows `app.name`, `app.url`, `subject`, and `url()`, `route()` and `signedRoute()`, which make
- * absolute URLs. A view of text prints what it is given as it is; a view of HTML escapes it.
+ * In addition to its data, a view has `app.name`, `app.url`, `subject`, `language`, `t()`, which translates into that
+ * language, and `url()`, `route()` and `signedRoute()`, which return absolute URLs. A text view prints values unchanged; an
+ * HTML view escapes them.
  *
- * A static `preview()`, which makes one with sample data, shows the mail at `/dev/mailbox/preview` in development.
+ * If the class has a static `preview()` that creates one with sample data, `/dev/mailbox/preview` shows it in development.
  */
 export abstract class Mailable {
   readonly #recipients: Readonly<Record<Role, MailAddress[]>> = { to: [], cc: [], bcc: [], replyTo: [] };
   readonly #attachments: MailAttachment[] = [];
   #from: MailAddress | null = null;
-  #links: MailLinks | null = null;
+  #language: string | null = null;
+  #help: MailHelp | null = null;
 
   /**
-   * The subject, in one line.
+   * Returns the subject, on one line.
    *
-   * Security: a line break in it is refused when the mail is composed, and then no mail is sent.
+   * Security: if it contains a line break, composing fails and no mail is sent.
    */
   abstract subject(): string;
 
-  /** The views and what they are given. */
+  /** Returns the views and their data. */
   abstract content(): MailContent;
 
   /**
    * Adds a recipient.
    *
-   * @throws `E_INVALID_MAIL` where it is no address, or the name holds a line break
+   * @throws `E_INVALID_MAIL` if the address is invalid, or the name contains a line break
    */
   to(address: string, name?: string): this {
     return this.#add("to", address, name, "The recipient");
@@ -78,17 +84,27 @@ export abstract class Mailable {
     return this.#add("cc", address, name, "The recipient of a copy");
   }
 
-  /** Adds a recipient of a copy whom the others do not see; see {@link Mailable.to}. */
+  /** Adds a blind copy's recipient, hidden from the others; see {@link Mailable.to}. */
   bcc(address: string, name?: string): this {
     return this.#add("bcc", address, name, "The recipient of a blind copy");
   }
 
-  /** Adds an address that answers go to; see {@link Mailable.to}. */
+  /** Adds an address for replies; see {@link Mailable.to}. */
   replyTo(address: string, name?: string): this {
-    return this.#add("replyTo", address, name, "The address for answers");
+    return this.#add("replyTo", address, name, "The reply address");
   }
 
-  /** Sets the sender, in place of `MAIL.from`; see {@link Mailable.to}. */
+  /**
+   * Sets the mail's language. The application's default language if not called.
+   *
+   * @param language a language tag (BCP 47), such as `de`
+   */
+  inLanguage(language: string): this {
+    this.#language = language;
+    return this;
+  }
+
+  /** Sets the sender, instead of `MAIL.from`; see {@link Mailable.to}. */
   from(address: string, name?: string): this {
     this.#from = mailAddress({ address, name: name ?? null }, "The sender");
     return this;
@@ -97,47 +113,59 @@ export abstract class Mailable {
   /**
    * Adds a file.
    *
-   * @throws `E_INVALID_MAIL` where its name holds a line break, or its type is none
+   * @throws `E_INVALID_MAIL` if its name contains a line break, or its type is not a media type
    */
   attach(attachment: MailAttachment): this {
     headerText(attachment.filename, "The name of an attachment");
     if (attachment.contentType !== undefined && !MEDIA_TYPE.test(attachment.contentType)) {
-      throw new AshlarError("E_INVALID_MAIL", "The type of an attachment looks like application/pdf.");
+      throw new AshlarError(
+        "E_INVALID_MAIL",
+        "The type of an attachment must be a media type, such as application/pdf.",
+      );
     }
     this.#attachments.push(Object.freeze({ ...attachment }));
     return this;
   }
 
-  /** The absolute URL of a path of the application; see {@link MailLinks.url}. Only in `subject()` and `content()`. */
+  /** Returns the absolute URL of a path of the application; see {@link MailLinks.url}. Only in `subject()` and `content()`. */
   protected url(path: string): string {
-    return this.#linksOrThrow().url(path);
+    return this.#helpOrThrow(LINKS).links.url(path);
   }
 
-  /** The absolute URL of a named route; see {@link MailLinks.route}. Only in `subject()` and `content()`. */
+  /** Returns the absolute URL of a named route; see {@link MailLinks.route}. Only in `subject()` and `content()`. */
   protected route(name: string, parameters?: RouteParameters, query?: QueryParameters): string {
-    return this.#linksOrThrow().route(name, parameters, query);
+    return this.#helpOrThrow(LINKS).links.route(name, parameters, query);
   }
 
-  /** The signed URL of a named route; see {@link MailLinks.signedRoute}. Only in `subject()` and `content()`. */
+  /** Returns the signed URL of a named route; see {@link MailLinks.signedRoute}. Only in `subject()` and `content()`. */
   protected signedRoute(name: string, parameters?: RouteParameters, options?: SignedLinkOptions): string {
-    return this.#linksOrThrow().signedRoute(name, parameters, options);
+    return this.#helpOrThrow(LINKS).links.signedRoute(name, parameters, options);
   }
 
-  /** @internal What was set on the mail so far. */
+  /** Translates into the mail's language: `this.t("app.orders.shipped", { number })`. Only in `subject()` and `content()`. */
+  protected get t(): Translate {
+    return this.#helpOrThrow("uses t() too early: call it").t;
+  }
+
+  /** @internal Returns what has been set on the mail so far. */
   envelope(): MailEnvelope {
     return { ...this.#recipients, from: this.#from, attachments: this.#attachments };
   }
 
-  /** @internal Asks for subject and content, which may make links meanwhile. */
-  parts(links: MailLinks): MailParts {
-    this.#links = links;
+  /** @internal Calls `subject()` and `content()`, which may create links and translate only now. */
+  parts(links: MailLinks, messages: Catalogue): MailParts {
+    const language = this.#language ?? messages.defaultLanguage;
+    const t = messages.translator(language);
+    this.#help = { links, t };
     try {
       return {
+        language,
+        t,
         subject: headerText(this.subject(), `The subject of ${this.constructor.name}`),
         content: this.content(),
       };
     } finally {
-      this.#links = null;
+      this.#help = null;
     }
   }
 
@@ -146,23 +174,29 @@ export abstract class Mailable {
     return this;
   }
 
-  #linksOrThrow(): MailLinks {
-    if (this.#links !== null) return this.#links;
-    throw new AshlarError(
-      "E_INVALID_MAIL",
-      `${this.constructor.name} makes a link too early: call url(), route() and signedRoute() in subject() or content().`,
-    );
+  #helpOrThrow(early: string): MailHelp {
+    if (this.#help !== null) return this.#help;
+    throw new AshlarError("E_INVALID_MAIL", `${this.constructor.name} ${early} in subject() or content().`);
   }
 }
 
-/** @internal Who a mailable is from and goes to, and the files with it. */
+/** What a mailable can use while it is composed. */
+interface MailHelp {
+  readonly links: MailLinks;
+  readonly t: Translate;
+}
+
+/** @internal A mailable's sender, recipients and files. */
 export interface MailEnvelope extends Readonly<Record<Role, readonly MailAddress[]>> {
   readonly from: MailAddress | null;
   readonly attachments: readonly MailAttachment[];
 }
 
-/** @internal What a mailable says. */
+/** @internal A mailable's own content. */
 export interface MailParts {
+  readonly language: string;
+  /** Translates into that language. */
+  readonly t: Translate;
   readonly subject: string;
   readonly content: MailContent;
 }

@@ -1,6 +1,6 @@
 import type { Events } from "../events/index.ts";
 import type { Background, Logger } from "../kernel/index.ts";
-import { AshlarError, currentDate } from "../support/index.ts";
+import { AshlarError, type Complete, currentDate } from "../support/index.ts";
 import { type DeliveryFailure, deliveryFailure } from "./delivery-failure.ts";
 import { type MailAddress, type MailRecipient, mailAddresses } from "./mail-address.ts";
 import { type MailComposer, requireRecipient } from "./mail-composer.ts";
@@ -10,55 +10,56 @@ import type { Mailable } from "./mailable.ts";
 import { type CapturedMail, failure, type MailMatch, MemoryTransport } from "./memory-transport.ts";
 import { RetryQueue } from "./retry-queue.ts";
 import type { RetrySettings } from "./settings.ts";
+import "./errors.ts";
 import "./events.ts";
 
-/** @internal What a mailer is made of. */
-export interface MailerParts {
+/** @internal The dependencies of a mailer. */
+export interface MailerDependencies {
   readonly composer: MailComposer;
   readonly transport: MailTransport;
-  readonly retry: RetrySettings;
+  readonly retry: Complete<RetrySettings>;
   readonly logger: Logger;
   /** The application's: a job may queue mails. */
   readonly background: Background;
-  /** `null` where the application has no events. */
+  /** `null` if the application has no events. */
   readonly events: Events | null;
 }
 
-/** A mail that is to be sent, maybe for the second time. */
+/** A mail to send, possibly not for the first time. */
 interface Task {
   readonly mailable: Mailable;
   readonly to: readonly MailAddress[];
-  /** Composed at the first try. Every further one sends the same, so that a mail that came twice can be told. */
+  /** Composed at the first attempt. Later attempts send the same message, so that duplicates can be recognized. */
   message: MailMessage | null;
 }
 
-/** How many queued mails are sent at once, unless the transport says otherwise. */
+/** How many queued mails are sent at once, unless the transport sets a number. */
 const CONCURRENCY = 5;
 const MAX_PAUSE_MS = 60_000;
 
 /** Sends mails: the container's key `mail`. */
 export class Mailer {
-  readonly #parts: MailerParts;
+  readonly #dependencies: MailerDependencies;
   readonly #queue: RetryQueue<Task>;
   readonly #sending = new Set<Promise<void>>();
   readonly #abort = new AbortController();
   #closed = false;
 
-  /** @internal Made by `MailProvider`. */
-  constructor(parts: MailerParts) {
-    this.#parts = parts;
+  /** @internal Created by `MailProvider`. */
+  constructor(dependencies: MailerDependencies) {
+    this.#dependencies = dependencies;
     this.#queue = new RetryQueue({
-      concurrency: parts.transport.concurrency ?? CONCURRENCY,
+      concurrency: dependencies.transport.concurrency ?? CONCURRENCY,
       run: (task, signal) => this.#deliver(task, signal),
       again: (task, error, attempts) => this.#again(task, error, attempts),
     });
   }
 
   /**
-   * Sends a mail now. Whoever waits for it waits for the server too; `queue` is for answers that should not.
+   * Sends a mail now. The caller waits for the mail server; to respond without waiting, use `queue`.
    *
-   * @param to recipients besides those of the mailable
-   * @throws `E_MAIL_NOT_SENT` where the server does not take it; `E_INVALID_MAIL` and `E_VIEW` where it cannot be composed;
+   * @param to recipients in addition to the mailable's own
+   * @throws `E_MAIL_NOT_SENT` if the server does not accept it; `E_INVALID_MAIL` and `E_VIEW` if it cannot be composed;
    * `E_SHUTTING_DOWN`
    */
   async send(mailable: Mailable, to: MailRecipient | readonly MailRecipient[] = []): Promise<void> {
@@ -72,36 +73,36 @@ export class Mailer {
   }
 
   /**
-   * Sends a mail soon, after the answer that is being made has left. Where the server does not take it, it is tried again, with
-   * growing pauses; what fails for good is logged. A shutdown waits for what is queued.
+   * Sends a mail in the background, after the current response has been sent. If the server does not accept it, it is
+   * retried with growing pauses; permanent failures are logged. A shutdown waits for queued mails.
    *
-   * The mail is composed when its turn comes, after the answer: what the mailable refers to is read then. The queue is in memory, so a
-   * process that is killed takes it along.
+   * The mail is composed after the response, when its turn comes, so the mailable's data is read then. The queue is in
+   * memory, so it is lost if the process is killed.
    *
-   * @param to recipients besides those of the mailable
-   * @throws `E_INVALID_MAIL` where there is no recipient, or one that is no address; `E_SHUTTING_DOWN`
+   * @param to recipients in addition to the mailable's own
+   * @throws `E_INVALID_MAIL` if there is no recipient, or an invalid one; `E_SHUTTING_DOWN`
    */
   queue(mailable: Mailable, to: MailRecipient | readonly MailRecipient[] = []): void {
     this.#queue.add(this.#task(mailable, to));
   }
 
-  /** Resolves once everything that is queued has been sent, or has failed for good. For tests. */
+  /** Resolves once every queued mail has been sent or has permanently failed. For tests. */
   async settled(): Promise<void> {
-    await this.#parts.background.settled();
+    await this.#dependencies.background.settled();
     await this.#queue.settled();
   }
 
   /**
-   * The mails sent so far, the oldest first, where they are kept in memory, as in tests. A queued mail is among them once
+   * The mails sent so far, oldest first, if they are kept in memory, as in tests. Queued mails are included once
    * `settled()` has resolved.
    *
-   * @throws `E_INVALID_CONFIGURATION` where mails are not kept in memory
+   * @throws `E_INVALID_CONFIGURATION` if mails are not kept in memory
    */
   get captured(): readonly CapturedMail[] {
     return this.#memory.captured;
   }
 
-  /** Forgets the captured mails. */
+  /** Clears the captured mails. */
   clear(): void {
     this.#memory.clear();
   }
@@ -109,7 +110,7 @@ export class Mailer {
   /**
    * Asserts that a mail was sent.
    *
-   * @param match the mailable's class, or a function that tells whether a mail is the one
+   * @param match the mailable's class, or a function that returns whether a mail matches
    * @returns the first such mail
    * @throws `AssertionError`
    */
@@ -129,9 +130,9 @@ export class Mailer {
   }
 
   /**
-   * @internal Sends what is queued, and takes no further mail.
+   * @internal Sends the queued mails and accepts no more.
    *
-   * @param seconds how long it takes at most; what is left then is logged
+   * @param seconds how long it may take; mails left after that are logged
    */
   async close(seconds: number): Promise<void> {
     this.#closed = true;
@@ -139,15 +140,15 @@ export class Mailer {
     const timer = setTimeout(() => this.#abort.abort(), seconds * 1000);
     const left = await this.#queue.drain(seconds);
     for (const task of left)
-      this.#failed(task, { reason: "The application was shut down.", isPermanent: true }, "The mail is lost.");
+      this.#failed(task, { reason: "The application was shut down.", isPermanent: true }, "The mail was lost.");
     await sending;
     clearTimeout(timer);
-    await this.#parts.transport.close();
+    await this.#dependencies.transport.close();
   }
 
   #task(mailable: Mailable, to: MailRecipient | readonly MailRecipient[]): Task {
     if (this.#closed)
-      throw new AshlarError("E_SHUTTING_DOWN", "No mail is sent any more: the application is shutting down.");
+      throw new AshlarError("E_SHUTTING_DOWN", "The mail was not sent: the application is shutting down.");
     const task: Task = { mailable, to: mailAddresses(to, "The recipient"), message: null };
     requireRecipient(mailable, task.to);
     return task;
@@ -165,14 +166,14 @@ export class Mailer {
   }
 
   async #deliver(task: Task, signal: AbortSignal): Promise<void> {
-    const { composer, transport, logger, events } = this.#parts;
+    const { composer, transport, logger, events } = this.#dependencies;
     task.message ??= await composer.compose(task.mailable, task.to);
     const { message } = task;
     const refused = (await transport.deliver(message, { signal, mailable: task.mailable })) ?? [];
     if (refused.length > 0) {
       logger.warn(
         { mailable: message.mailable, recipients: refused },
-        "A mail was refused for some of its recipients.",
+        "The mail server refused some recipients of a mail.",
       );
     }
     const recipients = recipientsOf(message).filter((address) => !refused.includes(address));
@@ -186,7 +187,7 @@ export class Mailer {
 
   #again(task: Task, error: unknown, attempts: number): number | null {
     const outcome = this.#failure(task, error);
-    const { retry, logger } = this.#parts;
+    const { retry, logger } = this.#dependencies;
     if (outcome.isPermanent || attempts >= retry.attempts) {
       this.#failed(task, outcome, "A mail could not be sent.", attempts);
       return null;
@@ -203,15 +204,15 @@ export class Mailer {
 
   #failed(task: Task, { reason }: DeliveryFailure, message: string, attempts?: number): void {
     const details = { ...this.#account(task), reason, ...(attempts === undefined ? {} : { attempts }) };
-    this.#parts.logger.error(details, message);
+    this.#dependencies.logger.error(details, message);
     this.#announceFailure(task, reason);
   }
 
   #announceFailure(task: Task, reason: string): void {
-    void this.#parts.events?.emit("mail.failed", { time: currentDate(), ...this.#account(task), reason });
+    void this.#dependencies.events?.emit("mail.failed", { time: currentDate(), ...this.#account(task), reason });
   }
 
-  /** What may be told of a mail. Its subject and its content may hold what logs somebody in. */
+  /** What may be logged about a mail. Its subject and content may contain a link that logs a user in. */
   #account({ mailable, to }: Task): { readonly mailable: string; readonly recipients: readonly string[] } {
     const envelope = mailable.envelope();
     return {
@@ -221,14 +222,14 @@ export class Mailer {
   }
 
   get #memory(): MemoryTransport {
-    const { transport } = this.#parts;
+    const { transport } = this.#dependencies;
     if (transport instanceof MemoryTransport) return transport;
     throw new AshlarError("E_INVALID_CONFIGURATION", 'Mails are not captured here: MAIL.transport is not "memory".');
   }
 
   #requireSettled(assertion: (...args: never[]) => unknown): void {
-    const pending = this.#queue.pending + this.#parts.background.pending;
+    const pending = this.#queue.pending + this.#dependencies.background.pending;
     if (pending === 0) return;
-    throw failure(`${pending} queued mails are not sent yet: await mailer.settled() first.`, assertion);
+    throw failure(`Mails still in the queue: ${pending}. Call await mailer.settled() first.`, assertion);
   }
 }

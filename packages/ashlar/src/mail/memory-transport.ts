@@ -3,7 +3,7 @@ import { addressLine, type MailAttachment, type MailMessage } from "./mail-messa
 import type { Delivery, MailTransport, MailTransportSource } from "./mail-transport.ts";
 import { Mailable, type MailableClass } from "./mailable.ts";
 
-/** A mail that a test can look at. Addresses stand without names, several of them as `a@shop.example, b@shop.example`. */
+/** A mail for a test to inspect. Addresses have no names; several are joined as `a@shop.example, b@shop.example`. */
 export interface CapturedMail {
   readonly to: string;
   readonly cc: string;
@@ -15,7 +15,7 @@ export interface CapturedMail {
   readonly attachments: readonly MailAttachment[];
 }
 
-/** What {@link MemoryTransport.find} looks for: mails of a class, or those for which the function says so. */
+/** Which mails match: those of a class, or those that the function accepts. */
 export type MailMatch = MailableClass | ((mail: CapturedMail) => boolean);
 
 interface Capture {
@@ -37,7 +37,7 @@ export class MemoryTransport implements MailTransport {
 
   close(): void {}
 
-  /** The mails so far, the oldest first. */
+  /** The mails so far, oldest first. */
   get captured(): readonly CapturedMail[] {
     return this.#captures.map(({ mail }) => mail);
   }
@@ -46,35 +46,35 @@ export class MemoryTransport implements MailTransport {
     this.#captures = [];
   }
 
-  /** @throws `AssertionError` where there is no such mail */
+  /** @throws `AssertionError` if no mail matches */
   assertSent(match: MailMatch): CapturedMail {
     const found = this.#captures.find((capture) => matches(match, capture));
     if (found !== undefined) return found.mail;
-    const wanted = isMailableClass(match) ? `No ${match.name} was sent.` : "No mail was sent that fits.";
+    const wanted = isMailableClass(match) ? `No ${match.name} was sent.` : "No matching mail was sent.";
     throw failure(`${wanted} ${this.#account()}`, this.assertSent);
   }
 
-  /** @throws `AssertionError` where there is a mail */
+  /** @throws `AssertionError` if there is a mail */
   assertNothingSent(): void {
     if (this.#captures.length === 0) return;
     throw failure(this.#account(), this.assertNothingSent);
   }
 
   #account(): string {
-    if (this.#captures.length === 0) return "Nothing was sent at all.";
+    if (this.#captures.length === 0) return "No mails were sent.";
     const lines = this.#captures.map(({ mail, mailable }) => {
       return `  ${mailable.constructor.name} to ${mail.to}: ${mail.subject}`;
     });
-    return `Sent were:\n${lines.join("\n")}`;
+    return `Sent mails:\n${lines.join("\n")}`;
   }
 }
 
-/** Keeps mails in memory, for tests: the default there, and refused in production. */
+/** Keeps mails in memory: the default in tests, refused in production. */
 export function memoryTransport(): MailTransportSource {
   return () => new MemoryTransport();
 }
 
-/** The error of an assertion, with the stack of the test. */
+/** An assertion error with the test's stack. */
 export function failure(message: string, stackStartFn: (...args: never[]) => unknown): AssertionError {
   return new AssertionError({ message, stackStartFn });
 }

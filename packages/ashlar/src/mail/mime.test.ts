@@ -10,7 +10,7 @@ const message = (parts: Partial<MailMessage> = {}): MailMessage =>
   mailMessage({ from: { address: "shop@shop.example", name: "Shop" }, ...parts });
 
 describe("the source of a mail", () => {
-  test("a mail of text alone is one part, with these headers and no other", async () => {
+  test("a text-only mail is one part, with exactly these headers", async () => {
     expect(await mimeSource(message())).toBe(
       [
         "Auto-Submitted: auto-generated",
@@ -35,7 +35,7 @@ describe("the source of a mail", () => {
     );
   });
 
-  test("a mail for blind copies alone has a source too", async () => {
+  test("a mail with only blind copies has a source too", async () => {
     const source = await mimeSource(message({ to: [], bcc: [{ address: "blind@shop.example", name: null }] }));
     expect(source).toContain("Subject: A note");
     expect(source).not.toMatch(/^To:/m);
@@ -57,7 +57,7 @@ describe("the source of a mail", () => {
     expect(source).not.toContain("=?utf-8");
   });
 
-  test("nothing is read from the disk or fetched, whatever the content looks like", async () => {
+  test("nothing is read from disk or fetched, whatever the content looks like", async () => {
     const folder = mkdtempSync(join(tmpdir(), "mime-"));
     const file = join(folder, "secret.txt");
     writeFileSync(file, "top secret");
@@ -72,7 +72,7 @@ describe("the source of a mail", () => {
     expect(mimeOptions(message())).toMatchObject({ disableFileAccess: true, disableUrlAccess: true });
   });
 
-  test("the same mail is the same each time, its boundary aside", async () => {
+  test("the same mail has the same source each time, except for the boundary", async () => {
     const mail = message({ html: "<p>Hello</p>" });
     const plain = (source: string) => source.replaceAll(/_NmP-[0-9a-f]+/g, "boundary");
     expect(plain(await mimeSource(mail))).toBe(plain(await mimeSource(mail)));

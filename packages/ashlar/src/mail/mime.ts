@@ -2,7 +2,7 @@ import type { SendMailOptions } from "nodemailer";
 import type { MailAddress } from "./mail-address.ts";
 import type { MailMessage } from "./mail-message.ts";
 
-/** A mail as nodemailer takes it: addresses as objects, content as bytes, nothing that it would read from elsewhere. */
+/** A mail as nodemailer expects it: addresses as objects, content as bytes, nothing that it would read from elsewhere. */
 export function mimeOptions(message: MailMessage): SendMailOptions {
   return {
     messageId: `<${message.id}>`,
@@ -20,18 +20,18 @@ export function mimeOptions(message: MailMessage): SendMailOptions {
       content: Buffer.from(content),
       ...(contentType === undefined ? {} : { contentType }),
     })),
-    // RFC 3834 §5: keeps out-of-office replies from answering a program.
+    // RFC 3834 §5: prevents out-of-office replies to a program.
     headers: { "Auto-Submitted": "auto-generated" },
     disableFileAccess: true,
     disableUrlAccess: true,
   };
 }
 
-/** The mail as it travels: header and body (RFC 5322), without the blind copies' addresses. */
+/** The mail as transmitted: header and body (RFC 5322), without the blind copies' addresses. */
 export async function mimeSource(message: MailMessage): Promise<string> {
   const { createTransport } = await import("nodemailer");
   const transport = createTransport({ streamTransport: true, buffer: true });
-  // This transport alone would write the blind copies down.
+  // Unlike the others, this transport would write the blind copies into the header.
   const { message: source } = await transport.sendMail({ ...mimeOptions(message), bcc: [] });
   return String(source);
 }
@@ -41,8 +41,8 @@ function named({ address, name }: MailAddress): { address: string; name: string 
 }
 
 /**
- * Text that no reader takes for an encoded word (RFC 2047 §2). Somebody may be called `=?utf-8?Q?=0D=0A…?=`: it would be
- * sent as it is, and decoded into the line break that it must not hold.
+ * Returns text that no mail client reads as an encoded word (RFC 2047 §2). A name such as `=?utf-8?Q?=0D=0A…?=` would be
+ * sent unchanged, and decoded into a line break that names must not contain.
  */
 function undecodable(text: string): string {
   return text.replaceAll("=?", "= ?");

@@ -51,7 +51,7 @@ async function create(transport: unknown, environment = "development", more: obj
 
 type Outcome = Promise<readonly string[]> | Promise<void>;
 
-/** Takes mails, and does with each try what a function says. */
+/** Accepts mails and lets a function decide about each attempt. */
 class Recording implements MailTransport {
   readonly tried: MailMessage[] = [];
   readonly deliveries: Delivery[] = [];
@@ -75,7 +75,7 @@ class Recording implements MailTransport {
   }
 }
 
-test("an application brings its own transport, as an object or as a function that makes one", async () => {
+test("an application can have its own transport, as an object or as a function that creates one", async () => {
   const transport = new Recording();
   const given: unknown[] = [];
   const source: MailTransportSource = (container) => {
@@ -93,11 +93,11 @@ test("an application brings its own transport, as an object or as a function tha
   expect(given).toEqual([true]);
 });
 
-test("its failures are tried again with the same message, unless it says that they are permanent", async () => {
+test("its failures are retried with the same message, unless they are marked as permanent", async () => {
   const retry = { attempts: 3, delaySeconds: 0.01 };
   const passing = new Recording(async (attempt) => {
     if (attempt === 1) throw new TypeError("fetch failed");
-    if (attempt === 2) throw new DeliveryError("The service answered 429.", { permanent: false });
+    if (attempt === 2) throw new DeliveryError("The service responded with 429.", { permanent: false });
   });
   const first = (await create(passing, "development", { retry })).container.make("mail");
   first.queue(new Note("Again"), "ada@example.com");
@@ -105,7 +105,7 @@ test("its failures are tried again with the same message, unless it says that th
   expect([passing.tried.length, new Set(passing.tried).size]).toEqual([3, 1]);
 
   const refusing = new Recording(async () => {
-    throw new DeliveryError("The service answered 400.", { permanent: true });
+    throw new DeliveryError("The service responded with 400.", { permanent: true });
   });
   const second = (await create(refusing, "development", { retry })).container.make("mail");
   second.queue(new Note("Once"), "ada@example.com");
@@ -133,7 +133,7 @@ test.each([
   expect(seen).toBe(most);
 });
 
-test("it is closed when the application shuts down, which waits for it", async () => {
+test("it is closed at shutdown, which waits for it", async () => {
   const transport = new Recording();
   const application = await create(transport);
   await application.container.make("mail").send(new Note("A note"), "ada@example.com");
@@ -145,9 +145,9 @@ test.each([
   ["S48 the mailbox in production", mailbox(), "production", "The mailbox is for development alone."],
   ["S48 the mailbox in tests", mailbox(), "test", "The mailbox is for development alone."],
   ["S48 the memory in production", memoryTransport(), "production", "which sends no mail, in production"],
-  ["a server without a host", smtp({ host: undefined }), "development", "config/mail.ts: smtp(): does not say host."],
-  ["a server with no such port", smtp({ host: "a", port: 0 }), "development", "config/mail.ts: smtp().port: is not"],
-  ["a function that makes nothing", () => undefined, "development", "is a function that made no transport."],
+  ["a server without a host", smtp({ host: undefined }), "development", "config/mail.ts: smtp(): has no host."],
+  ["a server with no such port", smtp({ host: "a", port: 0 }), "development", "config/mail.ts: smtp().port: is "],
+  ["a function that returns nothing", () => undefined, "development", "is a function that did not return a transport."],
 ])("%s ends the boot", async (_, transport, environment, message) => {
   await expect(create(transport, environment)).rejects.toMatchObject({
     code: "E_INVALID_CONFIGURATION",
@@ -155,7 +155,7 @@ test.each([
   });
 });
 
-test("the mailbox as a value is at its address, and the memory captures", async () => {
+test("the mailbox as a value has its page, and the memory transport captures", async () => {
   const developing = await create(mailbox());
   await developing.container.make("mail").send(new Note("A note"), "ada@example.com");
   const page = await developing.fetch(new Request("http://localhost/dev/mailbox.json"));

@@ -13,19 +13,19 @@ function pause(ms = 0): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Lets no timeout come but by `vi`, until the test has finished. */
+/** Fakes timeouts until the test has finished. */
 function useFakeTimeouts(): void {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** Ends when the signal does, and not before. */
+/** Settles when the signal aborts. */
 function stuck(_: number, signal: AbortSignal): Promise<void> {
   return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }
 
 describe("running", () => {
-  test("tasks are run in their order, after what is under way", async () => {
+  test("tasks run in order, after the current work", async () => {
     const order: (number | string)[] = [];
     const tasks = queue({ concurrency: 1, run: async (task) => void order.push(task) });
     for (const task of [1, 2, 3]) tasks.add(task);
@@ -37,7 +37,7 @@ describe("running", () => {
     expect(order.slice(2)).toEqual([1, 2, 3]);
   });
 
-  test("no more than the given number is run at once, and as many are", async () => {
+  test("exactly the given number of tasks runs at once", async () => {
     let [now, most] = [0, 0];
     const run = async () => {
       most = Math.max(most, ++now);
@@ -51,7 +51,7 @@ describe("running", () => {
     expect([now, most, tasks.pending]).toEqual([0, 3, 0]);
   });
 
-  test("an empty queue is settled at once, and one can wait more than once", async () => {
+  test("an empty queue is settled at once, and waiting twice works", async () => {
     const tasks = queue();
     await tasks.settled();
     tasks.add(1);
@@ -62,12 +62,12 @@ describe("running", () => {
   });
 });
 
-test("a task that was begun before the answer it was to wait for is run once", async () => {
+test("a task that started before the response it should wait for runs once", async () => {
   const runs: number[] = [];
   const tasks = queue({ run: async (task) => void runs.push(task) });
   tasks.add(1);
   const settled = tasks.settled();
-  // Its own turn comes after that of the wait, which begins it.
+  // Its own turn comes after that of `settled()`, which starts it.
   tasks.add(2);
   await settled;
   await nextTurn();
@@ -75,8 +75,8 @@ test("a task that was begun before the answer it was to wait for is run once", a
   expect([runs, tasks.pending]).toEqual([[1, 2], 0]);
 });
 
-describe("trying again", () => {
-  test("a task that fails is run again as often and as late as is said", async () => {
+describe("retries", () => {
+  test("a failed task is retried as often and as late as requested", async () => {
     const tries: [task: number, attempts: number, message: string][] = [];
     const run = async (task: number) => {
       if (task === 1) throw new Error("no");
@@ -104,7 +104,7 @@ describe("trying again", () => {
     ]);
   });
 
-  test("a task that waits for its next try keeps no other from being run", async () => {
+  test("a task that waits for its next attempt does not block others", async () => {
     const done: number[] = [];
     const failed = new Set<number>();
     const run = async (task: number) => {
@@ -120,7 +120,7 @@ describe("trying again", () => {
     expect(done).toEqual([5, 6, 7, 8, 9, 0, 1, 2, 3, 4]);
   });
 
-  test("nothing is lost and nothing is run twice, whatever fails and however often", async () => {
+  test("no task is lost or runs twice, whatever fails and however often", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(4), { maxLength: 20 }),
@@ -154,7 +154,7 @@ describe("trying again", () => {
 });
 
 describe("draining", () => {
-  test("what is queued is run first", async () => {
+  test("queued tasks run first", async () => {
     const done: number[] = [];
     const tasks = queue({ run: (task) => pause(1).then(() => void done.push(task)) });
     for (let task = 0; task < 20; task++) tasks.add(task);
@@ -162,7 +162,7 @@ describe("draining", () => {
     expect(done.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, task) => task));
   });
 
-  test("what waits for another try is tried at once", async () => {
+  test("a task that waits for another attempt runs at once", async () => {
     let runs = 0;
     const run = async () => {
       if (++runs === 1) throw new Error("no");
@@ -175,7 +175,7 @@ describe("draining", () => {
     expect(runs).toBe(2);
   });
 
-  test("it ends in time, gives up what is running, and tells what is left, once each", async () => {
+  test("it ends in time, abandons running tasks, and returns each remaining task once", async () => {
     let asked = 0;
     const run = (task: number, signal: AbortSignal) =>
       task === 3 ? Promise.reject(new Error("no")) : stuck(task, signal);
@@ -197,12 +197,12 @@ describe("draining", () => {
     await vi.advanceTimersByTimeAsync(1);
     expect((await drained).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5]);
     await nextTurn();
-    // Task 3 failed by itself; what was given up is nobody's failure, and is not tried again.
+    // Task 3 failed on its own; abandoned tasks don't count as failed and are not retried.
     expect(asked).toBe(1);
     expect(tasks.pending).toBe(0);
   });
 
-  test("a task that failed meanwhile, and waits for another try, is given up and told of", async () => {
+  test("a task that failed in the meantime, and waits for another attempt, is abandoned and returned", async () => {
     useFakeTimeouts();
     const tasks = queue({ run: () => Promise.reject(new Error("no")), again: () => 60_000 });
     tasks.add(1);
@@ -212,7 +212,7 @@ describe("draining", () => {
     expect([await drained, tasks.pending, vi.getTimerCount()]).toEqual([[1], 0, 0]);
   });
 
-  test("a task that was tried at once is not tried again when its time has come, and no timer is left", async () => {
+  test("a task that was retried early does not run again when its delay ends, and no timer is left", async () => {
     useFakeTimeouts();
     let runs = 0;
     const run = async () => {
@@ -229,7 +229,7 @@ describe("draining", () => {
   });
 
   test("an empty queue is drained at once", async () => {
-    // No time passes.
+    // Without any time passing.
     useFakeTimeouts();
     expect(await queue().drain(10)).toEqual([]);
   });

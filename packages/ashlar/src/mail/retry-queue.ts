@@ -1,16 +1,16 @@
 import { afterAnswer } from "../kernel/index.ts";
 
-/** How a {@link RetryQueue} works. */
+/** Options of a {@link RetryQueue}. */
 export interface RetryQueueOptions<T> {
-  /** How many tasks are run at once. */
+  /** How many tasks run at once. */
   readonly concurrency: number;
-  /** Runs a task. A rejection hands it to `again`. */
+  /** Runs a task. After a rejection, `again` decides. */
   readonly run: (task: T, signal: AbortSignal) => Promise<void>;
   /**
-   * Decides about a task that failed.
+   * Decides about a failed task.
    *
-   * @param attempts how often it was tried
-   * @returns after how many milliseconds it is tried again, or `null` where it is given up
+   * @param attempts the number of attempts so far
+   * @returns the delay before the next attempt, in milliseconds, or `null` to give up
    */
   readonly again: (task: T, error: unknown, attempts: number) => number | null;
 }
@@ -20,10 +20,10 @@ interface Entry<T> {
   attempts: number;
 }
 
-/** Runs tasks in the background, a few at a time, and those again that fail. It is kept in memory. */
+/** Runs tasks in the background, a few at a time, and retries failed ones. The queue is in memory. */
 export class RetryQueue<T> {
   readonly #options: RetryQueueOptions<T>;
-  /** Those whose request has not been answered yet, in order. */
+  /** Tasks whose request has no response yet, in order. */
   readonly #held = new Set<Entry<T>>();
   readonly #ready: Entry<T>[] = [];
   readonly #waiting = new Map<Entry<T>, NodeJS.Timeout>();
@@ -35,19 +35,19 @@ export class RetryQueue<T> {
     this.#options = options;
   }
 
-  /** How many tasks are not done yet. */
+  /** The number of unfinished tasks. */
   get pending(): number {
     return this.#held.size + this.#ready.length + this.#waiting.size + this.#running.size;
   }
 
-  /** Adds a task. It is begun after the answer to the request that adds it, if one does. */
+  /** Adds a task. If a request adds it, it starts after the response. */
   add(task: T): void {
     const entry: Entry<T> = { task, attempts: 0 };
     this.#held.add(entry);
     afterAnswer(() => this.#release(entry));
   }
 
-  /** Resolves once no task is left. It does not wait for answers: what waits for one begins now. */
+  /** Resolves once no task is left. Tasks that wait for a response start now. */
   async settled(): Promise<void> {
     if (this.pending === 0) return;
     this.#idle ??= Promise.withResolvers();
@@ -58,10 +58,10 @@ export class RetryQueue<T> {
   }
 
   /**
-   * Finishes what there is, at once where it was waiting for another try, and gives up what is left in the end.
+   * Finishes all tasks, without further delays between attempts, and gives up those left after the time.
    *
-   * @param seconds how long it takes at most
-   * @returns the tasks that were given up
+   * @param seconds how long it may take
+   * @returns the abandoned tasks
    */
   async drain(seconds: number): Promise<T[]> {
     for (const entry of [...this.#waiting.keys()]) this.#resume(entry);
@@ -112,7 +112,7 @@ export class RetryQueue<T> {
     try {
       await this.#options.run(entry.task, this.#abort.signal);
     } catch (error) {
-      // What fails because it was given up has been accounted for.
+      // Tasks that fail because they were abandoned have been reported already.
       if (!this.#abort.signal.aborted) pause = this.#options.again(entry.task, error, entry.attempts);
     }
     this.#running.delete(entry);

@@ -1,12 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { EnvironmentName } from "../boot/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
-import { type MailSettings, readMailSettings } from "./settings.ts";
+import { type CompleteMailSettings, readMailSettings } from "./settings.ts";
 
 const WHERE = "config/mail.ts: MAIL";
 const COMPLETE = { from: { address: "shop@shop.example" }, smtp: { host: "smtp.shop.example" } };
 
-function read(mail: unknown, environment: EnvironmentName = "development", url: string | null = null): MailSettings {
+function read(
+  mail: unknown,
+  environment: EnvironmentName = "development",
+  url: string | null = null,
+): CompleteMailSettings {
   return readMailSettings(mail, { environment, name: "Shop", url });
 }
 
@@ -69,9 +73,16 @@ describe("the transport", () => {
     );
   });
 
-  test.each([7, {}, { deliver() {} }, { close() {} }, ["smtp"], true])("%j is not a transport", (transport) => {
+  test.each([
+    [7, "7"],
+    [{}, "an object"],
+    [{ deliver() {} }, "an object"],
+    [{ close() {} }, "an object"],
+    [["smtp"], '["smtp"]'],
+    [true, "true"],
+  ])("%j is not a transport", (transport, shown) => {
     expect(problem({ transport })).toBe(
-      `${WHERE}.transport: is ${JSON.stringify(transport)}. Write transport: "smtp", "mailbox" or "memory", smtp({ … }), or an object with the methods of MailTransport.`,
+      `${WHERE}.transport: is ${shown}. Write "smtp", "mailbox" or "memory", smtp({ … }), or an object with the methods of MailTransport, or leave it out.`,
     );
   });
 
@@ -100,7 +111,7 @@ describe("the sender", () => {
 
   test.each([
     [{ address: "Shop <shop@shop.example>" }, "The sender is not an email address."],
-    [{ address: "a@b.example", name: "Shop\r\nBcc: x@y.z" }, "The name of the sender holds a line break"],
+    [{ address: "a@b.example", name: "Shop\r\nBcc: x@y.z" }, "The name of the sender contains a line break"],
   ])("%j is refused", (from, message) => {
     expect(problem({ from })).toContain(`${WHERE}.from: ${message}`);
   });
@@ -157,31 +168,41 @@ describe("the server", () => {
   });
 
   test.each([
-    [{ host: 7 }, "host: is not text."],
+    [
+      { host: 7 },
+      'host: is a number. Write the name of a host, without scheme and port: "smtp.shop.example", or leave it out.',
+    ],
     [
       { host: "smtp://shop.example" },
-      'host: is not the name of a host. Write it without scheme and port: "smtp.shop.example".',
+      'host: is not valid. Write the name of a host, without scheme and port: "smtp.shop.example", or leave it out.',
     ],
-    [{ host: "shop.example/x" }, "host: is not the name of a host."],
-    [{ host: "h", port: "587" }, "port: is not a number from 1 to 65535. Leave it out for 587."],
-    [{ host: "h", port: 0 }, "port: is not a number from 1 to 65535."],
-    [{ host: "h", port: 25.5 }, "port: is not a whole number."],
-    [{ host: "h", port: Number.NaN }, "port: is not a number from 1 to 65535."],
-    [{ host: "h", secure: "yes" }, "secure: is neither true nor false."],
-    [{ host: "h", requireTls: 1 }, "requireTls: is neither true nor false."],
-    [{ host: "h", user: "shop" }, "password: is not set. Set both, user and password, or none."],
-    [{ host: "h", password: "x" }, "user: is not set. Set both, user and password, or none."],
-    [{ host: "h", poolSize: 0 }, "poolSize: is not a number from 1 to 100."],
-    [{ host: "h", timeouts: { connectSeconds: 0 } }, "timeouts.connectSeconds: is not a number from 0.1 to 600."],
-    [{ host: "h", timeouts: { idleSeconds: Number.POSITIVE_INFINITY } }, "timeouts.idleSeconds: is not a number"],
+    [{ host: "shop.example/x" }, "host: is not valid. Write the name of a host"],
+    [{ host: "h", port: "587" }, 'port: is "587". Write a whole number from 1 to 65535, or leave it out.'],
+    [{ host: "h", port: 0 }, "port: is 0. Write a whole number from 1 to 65535, or leave it out."],
+    [{ host: "h", port: 25.5 }, "port: is 25.5. Write a whole number from 1 to 65535, or leave it out."],
+    [{ host: "h", port: Number.NaN }, "port: is NaN. Write a whole number from 1 to 65535, or leave it out."],
+    [{ host: "h", secure: "yes" }, 'secure: is "yes". Write true or false, or leave it out.'],
+    [{ host: "h", requireTls: 1 }, "requireTls: is 1. Write true or false, or leave it out."],
+    [{ host: "h", user: "shop" }, "password: is missing. Set both, user and password, or neither."],
+    [{ host: "h", password: "x" }, "user: is missing. Set both, user and password, or neither."],
+    [{ host: "h", poolSize: 0 }, "poolSize: is 0. Write a whole number from 1 to 100, or leave it out for 5."],
+    [
+      { host: "h", timeouts: { connectSeconds: 0 } },
+      "timeouts.connectSeconds: is 0. Write a number of seconds from 0.1 to 600, or leave it out for 10.",
+    ],
+    [
+      { host: "h", timeouts: { idleSeconds: Number.POSITIVE_INFINITY } },
+      "timeouts.idleSeconds: is Infinity. Write a number of seconds",
+    ],
     [{ host: "h", timeouts: { idle: 3 } }, "timeouts.idle: is not a known setting."],
     [{ hots: "h" }, 'hots: is not a known setting. Did you mean "host"'],
-    ["smtp://h", "is not an object."],
+    ["smtp://h", "is text. Write an object: { host: … }."],
   ])("%j is refused", (smtp, message) => {
     expect(problem({ smtp }).replace(/^config\/mail\.ts: MAIL\.smtp[.:] ?/, "")).toContain(message);
   });
 
   test("a password is never part of a message", () => {
+    expect(problem({ smtp: { host: "smtp://shop:hunter2@shop.example" } })).not.toContain("hunter2");
     expect(problem({ smtp: { host: "h", password: "hunter2" } })).not.toContain("hunter2");
     expect(problem({ smtp: { host: "h", user: "u", password: ["hunter2"] } })).not.toContain("hunter2");
   });
@@ -194,11 +215,20 @@ describe("the rest", () => {
   });
 
   test.each([
-    [{ retry: { attempts: 0 } }, `${WHERE}.retry.attempts: is not a number from 1 to 100.`],
-    [{ retry: { attempts: 1.5 } }, `${WHERE}.retry.attempts: is not a whole number.`],
-    [{ retry: { delaySeconds: -1 } }, `${WHERE}.retry.delaySeconds: is not a number from 0.01 to 60.`],
+    [
+      { retry: { attempts: 0 } },
+      `${WHERE}.retry.attempts: is 0. Write a whole number from 1 to 100, or leave it out for 8.`,
+    ],
+    [
+      { retry: { attempts: 1.5 } },
+      `${WHERE}.retry.attempts: is 1.5. Write a whole number from 1 to 100, or leave it out for 8.`,
+    ],
+    [
+      { retry: { delaySeconds: -1 } },
+      `${WHERE}.retry.delaySeconds: is -1. Write a number of seconds from 0.01 to 60, or leave it out for 2.`,
+    ],
     [{ form: {} }, `${WHERE}.form: is not a known setting. Did you mean "from"?`],
-    [[], `${WHERE}: is not an object.`],
+    [[], `${WHERE}: is a list. Write an object: { transport: … }.`],
   ])("%j is refused", (mail, message) => {
     expect(problem(mail)).toContain(message);
   });

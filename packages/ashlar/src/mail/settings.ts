@@ -1,96 +1,189 @@
-import type { ApplicationSettings, EnvironmentName } from "../boot/index.ts";
+import type { CompleteApplicationSettings, EnvironmentName } from "../boot/index.ts";
 import { normalizeEmail } from "../security/index.ts";
-import { ConfigurationError, isPlainObject, SettingsReader, suggestion } from "../support/index.ts";
+import {
+  type Complete,
+  ConfigurationError,
+  flag,
+  isPlainObject,
+  type Optional,
+  quoted,
+  type Setting,
+  seconds,
+  setting,
+  settings,
+  text,
+  textLike,
+  whole,
+} from "../support/index.ts";
 import { type MailAddress, mailAddress } from "./mail-address.ts";
 import type { MailTransport, MailTransportSource } from "./mail-transport.ts";
 
 /** The transports that the framework brings: an SMTP server, the mailbox of development, and memory, for tests. */
 export type MailTransportName = "smtp" | "mailbox" | "memory";
 
+/** Whom mails are from. */
+export interface SenderSettings {
+  /** An email address. It must be set in production; elsewhere `no-reply@` the application's host if left out. */
+  readonly address?: Optional<string>;
+  /** The application's name if left out. */
+  readonly name?: Optional<string>;
+}
+
 /** How long a connection to the SMTP server may take. */
 export interface SmtpTimeouts {
-  /** To be made, and then to be greeted. */
-  readonly connectSeconds: number;
-  /** To stay silent while a mail is under way. */
-  readonly idleSeconds: number;
+  /** To be made, and then to be greeted, 0.1 to 600 seconds; 10 if left out. */
+  readonly connectSeconds?: number;
+  /** To stay silent while a mail is under way, 0.1 to 600 seconds; 60 if left out. */
+  readonly idleSeconds?: number;
 }
 
-/** `MAIL.smtp`, checked and complete. */
+/** A server that takes mails, as `smtp()` and `MAIL.smtp` of `config/mail.ts` name it. */
 export interface SmtpSettings {
+  /** Its name, without scheme and port. */
+  readonly host?: Optional<string>;
+  /** 587 if it is left out, or 465 with `secure`. */
+  readonly port?: number | undefined;
+  /** Whether the connection is encrypted from its first byte; true if it is left out and the port is 465. */
+  readonly secure?: boolean | undefined;
+  /** Whether a server that does not offer encryption (STARTTLS) is refused; true if left out, unless it is on this machine. */
+  readonly requireTls?: boolean | undefined;
+  /** The name to log in by, with `password`; no login if both are left out. */
+  readonly user?: Optional<string>;
+  readonly password?: Optional<string>;
+  /** How many connections there are at most, 1 to 100, and so how many mails are sent at once; 5 if it is left out. */
+  readonly poolSize?: number | undefined;
+  readonly timeouts?: SmtpTimeouts | undefined;
+}
+
+/** {@link SmtpSettings}, as they are read. */
+export interface CompleteSmtpSettings extends Complete<SmtpSettings> {
   readonly host: string;
-  readonly port: number;
-  /** Whether the connection is encrypted from its first byte, as on port 465. */
-  readonly secure: boolean;
-  /** Whether a server that does not offer encryption (STARTTLS) is refused. */
-  readonly requireTls: boolean;
-  readonly user: string | null;
-  readonly password: string | null;
-  /** How many connections there are at most, and so how many mails are sent at once. */
-  readonly poolSize: number;
-  readonly timeouts: SmtpTimeouts;
+  readonly timeouts: Complete<SmtpTimeouts>;
 }
 
-/** `MAIL.retry`, checked and complete: what the queue does with a mail that could not be sent. */
+/** What the queue does with a mail that could not be sent. */
 export interface RetrySettings {
-  /** How often a mail is tried in all. */
-  readonly attempts: number;
-  /** How long the first pause is; each is twice as long as the one before, a minute at most. */
-  readonly delaySeconds: number;
+  /** How often a mail is tried in all, 1 to 100; 8 if left out. */
+  readonly attempts?: number;
+  /**
+   * How long the first pause is, 0.01 to 60 seconds; 2 if left out. Each is twice as long as the one before, a minute at
+   * most.
+   */
+  readonly delaySeconds?: number;
 }
 
-/** `MAIL` of `config/mail.ts`, checked and complete. */
+/** The shape of `MAIL` in `config/mail.ts`. */
 export interface MailSettings {
+  /**
+   * What mails go by. If left out, it is `smtp` in production, `mailbox` in development, and `memory` in tests. `smtp` needs
+   * `MAIL.smtp`.
+   */
+  readonly transport?: MailTransportName | MailTransportSource;
+  readonly from?: SenderSettings;
+  /** The server of the transport `smtp`. */
+  readonly smtp?: SmtpSettings;
+  readonly retry?: RetrySettings;
+}
+
+/** {@link MailSettings}, as they are read. */
+export interface CompleteMailSettings {
   readonly transport: MailTransportName | MailTransportSource;
   readonly from: MailAddress;
-  /** The server of the transport `"smtp"`; `null` if none is configured. */
-  readonly smtp: SmtpSettings | null;
-  readonly retry: RetrySettings;
+  /** `null` if no server is configured. */
+  readonly smtp: CompleteSmtpSettings | null;
+  readonly retry: Complete<RetrySettings>;
 }
 
 const WHERE = "config/mail.ts: MAIL";
 const TRANSPORTS: readonly MailTransportName[] = ["smtp", "mailbox", "memory"];
-const DEFAULTS: Readonly<Record<EnvironmentName, MailTransportName>> = {
+const DEFAULT_TRANSPORTS: Readonly<Record<EnvironmentName, MailTransportName>> = {
   production: "smtp",
   development: "mailbox",
   test: "memory",
 };
-const SMTP_NAMES = ["host", "port", "secure", "requireTls", "user", "password", "poolSize", "timeouts"];
-const TRANSPORT_EXAMPLE =
-  'Write transport: "smtp", "mailbox" or "memory", smtp({ … }), or an object with the methods of MailTransport.';
 const EXAMPLE =
   'Write: export const MAIL = { from: { address: "shop@shop.example" }, smtp: { host: env("SMTP_HOST"), … } }.';
 
+const TRANSPORT: Setting<MailTransportName | MailTransportSource | null, MailTransportName | MailTransportSource> =
+  setting({
+    what: '"smtp", "mailbox" or "memory", smtp({ … }), or an object with the methods of MailTransport',
+    fallback: null,
+    words: TRANSPORTS,
+    describe: quoted,
+    accept: (value) => (isTransportSource(value) ? value : TRANSPORTS.find((name) => name === value)),
+  });
+
+const SMTP = settings<SmtpSettings>()(
+  {
+    host: textLike('the name of a host, without scheme and port: "smtp.shop.example"', /^[\w.:-]+$/, null),
+    port: whole({ from: 1, to: 65_535 }, null),
+    secure: flag(null),
+    requireTls: flag(null),
+    user: text(null),
+    password: text(null),
+    poolSize: whole({ from: 1, to: 100 }, 5),
+    timeouts: settings<SmtpTimeouts>()({
+      connectSeconds: seconds({ from: 0.1, to: 600 }, 10),
+      idleSeconds: seconds({ from: 0.1, to: 600 }, 60),
+    }),
+  },
+  {
+    check({ user, password }, refuse) {
+      if ((user === null) === (password === null)) return;
+      throw refuse(user === null ? "user" : "password", "is missing.", "Set both, user and password, or neither.");
+    },
+  },
+);
+
+const SCHEMA = settings<MailSettings>()({
+  transport: TRANSPORT,
+  from: settings<SenderSettings>()({ address: text(null), name: text(null) }),
+  smtp: SMTP,
+  retry: settings<RetrySettings>()({
+    attempts: whole({ from: 1, to: 100 }, 8),
+    delaySeconds: seconds({ from: 0.01, to: 60 }, 2),
+  }),
+});
+
+type Read = ReturnType<typeof SCHEMA.read>;
+type Application = Pick<CompleteApplicationSettings, "environment" | "name" | "url">;
+
 /**
- * Checks `MAIL`, fills in what is left out, and freezes it.
+ * Reads `MAIL`.
  *
- * @param mail what `config/mail.ts` exports as `MAIL`; nothing where there is no such file
+ * @param mail what `config/mail.ts` exports as `MAIL`
  * @throws `E_INVALID_CONFIGURATION`
  */
-export function readMailSettings(
-  mail: unknown,
-  application: Pick<ApplicationSettings, "environment" | "name" | "url">,
-): MailSettings {
-  const reader = new SettingsReader(mail, WHERE, ["transport", "from", "smtp", "retry"]);
-  const transport = readTransport(reader, application.environment);
-  requireCompleteness(mail, application.environment, transport === "smtp");
+export function readMailSettings(mail: unknown, application: Application): CompleteMailSettings {
+  const read = SCHEMA.read(mail, WHERE);
+  const transport = read.transport ?? DEFAULT_TRANSPORTS[application.environment];
+  if (typeof transport === "string") requireFittingTransport(transport, application.environment);
+  requireCompleteness(mail, read, application.environment, transport === "smtp");
   return Object.freeze({
     transport,
-    from: readFrom(reader.raw("from"), application),
-    smtp: readSmtp(reader.raw("smtp"), `${WHERE}.smtp`),
-    retry: readRetry(reader.raw("retry")),
+    from: sender(read.from, application),
+    smtp: completeSmtp(read.smtp),
+    retry: read.retry,
   });
 }
 
-function readTransport(reader: SettingsReader, environment: EnvironmentName): MailSettings["transport"] {
-  const value = reader.raw("transport") ?? DEFAULTS[environment];
-  if (isTransportSource(value)) return value;
-  const name = TRANSPORTS.find((known) => known === value);
-  if (name === undefined) {
-    const near = typeof value === "string" ? suggestion(value, TRANSPORTS) : "";
-    throw reader.problem("transport", `is ${JSON.stringify(value)}.`, `${near} ${TRANSPORT_EXAMPLE}`.trim());
-  }
-  requireFittingTransport(name, environment);
-  return name;
+/** @internal Reads what `smtp()` is called with; `null` if it does not name a host. */
+export function readSmtpSettings(smtp: unknown, where: string): CompleteSmtpSettings | null {
+  return completeSmtp(SMTP.read(smtp, where));
+}
+
+function completeSmtp(read: Read["smtp"]): CompleteSmtpSettings | null {
+  const { host } = read;
+  if (host === null) return null;
+  const secure = read.secure ?? read.port === 465;
+  const port = read.port ?? (secure ? 465 : 587);
+  // Without it, an attacker in between can hide the server's offer to encrypt, and read along.
+  const requireTls = read.requireTls ?? !isLoopback(host);
+  return Object.freeze({ ...read, host, port, secure, requireTls });
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 function isTransportSource(value: unknown): value is MailTransportSource {
@@ -111,7 +204,7 @@ export function isTransport(value: unknown): value is MailTransport {
 export function requireFittingTransport(name: MailTransportName, environment: EnvironmentName): void {
   const where = `${WHERE}.transport`;
   if (name === "mailbox" && environment !== "development") {
-    // Everybody could read everybody's mails there, reset links included.
+    // Everyone could read everyone's mails there, reset links included.
     throw new ConfigurationError(where, `is "mailbox", in ${environment}.`, "The mailbox is for development alone.");
   }
   if (name === "memory" && environment === "production") {
@@ -120,90 +213,33 @@ export function requireFittingTransport(name: MailTransportName, environment: En
 }
 
 /** Everything that is missing, at once: the server that `"smtp"` needs, and in production a sender. */
-function requireCompleteness(mail: unknown, environment: EnvironmentName, isBySmtp: boolean): void {
+function requireCompleteness(mail: unknown, read: Read, environment: EnvironmentName, isBySmtp: boolean): void {
   const missing = [
-    ...(!isBySmtp || member(member(mail, "smtp"), "host") ? [] : ["smtp.host"]),
-    ...(environment !== "production" || member(member(mail, "from"), "address") ? [] : ["from.address"]),
+    ...(isBySmtp && read.smtp.host === null ? [{ group: "smtp", name: "host", variable: "SMTP_HOST" }] : []),
+    ...(environment === "production" && read.from.address === null
+      ? [{ group: "from", name: "address", variable: "MAIL_FROM" }]
+      : []),
   ];
   if (missing.length === 0) return;
-  const problem = `does not say ${missing.join(" and ")}, and mails are sent${isBySmtp ? " by SMTP" : ""} here.`;
-  // Where the lines are there already, it is their variables that have no value.
-  const isWritten = missing.every((path) => {
-    const [group = "", name = ""] = path.split(".");
-    const members = member(mail, group);
+  const paths = missing.map(({ group, name }) => `${group}.${name}`).join(" and ");
+  const problem = `does not say ${paths}, and mails are sent${isBySmtp ? " by SMTP" : ""} here.`;
+  // If the lines are there already, it is their variables that have no value.
+  const isWritten = missing.every(({ group, name }) => {
+    const members = isPlainObject(mail) ? mail[group] : undefined;
     return isPlainObject(members) && Object.hasOwn(members, name);
   });
-  const variables = missing.map((path) => (path === "smtp.host" ? "SMTP_HOST" : "MAIL_FROM")).join(" and ");
+  const variables = missing.map(({ variable }) => variable).join(" and ");
   throw new ConfigurationError(WHERE, problem, isWritten ? `Set ${variables} in the environment.` : EXAMPLE);
 }
 
-function member(value: unknown, name: string): unknown {
-  return isPlainObject(value) ? value[name] : undefined;
-}
-
-function readFrom(value: unknown, { name: application, url }: Pick<ApplicationSettings, "name" | "url">): MailAddress {
-  const reader = new SettingsReader(value, `${WHERE}.from`, ["address", "name"]);
-  const host = url === null ? "localhost" : new URL(url).hostname;
-  const address = reader.text("address") ?? normalizeEmail(`no-reply@${host}`) ?? "no-reply@localhost";
+function sender(read: Read["from"], application: Application): MailAddress {
+  const host = application.url === null ? "localhost" : new URL(application.url).hostname;
+  const address = read.address ?? normalizeEmail(`no-reply@${host}`) ?? "no-reply@localhost";
   try {
-    return mailAddress({ address, name: reader.text("name") ?? application }, "The sender");
+    return mailAddress({ address, name: read.name ?? application.name }, "The sender");
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    throw new ConfigurationError(
-      `${WHERE}.from`,
-      error.message,
-      'Write: { address: "shop@shop.example", name: "Shop" }.',
-    );
+    const remedy = 'Write: { address: "shop@shop.example", name: "Shop" }.';
+    throw new ConfigurationError(`${WHERE}.from`, error.message, remedy);
   }
-}
-
-/** @internal Checks `MAIL.smtp`, and what `smtp()` is called with; `null` if it does not name a host. */
-export function readSmtp(value: unknown, where: string): SmtpSettings | null {
-  const reader = new SettingsReader(value, where, SMTP_NAMES);
-  const host = reader.text("host") ?? null;
-  if (host === null) return null;
-  if (!/^[\w.:-]+$/.test(host)) {
-    throw reader.problem(
-      "host",
-      "is not the name of a host.",
-      'Write it without scheme and port: "smtp.shop.example".',
-    );
-  }
-  const secure = reader.boolean("secure", reader.raw("port") === 465);
-  const user = reader.text("user") ?? null;
-  const password = reader.text("password") ?? null;
-  if ((user === null) !== (password === null)) {
-    throw reader.problem(user === null ? "user" : "password", "is not set.", "Set both, user and password, or none.");
-  }
-  return Object.freeze({
-    host,
-    port: reader.integer("port", secure ? 465 : 587, [1, 65_535]),
-    secure,
-    // Without it, whoever stands in between can hide the server's offer to encrypt, and read along.
-    requireTls: reader.boolean("requireTls", !isLoopback(host)),
-    user,
-    password,
-    poolSize: reader.integer("poolSize", 5, [1, 100]),
-    timeouts: readTimeouts(reader.raw("timeouts"), `${where}.timeouts`),
-  });
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-function readTimeouts(value: unknown, where: string): SmtpTimeouts {
-  const reader = new SettingsReader(value, where, ["connectSeconds", "idleSeconds"]);
-  return Object.freeze({
-    connectSeconds: reader.number("connectSeconds", 10, [0.1, 600]),
-    idleSeconds: reader.number("idleSeconds", 60, [0.1, 600]),
-  });
-}
-
-function readRetry(value: unknown): RetrySettings {
-  const reader = new SettingsReader(value, `${WHERE}.retry`, ["attempts", "delaySeconds"]);
-  return Object.freeze({
-    attempts: reader.integer("attempts", 8, [1, 100]),
-    delaySeconds: reader.number("delaySeconds", 2, [0.01, 60]),
-  });
 }

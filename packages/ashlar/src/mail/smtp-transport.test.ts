@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { mailMessage } from "../../test/support/mail-message.ts";
-import type { SmtpTimeouts } from "./settings.ts";
+import type { CompleteSmtpSettings } from "./settings.ts";
 import { SmtpTransport } from "./smtp-transport.ts";
 
 const MESSAGE = mailMessage();
@@ -10,14 +10,14 @@ const MESSAGE = mailMessage();
 interface Server {
   readonly transport: SmtpTransport;
   readonly deliver: () => Promise<readonly string[]>;
-  /** The first words of what the server was told, over all connections, and `connected` for each of these. */
+  /** The first word of each command, over all connections, and `connected` for each connection. */
   readonly heard: string[];
 }
 
-/** A server that speaks as little SMTP as a mail needs, but for one command: what it says to that is given. */
+/** A server with the minimum of SMTP that a mail needs, and a given response to one command. */
 async function serve(
   instead: Readonly<Record<string, (socket: Socket) => void>>,
-  timeouts: SmtpTimeouts = { connectSeconds: 60, idleSeconds: 60 },
+  timeouts: CompleteSmtpSettings["timeouts"] = { connectSeconds: 60, idleSeconds: 60 },
 ): Promise<Server> {
   const heard: string[] = [];
   const sockets = new Set<Socket>();
@@ -63,7 +63,7 @@ async function serve(
 
 const silent = (): void => {};
 
-test("mails go over a connection that stays open, and over another one once that was closed", async () => {
+test("mails use a connection that stays open, and another one once that was closed", async () => {
   const { transport, deliver, heard } = await serve({});
   expect([await deliver(), await deliver()]).toEqual([[], []]);
   expect(heard.filter((one) => one === "connected")).toHaveLength(1);
@@ -72,9 +72,9 @@ test("mails go over a connection that stays open, and over another one once that
   expect(heard.filter((one) => one === "connected")).toHaveLength(2);
 });
 
-test("a mail that the server does not answer ends with the connection", async () => {
+test("a mail without a server response fails with the connection", async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
-  // The server's silence alone would end it after ten minutes, when the time of this test is over.
+  // The idle timeout would only end it after ten minutes, when this test has timed out.
   const timeouts = { connectSeconds: 600, idleSeconds: 600 };
   const { transport, deliver } = await serve({ MAIL: () => resolve() }, timeouts);
   const delivered = deliver().catch((error: unknown) => error);
@@ -83,13 +83,13 @@ test("a mail that the server does not answer ends with the connection", async ()
   expect(await delivered).toBeInstanceOf(Error);
 });
 
-test("a connection that the server closes instead of a greeting is tried once more", async () => {
+test("a connection that the server closes instead of greeting is retried once", async () => {
   const { deliver, heard } = await serve({ connected: (socket) => socket.end() });
   await expect(deliver()).rejects.toThrow();
   expect(heard).toEqual(["connected", "connected"]);
 });
 
-test("a mail goes over another connection when the server has closed the one that was kept", async () => {
+test("a mail uses another connection when the server has closed the open one", async () => {
   let mails = 0;
   const { deliver, heard } = await serve({
     MAIL: (socket) => {
@@ -110,7 +110,7 @@ test.each([
   await expect(deliver()).rejects.toMatchObject({ code: "ETIMEDOUT" });
 });
 
-test("a server that takes its time to greet is waited for as long as the settings say", async () => {
+test("a slow greeting is waited for as long as the settings say", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const { promise: connected, resolve } = Promise.withResolvers<Socket>();

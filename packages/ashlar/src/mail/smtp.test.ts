@@ -12,7 +12,7 @@ import { AshlarError } from "../support/index.ts";
 import { ViewProvider } from "../views/index.ts";
 import { Mailable, type MailContent, MailProvider } from "./index.ts";
 
-// Of this test alone: a key that protects nothing, and its certificate for localhost and 127.0.0.1 until 2126.
+// Only for this test: a key that protects nothing, and its certificate for localhost and 127.0.0.1 until 2126.
 const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgwQHEU+JiF38K5zqh
 Jfeto4+E5c0MnUR27ai3GBeqasmhRANCAAS8FvWQn7gItkAjXNg557wbswjD2IDe
@@ -55,7 +55,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true });
 });
 
-/** A real SMTP server that keeps what it takes. */
+/** A real SMTP server that keeps the mails it accepts. */
 async function serve(
   options: SMTPServerOptions = {},
   port = 0,
@@ -157,7 +157,7 @@ function parse(source: string): { headers: [name: string, value: string][]; body
   return { headers, body: source.slice(end + 4) };
 }
 
-/** A header's text out of its encoded words (RFC 2047). */
+/** Decodes a header's encoded words (RFC 2047). */
 function decoded(value: string): string {
   const joined = value.replaceAll(/\?=\s+=\?/g, "?==?");
   const bytes = joined.replaceAll(/=\?utf-8\?([qb])\?([^?]*)\?=/gi, (_, encoding: string, text: string) => {
@@ -196,7 +196,7 @@ function parts(source: string): [type: string, content: string][] {
 }
 
 describe("a mail", () => {
-  test("it arrives whole: envelope, headers, both parts, in any script", async () => {
+  test("arrives complete: envelope, headers, both parts, in any script", async () => {
     const { port, received } = await serve();
     const { application } = await make({ port });
     const text =
@@ -228,7 +228,7 @@ describe("a mail", () => {
     expect(source.split("\r\n").every((line) => line.length <= 998)).toBe(true);
   });
 
-  test("copies get it, and nobody sees the blind ones", async () => {
+  test("reaches copies, and hides the blind ones", async () => {
     const { port, received } = await serve();
     const { application } = await make({ port });
     const note = new Note().to("to@shop.example").cc("cc@shop.example").bcc("blind@shop.example");
@@ -238,7 +238,7 @@ describe("a mail", () => {
     expect(received[0]!.source).not.toContain("blind");
   });
 
-  test("files go along, byte by byte", async () => {
+  test("includes files, byte for byte", async () => {
     const { port, received } = await serve();
     const { application } = await make({ port });
     const content = Uint8Array.from({ length: 256 }, (_, byte) => byte);
@@ -250,11 +250,11 @@ describe("a mail", () => {
     expect(header(source, "content-type")).toMatch(/^multipart\/mixed;/);
     expect(source.replaceAll("\r\n", "")).toContain(Buffer.from(content).toString("base64"));
     expect(source).toMatch(/application\/pdf/);
-    // A name is a name: nothing is read from the disk.
+    // A file name is only a name: nothing is read from disk.
     expect(source).not.toContain("root:");
   });
 
-  test("a domain of any script is sent to in its ASCII form", async () => {
+  test("a domain in any script is sent in its ASCII form", async () => {
     const { port, received } = await serve();
     const { application } = await make({ port });
     await application.container.make("mail").send(new Note(), "jane@exämple.example");
@@ -305,7 +305,7 @@ describe("headers", () => {
             .concat(names.includes("content-transfer-encoding") ? ["content-transfer-encoding"] : [])
             .toSorted(),
         );
-        // Text that looks encoded is taken apart, so that no reader decodes it.
+        // Text that looks encoded is split, so that no client decodes it.
         expect(decoded(header(source, "subject")!).trim()).toBe(subject.replaceAll("=?", "= ?").trim());
       }),
       { numRuns: 200 },
@@ -315,7 +315,7 @@ describe("headers", () => {
 });
 
 describe("encryption", () => {
-  test("a server that does not offer it is refused where it is required, before it learns anything", async () => {
+  test("a server that does not offer required encryption is refused before it learns anything", async () => {
     const learned: string[] = [];
     const { port } = await serve({
       onAuth(_, __, done) {
@@ -335,7 +335,7 @@ describe("encryption", () => {
     expect(learned).toEqual([]);
   });
 
-  test("a certificate that nobody vouches for is refused", async () => {
+  test("an untrusted certificate is refused", async () => {
     for (const options of [{ disabledCommands: [] }, { secure: true }]) {
       const { port, received } = await serve(options);
       const { application } = await make({ port, secure: options.secure ?? false });
@@ -347,7 +347,7 @@ describe("encryption", () => {
     }
   });
 
-  test("with a good certificate the mail travels encrypted, and the login with it", async () => {
+  test("with a valid certificate, the mail and the login are encrypted", async () => {
     const before = getCACertificates();
     setDefaultCACertificates([...before, CERTIFICATE]);
     closing.push(async () => setDefaultCACertificates(before));
@@ -369,8 +369,8 @@ describe("encryption", () => {
   });
 });
 
-describe("a server that does not take it", () => {
-  test("a mail that is sent at once fails at once, without the server's words for the caller", async () => {
+describe("a server that does not accept it", () => {
+  test("a mail sent directly fails at once, without the server's message for the caller", async () => {
     const { port } = await serve({
       onRcptTo: (_, __, done) => done(Object.assign(new Error("nobody"), { responseCode: 550 })),
     });
@@ -393,7 +393,7 @@ describe("a server that does not take it", () => {
     ]);
   });
 
-  test("a queued mail that is refused for good is not tried again, and logged without its content", async () => {
+  test("a queued mail that is permanently refused is not retried, and logged without its content", async () => {
     let tries = 0;
     const { port } = await serve({
       onRcptTo(_, __, done) {
@@ -428,7 +428,7 @@ describe("a server that does not take it", () => {
     ]);
   });
 
-  test("a refused login is told without what the server said, and the password is nowhere", async () => {
+  test("a refused login is reported without the server's message, and the password is nowhere", async () => {
     const onAuth: NonNullable<SMTPServerOptions["onAuth"]> = ({ password }, _, done) =>
       done(new Error(`not ${password}`));
     const { port } = await serve({
@@ -441,14 +441,14 @@ describe("a server that does not take it", () => {
     const mailer = application.container.make("mail");
     mailer.queue(new Note(), "jane@shop.example");
     await mailer.settled();
-    expect(JSON.parse(lines[0]!).reason).toBe("The SMTP server refused the login (535): check user and password.");
+    expect(JSON.parse(lines[0]!).reason).toBe("The SMTP server refused the login (535). Check user and password.");
     const error = await mailer.send(new Note(), "jane@shop.example").catch((reason: unknown) => reason);
     expect(`${lines.join()}${String(error)}${(error as Error).stack}${String((error as Error).cause)}`).not.toContain(
       "hunter2",
     );
   });
 
-  test("one recipient of two that is refused keeps the other from nothing", async () => {
+  test("one refused recipient does not affect the other", async () => {
     const { port, received } = await serve({
       onRcptTo: ({ address }, _, done) =>
         done(address.startsWith("bad") ? Object.assign(new Error("no"), { responseCode: 550 }) : null),
@@ -463,7 +463,7 @@ describe("a server that does not take it", () => {
     expect(sent).toEqual([["good@shop.example"]]);
   });
 
-  test("a server that is down and comes up again gets what was queued meanwhile", async () => {
+  test("a server that comes back up gets the mails queued in the meantime", async () => {
     const first = await serve();
     await first.close();
     const { application, lines } = await make({ port: first.port }, { retry: { attempts: 100, delaySeconds: 0.05 } });
@@ -488,7 +488,7 @@ describe("a server that does not take it", () => {
     const { application, lines } = await make({ port: server.port }, { retry: { attempts: 5, delaySeconds: 20 } });
     const { setTimeout: later } = globalThis;
     const skipped = vi.spyOn(globalThis, "setTimeout").mockImplementation(((task: () => void, ms?: number) =>
-      // What is shorter is a limit of the connection's.
+      // Shorter timers are connection timeouts.
       later(task, ms !== undefined && ms >= 20_000 ? 0 : ms)) as typeof setTimeout);
     const mailer = application.container.make("mail");
     mailer.queue(new Note(), "jane@shop.example");
@@ -518,7 +518,7 @@ describe("a server that does not take it", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("after the last attempt it is given up", async () => {
+  test("after the last attempt it gives up", async () => {
     const { port, close } = await serve();
     await close();
     const { application, lines } = await make({ port });
@@ -572,14 +572,14 @@ describe("shutting down", () => {
     const sending = mailer.send(new Note(), "jane@shop.example");
     const answer = await asked;
     const stopped = application.shutdown();
-    // Another mail is refused: the mailer has begun to close.
+    // A new mail is refused: the mailer has started to close.
     await expect.poll(() => mailer.send(new Note()).catch(({ code }) => code)).toBe("E_SHUTTING_DOWN");
     answer();
     await Promise.all([sending, stopped]);
     expect(received).toHaveLength(1);
   });
 
-  test("it ends in time where the server does not answer, and tells what was lost, without its content", async () => {
+  test("it ends in time if the server does not respond, and logs lost mails without their content", async () => {
     const { port } = await serve({ onMailFrom: () => {} });
     const timeouts = { connectSeconds: 60, idleSeconds: 60 };
     const { application, lines } = await make(
@@ -590,11 +590,11 @@ describe("shutting down", () => {
     const mailer = application.container.make("mail");
     for (let number = 0; number < 5; number++) mailer.queue(new Note("secret", "secret"), `jane${number}@shop.example`);
     const sending = mailer.send(new Note(), "joe@shop.example").catch((error: AshlarError) => error.code);
-    // The server's silence alone would end after a minute, when the time of this test is over.
+    // The idle timeout would only end after a minute, when this test has timed out.
     await application.shutdown();
     const told = lines.map((line) => JSON.parse(line));
     expect(told.map(({ level, msg, reason }) => [level, msg, reason])).toEqual(
-      Array(5).fill(["error", "The mail is lost.", "The application was shut down."]),
+      Array(5).fill(["error", "The mail was lost.", "The application was shut down."]),
     );
     expect(told.flatMap(({ recipients }) => recipients).toSorted()).toEqual(
       [0, 1, 2, 3, 4].map((number) => `jane${number}@shop.example`),
@@ -623,10 +623,10 @@ describe("shutting down", () => {
     expect(lines).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     await stopped;
-    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(["The mail is lost."]);
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(["The mail was lost."]);
   });
 
-  test("afterwards no mail is taken any more", async () => {
+  test("afterwards mails are refused", async () => {
     const { port } = await serve();
     const { application } = await make({ port });
     const mailer = application.container.make("mail");

@@ -1,20 +1,20 @@
-// What is used of the objects of srvx and Node beyond what they document. It is touched nowhere else: srvx is pinned to one
-// version for it, and a test for each of these members fails when it is gone.
+// What the framework uses of srvx and Node objects beyond what they document. Only this file touches it: srvx is pinned to
+// one version because of it, and for each of these members a test fails when it is gone.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** What a server of `node:http` keeps with a request. Other hosts than the framework's own server have less of it. */
+/** What a `node:http` server keeps with a request. Other hosts than the framework's own server have less of it. */
 export interface NodeParts {
   readonly req: IncomingMessage;
   readonly res?: ServerResponse;
-  /** Whether the client waits to be told that its body is wanted (`Expect: 100-continue`, RFC 9110 §10.1.1). */
+  /** Whether the client waits for `100 Continue` before it sends its body (RFC 9110 §10.1.1). */
   awaitsContinue?: boolean;
-  /** What the request is known by in the log. */
+  /** Identifies the request in the log. */
   readonly trace?: { id: string | null };
 }
 
-/** An answer as it goes to a socket: the headers as a flat list of names and values. */
+/** A response as sent to a socket: the headers are a flat list of names and values. */
 export interface PreparedResponse {
   readonly status: number;
   readonly statusText: string;
@@ -35,22 +35,22 @@ interface CountingSocket extends Socket {
   readonly _handle?: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
 }
 
-/** What a server of `node:http` keeps with a request; `undefined` for one that came to `fetch` in another way. */
+/** What a `node:http` server keeps with a request; `undefined` for a request that came to `fetch` in another way. */
 export function nodeParts(raw: Request): NodeParts | undefined {
   return (raw as NodeRequest).runtime?.node;
 }
 
-/** The URL of a request that srvx made, in parts, so that it need not be parsed again; `undefined` for any other. */
+/** The parsed URL of a request that srvx made, so that it need not be parsed again; `undefined` for any other. */
 export function parsedUrl(raw: Request): { readonly pathname: string; readonly search: string } | undefined {
   return (raw as NodeRequest)._url;
 }
 
-/** Tells whether srvx made a response. To ask one for its body costs it its shortcut to the socket. */
+/** Reports whether srvx made a response. Reading such a response's body costs it its shortcut to the socket. */
 export function isNodeResponse(response: Response): boolean {
   return "_toNodeResponse" in response;
 }
 
-/** A response that srvx made, as it goes to a socket; it has nothing left afterwards. `null` for any other. */
+/** A response made by srvx, in the form sent to a socket; the response is empty afterwards. `null` for any other. */
 export function preparedByNode(response: Response): PreparedResponse | null {
   return (response as NodeResponse)._toNodeResponse?.() ?? null;
 }

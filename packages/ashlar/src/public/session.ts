@@ -1,9 +1,16 @@
 export {
+  type CookieSessions,
+  cookieSessions,
   createSessionDataTable,
   csrfToken,
+  databaseSessions,
   type Session,
-  type SessionConfiguration,
   SessionMiddleware,
   SessionProvider,
+  type SessionSettings,
+  type SessionStore,
+  type SessionStoreName,
+  type SessionStoreSource,
+  type StoredSession,
   VerifyCsrfToken,
 } from "../session/index.ts";

@@ -1,16 +1,16 @@
 import { AshlarError } from "../support/index.ts";
 
-/** The largest body that a route takes: in bytes, or with a unit, such as `"10mb"`. A kilobyte has 1024 bytes. */
+/** The largest body that a route accepts: in bytes, or with a unit, such as `"10mb"`. A kilobyte has 1024 bytes. */
 export type BodyLimit = number | `${number}kb` | `${number}mb` | `${number}gb`;
 
 const UNITS: Readonly<Record<string, number>> = { kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
-/** No body can be larger: it is held in memory as one. */
+/** The maximum for any body, because it is held in memory as one piece. */
 const MOST = 2 * 1024 ** 3;
 
 /**
- * A limit in bytes.
+ * Returns a limit in bytes.
  *
- * @throws `E_INVALID_ROUTE` for anything else than a limit of 1 byte to 2 GiB
+ * @throws `E_INVALID_ROUTE` for anything but a limit of 1 byte to 2 GiB
  */
 export function bodyLimitBytes(limit: unknown): number {
   const [, digits, unit] = typeof limit === "string" ? (/^(\d+(?:\.\d+)?)(kb|mb|gb)$/.exec(limit) ?? []) : [];

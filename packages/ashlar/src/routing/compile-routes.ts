@@ -10,20 +10,20 @@ import { flattenEntries, joinPaths } from "./route-collection.ts";
 import type { RouteDefinition } from "./route-definition.ts";
 import type { RouteSource } from "./route-source.ts";
 
-/** The stack that makes a route answer JSON, wherever the route is listed. */
+/** The stack that makes a route respond with JSON, wherever the route is defined. */
 const API_STACK = "api";
 
-/** Is told of everything that is wrong in the routes files. */
+/** Receives all problems in the routes files. */
 export type Report = (location: string, problem: string) => void;
 
-/** The routes of all sources, in order; what is wrong with one is reported, and the route left out. */
+/** Returns the routes of all sources, in order; a route with a problem is reported and omitted. */
 export function compileRoutes(sources: readonly RouteSource[], compilers: CompilerSet, report: Report): BoundRoute[] {
   const listed = sources.flatMap((source) => {
     if (!Array.isArray(source.entries)) {
       report(source.file, "ROUTES is not a list.");
       return [];
     }
-    const foreign = () => report(source.file, "ROUTES lists something that is no route.");
+    const foreign = () => report(source.file, "ROUTES lists something that is not a route.");
     return flattenEntries(source.entries, foreign).map((definition) => ({ definition, source }));
   });
   const taken = new Set(listed.map(({ definition, source }) => pathOf(definition, source, "")));
@@ -37,7 +37,7 @@ export function compileRoutes(sources: readonly RouteSource[], compilers: Compil
   });
 }
 
-/** @param wellKnown what to give for a well-known address, which has no prefix */
+/** @param wellKnown what to return for a well-known address, which has no prefix */
 function pathOf({ attributes }: RouteDefinition, { prefix }: RouteSource, wellKnown = attributes.path): string {
   return attributes.isWellKnown === true ? wellKnown : joinPaths(prefix, attributes.path);
 }
@@ -80,11 +80,11 @@ function compileRoute(
     pattern: parsed.text,
     methods,
     middleware,
-    // A caller of the API gets JSON for every error, of whatever runs outside of its stack as well.
+    // An API caller gets JSON for every error, including those outside of the route's stack.
     answersJson: attributes.answersJson ?? (source.answersJson || usesMiddleware(middleware, API_STACK)),
     bodyLimitBytes: limit,
     handler: attributes.action,
-    // Asked for only by messages and lists, and the text is costly to make.
+    // Only messages and listings need it, and the text is expensive to make.
     get location() {
       return attributes.location.toString();
     },
@@ -106,7 +106,7 @@ function problemsOf(
   const action = problemOfAction(attributes.action);
   if (action !== null) problems.push(`${action}.`);
   const named = [...attributes.middleware, ...attributes.withoutMiddleware];
-  if (!areMiddlewareNames(named)) problems.push("middleware is named by text that is not empty.");
+  if (!areMiddlewareNames(named)) problems.push("middleware must be named by text that is not empty.");
   if (attributes.name !== null && (typeof attributes.name !== "string" || attributes.name.trim() === "")) {
     problems.push("the name of the route is empty.");
   }
@@ -126,7 +126,7 @@ function checkMethods(methods: readonly string[]): readonly HttpMethod[] {
   return Object.freeze(known);
 }
 
-/** What messages call a route: `GET /orders/@id`. */
+/** The name of a route in messages: `GET /orders/@id`. */
 export function labelOf(methods: readonly string[], pattern: string): string {
   const every = methods.length === HTTP_METHODS.length;
   return `${every ? "ANY" : Array.isArray(methods) ? methods.join("|") : "?"} ${pattern}`;

@@ -5,17 +5,17 @@ import type { DomainPattern } from "./domain-pattern.ts";
 import type { RoutePattern } from "./pattern.ts";
 import type { ResourceOrigin } from "./route-definition.ts";
 
-/** A route as a router has it, everything that its groups and its routes file say applied. */
+/** A route in a router, with everything that its groups and its routes file set applied. */
 export interface CompiledRoute extends RouteInfo {
-  /** What answers: a function, a controller's method, a page or a redirect. */
+  /** Its handler: a function, a controller's method, a page or a redirect. */
   readonly handler: RouteAction;
-  /** Where it was written: `routes/web.ts:12`. */
+  /** Where it was defined: `routes/web.ts:12`. */
   readonly location: string;
   /** The host it is limited to, as written. */
   readonly domain: string | null;
-  /** Answers a request, its middleware included; set by the application at boot. */
+  /** Handles a request, including middleware; set by the application at boot. */
   run: (context: HttpContext) => unknown;
-  /** The same for a request whose body has still to be read: before the first middleware that needs it. */
+  /** The same for a request whose body has not been read yet: it is read before the first middleware that needs it. */
   runWithBody: (context: HttpContext) => unknown;
 }
 
@@ -24,7 +24,7 @@ export interface CompiledMatch extends RouteMatch {
   readonly route: CompiledRoute;
 }
 
-/** A compiled route with what the router needs of it beyond that. */
+/** A compiled route with additional data for the router. */
 export interface BoundRoute extends CompiledRoute {
   readonly methods: readonly HttpMethod[];
   readonly parsed: RoutePattern;
@@ -32,7 +32,7 @@ export interface BoundRoute extends CompiledRoute {
   readonly origin: ResourceOrigin | null;
 }
 
-/** Stands in for the pipeline until the application has built it. */
+/** Used as the pipeline until the application has built it. */
 export function notYetBuilt(): never {
   throw new AshlarError("E_INTERNAL", "The pipeline of the route has not been built.");
 }

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CompilerProblem, compilerNamed, compilerSet } from "./compilers.ts";
+import { ownCompilers } from "./own-compilers.ts";
 import type { ValueSigner } from "./value-signer.ts";
 
 /** Signs by turning the value round, so that a test sees what is signed. */
@@ -13,7 +14,8 @@ const refuse = ({ name, problem }: CompilerProblem): never => {
   throw new Error(`${name}: ${problem}`);
 };
 
-const compilers = compilerSet({ year: /(?:19|20)\d\d/, name: /[\p{L} ]+/u, loud: /[A-Z]+/i }, mirror, refuse);
+const own = await ownCompilers({ year: /(?:19|20)\d\d/, name: /[\p{L} ]+/u, loud: /[A-Z]+/i });
+const compilers = compilerSet(own, mirror, refuse);
 const write = (name: string | null, value: string) => compilerNamed(name, compilers).write(value);
 const read = (name: string | null, value: string) => compilerNamed(name, compilers).read?.(value);
 
@@ -47,9 +49,9 @@ describe("what a parameter may be", () => {
     expect(read("int", "1")).toBeUndefined();
   });
 
-  test("an own expression is held against the whole, whichever choice comes first", () => {
-    const own = compilerSet({ either: /a|ab/ }, null, refuse);
-    expect(["a", "ab", "abb", "xa"].map((value) => compilerNamed("either", own).write(value))).toEqual([
+  test("an own expression is held against the whole, whichever choice comes first", async () => {
+    const set = compilerSet(await ownCompilers({ either: /a|ab/ }), null, refuse);
+    expect(["a", "ab", "abb", "xa"].map((value) => compilerNamed("either", set).write(value))).toEqual([
       "a",
       "ab",
       null,
@@ -85,9 +87,9 @@ describe("signed", () => {
   });
 
   test("without a key there is no such compiler", () => {
-    const none = compilerSet({}, null, refuse);
+    const none = compilerSet(new Map(), null, refuse);
     expect(none.has("signed")).toBe(false);
-    expect(() => compilerNamed("signed", none)).toThrow("set APP_KEY");
+    expect(() => compilerNamed("signed", none)).toThrow("Set APP_KEY");
   });
 });
 

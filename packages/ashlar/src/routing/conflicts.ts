@@ -3,7 +3,7 @@ import type { BoundRoute } from "./compiled-route.ts";
 import type { PatternParameter } from "./pattern.ts";
 import type { RouteVariant } from "./route-variant.ts";
 
-/** Reports routes of one name. */
+/** Reports routes with the same name. */
 export function reportDuplicateNames(routes: readonly BoundRoute[], report: Report): void {
   const named = new Map<string, BoundRoute>();
   for (const route of routes) {
@@ -16,7 +16,7 @@ export function reportDuplicateNames(routes: readonly BoundRoute[], report: Repo
 
 function sameName(route: BoundRoute, first: BoundRoute): string {
   const problem = `two routes are named "${route.name}"; the other is at ${first.location}.`;
-  // The resource of the API is the one to rename: pages link to theirs by name.
+  // Rename the API resource: pages link to theirs by name.
   const origin = [route, first].map((one) => one.origin).find((one) => one?.builder === "api") ?? route.origin;
   if (origin === null) return problem;
   const { builder, resource } = origin;
@@ -25,7 +25,7 @@ function sameName(route: BoundRoute, first: BoundRoute): string {
 }
 
 /**
- * Reports every route that is never reached, with or without its optional parameters, because an earlier one takes all
+ * Reports every route that is never reached, with or without its optional parameters, because an earlier one matches all
  * of its paths.
  */
 export function reportConflicts(variants: readonly RouteVariant[], report: Report): void {
@@ -45,7 +45,7 @@ export function reportConflicts(variants: readonly RouteVariant[], report: Repor
   }
 }
 
-/** Whether every path of `later` is one of `rival` too; both are on the same node of the tree and say as much. */
+/** Whether every path of `later` also matches `rival`; both are on the same node of the tree and equally specific. */
 function takesAllOf(rival: RouteVariant, later: RouteVariant): boolean {
   return later.captured.every((parameter, index) => takesAllValues(rival.captured[index]!, parameter));
 }
@@ -58,5 +58,5 @@ function describe(loser: RouteVariant, winner: RouteVariant, method: string): st
   const label = labelOf([method], loser.route.pattern);
   const without = loser.absent.length > 0 ? ` without ${loser.absent.map((name) => `?${name}`).join(", ")}` : "";
   const by = `${winner.route.pattern} at ${winner.route.location}`;
-  return `${label}: is never reached${without}; ${by} takes all of its paths.`;
+  return `${label}: is never reached${without}; ${by} matches all of its paths.`;
 }

@@ -1,13 +1,13 @@
 import type { HttpContext } from "../http/index.ts";
 import { isClass } from "../support/index.ts";
 
-/** A handler written as a function: takes the context, returns what to answer. */
+/** A handler written as a function: takes the context, returns the result to respond with. */
 export type RouteFunction = (context: HttpContext) => unknown;
 
-/** The class of a controller. The application makes one instance of it at boot, giving it the container. */
+/** The class of a controller. The container creates one instance of it at boot. */
 export type ControllerClass<C extends object = object> = new (services: never) => C;
 
-/** The names of the methods of `C` that can answer a request: they take a context, or nothing at all. */
+/** The names of the methods of `C` that can handle a request: they take a context, or nothing at all. */
 export type ActionName<C> = {
   [K in keyof C]-?: C[K] extends (...args: infer Arguments) => unknown
     ? Arguments extends []
@@ -22,35 +22,35 @@ export type ActionName<C> = {
 /** A handler written as a method: `[OrdersController, "show"]`. */
 export type ControllerAction<C extends object> = readonly [controller: ControllerClass<C>, method: ActionName<C>];
 
-/** What answers a route that is more than a page or a redirect, as it is kept. */
+/** A route's handler as stored, if it is more than a page or a redirect. */
 export type RouteHandler = RouteFunction | readonly [controller: ControllerClass, method: string];
 
-/** Answers with a rendered template: what `Route.view` makes. */
+/** Responds with a rendered template: made by `Route.view`. */
 export interface ViewAction {
   readonly kind: "view";
   readonly template: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Answers with a redirect: what `Route.redirect` makes. */
+/** Responds with a redirect: made by `Route.redirect`. */
 export interface RedirectAction {
   readonly kind: "redirect";
   readonly to: string;
   readonly status: number;
 }
 
-/** What a route does when it is matched. */
+/** What a route does when it matches. */
 export type RouteAction = RouteHandler | ViewAction | RedirectAction;
 
-/** A method a route can answer. `HEAD` is not among them: a route for `GET` answers it too. */
+/** A method that a route can handle. `HEAD` is not among them: a route for `GET` handles it too. */
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
-/** Every method a route can answer, in the order of an `Allow` header. */
+/** Every method that a route can handle, in the order of an `Allow` header. */
 export const HTTP_METHODS: readonly HttpMethod[] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** What is wrong with an action, as far as its own shape tells; `null` where nothing is. */
+/** Describes what is wrong with an action's shape; `null` if nothing is. */
 export function problemOfAction(action: RouteAction): string | null {
   if (typeof action === "function") {
     return isClass(action) ? `the class ${action.name} needs the name of a method: [${action.name}, "show"]` : null;

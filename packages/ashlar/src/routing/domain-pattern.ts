@@ -1,13 +1,13 @@
 import { parseHost } from "../http/index.ts";
 import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../support/index.ts";
 
-/** The host a route is limited to, taken apart. */
+/** The parsed host that a route is limited to. */
 export interface DomainPattern {
   readonly text: string;
-  /** The same for patterns that take the same hosts: its parameters without their names. */
+  /** Equal for patterns that match the same hosts: the parameters without their names. */
   readonly shape: string;
   readonly parameters: readonly string[];
-  /** Whether it is only what stands before the registrable domain. */
+  /** Whether it is only the part before the registrable domain. */
   readonly isSubdomain: boolean;
   readonly labels: readonly DomainLabel[];
 }
@@ -15,14 +15,14 @@ export interface DomainPattern {
 /** Literal text, or the name of the parameter that captures the label. */
 type DomainLabel = { readonly text: string } | { readonly parameter: string };
 
-/** A request's host, as patterns are held against it. */
+/** A request's host, in the form that patterns are matched against. */
 export interface HostName {
   readonly whole: readonly string[];
   readonly subdomain: readonly string[];
 }
 
 /**
- * Takes a host pattern apart: `api` or `@account` (a subdomain, of one label), `@account.example.com` (a whole host).
+ * Parses a host pattern: `api` or `@account` (a subdomain, of one label), `@account.example.com` (a complete host).
  *
  * @throws `E_INVALID_ROUTE`
  */
@@ -37,7 +37,7 @@ export function parseDomain(text: string): DomainPattern {
   if (labels.length === 0) throw new AshlarError("E_INVALID_ROUTE", "the domain is empty.");
   const parameters = labels.flatMap((label) => ("parameter" in label ? [label.parameter] : []));
   if (new Set(parameters).size < parameters.length) {
-    throw new AshlarError("E_INVALID_ROUTE", `the domain "${text}" has two parameters of one name.`);
+    throw new AshlarError("E_INVALID_ROUTE", `the domain "${text}" has two parameters with the same name.`);
   }
   return {
     text,
@@ -48,7 +48,7 @@ export function parseDomain(text: string): DomainPattern {
   };
 }
 
-/** A request's host in labels; `null` where it is none. The port counts for nothing. */
+/** Splits a request's host into labels; `null` if it is not valid. The port is ignored. */
 export function hostName(authority: string): HostName | null {
   const { host, subdomain } = parseHost(authority);
   if (host === "") return null;
@@ -56,7 +56,7 @@ export function hostName(authority: string): HostName | null {
   return { whole: [...before, ...host.split(".")], subdomain: before };
 }
 
-/** What a pattern captures of a host, or `null` where it does not fit. */
+/** Returns what a pattern captures from a host, or `null` if it does not match. */
 export function matchDomain(pattern: DomainPattern, host: HostName): Dictionary<string> | null {
   const labels = pattern.isSubdomain ? host.subdomain : host.whole;
   if (labels.length !== pattern.labels.length) return null;
@@ -69,7 +69,7 @@ export function matchDomain(pattern: DomainPattern, host: HostName): Dictionary<
   return captured;
 }
 
-/** Puts the pattern first that says more about the host. */
+/** Sorts the more specific pattern first. */
 export function compareDomains(a: DomainPattern, b: DomainPattern): number {
   return Number(a.isSubdomain) - Number(b.isSubdomain) || a.parameters.length - b.parameters.length;
 }

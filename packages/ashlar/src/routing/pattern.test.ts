@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { generateSecret, Signer } from "../security/index.ts";
 import { compilerSet } from "./compilers.ts";
+import { ownCompilers } from "./own-compilers.ts";
 import { parsePattern, segmentsByLength, toRou3 } from "./pattern.ts";
 
-const compilers = compilerSet({ year: /\d{4}/ }, new Signer(generateSecret(), "signed-url"), () => {
+const compilers = compilerSet(await ownCompilers({ year: /\d{4}/ }), new Signer(generateSecret(), "signed-url"), () => {
   throw new Error("no compiler is refused");
 });
 

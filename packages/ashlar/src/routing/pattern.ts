@@ -5,7 +5,7 @@ import { encodeLiteral } from "./path-encoding.ts";
 /** A parameter of a pattern: `@id:int`, `?page`. */
 export interface PatternParameter {
   readonly name: string;
-  /** The name after the colon; `null` where there is none. */
+  /** The name after the colon; `null` if there is none. */
   readonly compilerName: string | null;
   readonly compiler: Compiler;
   readonly optional: boolean;
@@ -14,23 +14,23 @@ export interface PatternParameter {
 /** One segment of a pattern: literal text, encoded as in a request's path, or a parameter. */
 export type PatternSegment = string | PatternParameter;
 
-/** A pattern taken apart. */
+/** A parsed pattern. */
 export interface RoutePattern {
-  /** In normal form: one slash before each segment, none at the end. */
+  /** In normal form: one slash before each segment, no trailing slash. */
   readonly text: string;
   readonly segments: readonly PatternSegment[];
   readonly parameters: readonly PatternParameter[];
 }
 
 const PARAMETER = /^[@?]([A-Za-z_]\w*)(?::([A-Za-z_]\w*))?$/;
-/** Everything that could mean something to rou3. */
+/** Every character that could mean something to rou3. */
 const SPECIAL = /[^\w%~./-]/g;
 
 /**
- * Takes a pattern apart.
+ * Parses a pattern.
  *
  * @param text `/orders/@id:int`, prefixes included
- * @throws `E_INVALID_ROUTE` with the first thing that is wrong with it
+ * @throws `E_INVALID_ROUTE` with the first problem found
  */
 export function parsePattern(text: string, compilers: CompilerSet): RoutePattern {
   if (typeof text !== "string") throw invalid(`the path is ${text === null ? "null" : `a ${typeof text}`}, not text.`);
@@ -45,8 +45,8 @@ export function parsePattern(text: string, compilers: CompilerSet): RoutePattern
 }
 
 /**
- * The patterns rou3 is given for one of ours: the whole, and one less for each optional parameter that may be absent.
- * An optional parameter is absent only together with those after it.
+ * Returns the rou3 patterns for one of ours: the complete one, and one less for each optional parameter. An optional
+ * parameter can only be missing together with those after it.
  */
 export function segmentsByLength(pattern: RoutePattern): readonly (readonly PatternSegment[])[] {
   const required = pattern.segments.filter((segment) => typeof segment === "string" || !segment.optional).length;
@@ -54,7 +54,7 @@ export function segmentsByLength(pattern: RoutePattern): readonly (readonly Patt
   return lengths.reverse().map((length) => pattern.segments.slice(0, length));
 }
 
-/** Segments in rou3's syntax, every character of ours escaped that means something in it. */
+/** Writes segments in rou3's syntax, escaping every character that means something in it. */
 export function toRou3(segments: readonly PatternSegment[]): string {
   return `/${segments.map(segmentToRou3).join("/")}`;
 }
@@ -70,8 +70,8 @@ function parseSegment(text: string, compilers: CompilerSet): PatternSegment {
   const parts = PARAMETER.exec(text);
   if (parts === null) {
     throw invalid(
-      `"${text}" is not a parameter; it fills a segment and is written @name, ?name or @name:compiler, ` +
-        "of letters, digits and underscores.",
+      `"${text}" is not a parameter; it must fill a segment and be written @name, ?name or @name:compiler, ` +
+        "with letters, digits and underscores.",
     );
   }
   const name = parts[1]!;
@@ -85,7 +85,7 @@ function checkOrder(segments: readonly PatternSegment[]): void {
   const firstOptional = segments.findIndex((segment) => typeof segment !== "string" && segment.optional);
   const after = segments.slice(firstOptional).find((segment) => typeof segment === "string" || !segment.optional);
   if (firstOptional !== -1 && after !== undefined) {
-    throw invalid("an optional parameter stands at the end; nothing but other optional ones may follow it.");
+    throw invalid("an optional parameter must come last; only other optional parameters may follow it.");
   }
   if (segments.slice(0, -1).some((segment) => typeof segment !== "string" && segment.compiler.takesRest)) {
     throw invalid("a parameter of the compiler any takes the rest of the path; nothing can follow it.");

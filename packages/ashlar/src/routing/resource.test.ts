@@ -60,7 +60,7 @@ describe("Route.api", () => {
     expect(table(group.names("mine")).map((line) => line.split(" ")[2])).toEqual(["home", "mine.index", "mine.show"]);
     expect(names(api)).toEqual(["users.orders.index", "users.orders.show"]);
     for (const base of ["", "api.", 7 as never]) {
-      expect(() => routerOf(api.names(base))).toThrow("names() takes what the names of the routes begin with, such as");
+      expect(() => routerOf(api.names(base))).toThrow("names() takes the prefix of the routes' names, such as");
     }
   });
 

@@ -7,19 +7,19 @@ import { type ResourceOrigin, RouteDefinition } from "./route-definition.ts";
 /** The actions of an API resource. */
 export type ApiAction = "index" | "show" | "store" | "update" | "destroy";
 
-/** The actions of a resource with pages: those of an API, and the pages with the two forms. */
+/** The actions of a resource with pages: those of an API, and the pages of the two forms. */
 export type PageAction = ApiAction | "create" | "edit";
 
-/** What the controller of a resource has to have: a method for each action. */
+/** What the controller of a resource must have: a method for each action. */
 export type ResourceController<Action extends PageAction> = {
   readonly [Name in Action]: (context: HttpContext) => unknown;
 };
 
-/** Which of a resource's actions there are. */
+/** Which actions a resource has. */
 export interface ResourceOptions<Only extends PageAction, Except extends PageAction> {
-  /** These and no others. */
+  /** Only these. */
   readonly only?: readonly Only[];
-  /** All but these. */
+  /** All except these. */
   readonly except?: readonly Except[];
 }
 
@@ -41,7 +41,7 @@ const RESOURCE_ROUTES: readonly ResourceRoute[] = [
 
 const API_ACTIONS: readonly ApiAction[] = ["index", "show", "store", "update", "destroy"];
 
-/** The actions of a resource, by what makes it. */
+/** The actions of a resource, by builder. */
 const ACTIONS: Readonly<Record<ResourceOrigin["builder"], readonly PageAction[]>> = {
   api: API_ACTIONS,
   resource: [...API_ACTIONS, "create", "edit"],
@@ -99,7 +99,7 @@ export function resourceRoutes(
   );
 }
 
-/** The path of a resource's collection: each part before a dot is followed by the parameter of its member. */
+/** The path of a resource's collection: each part before a dot is followed by its member's parameter. */
 function resourcePath(resource: string): string {
   const parts = resource.split(".");
   const owners = parts.slice(0, -1).map((part) => `/${part}/@${memberParameter(part)}`);
@@ -124,11 +124,11 @@ function problemOfResource(
   { only, except }: ResourceOptions<PageAction, PageAction>,
 ): string | null {
   if (typeof resource !== "string" || !/^\/?[\w-]+(?:[./][\w-]+)*\/?$/.test(resource)) {
-    return `"${resource}" is not the name of a resource; it is made of letters, digits, "-", "_", "." and "/".`;
+    return `"${resource}" is not the name of a resource; use letters, digits, "-", "_", "." and "/".`;
   }
   for (const action of [...(only ?? []), ...(except ?? [])]) {
     if (!known.includes(action)) return `the resource has no action "${action}". ${suggestion(action, known)}`;
   }
   const left = known.filter((action) => (only?.includes(action) ?? true) && !except?.includes(action));
-  return left.length === 0 ? "the resource has no action left." : null;
+  return left.length === 0 ? "the resource has no actions left." : null;
 }

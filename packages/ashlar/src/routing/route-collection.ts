@@ -5,26 +5,26 @@ import { RouteDefinition } from "./route-definition.ts";
 /** What a routes file lists: routes, groups and resources, and lists of them. */
 export type RouteEntry = RouteDefinition | RouteCollection | readonly RouteEntry[];
 
-/** What the routes of a group have in common. */
+/** What the routes of a group share. */
 export interface GroupOptions {
-  /** What every path begins with: `/admin`. */
+  /** The prefix of every path: `/admin`. */
   readonly prefix?: string;
-  /** What every name begins with, its dot included: `admin.`. */
+  /** The prefix of every name, including its dot: `admin.`. */
   readonly name?: string;
   /** Middleware around that of the routes, outermost first. */
   readonly middleware?: readonly string[];
-  /** Middleware to take away from every route. */
+  /** Middleware to remove from every route. */
   readonly withoutMiddleware?: readonly string[];
-  /** The host of every route that names none itself. */
+  /** The host of every route that does not name one itself. */
   readonly domain?: string;
 }
 
 /**
  * Several routes: what `Route.group`, `Route.api` and `Route.resource` return. It can be spread (`...`) into a list.
- * Each method returns a new collection and leaves this one alone.
+ * Each method returns a new collection and leaves this one unchanged.
  */
 export class RouteCollection implements Iterable<RouteDefinition> {
-  /** The routes, all that their groups say applied. */
+  /** The routes, with everything that their groups set applied. */
   readonly routes: readonly RouteDefinition[];
 
   constructor(routes: readonly RouteDefinition[]) {
@@ -41,10 +41,10 @@ export class RouteCollection implements Iterable<RouteDefinition> {
   }
 
   /**
-   * Names the routes of resources otherwise: `Route.api("orders", …).names("api.orders")` names them `api.orders.index`,
+   * Renames the routes of resources: `Route.api("orders", …).names("api.orders")` names them `api.orders.index`,
    * `api.orders.show` and so on. Other routes keep their names.
    *
-   * @param base what their names begin with, without the last dot
+   * @param base the prefix of their names, without the last dot
    */
   names(base: string): RouteCollection {
     return new RouteCollection(this.routes.map((route) => renamed(route, base)));
@@ -60,29 +60,29 @@ export class RouteCollection implements Iterable<RouteDefinition> {
     return this.group({ middleware: names });
   }
 
-  /** Takes middleware away from every route, by exact text or by name. */
+  /** Removes middleware from every route, by exact text or by name. */
   withoutMiddleware(...names: string[]): RouteCollection {
     return this.group({ withoutMiddleware: names });
   }
 
-  /** Limits every route that names no host itself to a host: `api`, `@account`, `@account.example.com`. */
+  /** Limits every route that does not name a host itself to a host: `api`, `@account`, `@account.example.com`. */
   domain(pattern: string): RouteCollection {
     return this.group({ domain: pattern });
   }
 
-  /** Makes every route answer JSON whatever the caller accepts, errors included. */
+  /** Makes every route respond with JSON whatever the caller accepts, errors included. */
   answersJson(): RouteCollection {
     return new RouteCollection(this.routes.map((route) => route.answersJson()));
   }
 
-  /** Says how large a body every route takes that does not say so itself; see {@link RouteDefinition.bodyLimit}. */
+  /** Sets the body limit of every route that does not set its own; see {@link RouteDefinition.bodyLimit}. */
   bodyLimit(limit: BodyLimit): RouteCollection {
     return new RouteCollection(
       this.routes.map((route) => (route.attributes.bodyLimit === null ? route.bodyLimit(limit) : route)),
     );
   }
 
-  /** @internal Applies what a group says to every route. */
+  /** @internal Applies what a group sets to every route. */
   group(options: GroupOptions): RouteCollection {
     return new RouteCollection(this.routes.map((route) => inGroup(route, options)));
   }
@@ -92,22 +92,21 @@ const TEXT_OPTIONS: readonly string[] = ["prefix", "name", "domain"];
 const LIST_OPTIONS: readonly string[] = ["middleware", "withoutMiddleware"];
 
 /**
- * What is wrong with a group; `null` where nothing is. A misspelt `middleware` would leave routes unguarded, and source
- * that runs without having been compiled has been checked by nobody.
+ * Describes what is wrong with a group; `null` if nothing is. A misspelled `middleware` would leave routes unguarded, and
+ * source that runs without compilation has not been type-checked.
  */
 export function problemOfGroup(options: GroupOptions, entries: readonly RouteEntry[]): string | null {
-  if (!isPlainObject(options))
-    return "the first argument of a group is an object that says what its routes have in common.";
+  if (!isPlainObject(options)) return "the first argument of a group must be an object with what its routes share.";
   for (const [name, value] of Object.entries(options)) {
     const isList = LIST_OPTIONS.includes(name);
     const known = [...TEXT_OPTIONS, ...LIST_OPTIONS];
     if (!known.includes(name)) return `a group has no option "${name}". ${suggestion(name, known)}`;
     if (value === undefined) continue;
     if (isList ? !Array.isArray(value) : typeof value !== "string") {
-      return `the option "${name}" of a group is ${isList ? "a list" : "text"}.`;
+      return `the option "${name}" of a group must be ${isList ? "a list" : "text"}.`;
     }
   }
-  if (!Array.isArray(entries)) return "the second argument of a group is the list of its routes.";
+  if (!Array.isArray(entries)) return "the second argument of a group must be the list of its routes.";
   return entries.length === 0 ? "the group has no routes." : null;
 }
 
@@ -115,7 +114,7 @@ function renamed(route: RouteDefinition, base: string): RouteDefinition {
   const { origin } = route.attributes;
   if (origin === null) return route;
   if (typeof base === "string" && /[^\s.]$/.test(base)) return route.with({ name: `${base}.${origin.action}` });
-  return route.with({ problem: 'names() takes what the names of the routes begin with, such as "api.orders".' });
+  return route.with({ problem: 'names() takes the prefix of the routes\' names, such as "api.orders".' });
 }
 
 function inGroup(route: RouteDefinition, options: GroupOptions): RouteDefinition {
@@ -129,7 +128,7 @@ function inGroup(route: RouteDefinition, options: GroupOptions): RouteDefinition
   });
 }
 
-/** Puts a path behind a prefix with exactly one slash between them; either may lack its slashes or be empty. */
+/** Appends a path to a prefix with exactly one slash between them; either may lack its slashes or be empty. */
 export function joinPaths(prefix: string, path: string): string {
   if (typeof prefix !== "string" || typeof path !== "string") return path;
   const before = prefix.replace(/\/$/, "");
@@ -139,9 +138,9 @@ export function joinPaths(prefix: string, path: string): string {
 }
 
 /**
- * All routes of a list, in order, with lists and collections opened.
+ * Returns all routes of a list, in order, with lists and collections flattened.
  *
- * @param otherwise is given what is in the list and is no route
+ * @param otherwise receives list entries that are not routes
  */
 export function flattenEntries(entries: readonly RouteEntry[], otherwise: (entry: unknown) => void): RouteDefinition[] {
   const routes: RouteDefinition[] = [];

@@ -1,15 +1,15 @@
 import type { RouteEntry } from "./route-collection.ts";
 
-/** One routes file, and what it gives to all of its routes. */
+/** A routes file, and what applies to all of its routes. */
 export interface RouteSource {
   /** Its `ROUTES`. */
   readonly entries: readonly RouteEntry[];
   /** The outermost middleware of its routes, by name: `web` or `api`; `null` for none. */
   readonly stack: string | null;
-  /** What every path begins with, such as `/api`; empty for nothing. */
+  /** The prefix of every path, such as `/api`; empty for none. */
   readonly prefix: string;
-  /** Whether its routes answer JSON whatever the caller accepts. */
+  /** Whether its routes always respond with JSON, whatever the caller accepts. */
   readonly answersJson: boolean;
-  /** What messages call it: `routes/web.ts`. */
+  /** Its name in messages: `routes/web.ts`. */
   readonly file: string;
 }

@@ -26,7 +26,7 @@ const PATHS = [
 function answers(define: typeof Route, Make: typeof Router, patterns: readonly string[], paths: readonly string[]) {
   const entries = patterns.map((pattern) => define.get(pattern, () => null).name(pattern));
   const source = { entries, stack: null, prefix: "", answersJson: false, file: "routes/web.ts" };
-  const router = new Make([source], { compilers: { own: /o.*/ } });
+  const router = new Make([source], { compilers: new Map([["own", (value) => value.startsWith("o")]]) });
   return paths.map((path) => {
     const match = router.match("GET", path, null);
     return match === null ? null : [match.route.name, { ...match.params }];

@@ -14,7 +14,7 @@ export interface TableMatch {
 
 interface Leaf {
   readonly variant: RouteVariant;
-  /** The answer where nothing is captured: made once, and the same for every request. */
+  /** The result if nothing is captured: created once, and the same for every request. */
   readonly fixed: TableMatch | null;
 }
 
@@ -64,7 +64,7 @@ function methodTable(variants: readonly RouteVariant[]): MethodTable {
   return { tree, lookup: lookupIn(tree) };
 }
 
-/** The tree compiled to one function, which is faster; the tree itself where the process forbids code made of text. */
+/** The tree compiled to one function, which is faster; the tree itself if the process forbids code generation. */
 function lookupIn(tree: RouterContext<Leaf>): Lookup {
   try {
     return compileRouter(tree);
@@ -74,7 +74,7 @@ function lookupIn(tree: RouterContext<Leaf>): Lookup {
   }
 }
 
-/** The best of the routes whose values are accepted, where that of the best fit was refused by its compiler. */
+/** Returns the best route whose values are accepted, if the compiler of the best match refused a value. */
 function findNext(tree: RouterContext<Leaf>, path: string): TableMatch | null {
   const ranked = findAllRoutes(tree, "", path).reverse();
   for (const equals of Map.groupBy(ranked, ({ data }) => data.variant.tie).values()) {
@@ -86,7 +86,7 @@ function findNext(tree: RouterContext<Leaf>, path: string): TableMatch | null {
   return null;
 }
 
-/** What a variant captured, decoded; `null` where a compiler refuses a value. */
+/** Returns what a variant captured, decoded; `null` if a compiler refuses a value. */
 function read(variant: RouteVariant, raw: Readonly<Record<string, string>> | undefined): TableMatch | null {
   const params = dictionary<string | null>();
   for (const { name, compiler } of variant.captured) {

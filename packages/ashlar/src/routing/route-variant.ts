@@ -2,17 +2,17 @@ import { routeNodeKeys } from "rou3";
 import type { BoundRoute } from "./compiled-route.ts";
 import { type PatternParameter, segmentsByLength, toRou3 } from "./pattern.ts";
 
-/** A route with so many of its optional parameters; what rou3 holds. */
+/** A route with some of its optional parameters; what rou3 stores. */
 export interface RouteVariant {
   readonly route: BoundRoute;
   /** In rou3's syntax. */
   readonly path: string;
   readonly captured: readonly PatternParameter[];
-  /** Names of the optional parameters that are not there. */
+  /** Names of the missing optional parameters. */
   readonly absent: readonly string[];
-  /** The same for variants that rou3 cannot tell apart by how much they say: among them the first defined wins. */
+  /** Equal for variants that rou3 considers equally specific: among them, the first one defined wins. */
   readonly tie: string;
-  /** The place in the order of definition. */
+  /** The position in the order of definition. */
   readonly order: number;
 }
 

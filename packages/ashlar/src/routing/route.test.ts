@@ -227,7 +227,7 @@ describe("groups", () => {
     expect(problems(Route.group({}, []))).toEqual(["the group has no routes."]);
     expect(problems(Route.group({}, [Route.get("/", handler), "x" as never]))).toEqual([
       null,
-      "the group lists something that is no route.",
+      "the group lists something that is not a route.",
     ]);
   });
 });

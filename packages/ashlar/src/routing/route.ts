@@ -29,8 +29,8 @@ export interface RouteBuilder {
    * A route for `GET`, and for `HEAD`, which gets its headers.
    *
    * @param path literal text and parameters: `/orders/@id`, `/orders/@id:int`, `/archive/?year:int`. A parameter fills
-   * a whole segment; `?name` may be absent, together with what follows it, and stands at the end. Compilers: `int`,
-   * `integer` (digits), `string` (letters), `slug` (`a-title-2`), `uuid`, `signed` (a value the router has signed),
+   * a whole segment; `?name` is optional, together with what follows it, and comes last. Compilers: `int`,
+   * `integer` (digits), `string` (letters), `slug` (`a-title-2`), `uuid`, `signed` (a value signed by the router),
    * `any` (the rest of the path), and the application's own
    * @param handler a function that takes the context, or `[Controller, "method"]`
    */
@@ -43,7 +43,7 @@ export interface RouteBuilder {
   patch<C extends object>(path: string, handler: RouteFunction | ControllerAction<C>): RouteDefinition;
   /** A route for `DELETE`. */
   delete<C extends object>(path: string, handler: RouteFunction | ControllerAction<C>): RouteDefinition;
-  /** A route for `OPTIONS`, in place of the answer that every path has by itself. */
+  /** A route for `OPTIONS`, instead of the default response that every path has. */
   options<C extends object>(path: string, handler: RouteFunction | ControllerAction<C>): RouteDefinition;
   /** A route for every method. */
   any<C extends object>(path: string, handler: RouteFunction | ControllerAction<C>): RouteDefinition;
@@ -56,10 +56,10 @@ export interface RouteBuilder {
   /** A page: a route for `GET` that renders a template. */
   view(path: string, template: string, data?: Readonly<Record<string, unknown>>): RouteDefinition;
   /**
-   * A route for `GET` that sends the caller elsewhere.
+   * A route for `GET` that redirects the caller.
    *
    * @param to a path or an absolute URL
-   * @param status 301, 302, 303, 307 or 308; 302 where left out
+   * @param status 301, 302, 303, 307 or 308; 302 if omitted
    */
   redirect(from: string, to: string, status?: number): RouteDefinition;
   /**
@@ -68,7 +68,7 @@ export interface RouteBuilder {
    *
    * @param resource its name and path, `orders`; `users.orders` is `/users/@user_id/orders`
    * @param controller a class with a method for each action
-   * @param options `only` or `except`, for a controller that has not all of them
+   * @param options `only` or `except`, for a controller that lacks some of them
    */
   api<Only extends ApiAction = ApiAction, Except extends ApiAction = never>(
     resource: string,
@@ -81,7 +81,7 @@ export interface RouteBuilder {
     controller: ControllerClass<ResourceController<Exclude<Only, Except>>>,
     options?: ResourceOptions<Only, Except>,
   ): RouteCollection;
-  /** Routes that have a prefix, middleware or a host in common. Groups nest; the outer one's middleware is outside. */
+  /** Routes that share a prefix, middleware or a host. Groups nest; the outer one's middleware is outside. */
   group(options: GroupOptions, entries: readonly RouteEntry[]): RouteCollection;
 }
 
@@ -111,7 +111,7 @@ function define(
 }
 
 /**
- * Defines the routes of an application. What it returns is plain data, put into the `ROUTES` of a routes file:
+ * Defines the routes of an application. It returns plain data for the `ROUTES` of a routes file:
  *
  * ```ts
  * export const ROUTES = [
@@ -121,7 +121,7 @@ function define(
  * ];
  * ```
  *
- * What is wrong with a route is reported when the application boots, all at once, with the file and the line.
+ * Problems with routes are reported when the application boots, all at once, with the file and the line.
  */
 export const Route: RouteBuilder = {
   get: function get(path, handler) {
@@ -165,7 +165,9 @@ export const Route: RouteBuilder = {
     const problem = problemOfGroup(options, entries);
     if (problem !== null) return new RouteCollection([broken(problem)]);
     const foreign: RouteDefinition[] = [];
-    const routes = flattenEntries(entries, () => foreign.push(broken("the group lists something that is no route.")));
+    const routes = flattenEntries(entries, () =>
+      foreign.push(broken("the group lists something that is not a route.")),
+    );
     return new RouteCollection([...routes, ...foreign]).group(options);
   },
 };

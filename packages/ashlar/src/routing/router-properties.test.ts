@@ -3,11 +3,12 @@ import { addRoute, createRouter, findRoute } from "rou3";
 import { describe, expect, test } from "vitest";
 import { generateSecret, Signer } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
+import { ownCompilers } from "./own-compilers.ts";
 import { Route } from "./route.ts";
 import { Router } from "./router.ts";
 
 const signer = new Signer(generateSecret(), "signed-url");
-const compilers = { own: /[\p{L}\p{N} /%?#-]+/u };
+const compilers = await ownCompilers({ own: /[\p{L}\p{N} /%?#-]+/u });
 
 function routerFor(...patterns: string[]): Router {
   const entries = patterns.map((pattern) => Route.get(pattern, () => null).name(pattern));

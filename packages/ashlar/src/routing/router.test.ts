@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { generateSecret, Signer } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
+import { ownCompilers } from "./own-compilers.ts";
 import { Route } from "./route.ts";
 import type { RouteEntry } from "./route-collection.ts";
 import type { RouteSource } from "./route-source.ts";
@@ -225,8 +226,8 @@ describe("parameters", () => {
     expect(reach(router, "/docs/a/b")).toEqual(["/docs/?page:any", { page: "a/b" }]);
   });
 
-  test("an application's own compiler is held against the whole decoded value", () => {
-    const compilers = { year: /\d{4}/, name: /[\p{L} ]+/u, either: /a|bc/, upper: /[a-f]+/i };
+  test("an application's own compiler is held against the whole decoded value", async () => {
+    const compilers = await ownCompilers({ year: /\d{4}/, name: /[\p{L} ]+/u, either: /a|bc/, upper: /[a-f]+/i });
     const router = routerOf(
       ["/y/@v:year", "/n/@v:name", "/e/@v:either", "/u/@v:upper"].map((path) => Route.get(path, handler).name(path)),
       { compilers },
@@ -240,8 +241,8 @@ describe("parameters", () => {
     }
   });
 
-  test("where a compiler refuses, the next route that fits answers, in the order of definition", () => {
-    const compilers = { one: /1.*/, two: /2.*/, three: /3.*/, four: /.*4/ };
+  test("where a compiler refuses, the next route that fits answers, in the order of definition", async () => {
+    const compilers = await ownCompilers({ one: /1.*/, two: /2.*/, three: /3.*/, four: /.*4/ });
     const router = routerOf(
       ["/@v:one", "/@v:two", "/@v:three", "/@v:four", "/@v", "/@v:any"].map((path) =>
         Route.get(path, handler).name(path),

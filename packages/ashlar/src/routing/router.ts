@@ -6,6 +6,7 @@ import { type CompilerSet, compilerSet } from "./compilers.ts";
 import { reportConflicts, reportDuplicateNames } from "./conflicts.ts";
 import { HTTP_METHODS, type HttpMethod } from "./controller-action.ts";
 import { compareDomains, type DomainPattern, hostName, matchDomain } from "./domain-pattern.ts";
+import type { OwnCompilers } from "./own-compilers.ts";
 import { decodeUnreserved, hasDotSegment, isUnusual, normalizeEscapes } from "./path-encoding.ts";
 import type { RouteSource } from "./route-source.ts";
 import { RouteTable, type TableMatch } from "./route-table.ts";
@@ -16,17 +17,11 @@ import type { ValueSigner } from "./value-signer.ts";
 
 /** What a router needs beyond its routes. */
 export interface RouterOptions {
-  /**
-   * The application's own compilers by name: what a decoded segment of at most 256 characters has to match from end to
-   * end.
-   *
-   * Security: expressions that take forever, or seconds, on some text are refused where that can be told from their
-   * form.
-   */
-  readonly compilers?: Readonly<Record<string, RegExp>>;
-  /** Signs the parameters of the compiler `signed`, and URLs. Without it there are neither. */
+  /** The application's own compilers, see {@link ownCompilers}. */
+  readonly compilers?: OwnCompilers;
+  /** Signs the parameters of the compiler `signed`, and URLs. Without it, neither is available. */
   readonly signer?: ValueSigner;
-  /** The origin of the application, or what gives it, which URLs of routes with a domain are made with. */
+  /** The application's origin, or a function that returns it, used for URLs of routes with a domain. */
   readonly appUrl?: AppUrl | null;
 }
 
@@ -36,13 +31,13 @@ interface Domain {
 }
 
 /**
- * Finds the route of a request, and makes URLs from the names of routes. Made once, at boot, of plain data.
+ * Finds the route of a request, and makes URLs from the names of routes. Created once, at boot, from plain data.
  *
- * What matches: the path as the client sent it, segment by segment, in its case; one slash at its end counts for
- * nothing. Between routes that fit, the one that says more wins (text, then a parameter with a compiler, then one
- * without, then `any`), and between those that say as much, the one defined first. An empty segment (`//login`) and a
- * `.` or `..` match nothing; those in the URL of a request the platform has resolved before. Text of a route is not matched by escapes of characters that need none (`%6cogin`), and
- * such a path never leads to another route than the path without them. Parameters are decoded once.
+ * The path is matched as the client sent it, segment by segment, case-sensitively; one trailing slash is ignored. If
+ * several routes match, the most specific wins (text, then a parameter with a compiler, then one without, then `any`), and
+ * among equals the one defined first. An empty segment (`//login`) and a `.` or `..` match nothing; in the URL of a
+ * `Request`, the platform has already resolved them. Escapes of characters that need none (`%6cogin`) do not match a
+ * route's text, and such a path never leads to another route than the path without them. Parameters are decoded once.
  */
 export class Router implements UrlGenerator {
   /** Every route, in the order of definition. */
@@ -56,14 +51,14 @@ export class Router implements UrlGenerator {
 
   /**
    * @param sources the routes files, in order
-   * @throws `E_INVALID_ROUTE` with everything that is wrong in any of them, each with its file and line
+   * @throws `E_INVALID_ROUTE` with every problem in any of them, each with its file and line
    */
   constructor(sources: readonly RouteSource[], options: RouterOptions = {}) {
     const problems: string[] = [];
     const report: Report = (location, problem) => problems.push(`${location}  ${problem}`);
     this.#signer = options.signer ?? null;
     this.#appUrl = options.appUrl ?? null;
-    this.#compilers = compilerSet(options.compilers ?? {}, this.#signer, ({ name, problem }) =>
+    this.#compilers = compilerSet(options.compilers ?? new Map(), this.#signer, ({ name, problem }) =>
       report("compilers", `"${name}" cannot be used: ${problem}.`),
     );
     const routes = compileRoutes(sources, this.#compilers, report);
@@ -78,13 +73,13 @@ export class Router implements UrlGenerator {
   }
 
   /**
-   * The route that answers a request.
+   * Returns the route that handles a request.
    *
    * @param method in capitals; `HEAD` finds the route of `GET`
    * @param pathname the path as it was sent, still encoded
-   * @param host the host the request was sent to, with or without port; `null` where it is not known
-   * @returns `null` where there is none
-   * @throws `E_BAD_REQUEST` where the path holds an escape that is broken, not UTF-8 or that of NUL
+   * @param host the host the request was sent to, with or without port; `null` if it is not known
+   * @returns `null` if there is none
+   * @throws `E_BAD_REQUEST` if the path contains an escape that is malformed, not UTF-8 or that of NUL
    */
   match(method: string, pathname: string, host: string | null): CompiledMatch | null {
     if (!isUnusual(pathname)) return this.#search(method, pathname, host);
@@ -96,49 +91,49 @@ export class Router implements UrlGenerator {
   }
 
   /**
-   * The methods a path answers, as an `Allow` header lists them; none where the path is not known. `HEAD` stands with
-   * `GET`; `OPTIONS` only where a route is defined for it.
+   * Returns the methods that a path allows, as in an `Allow` header; none if the path is unknown. `HEAD` comes with `GET`;
+   * `OPTIONS` only if a route is defined for it.
    *
-   * @throws `E_BAD_REQUEST` as {@link Router.match} does
+   * @throws `E_BAD_REQUEST` like {@link Router.match}
    */
   allowedMethods(pathname: string, host: string | null): string[] {
     return withHead(HTTP_METHODS.filter((method) => this.match(method, pathname, host) !== null));
   }
 
-  /** The methods that any route answers, as {@link Router.allowedMethods} lists them. */
+  /** The methods that any route handles, as in {@link Router.allowedMethods}. */
   methods(): string[] {
     return withHead(HTTP_METHODS.filter((method) => this.routes.some((route) => route.methods.includes(method))));
   }
 
   /**
-   * The path of a named route; the whole URL where the route has a domain.
+   * Returns the path of a named route; the complete URL if the route has a domain.
    *
-   * @param parameters values by name, in any order; an optional parameter may be left out or `null`
-   * @param query what stands after the question mark; `null` and `undefined` are left out
+   * @param parameters values by name, in any order; an optional parameter may be omitted or `null`
+   * @param query the values after the question mark; `null` and `undefined` are omitted
    * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`; `E_INVALID_CONFIGURATION`
-   * where the route has a domain and `APP_URL` is not set
+   * if the route has a domain and `APP_URL` is not set
    */
   to(name: string, parameters: RouteParameters = {}, query: QueryParameters = {}): string {
     return buildUrl(this.#route(name), parameters, this.#appUrl) + buildQuery(query);
   }
 
   /**
-   * The URL of a named route with a signature, and with an end where `expiresInMinutes` is given.
+   * Returns the URL of a named route with a signature, and with an expiry if `expiresInMinutes` is given.
    *
-   * Security: the signature covers path and query, not the host, and not who uses it or how often: whoever has the
+   * Security: the signature covers path and query, not the host, and not who uses it or how often: anyone who has the
    * URL can use it.
    *
-   * @throws as {@link Router.to}; `E_INVALID_CONFIGURATION` where there is no key to sign with
+   * @throws as {@link Router.to}; `E_INVALID_CONFIGURATION` if there is no key to sign with
    */
   signed(name: string, parameters: RouteParameters = {}, options: SignedUrlOptions = {}): string {
     return signUrl(this.to(name, parameters), options, this.#signerOrThrow());
   }
 
   /**
-   * Tells whether a URL was made by {@link Router.signed}, is unaltered and has not expired.
+   * Reports whether a URL was made by {@link Router.signed}, is unaltered and has not expired.
    *
    * @param url as it was requested: absolute, or path and query
-   * @throws `E_INVALID_CONFIGURATION` where there is no key to check with
+   * @throws `E_INVALID_CONFIGURATION` if there is no key to verify with
    */
   hasValidSignature(url: string): boolean {
     return hasValidSignature(url, this.#signerOrThrow());

@@ -6,6 +6,7 @@ import {
   type MiddlewareClass,
   TrustedProxies,
 } from "../http/index.ts";
+import { Catalogue } from "../messages/index.ts";
 import { generateSecret, Signer } from "../security/index.ts";
 import { Route } from "./route.ts";
 import { Router } from "./router.ts";
@@ -30,6 +31,7 @@ const requestServices: HttpServices = {
   urls: router,
   limits: DEFAULT_BODY_LIMITS,
   appUrl: null,
+  messages: new Catalogue(),
   proxies: new TrustedProxies(),
   strictTransportSecurity: null,
 };

@@ -1,22 +1,22 @@
 import { type HttpContext, type HttpRequest, hasBody, type Middleware, type Next } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
 
-/** What tells a signed URL from others: the router. */
+/** Verifies signed URLs: the router. */
 export interface SignatureChecker {
   hasValidSignature(url: string): boolean;
 }
 
-/** What the middleware needs of the container. */
+/** What the middleware needs from the container. */
 export interface SignedMiddlewareServices {
   make(key: "router"): SignatureChecker;
 }
 
 /**
- * Lets a request pass only through a URL that `router.signed` made, unaltered and not expired. Registered under a name
- * in the kernel's `routeMiddleware`, such as `signed`.
+ * Lets a request pass only if its URL was made by `router.signed`, is unaltered and has not expired. Registered under a
+ * name in the kernel's `routeMiddleware`, such as `signed`.
  *
- * Answers `E_INVALID_SIGNATURE` (403) otherwise. A body is not signed: one that has an input of the same name as the
- * signed query is refused as well, for it would win over the signed one.
+ * Otherwise responds with `E_INVALID_SIGNATURE` (403). The body is not signed: if it has an input with the same name as
+ * the signed query, it is refused too, because that input would override the signed one.
  */
 export class SignedMiddleware implements Middleware {
   readonly #services: SignedMiddlewareServices;
@@ -26,7 +26,7 @@ export class SignedMiddleware implements Middleware {
   }
 
   handle(context: HttpContext, next: Next): unknown {
-    // The router is asked for here because it is bound after the middleware is made.
+    // The router is looked up here because it is bound after the middleware is created.
     const { request } = context;
     const isValid = this.#services.make("router").hasValidSignature(request.raw.url);
     if (!isValid) throw new AshlarError("E_INVALID_SIGNATURE");
@@ -36,13 +36,13 @@ export class SignedMiddleware implements Middleware {
     return next();
   }
 
-  /** The URL is judged at once; the body, when it is read. */
+  /** The URL is checked at once; the body, when it is read. */
   beforeBody(): boolean {
     return true;
   }
 }
 
-/** Whether the body has an input, or a part of one (`a.b`), under a name that the query has. */
+/** Reports whether the body has an input, or a part of one (`a.b`), under a name that the query has. */
 function overridesQuery(request: HttpRequest): boolean {
   if (!hasBody(request.raw)) return false;
   const { query } = request;

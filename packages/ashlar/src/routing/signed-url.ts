@@ -4,11 +4,11 @@ import { AshlarError, now, nowInSeconds } from "../support/index.ts";
 import { joinPairs, queryPairs } from "./url.ts";
 import type { ValueSigner } from "./value-signer.ts";
 
-/** What a signed URL carries beyond its route and parameters. */
+/** Additional data in a signed URL besides its route and parameters. */
 export interface SignedUrlOptions {
-  /** How long it is valid, in minutes, greater than 0; for good where left out. */
+  /** How long it is valid, in minutes, greater than 0; it never expires if omitted. */
   readonly expiresInMinutes?: number;
-  /** What stands in its query; `expires` and `signature` are not free. */
+  /** Its query; `expires` and `signature` are reserved. */
   readonly query?: QueryParameters;
 }
 
@@ -16,18 +16,18 @@ type Pair = readonly [name: string, value: string];
 
 const SIGNATURE = "signature";
 const EXPIRES = "expires";
-/** Keeps a signed URL from passing for a signed parameter, which the same key may sign. */
+/** Keeps a signed URL from being accepted as a signed parameter, which the same key may sign. */
 const LABEL = "url:";
 
 /**
- * Signs a URL: adds `expires` (a NumericDate) where it has an end, and `signature`.
+ * Signs a URL: adds `expires` (a NumericDate) if it expires, and `signature`.
  *
  * @throws `E_INVALID_ROUTE_PARAMETER`
  */
 export function signUrl(url: string, options: SignedUrlOptions, signer: ValueSigner): string {
   const pairs: Pair[] = queryPairs(options.query ?? {});
   if (pairs.some(([name]) => name === SIGNATURE || name === EXPIRES)) {
-    throw new AshlarError("E_INVALID_ROUTE_PARAMETER", `"${SIGNATURE}" and "${EXPIRES}" in a signed URL are its own.`);
+    throw new AshlarError("E_INVALID_ROUTE_PARAMETER", `"${SIGNATURE}" and "${EXPIRES}" are reserved in signed URLs.`);
   }
   if (options.expiresInMinutes !== undefined) pairs.push([EXPIRES, String(endOf(options.expiresInMinutes))]);
   const signature = signer.sign(LABEL + fingerprint(pathOf(url), pairs));
@@ -35,8 +35,8 @@ export function signUrl(url: string, options: SignedUrlOptions, signer: ValueSig
 }
 
 /**
- * Tells whether a URL carries its signature and has not expired. The order of the query and the host count for nothing;
- * a name that stands twice in the query is refused, since readers differ in which of the two they take.
+ * Reports whether a URL has a valid signature and has not expired. The order of the query and the host are ignored; a name
+ * that appears twice in the query is refused, since parsers differ in which of the two they use.
  */
 export function hasValidSignature(url: string, signer: ValueSigner): boolean {
   const target = targetOf(url);
@@ -56,10 +56,10 @@ export function hasValidSignature(url: string, signer: ValueSigner): boolean {
 function endOf(minutes: number): number {
   const end = Math.floor(now() / 1000 + minutes * 60);
   if (Number.isFinite(minutes) && minutes > 0 && Number.isSafeInteger(end)) return end;
-  throw new AshlarError("E_INVALID_ROUTE_PARAMETER", "A signed URL expires after a finite number of minutes above 0.");
+  throw new AshlarError("E_INVALID_ROUTE_PARAMETER", "expiresInMinutes must be a finite number above 0.");
 }
 
-/** The same for the same path and query, whatever the order in the query. */
+/** Equal for the same path and query, whatever the order in the query. */
 function fingerprint(path: string, pairs: readonly Pair[]): string {
   const sorted = pairs.toSorted(([a], [b]) => (a < b ? -1 : 1));
   return digest(`${path}?${joinPairs(sorted)}`);
@@ -69,7 +69,7 @@ function pathOf(url: string): string {
   return targetOf(url).split("?", 1)[0]!;
 }
 
-/** Path and query of a URL, absolute or not, without the fragment. */
+/** Returns path and query of a URL, absolute or not, without the fragment. */
 function targetOf(url: string): string {
   return url.replace(/#.*$/s, "").replace(/^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?]*/, "");
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { generateSecret, Signer } from "../security/index.ts";
+import { ownCompilers } from "./own-compilers.ts";
 import { Route } from "./route.ts";
 import type { RouteEntry } from "./route-collection.ts";
 import { Router, type RouterOptions } from "./router.ts";
@@ -22,7 +23,7 @@ const router = routerOf(
     Route.get("/y/@year:year", handler).name("year"),
     Route.get("/caf\u00e9/a b/[x]", handler).name("literal"),
   ],
-  { compilers: { year: /\d{4}/ } },
+  { compilers: await ownCompilers({ year: /\d{4}/ }) },
 );
 
 const missing = (name: string) =>

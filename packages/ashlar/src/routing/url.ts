@@ -9,7 +9,7 @@ import type { PatternParameter } from "./pattern.ts";
 export type AppUrl = string | (() => string);
 
 /**
- * The path of a route, or the URL where it has a domain.
+ * Returns the path of a route, or the URL if it has a domain.
  *
  * @throws `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`, `E_INVALID_CONFIGURATION`
  */
@@ -19,23 +19,23 @@ export function buildUrl(route: BoundRoute, parameters: RouteParameters, appUrl:
   return origin + buildPath(route, parameters);
 }
 
-/** A query with its question mark; empty where nothing is in it. */
+/** Returns a query with its question mark; empty if there is nothing in it. */
 export function buildQuery(query: QueryParameters): string {
   const pairs = queryPairs(query);
   return pairs.length === 0 ? "" : `?${joinPairs(pairs)}`;
 }
 
-/** What a query holds, without what is `null` or `undefined`. */
+/** Returns a query's pairs, without those that are `null` or `undefined`. */
 export function queryPairs(query: QueryParameters): [name: string, value: string][] {
   return Object.entries(query).flatMap(([name, value]) => {
     if (value === null || value === undefined) return [];
     const pair: [string, string] = [name, String(value)];
     if (pair.every((text) => text.isWellFormed())) return [pair];
-    throw new AshlarError("E_INVALID_ROUTE_PARAMETER", "A query cannot carry text that is not well-formed Unicode.");
+    throw new AshlarError("E_INVALID_ROUTE_PARAMETER", "A query cannot contain text that is not well-formed Unicode.");
   });
 }
 
-/** Pairs as a query has them, without question mark. */
+/** Joins pairs as in a query, without the question mark. */
 export function joinPairs(pairs: readonly (readonly [name: string, value: string])[]): string {
   return pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join("&");
 }
@@ -69,7 +69,7 @@ function originOf(route: BoundRoute, host: DomainPattern, parameters: RouteParam
   if (appUrl === null) {
     throw new AshlarError(
       "E_INVALID_CONFIGURATION",
-      `The route ${named(route)} has a domain: set APP_URL to make URLs of it.`,
+      `The route ${named(route)} has a domain. Set APP_URL to make URLs from it.`,
     );
   }
   const app = new URL(typeof appUrl === "string" ? appUrl : appUrl());
@@ -79,7 +79,7 @@ function originOf(route: BoundRoute, host: DomainPattern, parameters: RouteParam
     if (value === null) throw missing(route, label.parameter);
     if (/^[a-z0-9_-]{1,63}$/.test(value)) return value;
     throw invalid(
-      `The value for the parameter "${label.parameter}" of the route ${named(route)} is not a part of a host.`,
+      `The value for the parameter "${label.parameter}" of the route ${named(route)} cannot be part of a host.`,
     );
   });
   const name = host.isSubdomain ? `${labels[0]}.${parseHost(app.host).host}` : labels.join(".");
@@ -98,9 +98,7 @@ function refuseUnknown(route: BoundRoute, parameters: RouteParameters): void {
   const unknown = Object.keys(parameters).find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const near = suggestion(unknown, known);
-  throw invalid(
-    `The route ${named(route)} has no parameter "${unknown}". ${near} What belongs into the query is passed apart.`,
-  );
+  throw invalid(`The route ${named(route)} has no parameter "${unknown}". ${near} Pass query values separately.`);
 }
 
 function missing(route: BoundRoute, name: string): AshlarError {

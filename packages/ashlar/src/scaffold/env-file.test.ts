@@ -12,20 +12,20 @@ async function envFile(text?: string): Promise<string> {
   return path;
 }
 
-test("a file is made, for its owner's eyes alone", async () => {
+test("a file is created, readable only by its owner", async () => {
   const path = await envFile();
   expect(await setMissingVariables(path, { KEY: "value" })).toEqual(["KEY"]);
   expect(await readFile(path, "utf8")).toBe("KEY=value\n");
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test("a secret in a file that others could read is theirs no more", async () => {
+test("a file that others could read becomes private when a secret is written", async () => {
   const path = await envFile("A=1\n");
   await setMissingVariables(path, { KEY: "value" });
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test("an empty variable is filled where it stands", async () => {
+test("an empty variable is filled in place", async () => {
   const path = await envFile("A=1\nKEY=\n# a remark\nB=2\n");
   expect(await setMissingVariables(path, { KEY: "$& value" })).toEqual(["KEY"]);
   expect(await readFile(path, "utf8")).toBe("A=1\nKEY=$& value\n# a remark\nB=2\n");
@@ -39,19 +39,19 @@ test("S12 a variable that has a value is never overwritten", async () => {
   }
 });
 
-test("a last line without an end is not glued to the new one", async () => {
+test("a last line without a newline is not joined with the new one", async () => {
   const path = await envFile("A=1");
   await setMissingVariables(path, { KEY: "value" });
   expect(await readFile(path, "utf8")).toBe("A=1\nKEY=value\n");
 });
 
-test("a variable whose name only ends alike is another", async () => {
+test("a variable whose name only has the same ending is a different one", async () => {
   const path = await envFile("OTHER_KEY=1\n");
   await setMissingVariables(path, { KEY: "value" });
   expect(await readFile(path, "utf8")).toBe("OTHER_KEY=1\nKEY=value\n");
 });
 
-test("the file is replaced in one step: who has it open reads the old text to its end, and no draft stays", async () => {
+test("the file is replaced in one step: open readers read the old text to its end, and no draft remains", async () => {
   const path = await envFile("A=1\n");
   await using opened = await open(path);
   await setMissingVariables(path, { KEY: "value" });
@@ -60,7 +60,7 @@ test("the file is replaced in one step: who has it open reads the old text to it
   expect(await readdir(dirname(path))).toEqual([".env"]);
 });
 
-test("a link to the file stays one", async () => {
+test("a symbolic link to the file stays one", async () => {
   const path = await envFile("A=1\n");
   const link = join(await temporaryFolder(), ".env");
   await symlink(path, link);
@@ -69,7 +69,7 @@ test("a link to the file stays one", async () => {
   expect(await readFile(path, "utf8")).toBe("A=1\nKEY=value\n");
 });
 
-test("a file with CRLF keeps it, for the line that is filled in and the one that is added", async () => {
+test("a file with CRLF keeps it, both for a line that is filled in and for one that is added", async () => {
   const path = await envFile("A=1\r\nKEY=\r\n");
   expect(await setMissingVariables(path, { KEY: "value", OTHER: "two" })).toEqual(["KEY", "OTHER"]);
   expect(await readFile(path, "utf8")).toBe("A=1\r\nKEY=value\r\nOTHER=two\r\n");
@@ -83,31 +83,31 @@ test("S12 a new file begins with the template, whose values of these variables d
   expect(await setMissingVariables(path, { KEY: "other" }, "B=2\n")).toEqual([]);
 });
 
-test("a variable that would not be read as it is written leaves the file as it is", async () => {
+test("a variable that would be parsed differently leaves the file unchanged", async () => {
   const text = "KEY=\nKEY=\n";
   const path = await envFile(text);
   await expect(setMissingVariables(path, { KEY: "value" })).rejects.toMatchObject({
     code: "E_COMMAND",
-    message: expect.stringContaining("KEY stands there twice"),
+    message: expect.stringContaining("KEY is set twice"),
   });
   expect(await readFile(path, "utf8")).toBe(text);
 });
 
-test("where the file cannot be replaced, no draft with the secret stays", async () => {
+test("if the file cannot be replaced, no draft with the secret remains", async () => {
   const path = await envFile();
   await mkdir(path);
   await expect(replaceEnvFile(path, "KEY=value\n")).rejects.toThrow();
   expect(await readdir(dirname(path))).toEqual([".env"]);
 });
 
-test("a link that leads in a circle is left alone", async () => {
+test("a circular link is left alone", async () => {
   const path = await envFile();
   await symlink(".env", path);
   await expect(replaceEnvFile(path, "KEY=value\n")).rejects.toMatchObject({ code: "ELOOP" });
   expect((await lstat(path)).isSymbolicLink()).toBe(true);
 });
 
-test("a lock that a process has left behind is told of at once, and left for its owner to remove", async () => {
+test("a stale lock is reported at once, and left for the user to remove", async () => {
   const path = await envFile("KEY=\n");
   const { pid } = spawnSync(process.execPath, ["--version"]);
   await writeFile(`${path}.lock`, String(pid));
@@ -117,15 +117,15 @@ test("a lock that a process has left behind is told of at once, and left for its
     code: "E_COMMAND",
     message: expect.stringContaining(`process ${pid} has locked it`),
   });
-  // One look is one attempt, of the hundreds there are.
+  // Exactly one of the hundreds of attempts.
   expect(looked.mock.calls).toEqual([[pid, 0]]);
   expect([await readFile(path, "utf8"), await readFile(`${path}.lock`, "utf8")]).toEqual(["KEY=\n", String(pid)]);
 });
 
-test("a lock of a process of another user is waited for, like any of a process that runs", async () => {
+test("a lock held by another user's process is waited for, like that of any running process", async () => {
   const path = await envFile("KEY=\n");
   await writeFile(`${path}.lock`, "4242");
-  // What the system answers about a process of someone else; to root it answers as for one's own.
+  // What the system reports for another user's process. Root gets the same result as for its own.
   const looked = vi.spyOn(process, "kill").mockImplementation(() => {
     throw Object.assign(new Error("kill EPERM"), { code: "EPERM" });
   });
@@ -143,7 +143,7 @@ test("S12 a value that another process has written meanwhile is kept", async () 
   onTestFinished(() => looked.mockRestore());
   const { filling } = await withEnvFile(path, async () => {
     const filling = setMissingVariables(path, { KEY: "mine", OTHER: "mine" });
-    // Waits until it has found the lock.
+    // Wait until it has found the lock.
     while (looked.mock.calls.length === 0) await turn();
     await replaceEnvFile(path, "KEY=theirs\n");
     return { filling };
@@ -152,7 +152,7 @@ test("S12 a value that another process has written meanwhile is kept", async () 
   expect(await readFile(path, "utf8")).toBe("KEY=theirs\nOTHER=mine\n");
 });
 
-test("a file that lacks nothing is not written", async () => {
+test("a complete file is not written", async () => {
   const path = await envFile("KEY=old\n");
   const before = await stat(path);
   await setMissingVariables(path, { KEY: "new" });
@@ -165,6 +165,6 @@ test("an exported variable without a value is filled in", () => {
   expect(withVariables("export A=\n", { KEY: "value" })).toBe("export A=\nKEY=value\n");
 });
 
-test("an exported variable is replaced where it stands", () => {
+test("an exported variable is replaced in place", () => {
   expect(withVariables("export KEY=old\nA=1\n", { KEY: "value" })).toBe("KEY=value\nA=1\n");
 });

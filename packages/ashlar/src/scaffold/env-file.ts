@@ -4,17 +4,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual, parseEnv } from "node:util";
 import { AshlarError, readEnvFile } from "../support/index.ts";
 
-/** How often, and how long apart, a file is asked for that another process works on: 10 seconds in all. */
+/** How often and at what interval to retry while another process has locked the file: 10 seconds in total. */
 const LOCK_ATTEMPTS = 500;
 const LOCK_RETRY_MS = 20;
 
 /**
- * Puts a text into the place of a `.env` file in one step, readable by its owner alone: whoever reads it finds the old
- * text or the new one, also where the machine stops in between.
+ * Replaces a `.env` file in one step, readable only by its owner. Readers find either the old text or the new one, even
+ * if the machine crashes in between.
  */
 export async function replaceEnvFile(path: string, text: string): Promise<void> {
-  // A link to the file must stay one.
-  const target = (await orNothing(realpath(path))) ?? path;
+  // A symbolic link must stay one.
+  const target = (await orNull(realpath(path))) ?? path;
   const draft = `${target}.${randomBytes(6).toString("hex")}.tmp`;
   try {
     await writeFile(draft, text, { flag: "wx", mode: 0o600, flush: true });
@@ -26,20 +26,23 @@ export async function replaceEnvFile(path: string, text: string): Promise<void> 
 }
 
 /**
- * Runs a function that reads a `.env` file and replaces it, while no other process does. Of two that did so at once, one
- * would undo what the other wrote: a key that is in use by then.
+ * Runs a function that reads and replaces a `.env` file, while no other process does. Without the lock, one process could
+ * undo what another wrote: a key that is already in use.
  *
- * @throws `E_COMMAND` if another process keeps it for long, or has left its lock behind
+ * @throws `E_COMMAND` if another process holds the lock for too long, or exited without releasing it
  */
 export async function withEnvFile<T>(path: string, task: () => Promise<T>): Promise<T> {
   const lock = `${path}.lock`;
   for (let attempt = 0; !(await tookLock(lock)); attempt++) {
-    const holder = Number(await orNothing(readFile(lock, "utf8")));
-    // Gone since, or not written to yet.
+    const holder = Number(await orNull(readFile(lock, "utf8")));
+    // Unknown: released in the meantime, or not written yet.
     const isKnown = Number.isSafeInteger(holder) && holder > 0;
     if (attempt === LOCK_ATTEMPTS || (isKnown && !isAlive(holder))) {
-      const problem = `${path} was left as it is: process ${isKnown ? holder : "unknown"} has locked it.`;
-      throw new AshlarError("E_COMMAND", `${problem} If it has ended, remove ${lock} and run the command again.`);
+      const problem = `${path} was not changed: process ${isKnown ? holder : "unknown"} has locked it.`;
+      throw new AshlarError(
+        "E_COMMAND",
+        `${problem} If that process has exited, remove ${lock} and run the command again.`,
+      );
     }
     await sleep(LOCK_RETRY_MS);
   }
@@ -70,18 +73,18 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * The text of a `.env` file in which variables have these values: each where its line stands, else on a line at the end.
- * Every other line stays as it is, and so do the ends of lines.
+ * Returns the text of a `.env` file with variables set: each on its existing line, otherwise on a new line at the end.
+ * All other lines and the line endings stay unchanged.
  *
- * @returns `null` if reading the text would not give these values: a name that stands there twice, a value over several
- * lines, or one that needs quotes
+ * @returns `null` if parsing the text would not give these values: a name that is set twice, a multi-line value, or one
+ * that needs quotes
  */
 export function withVariables(text: string, values: Readonly<Record<string, string>>): string | null {
   const after = Object.entries(values).reduce((before, [name, value]) => withVariable(before, name, value), text);
   return isDeepStrictEqual(variablesOf(after), { ...variablesOf(text), ...values }) ? after : null;
 }
 
-/** The variables of a text. Node 26 takes `export NAME=` without a value for a variable named `export NAME`. */
+/** Parses a text. Node 26 reads `export NAME=` without a value as a variable named `export NAME`. */
 function variablesOf(text: string): NodeJS.Dict<string> {
   return { ...parseEnv(text.replace(/^([ \t]*)export[ \t]+/gm, "$1")) };
 }
@@ -95,22 +98,22 @@ function withVariable(text: string, name: string, value: string): string {
 }
 
 /**
- * Gives variables of a `.env` file values, as far as they have none yet. A line `NAME=` without a value is filled in;
- * otherwise a line is appended. Every other line stays as it is.
+ * Sets the variables of a `.env` file that have no value yet. A line `NAME=` without a value is filled in; otherwise a
+ * line is appended. All other lines stay unchanged.
  *
- * @param path the file; made, readable by its owner alone, if there is none
+ * @param path the file; created if missing, readable only by its owner
  * @param values by name
- * @param template the text that a new file begins with. Security: what it says about these variables does not count; a
- * value in a file that is in the repository is not a secret
- * @returns the names that were given a value
- * @throws `E_INVALID_CONFIGURATION` if there is a file that cannot be read; `E_COMMAND` if the values cannot be written
+ * @param template the text that a new file starts with. Security: its values for these variables are ignored; a value in a
+ * file that is in the repository is not a secret
+ * @returns the names of the variables that were set
+ * @throws `E_INVALID_CONFIGURATION` if the file exists but cannot be read; `E_COMMAND` if the values cannot be written
  */
 export async function setMissingVariables(
   path: string,
   values: Readonly<Record<string, string>>,
   template = "",
 ): Promise<string[]> {
-  // Where there is nothing to write the folder need not be writable.
+  // With nothing to write, the folder doesn't have to be writable.
   if (missingOf(readEnvFile(path), values).length === 0) return [];
   return await withEnvFile(path, () => fillMissing(path, values, template));
 }
@@ -128,20 +131,20 @@ async function fillMissing(
   if (text === null) {
     throw new AshlarError(
       "E_COMMAND",
-      `.env was left as it is. ${names.join(" or ")} stands there twice or inside of another value. Mend its line by hand.`,
+      `.env was not changed. ${names.join(" or ")} is set twice, or appears inside another value. Edit the file by hand.`,
     );
   }
   await replaceEnvFile(path, text);
   return names;
 }
 
-/** The names that a file's text gives no value. */
+/** The names that have no value in a file's text. */
 function missingOf(text: string | null, values: Readonly<Record<string, string>>): string[] {
   const present = text === null ? {} : variablesOf(text);
   return Object.keys(values).filter((name) => (present[name] ?? "") === "");
 }
 
-async function orNothing(reading: Promise<string>): Promise<string | null> {
+async function orNull(reading: Promise<string>): Promise<string | null> {
   try {
     return await reading;
   } catch (error) {

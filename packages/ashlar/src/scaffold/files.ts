@@ -8,21 +8,21 @@ export interface NewFile {
   readonly text: string;
 }
 
-/** A text with the ends of lines that the file has which it takes the place of. */
+/** Returns a text with the line endings of the file it replaces. */
 export function withLineEndsOf(before: string | null, text: string): string {
   return before?.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;
 }
 
 /**
- * Writes a file that must not be there yet.
+ * Writes a file that must not exist yet.
  *
- * @returns whether it was written: `false` where a file of that name exists, which is left as it is
+ * @returns whether it was written: `false` if the file exists; it is then left unchanged
  */
 export async function writeNewFile(root: string, file: NewFile): Promise<boolean> {
   return await write(root, file, () => {});
 }
 
-/** Writes a file, and tells of the first folder that was made for it. */
+/** Writes a file, and reports the topmost folder created for it. */
 async function write(root: string, { path, text }: NewFile, made: (folder: string) => void): Promise<boolean> {
   const target = join(root, path);
   const folder = await mkdir(dirname(target), { recursive: true });
@@ -32,17 +32,17 @@ async function write(root: string, { path, text }: NewFile, made: (folder: strin
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    // The beginning of a text for which the disk had no room.
+    // A partial file, such as on a full disk.
     await rm(target, { force: true }).catch(() => {});
     throw error;
   }
 }
 
 /**
- * Writes files that must not be there yet, all of them or none: if something fails, what was written is removed again.
+ * Writes files that must not exist yet, all or none: if something fails, the written files are removed again.
  *
- * @param finish what else has to succeed
- * @throws `E_COMMAND` with what the system says, if it refused something; else what `finish` throws
+ * @param finish a last step that has to succeed too
+ * @throws `E_COMMAND` with the system's message if a file operation fails; otherwise whatever `finish` throws
  */
 export async function writeAllOrNone(
   root: string,
@@ -65,7 +65,7 @@ export async function writeAllOrNone(
   }
 }
 
-/** Removes a folder in which there is nothing but folders. */
+/** Removes a folder that contains nothing but empty folders. */
 async function removeIfEmpty(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (entry.isDirectory()) await removeIfEmpty(join(folder, entry.name));
@@ -74,15 +74,15 @@ async function removeIfEmpty(folder: string): Promise<void> {
 }
 
 /**
- * Makes sure that a folder can take a new application.
+ * Checks that a new application can be created in a folder.
  *
- * @throws `E_COMMAND` if it cannot be read, or has something in it besides a repository's own files
+ * @throws `E_COMMAND` if it cannot be read, or contains anything but a repository's own files
  */
 export async function requireEmptyFolder(folder: string): Promise<void> {
   const harmless = new Set([".git", ".gitkeep", ".DS_Store", "LICENSE", "README.md"]);
   const entries = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
-    throw new AshlarError("E_COMMAND", `${error.message}. Nothing was written: choose another folder.`, {
+    throw new AshlarError("E_COMMAND", `${error.message}. Nothing was written. Choose another folder.`, {
       cause: error,
     });
   });
@@ -91,7 +91,7 @@ export async function requireEmptyFolder(folder: string): Promise<void> {
     throw new AshlarError(
       "E_COMMAND",
       `The folder ${folder} is not empty (${others.slice(0, 3).join(", ")}${others.length > 3 ? ", …" : ""}). ` +
-        "Nothing was written: choose another folder, or empty this one.",
+        "Nothing was written. Choose another folder, or empty this one.",
     );
   }
 }

@@ -4,19 +4,19 @@ import { readEnvFile } from "../support/index.ts";
 import { setMissingVariables } from "./env-file.ts";
 import { codeOf } from "./remaining-steps.ts";
 
-/** What giving an application its secrets came to. */
+/** The result of filling in an application's secrets. */
 export interface FilledSecrets {
-  /** Whether `.env` was made from `.env.example`. */
+  /** Whether `.env` was created from `.env.example`. */
   readonly fromExample: boolean;
   /** The names of the secrets that were written to it. */
   readonly written: readonly string[];
 }
 
 /**
- * Writes every secret that an application uses and `.env` does not have, each 64 random bytes. If there is no `.env`, it
- * begins as a copy of `.env.example`, so that its comments and the other variables are there too.
+ * Writes every secret that an application uses and `.env` lacks, each 64 random bytes. A missing `.env` starts as a copy of
+ * `.env.example`, with its comments and other variables.
  *
- * The file is replaced in one step and is readable by its owner alone. A secret that is set stays as it is.
+ * The file is replaced in one step and readable only by its owner. Existing secrets stay unchanged.
  *
  * @param root the application's folder
  * @throws `E_INVALID_CONFIGURATION` if one of the two files cannot be read; `E_COMMAND` if `.env` cannot be filled in

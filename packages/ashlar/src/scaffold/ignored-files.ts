@@ -4,10 +4,10 @@ import { readIfThere } from "./remaining-steps.ts";
 import { readStub } from "./stub.ts";
 
 const FILE = ".gitignore";
-/** What keeps `.env` out of a repository. */
+/** Patterns that keep `.env` out of a repository. */
 const COVERS_ENVIRONMENT = /^(?:\*\*\/|\/)?(?:\.env\*?|\.\*|\*\.env|\*)[ \t]*\r?$/m;
 
-/** A file of ignored names, as it is and as it is to be. */
+/** A `.gitignore`, before and after. */
 export interface IgnoredFiles {
   readonly path: string;
   readonly before: string | null;
@@ -15,11 +15,11 @@ export interface IgnoredFiles {
 }
 
 /**
- * What `.gitignore` is to hold, so that nothing secret gets into a repository: what a new application has, or what is
- * there with the lines that it lacks at its end.
+ * Returns the `.gitignore` that keeps secrets out of a repository: that of a new application, or the existing one with the
+ * missing lines appended.
  *
- * @param makesDatabase whether the application is given a database in a file now
- * @returns `null` if it lacks nothing
+ * @param makesDatabase whether the application is about to get a database file
+ * @returns `null` if nothing is missing
  */
 export async function ignoredFiles(root: string, makesDatabase: boolean): Promise<IgnoredFiles | null> {
   const [before, whole] = await Promise.all([readIfThere(root, FILE), readStub(join("application", "gitignore"), {})]);

@@ -1,15 +1,15 @@
 import { withLineEndsOf } from "./files.ts";
 
 const EXAMPLE = ".env.example";
-/** A secret's line, whatever it holds. */
+/** A secret's line, with any value. */
 const SECRET = /^(APP_KEY|JWT_SECRET)=([^\r\n]*)$/gm;
 
 /**
- * What `.env` is to hold once a feature is added, if it is still as it was made: its secrets stay.
+ * Returns the content of `.env` after a feature is added, if the file is still as generated. Its secrets stay.
  *
- * @param before its text; `null` if there is none
- * @param changes the files of each application that may have been made, before and after
- * @returns `null` if its author has changed it, or it has everything
+ * @param before its text; `null` if there is no file
+ * @param changes the files of each application that may have been generated, before and after
+ * @returns `null` if the author has changed the file, or nothing is missing
  */
 export function environmentWith(
   before: string | null,

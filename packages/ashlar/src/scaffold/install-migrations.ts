@@ -4,16 +4,16 @@ import { hasUsersTable, migrationPaths, migrationsMention } from "./make.ts";
 import { readStub } from "./stub.ts";
 import { type ApplicationTraits, stubValues } from "./stub-files.ts";
 
-/** The column that tables made before it was known lack. */
+/** A column that older tables lack. */
 const EPOCH = "access_epoch";
 
 const RATE_LIMITS = ["create_rate_limits", "throttle/create_rate_limits.ts", "rate_limits"] as const;
 
-/** The migrations of a feature, in the order they run in, and what each brings. */
+/** The migrations of each feature, in the order they run, and the table or column that each adds. */
 const MIGRATIONS: Readonly<Record<Feature, readonly (readonly [name: string, stub: string, brings: string])[]>> = {
   pages: [
     ["add_verified_at_to_users", "auth/migrations/add_verified_at_to_users.ts", "verified_at"],
-    ["create_sessions", "auth/migrations/create_sessions.ts", "sessions"],
+    ["create_logins", "auth/migrations/create_logins.ts", "logins"],
     ["create_password_resets", "auth/migrations/create_password_resets.ts", "password_resets"],
     ["create_email_changes", "auth/migrations/create_email_changes.ts", "email_changes"],
     ["create_maintenance", "auth/migrations/create_maintenance.ts", "maintenance"],
@@ -22,14 +22,14 @@ const MIGRATIONS: Readonly<Record<Feature, readonly (readonly [name: string, stu
   api: [["add_api_token_to_users", "api/migration.ts", "api_token"], RATE_LIMITS],
 };
 
-/** What adds a column to the table of users: a table that is made now has it from the start. */
+/** Migrations that add a column to the users table. A new table has it from the start. */
 const TO_USERS = /_to_users$/;
 
 /**
- * The migrations that an application lacks for a feature, each after the last one there. If it has nothing to do with a
- * table of users yet, the first makes that.
+ * Returns the migrations that an application lacks for a feature, dated after the existing ones. If the application has no
+ * users table yet, the first one creates it.
  *
- * @param traits those that the application is to have
+ * @param traits the application's traits after the installation
  */
 export async function missingMigrations(root: string, feature: Feature, traits: ApplicationTraits): Promise<NewFile[]> {
   const missing: (readonly [name: string, stub: string])[] = [];
@@ -37,11 +37,7 @@ export async function missingMigrations(root: string, feature: Feature, traits: 
     if (!(await migrationsMention(root, brings))) missing.push([name, stub]);
   }
   if (!(await migrationsMention(root, EPOCH))) {
-    // A table of sessions that is made now has the column.
-    const makesSessions = missing.some(([name]) => name === "create_sessions");
-    const tables = feature === "pages" && !makesSessions ? ["users", "sessions"] : ["users"];
-    for (const table of tables)
-      missing.push([`add_${EPOCH}_to_${table}`, `auth/migrations/add_${EPOCH}_to_${table}.ts`]);
+    missing.push([`add_${EPOCH}_to_users`, `auth/migrations/add_${EPOCH}_to_users.ts`]);
   }
   const wanted: typeof missing = (await hasUsersTable(root))
     ? missing

@@ -1,6 +1,6 @@
 import type { Step } from "./remaining-steps.ts";
 
-/** What is added to an application that was made without it. */
+/** A feature that can be added to an existing application. */
 export type Feature = "pages" | "api";
 
 const provider = (name: string, from: string, place: string): Step => ({
@@ -28,7 +28,7 @@ const mixin = (name: string, from: string): Step => ({
   ],
 });
 
-/** Variables that a file lists, each on a line of its own. */
+/** Variables in a file, one per line. */
 const variables = (file: string, name: string, lines: readonly string[]): Step => ({
   file,
   done: new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=`, "m"),
@@ -44,7 +44,7 @@ const MAIL_VARIABLES = [
   "SMTP_PASSWORD=",
 ];
 
-/** The text of the script `test` that npm puts into a new manifest, which is there to be replaced. */
+/** The placeholder script `test` that npm writes into a new manifest. */
 const NO_TESTS = String.raw`echo \\"Error: no test specified`;
 
 const PAGES: readonly Step[] = [
@@ -133,7 +133,7 @@ const API: readonly Step[] = [
     done: /\bThrottleProvider\b/,
     lines: [
       'import { ThrottleProvider } from "ashlar/throttle";',
-      "// in PROVIDERS, before AuthProvider: without limits, passwords can be guessed at /api/auth without end",
+      "// in PROVIDERS, before AuthProvider: without limits, an attacker can guess passwords at /api/auth forever",
       "ThrottleProvider,",
     ],
   },
@@ -169,5 +169,5 @@ const API: readonly Step[] = [
   ]),
 ];
 
-/** What is to be done by hand in files that are no longer as they were made. */
+/** What to do by hand in files that are no longer as generated. */
 export const STEPS: Readonly<Record<Feature, readonly Step[]>> = { pages: PAGES, api: API };

@@ -1,13 +1,13 @@
 import type { Step } from "./remaining-steps.ts";
 
-/** The value of an option, however it is given. */
+/** Matches an option, with a value or in shorthand. */
 const option = (name: string): RegExp => new RegExp(`\\b${name}\\b\\s*[:,}]`);
 
 /**
- * What has to use the files that a feature needs: the kernel the routes, and `app.ts` the kernel.
+ * Returns the steps that put a feature's files to use: the kernel must load the routes, and `app.ts` the kernel.
  *
- * @param code that of `app.ts`
- * @param made tells whether a file was missing and is made: nothing can use it yet, whatever is used in its place
+ * @param code the code of `app.ts`
+ * @param made returns whether a file was missing and is created: nothing can use it yet, only something in its place
  */
 export function usesOf(code: string, made: (file: string) => boolean): Step[] {
   const routes: Step = {
@@ -18,9 +18,9 @@ export function usesOf(code: string, made: (file: string) => boolean): Step[] {
   return [routes, ...applicationSteps(code, made("app/kernel.ts"))];
 }
 
-/** What `app.ts` lacks: the folder, without which no file is found, the kernel, and the export that the commands take. */
+/** What `app.ts` lacks: the root folder, without which no file is found, the kernel, and the export that the commands use. */
 function applicationSteps(code: string, makesKernel: boolean): Step[] {
-  // One that is made elsewhere is made as its author likes.
+  // An application created in another file is up to its author.
   const makesApplication = /\bcreateApplication\(/.test(code);
   const usesKernel = /["']\.\/app\/kernel(?:\.[jt]s)?["']/.test(code);
   const lacksKernel = makesKernel ? !usesKernel : makesApplication && !usesKernel && !option("kernel").test(code);
@@ -36,14 +36,14 @@ function applicationSteps(code: string, makesKernel: boolean): Step[] {
     );
   }
   if (makesApplication && option("providers").test(code) && !code.includes("config/providers")) {
-    step("// take providers out of createApplication({ … }): those in PROVIDERS of config/providers.ts are on then");
+    step("// remove providers from createApplication({ … }), so that PROVIDERS of config/providers.ts is used");
   }
   if (makesApplication && !/\b(?:export|as)\s+default\b/.test(code)) {
     const [, name] = /\b(?:const|let|var)\s+(\w+)\s*=\s*await\s+createApplication\(/.exec(code) ?? [];
     const listens = /\.listen\(/.test(code);
     step(
       listens
-        ? `// in place of ${name ?? "application"}.listen(…), which npx ashlar serve does:`
+        ? `// replace ${name ?? "application"}.listen(…), which npx ashlar serve calls, with:`
         : "// at the end, for npx ashlar serve and the other commands:",
       `export default ${name ?? "await createApplication({ … })"};`,
     );

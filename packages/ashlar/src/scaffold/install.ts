@@ -22,30 +22,29 @@ import {
   pages,
   wiring,
 } from "./stub-files.ts";
-import { unifiedDiff } from "./unified-diff.ts";
 
-/** A file to write, and what is in its place. */
+/** A file to write, and the existing one. */
 export interface PlannedFile extends NewFile {
-  /** What the file holds now; `null` if there is none. */
+  /** The current content; `null` if there is no file. */
   readonly before: string | null;
-  /** Whether someone has written it, or changed it since it was made: it is replaced only if forced. */
+  /** Whether the author wrote it, or changed it since it was generated: it is only replaced with `--force`. */
   readonly isInTheWay: boolean;
 }
 
-/** What adding a feature to an application comes to. */
+/** The changes that add a feature to an application. */
 export interface Installation {
-  /** The files to write; those that are there as they would be written are left out. */
+  /** The files to write, without those that already have the right content. */
   readonly files: readonly PlannedFile[];
-  /** What `.env` is to hold besides its secrets; `null` if it stays as it is. It is never printed. */
+  /** The new content of `.env`, without new secrets; `null` if it stays unchanged. It is never printed. */
   readonly environment: string | null;
-  /** What cannot be written without touching the author's own lines. */
+  /** What can't be written without changing the author's own lines. */
   readonly remaining: readonly RemainingStep[];
 }
 
-/** The files of an application by path, as they are made with certain traits. */
+/** The files of an application by path, as generated with certain traits. */
 type Made = ReadonlyMap<string, string>;
 
-/** What nothing would work without: it is made if it is missing. */
+/** Files that everything else needs: created if missing. */
 const NEEDED = [
   ...["app/kernel.ts", "app/models/user.ts", "config/database.ts", "config/providers.ts"],
   ...["routes/web.ts", "config/auth.ts"],
@@ -56,16 +55,16 @@ const TRUTHS = [false, true];
 const DATABASES = ["sqlite", "postgres"] as const;
 
 /**
- * Finds out what adding a feature to an application comes to. Nothing is written.
+ * Plans the changes that add a feature to an application, without writing anything.
  *
- * A file that is still as it was made, with or without the other feature, is replaced by what a new application has; one
- * that the author has changed is not: what it lacks is among the steps that remain.
+ * A file that is still as generated, with or without the other feature, is replaced with that of a new application. A file
+ * that the author has changed is not; what it lacks is listed in the remaining steps.
  *
  * @param root the application's folder
  * @throws `E_COMMAND` if there is no application in it; `E_INVALID_CONFIGURATION` if `.env` cannot be read
  */
 export async function planInstallation(root: string, feature: Feature): Promise<Installation> {
-  // One that cannot be read ends it before anything is written.
+  // An unreadable file fails here, before anything is written.
   const environment = readEnvFile(join(root, ".env"));
   const isApplication = (await readIfThere(root, "app.ts")) !== null;
   const has = await traitsOf(root, feature === "pages" && !isApplication);
@@ -88,7 +87,7 @@ export async function planInstallation(root: string, feature: Feature): Promise<
     }
     const match = former.find(({ files: texts }) => isAsMade(before, texts.get(path)));
     const replacement = withLineEndsOf(before, match === undefined ? text : (after(match.traits).get(path) ?? text));
-    // The API's own files are the author's from the first line on: nothing is ever in its way.
+    // The API's own files belong to the author from the start, so they are never overwritten.
     const isInTheWay = match === undefined && own.has(path) && feature === "pages";
     if ((match !== undefined || isInTheWay) && replacement !== before) {
       files.push({ path, text: replacement, before, isInTheWay });
@@ -111,16 +110,16 @@ export async function planInstallation(root: string, feature: Feature): Promise<
     ({ file }) => !written.has(file) && (file !== ".env" || changed === null),
   );
   const remaining = await remainingSteps(root, steps);
-  // Tests of what is yet to be added by hand would fail.
+  // Tests of parts that have yet to be added by hand would fail.
   const planned = remaining.length === 0 ? files : files.filter(({ path }) => path !== TESTS);
   return { files: planned, environment: changed, remaining };
 }
 
 /**
- * Writes what was planned, and the secrets that `.env` lacks.
+ * Writes the planned changes, and the secrets missing from `.env`.
  *
- * @param force whether files that are in the way are replaced
- * @throws `E_COMMAND` if files are in the way; nothing is written then
+ * @param force whether to overwrite the author's files
+ * @throws `E_COMMAND` if the author's files would have to be overwritten; nothing is written then
  */
 export async function writeInstallation(
   root: string,
@@ -131,8 +130,8 @@ export async function writeInstallation(
   if (blocking.length > 0 && !force) {
     throw new AshlarError(
       "E_COMMAND",
-      `In the way, and different from what would be written:\n${blocking.map(({ path }) => `  ${path}`).join("\n")}\n` +
-        "Nothing was written. --dry-run shows the differences; --force writes over these files.",
+      `These files differ from what would be written:\n${blocking.map(({ path }) => `  ${path}`).join("\n")}\n` +
+        "Nothing was written. Use --dry-run to see the differences, or --force to overwrite these files.",
     );
   }
   for (const file of files) {
@@ -142,22 +141,17 @@ export async function writeInstallation(
   return await fillSecrets(root);
 }
 
-/** The plan as a difference, as `diff -u` prints it. */
-export function diffOfPlan({ files }: Installation): string[] {
-  return files.flatMap(({ path, before, text }) => unifiedDiff(path, before, text));
-}
-
 function isAsMade(before: string, text: string | undefined): boolean {
   return text !== undefined && before === withLineEndsOf(before, text);
 }
 
-/** The files that a feature brings, besides what wires it up. */
+/** The files of a feature, without those that wire it up. */
 async function filesOf(feature: Feature, traits: ApplicationTraits): Promise<NewFile[]> {
   if (feature === "pages") return [...(await pages(traits)), ...(await limits(traits)), ...(await looks(traits))];
   return [...(await apiFiles(traits)), ...(await limits(traits))];
 }
 
-/** The files of every application that may have been made here. */
+/** The files of every application that may have been generated here. */
 function everyMade(has: ApplicationTraits): Promise<{ readonly traits: ApplicationTraits; readonly files: Made }[]> {
   const choices = TRUTHS.flatMap((api) => TRUTHS.map((hasPages) => ({ ...has, api, pages: hasPages })));
   return Promise.all(
@@ -204,13 +198,13 @@ async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTr
   };
 }
 
-/** Tells whether the front page is a route of `routes/web.ts`, or is there for one. */
+/** Returns whether `routes/web.ts` has the front page, or will have it because its view exists. */
 async function hasWelcome(root: string): Promise<boolean> {
   const routes = await readIfThere(root, "routes/web.ts");
   return routes === null ? (await readIfThere(root, "views/welcome.edge")) !== null : /["']welcome["']/.test(routes);
 }
 
-/** What an application of this name was called when it was made. A name that it cannot have had is a title, too. */
+/** The title that an application of this name was generated with. A name that the generator can't have used is its own title. */
 function titleOf(name: string): string {
   const bare = name.replace(/^@[^/]*\//, "").replaceAll(/[^A-Za-z0-9]+/g, "-");
   return /^[A-Za-z]/.test(bare) ? spell(bare).title : name;

@@ -8,7 +8,7 @@ import { makeController, makeMiddleware, makeMigration, makeModel, makeProvider 
 
 afterEach(() => setClock(null));
 
-test("a controller is named with its suffix, given or not", async () => {
+test("a controller gets its suffix, whether given or not", async () => {
   for (const name of ["Orders", "orders", "OrdersController", "orders-controller"]) {
     const { path, text } = await makeController(name, "plain");
     expect(path).toBe("app/controllers/orders-controller.ts");
@@ -36,7 +36,7 @@ test("an API controller has five methods, one with pages seven", async () => {
   ]);
 });
 
-test("a model is on the plural of its name", async () => {
+test("a model's table is the plural of its name", async () => {
   const { path, text } = await makeModel("OrderLine");
   expect(path).toBe("app/models/order-line.ts");
   expect(text).toContain("export class OrderLine extends Model {");
@@ -49,13 +49,13 @@ test("a middleware and a provider are named with their suffixes", async () => {
   expect(await makeProvider("SearchProvider")).toMatchObject({ path: "app/providers/search-provider.ts" });
 });
 
-test("a migration is named by the time it is made at, in UTC", async () => {
+test("a migration is named after its creation time in UTC", async () => {
   setClock(() => Date.UTC(2026, 0, 31, 23, 59, 58, 700));
   const { path } = await makeMigration("create_orders", await temporaryFolder());
   expect(path).toBe("database/migrations/2026_01_31_235958_create_orders.ts");
 });
 
-test("migrations made within one second keep the order they were made in", async () => {
+test("migrations created within one second keep their order", async () => {
   setClock(() => Date.UTC(2026, 0, 31, 23, 59, 59));
   const root = await temporaryFolder();
   for (const name of ["create_users", "create_orders", "add_total_to_orders"]) {
@@ -68,7 +68,7 @@ test("migrations made within one second keep the order they were made in", async
   ]);
 });
 
-test("a migration's name says what it begins with", async () => {
+test("a migration's name determines its content", async () => {
   expect((await makeMigration("create_orders", ".")).text).toContain('.createTable("orders")');
   expect((await makeMigration("CreateOrdersTable", ".")).text).toContain('.createTable("orders")');
   expect((await makeMigration("add_total_to_orders", ".")).text).toContain('.alterTable("orders")');

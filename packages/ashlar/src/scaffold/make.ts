@@ -11,10 +11,10 @@ import { readStub } from "./stub.ts";
 const MIGRATIONS = "database/migrations";
 const MODELS = "app/models";
 
-/** Which methods a new controller has: one, those of an API resource, or those of a resource with pages. */
+/** The methods of a new controller: a single one, those of an API resource, or those of a resource with pages. */
 export type ControllerKind = "plain" | "api" | "resource";
 
-/** Strips a suffix that the command adds by itself, so that `OrdersController` and `orders` mean the same. */
+/** Strips a suffix that the command adds itself, so that `OrdersController` and `orders` mean the same. */
 function withoutSuffix(name: string, suffix: string): string {
   const rest = name.replace(new RegExp(`[-_ ]?${suffix}$`, "i"), "");
   return rest === "" ? name : rest;
@@ -61,8 +61,8 @@ export async function makeProvider(name: string): Promise<NewFile> {
 /**
  * A migration: `database/migrations/2026_01_31_120000_create_orders.ts`.
  *
- * @param name `create_orders` begins a table; `add_total_to_orders` and the like change one
- * @param root the application's folder, whose migrations the new one comes after
+ * @param name `create_orders` creates a table; `add_total_to_orders` and the like change one
+ * @param root the application's folder; the new migration is dated after the existing ones
  */
 export async function makeMigration(name: string, root: string): Promise<NewFile> {
   const { snake } = spell(name);
@@ -75,8 +75,8 @@ export async function makeMigration(name: string, root: string): Promise<NewFile
 }
 
 /**
- * Where a new migration is put. The time in its name keeps migrations in the order they were made in; where the last one
- * was made in this very second, or bears a later time, the new one is a second later than that.
+ * Returns the path of a new migration. The time in the name keeps migrations in order; if the last one has the current
+ * second or a later time, the new one is dated a second after it.
  *
  * @param root the application's folder
  * @param name in snake case
@@ -86,7 +86,7 @@ export async function migrationPath(root: string, name: string): Promise<string>
   return path;
 }
 
-/** Where new migrations are put that run one after the other; see {@link migrationPath}. */
+/** Returns the paths of new migrations that run in this order; see {@link migrationPath}. */
 export async function migrationPaths(root: string, names: readonly string[]): Promise<string[]> {
   const last = (await filesIn(root, MIGRATIONS)).map(timeOf).findLast((time) => time !== null) ?? null;
   const now = Math.floor(currentDate().getTime() / 1000) * 1000;
@@ -97,14 +97,13 @@ export async function migrationPaths(root: string, names: readonly string[]): Pr
   });
 }
 
-/** Tells whether a migration of the application names something, such as a table, elsewhere than in a comment. */
+/** Returns whether a migration of the application names something, such as a table, outside comments. */
 export function migrationsMention(root: string, name: string): Promise<boolean> {
   return filesMention(root, MIGRATIONS, new RegExp(`(["'\`])${name}\\1`));
 }
 
 /**
- * Tells whether the table of users is known to an application: whether a migration has to do with it, in SQL as well, or
- * a model is on it.
+ * Returns whether an application has a users table: whether a migration mentions it, in SQL too, or a model uses it.
  */
 export async function hasUsersTable(root: string): Promise<boolean> {
   if (await filesMention(root, MIGRATIONS, /\busers\b/i)) return true;
@@ -118,7 +117,7 @@ async function filesMention(root: string, folder: string, pattern: RegExp): Prom
   return false;
 }
 
-/** The time in a migration's name, in milliseconds since the epoch; `null` where it bears none. */
+/** The time in a migration's name, in milliseconds since the epoch; `null` if there is none. */
 function timeOf(file: string): number | null {
   const parts = /^(\d{4})_(\d\d)_(\d\d)_(\d\d)(\d\d)(\d\d)_/.exec(file)?.slice(1).map(Number);
   if (parts === undefined) return null;
@@ -126,7 +125,7 @@ function timeOf(file: string): number | null {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** The files of a folder of the application, by name; none where there is no such folder. */
+/** The files in one of the application's folders, sorted by name; empty if the folder doesn't exist. */
 async function filesIn(root: string, folder: string): Promise<string[]> {
   const entries = await readdir(join(root, folder)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];

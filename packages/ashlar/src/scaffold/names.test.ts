@@ -13,10 +13,10 @@ test.for(["OrderLine", "order-line", "order_line", "order line", "orderLine", " 
   },
 );
 
-test("capitals that stand together are one word", () => {
+test("consecutive capitals are one word", () => {
   expect(spell("HTTPLog").kebab).toBe("http-log");
 });
 
-test.for(["", " ", "-", "1st", "../../etc", "a/b", "a.b", "naïve", "a;b"])("%j is no name", (name) => {
+test.for(["", " ", "-", "1st", "../../etc", "a/b", "a.b", "naïve", "a;b"])("%j is not a name", (name) => {
   expect(() => spell(name)).toThrow(expect.objectContaining({ code: "E_COMMAND" }));
 });

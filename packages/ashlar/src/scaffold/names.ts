@@ -1,6 +1,6 @@
 import { AshlarError } from "../support/index.ts";
 
-/** One name in the spellings that generated code needs. */
+/** A name in the spellings that generated code needs. */
 export interface Names {
   /** `OrderLine` */
   readonly pascal: string;
@@ -13,10 +13,10 @@ export interface Names {
 }
 
 /**
- * Splits a name into words, and spells it in each way.
+ * Splits a name into words and returns all spellings.
  *
  * @param name `OrderLine`, `order-line`, `order_line` or `order line`
- * @throws `E_COMMAND` where no class could have the name
+ * @throws `E_COMMAND` if a class can't have that name
  */
 export function spell(name: string): Names {
   const words = name
@@ -28,14 +28,14 @@ export function spell(name: string): Names {
   if (words.length === 0 || !words.every((word) => /^[a-z0-9]+$/.test(word)) || /^[0-9]/.test(words[0]!)) {
     throw new AshlarError(
       "E_COMMAND",
-      `"${name}" cannot be a class's name. Use letters and digits, and begin with a letter: OrderLine.`,
+      `"${name}" is not a valid class name. Use letters and digits, starting with a letter: OrderLine.`,
     );
   }
-  const capitalised = words.map((word) => word[0]!.toUpperCase() + word.slice(1));
+  const capitalized = words.map((word) => word[0]!.toUpperCase() + word.slice(1));
   return {
-    pascal: capitalised.join(""),
+    pascal: capitalized.join(""),
     kebab: words.join("-"),
     snake: words.join("_"),
-    title: [capitalised[0]!, ...words.slice(1)].join(" "),
+    title: [capitalized[0]!, ...words.slice(1)].join(" "),
   };
 }

@@ -7,19 +7,18 @@ import { migrationPaths } from "./make.ts";
 import { spell } from "./names.ts";
 import { apiFiles, descriptions, fileOf, limits, looks, pages, stubValues, wiring } from "./stub-files.ts";
 
-/** What a new application is to have. */
+/** The options of a new application. */
 export interface ProjectOptions {
-  /** The folder it is made in, which must not exist or be empty. */
+  /** The folder to create it in, which must be empty or not exist. */
   readonly folder: string;
   /** Whether it has the API: token endpoints, `routes/api.ts`, the `api` stack. */
   readonly api: boolean;
-  /** Whether it has the pages of accounts: login, registration, passwords, with the mails that go with them. */
+  /** Whether it has the account pages: login, registration, passwords, and their mails. */
   readonly pages: boolean;
-  /** The connection its configuration names as the default. */
+  /** The default connection in its configuration. */
   readonly database: "sqlite" | "postgres";
   /**
-   * Whether the package `node` is among its dependencies, for a machine whose own Node.js is too old; it is not if left
-   * out.
+   * Whether the package `node` is one of its dependencies, for a machine whose own Node.js is too old. `false` by default.
    */
   readonly bringsNode?: boolean;
 }
@@ -28,7 +27,7 @@ export interface ProjectOptions {
 export interface Project {
   /** Its folder, as an absolute path. */
   readonly root: string;
-  /** Its package's name. */
+  /** Its package name. */
   readonly name: string;
   /** The files written, relative to its folder, in order. */
   readonly files: readonly string[];
@@ -37,15 +36,15 @@ export interface Project {
 const ALWAYS = ["app.ts", "config/app.ts", "config/database.ts", "tsconfig.json"] as const;
 
 /**
- * Makes a new application: its files, and a `.env` with secrets of its own.
+ * Creates a new application: its files, and a `.env` with new secrets.
  *
- * @throws `E_COMMAND` if the folder has something in it, or a file cannot be written; nothing is left there then
+ * @throws `E_COMMAND` if the folder isn't empty, or a file cannot be written; nothing is left behind then
  */
 export async function createProject(options: ProjectOptions): Promise<Project> {
   const root = resolve(options.folder);
   await requireEmptyFolder(root);
   const files = await projectFiles(root, options);
-  // The file with the secrets is the last one, so that there is none of it where something fails.
+  // The file with the secrets is written last, so that none exists if something fails.
   await writeAllOrNone(root, files, () => fillSecrets(root));
   return { root, name: packageName(root), files: [...files.map(({ path }) => path), ".env"] };
 }
@@ -74,9 +73,9 @@ async function projectFiles(root: string, options: ProjectOptions): Promise<NewF
   ];
 }
 
-const ACCOUNT_MIGRATIONS = ["create_sessions", "create_password_resets", "create_email_changes", "create_maintenance"];
+const ACCOUNT_MIGRATIONS = ["create_logins", "create_password_resets", "create_email_changes", "create_maintenance"];
 
-/** The column `verified_at` is in the users' table from the start here; only an older table has it added. */
+/** A new users table has the column `verified_at` from the start; a migration adds it only to existing tables. */
 async function migrations(
   root: string,
   hasPages: boolean,
@@ -94,14 +93,14 @@ async function migrations(
   return Promise.all(stubs.map((path, index) => stub(paths[index]!, `${path}.ts`)));
 }
 
-/** Letters that are not taken apart into a plain letter and its mark (Unicode NFKD), as they are written without them. */
+/** Plain spellings of letters that Unicode NFKD doesn't decompose into a letter and a mark. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ...{ ß: "ss", æ: "ae", œ: "oe", ø: "o", ð: "d", đ: "d", ł: "l", þ: "th", ħ: "h", ı: "i", ŋ: "ng" },
 };
 
 /**
- * A package name out of the folder's: lower case, letters without their marks (`Müller Größe` is `muller-grosse`), words
- * joined by hyphens, `application` if nothing is left.
+ * Derives a package name from the folder's: lower case, letters without marks (`Müller Größe` becomes `muller-grosse`),
+ * words joined by hyphens, `application` if nothing is left.
  */
 export function packageName(root: string): string {
   const name = basename(root)
@@ -114,7 +113,7 @@ export function packageName(root: string): string {
   return name === "" ? "application" : name;
 }
 
-/** The Node.js that made it, if it can run it; else the newest that is known to. */
+/** The current Node.js version if it can run the application; otherwise the newest supported one. */
 function nodeMajor(): string {
   return nodeVersionProblem() === null ? process.versions.node.split(".")[0]! : NEWEST_NODE;
 }
@@ -141,21 +140,21 @@ async function packageManifest(name: string, { database, bringsNode }: ProjectOp
     },
     dependencies: {
       ashlar: `^${own.version}`,
-      // Here, since the production command runs on it, where packages for development are left out.
+      // Not a dev dependency, because production runs on it.
       ...(bringsNode ? { node: `^${NEWEST_NODE}.0.0` } : {}),
       ...(database === "postgres" ? { pg: own.peerDependencies.pg } : {}),
     },
     devDependencies: {
       "@types/node": `^${NEWEST_NODE}.0.0`,
-      // It knows the types, and so which promises were not awaited: the error of such a one ends the process.
+      // Type-aware, so it finds promises without an `await`, whose errors would end the process.
       oxlint: "^1.89.0",
       "oxlint-tsgolint": "^7.0.2004",
       typescript: "^7.0.0",
-      // The page of an error in development, with the source around each line.
+      // The development error page, with the source around each line.
       youch: own.peerDependencies.youch,
     },
-    // The `node` package brings the runtime that the scripts run on; its install script puts it into place. npm asks for
-    // the first, Bun for the second, pnpm for a file of its own.
+    // The install script of the `node` package puts the runtime in place. npm needs the first setting to allow it, Bun the
+    // second, pnpm its own file.
     ...(bringsNode ? { allowScripts: { node: true }, trustedDependencies: ["node"] } : {}),
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;

@@ -7,12 +7,12 @@ export interface RemainingStep {
   readonly lines: readonly string[];
 }
 
-/** A step that is done when a file of the application matches. */
+/** A step that counts as done if a file of the application matches. */
 export interface Step extends RemainingStep {
   readonly done: RegExp;
 }
 
-/** The text of a file; `null` where there is none. */
+/** The text of a file; `null` if it doesn't exist. */
 export async function readIfThere(root: string, file: string): Promise<string | null> {
   try {
     return await readFile(join(root, file), "utf8");
@@ -22,13 +22,13 @@ export async function readIfThere(root: string, file: string): Promise<string | 
   }
 }
 
-/** The text of a file without its comments, so that a step that is only written about does not count as done. */
+/** The text of a file without its comments, so that a step mentioned in a comment doesn't count as done. */
 export async function codeOf(root: string, file: string): Promise<string> {
   const text = (await readIfThere(root, file)) ?? "";
   return text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, "");
 }
 
-/** The steps that are not done yet. A `.env` that is missing is made out of its example, and needs no lines. */
+/** The steps that are not done yet. A missing `.env` is created from its example and needs no steps. */
 export async function remainingSteps(root: string, steps: readonly Step[]): Promise<RemainingStep[]> {
   const remaining: RemainingStep[] = [];
   for (const { file: name, done, lines } of steps) {
@@ -40,8 +40,8 @@ export async function remainingSteps(root: string, steps: readonly Step[]): Prom
 }
 
 /**
- * The file of JavaScript that stands in the place of one of TypeScript in `config/` or `routes/`, where the two must not be
- * there together; `null` if there is none.
+ * Returns the JavaScript file that replaces a TypeScript file in `config/` or `routes/`, where only one of the two may exist;
+ * `null` if there is none.
  */
 export async function javaScriptOf(root: string, file: string): Promise<string | null> {
   if (!/^(?:config|routes)\/.+\.ts$/.test(file)) return null;

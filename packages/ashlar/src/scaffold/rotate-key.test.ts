@@ -14,7 +14,7 @@ async function envFile(text: string): Promise<string> {
   return path;
 }
 
-/** What becomes of a file in which the key is replaced by {@link NEW}. */
+/** The content of a file after its key is replaced with {@link NEW}. */
 async function rotated(text: string): Promise<string> {
   const path = await envFile(text);
   expect(await rotateKey(path, NEW)).toBe(true);
@@ -28,11 +28,11 @@ describe("rotating", () => {
     expect(await rotated(before)).toBe(after);
   });
 
-  test("without a line for previous keys there is one at the end", async () => {
+  test("a missing line for previous keys is added at the end", async () => {
     expect(await rotated(`APP_KEY="${OLD}"\nA=1`)).toBe(`APP_KEY=${NEW}\nA=1\nAPP_PREVIOUS_KEYS=${OLD}\n`);
   });
 
-  test("lines that end as on Windows still do", async () => {
+  test("Windows line endings are kept", async () => {
     expect(await rotated(`APP_KEY=${OLD}\r\nAPP_PREVIOUS_KEYS=\r\nA=1\r\n`)).toBe(
       `APP_KEY=${NEW}\r\nAPP_PREVIOUS_KEYS=${OLD}\r\nA=1\r\n`,
     );
@@ -50,13 +50,13 @@ describe("rotating", () => {
     });
   });
 
-  test("a key that is among the previous ones already is there once", async () => {
+  test("a key that is already a previous one is listed once", async () => {
     expect(await rotated(`APP_KEY=${OLD}\nAPP_PREVIOUS_KEYS=other,${OLD}\n`)).toBe(
       `APP_KEY=${NEW}\nAPP_PREVIOUS_KEYS=${OLD},other\n`,
     );
   });
 
-  test("a passphrase with blanks in it comes through", async () => {
+  test("a passphrase with spaces is kept", async () => {
     const phrase = "correct horse battery staple wow";
     expect(await rotated(`APP_KEY="${phrase}"\n`)).toBe(`APP_KEY=${NEW}\nAPP_PREVIOUS_KEYS=${phrase}\n`);
   });
@@ -77,13 +77,13 @@ describe("rotating", () => {
     expect(await readdir(dirname(path))).toEqual([".env"]);
   });
 
-  test("a lock that a process left behind is named, and nothing is written", async () => {
+  test("a stale lock is named, and nothing is written", async () => {
     const path = await envFile(`APP_KEY=${OLD}\n`);
-    // Larger than any process id of Linux.
+    // Larger than any process id on Linux.
     await writeFile(`${path}.lock`, "4194305");
     await expect(rotateKey(path, NEW)).rejects.toMatchObject({
       code: "E_COMMAND",
-      message: `${path} was left as it is: process 4194305 has locked it. If it has ended, remove ${path}.lock and run the command again.`,
+      message: `${path} was not changed: process 4194305 has locked it. If that process has exited, remove ${path}.lock and run the command again.`,
     });
     expect(await readFile(path, "utf8")).toBe(`APP_KEY=${OLD}\n`);
   });
@@ -103,7 +103,7 @@ describe("rotating", () => {
   });
 });
 
-describe("where there is no key to keep", () => {
+describe("without an old key", () => {
   test.each(["", "APP_KEY=\n", "# APP_KEY=old\n", 'APP_KEY=""\nAPP_PREVIOUS_KEYS=first\n'])(
     "nothing is written: %j",
     async (text) => {
@@ -113,7 +113,7 @@ describe("where there is no key to keep", () => {
     },
   );
 
-  test("no file is made", async () => {
+  test("no file is created", async () => {
     const folder = await temporaryFolder();
     expect(await rotateKey(join(folder, ".env"), NEW)).toBe(false);
     expect(await readdir(folder)).toEqual([]);
@@ -122,27 +122,27 @@ describe("where there is no key to keep", () => {
 
 describe("S12 what cannot be kept is left as it is, and no key is shown", () => {
   const BY_HAND =
-    ".env was left as it is. APP_KEY or APP_PREVIOUS_KEYS stands there twice or over several lines, or has a # or quotes " +
-    "in it. Change the two lines by hand.";
+    ".env was not changed. APP_KEY or APP_PREVIOUS_KEYS is set twice, spans several lines, or contains a # or quotes. " +
+    "Edit the two lines by hand.";
 
   test.each([
-    ["a key that stands there twice", `APP_KEY=${NEW.slice(1)}\nAPP_KEY=${OLD}\n`, BY_HAND],
-    ["previous keys that stand there twice", `APP_KEY=${OLD}\nAPP_PREVIOUS_KEYS=\nAPP_PREVIOUS_KEYS=a\n`, BY_HAND],
+    ["a key that is set twice", `APP_KEY=${NEW.slice(1)}\nAPP_KEY=${OLD}\n`, BY_HAND],
+    ["previous keys that are set twice", `APP_KEY=${OLD}\nAPP_PREVIOUS_KEYS=\nAPP_PREVIOUS_KEYS=a\n`, BY_HAND],
     ["a key over several lines", `APP_KEY="${OLD}\n${OLD}x"\n`, BY_HAND],
     ["previous keys over several lines", `APP_KEY=${OLD}\nAPP_PREVIOUS_KEYS="one,\ntwo"\n`, BY_HAND],
     ["a key with a #", `APP_KEY="${OLD}#1"\n`, BY_HAND],
-    ["a text over several lines in which the key seems to stand", `A="\nAPP_KEY=1\n"\nAPP_KEY=${OLD}\n`, BY_HAND],
+    ["a multi-line value that seems to contain the key", `A="\nAPP_KEY=1\n"\nAPP_KEY=${OLD}\n`, BY_HAND],
     [
       "a key with a comma",
       `APP_KEY=${OLD},1\n`,
-      ".env was left as it is. APP_KEY has a comma in it, which separates the keys in APP_PREVIOUS_KEYS. List it in " +
-        "previousKeys of APP in config/app.ts, empty its line and run: npx ashlar key:generate",
+      ".env was not changed. APP_KEY contains a comma, which separates the keys in APP_PREVIOUS_KEYS. Add it to " +
+        "APP.previousKeys in config/app.ts, clear its value in .env, and run: npx ashlar key:generate",
     ],
     [
       "a weak key",
       "APP_KEY=secretsecretsecretsecretsecretsecret\n",
-      ".env was left as it is. The secret in APP_KEY is not random. No application accepts it as a previous key. Empty " +
-        "its line and run: npx ashlar key:generate",
+      ".env was not changed. The secret in APP_KEY is not random. No application accepts it as a previous key. Clear " +
+        "its value and run: npx ashlar key:generate",
     ],
   ])("S12 %s", async (_, text, message) => {
     const path = await envFile(text);

@@ -3,23 +3,23 @@ import { join } from "node:path";
 import type { NewFile } from "./files.ts";
 import { readStub, STUBS, type StubValues } from "./stub.ts";
 
-/** What an application has, as far as its files show it. */
+/** What an application has, as far as its files show. */
 export interface ApplicationTraits {
-  /** Its package's name. */
+  /** Its package name. */
   readonly name: string;
-  /** What it is called where people read it. */
+  /** Its name in text for people. */
   readonly title: string;
   /** Whether it has the API. */
   readonly api: boolean;
-  /** Whether it has the pages of accounts. */
+  /** Whether it has the account pages. */
   readonly pages: boolean;
-  /** The connection its configuration began with. */
+  /** The connection it was generated with. */
   readonly database: "sqlite" | "postgres";
-  /** Whether `routes/web.ts` begins with the front page; one that was written without `create-ashlar` may have its own. */
+  /** Whether `routes/web.ts` starts with the generated front page. */
   readonly welcome: boolean;
 }
 
-/** What the stubs of an application are filled with. */
+/** The values for the stubs of an application. */
 export function stubValues({ name, title, api, pages, database, welcome }: ApplicationTraits): StubValues {
   const mixins = ["Model", "Authenticates"];
   if (api) mixins.push("AuthenticatesTokens");
@@ -29,8 +29,8 @@ export function stubValues({ name, title, api, pages, database, welcome }: Appli
 }
 
 /**
- * The files of an application that say what it has: the same ones with the pages or the API as without, with other lines
- * in them. `config/auth.ts` is there if anything logs in.
+ * The files that wire up an application's features. Every application has them; the pages and the API only change their
+ * content. `config/auth.ts` exists only with one of the two.
  */
 export async function wiring(traits: ApplicationTraits): Promise<NewFile[]> {
   const files = ["app/kernel.ts", "app/models/user.ts", "config/providers.ts", "routes/web.ts"];
@@ -41,7 +41,7 @@ export async function wiring(traits: ApplicationTraits): Promise<NewFile[]> {
   ];
 }
 
-/** The files that tell people what an application has: nothing in it needs them. */
+/** The files that describe an application to people; its code doesn't need them. */
 export async function descriptions(traits: ApplicationTraits): Promise<NewFile[]> {
   return [
     await fileOf(".env.example", "application/env", stubValues(traits)),
@@ -49,7 +49,7 @@ export async function descriptions(traits: ApplicationTraits): Promise<NewFile[]
   ];
 }
 
-/** The files of the pages besides the {@link wiring}: controllers, mails, views, configuration, tests. */
+/** The files of the pages without the {@link wiring}: controllers, mails, views, configuration, tests. */
 export async function pages(traits: ApplicationTraits): Promise<NewFile[]> {
   const values = stubValues(traits);
   const entries = await readdir(join(STUBS, "pages"), { recursive: true });
@@ -58,7 +58,7 @@ export async function pages(traits: ApplicationTraits): Promise<NewFile[]> {
   return Promise.all(own.map((path) => fileOf(path.replaceAll("\\", "/"), `pages/${path}`, values)));
 }
 
-/** The files of the API besides the {@link wiring}. */
+/** The files of the API without the {@link wiring}. */
 export async function apiFiles(traits: ApplicationTraits): Promise<NewFile[]> {
   const values = stubValues(traits);
   return [
@@ -67,22 +67,22 @@ export async function apiFiles(traits: ApplicationTraits): Promise<NewFile[]> {
   ];
 }
 
-/** The databases of an application. */
+/** The configuration of an application's databases. */
 export function databases(traits: ApplicationTraits): Promise<NewFile[]> {
   return fromStubs(traits, ["config/database.ts"]);
 }
 
-/** The configuration of the limits, which an application has with or without anything else. */
+/** The configuration of the limits, which every application has. */
 export function limits(traits: ApplicationTraits): Promise<NewFile[]> {
   return fromStubs(traits, ["config/throttle.ts"]);
 }
 
-/** What the pages of an application are shown with; it has it without them, too. */
+/** The stylesheet and icon of an application, which it has even without the account pages. */
 export function looks(traits: ApplicationTraits): Promise<NewFile[]> {
   return fromStubs(traits, ["public/style.css", "public/favicon.svg"]);
 }
 
-/** A file out of a stub. */
+/** A file rendered from a stub. */
 export async function fileOf(path: string, stub: string, values: StubValues): Promise<NewFile> {
   return { path, text: await readStub(stub, values) };
 }

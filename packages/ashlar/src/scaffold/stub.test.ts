@@ -3,39 +3,39 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { fillStub, readStub } from "./stub.ts";
 
-test("a place is filled with its value, each time it stands there", () => {
+test("every occurrence of a placeholder is replaced", () => {
   expect(fillStub("%{a} and %{b} and %{a}", { a: "1", b: "$&" })).toBe("1 and $& and 1");
 });
 
-test("a value that looks like a place is not filled again", () => {
+test("a value that looks like a placeholder is not replaced again", () => {
   expect(fillStub("%{a}", { a: "%{b}", b: "no" })).toBe("%{b}");
 });
 
-test("a block is kept where its name is true, and its other half elsewhere", () => {
+test("a block is kept if its name is true, and its #else half otherwise", () => {
   const stub = "before\n//#if api\nwith\n//#else\nwithout\n//#endif\nafter";
   expect(fillStub(stub, { api: true })).toBe("before\nwith\nafter");
   expect(fillStub(stub, { api: false })).toBe("before\nwithout\nafter");
 });
 
-test("blocks nest, and what is inside a left-out block stays out", () => {
+test("blocks nest, and everything inside a dropped block is dropped", () => {
   const stub = "//#if a\na\n  //#if b\nb\n//#endif\n//#else\nneither\n//#endif";
   expect(fillStub(stub, { a: true, b: true })).toBe("a\nb");
   expect(fillStub(stub, { a: true, b: false })).toBe("a");
   expect(fillStub(stub, { a: false, b: true })).toBe("neither");
 });
 
-test("a name without a value is a mistake", () => {
+test("a name without a value is an error", () => {
   expect(() => fillStub("%{a}", {})).toThrow('The stub uses "a", which has no value.');
   expect(() => fillStub("//#if a\n//#endif", {})).toThrow('The stub uses "a", which has no value.');
 });
 
-test("what an author's template language writes in braces is left alone", () => {
+test("braces of other template languages are left alone", () => {
   expect(fillStub("{{ title }} {{{ html }}} {{ user.name }} 100%", {})).toBe(
     "{{ title }} {{{ html }}} {{ user.name }} 100%",
   );
 });
 
-test("every stub of the package can be filled, and leaves no directive behind", async () => {
+test("every stub of the package renders without leftover directives", async () => {
   const folder = join(import.meta.dirname, "..", "..", "stubs");
   const values = {
     name: "shop",

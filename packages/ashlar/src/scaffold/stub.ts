@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PACKAGE_FOLDER } from "../support/index.ts";
 
-/** What a stub is filled with: texts for its `%{name}` places, booleans for its `//#if name` blocks. */
+/** Values for a stub: texts for its `%{name}` placeholders, booleans for its `//#if name` blocks. */
 export type StubValues = Readonly<Record<string, string | boolean>>;
 
 /** The folder of the stubs. */
@@ -11,10 +11,10 @@ export const STUBS: string = join(PACKAGE_FOLDER, "stubs");
 const DIRECTIVE = /^\s*\/\/#(if|else|endif)\b\s*(\w*)\s*$/;
 
 /**
- * Fills a stub: keeps or leaves out the lines between `//#if name`, `//#else` and `//#endif`, and replaces `%{name}`.
+ * Renders a stub: keeps or drops the lines between `//#if name`, `//#else` and `//#endif`, and replaces `%{name}`.
  *
  * @param text the stub
- * @param values by name; a name that the stub uses and that is not here is a mistake in the stub, and throws
+ * @param values by name; throws if the stub uses a name that is missing here
  * @returns the text of the file to write
  */
 export function fillStub(text: string, values: StubValues): string {
@@ -37,10 +37,10 @@ function lookUp(values: StubValues, name: string): string | boolean {
 }
 
 /**
- * Reads a stub of the package and fills it.
+ * Reads and renders one of the package's stubs.
  *
  * @param path below `stubs/`, without the `.stub` ending: `make/model.ts`
- * @param values what the stub is filled with
+ * @param values the values for the stub
  */
 export async function readStub(path: string, values: StubValues): Promise<string> {
   return fillStub(await readFile(join(STUBS, `${path}.stub`), "utf8"), values);

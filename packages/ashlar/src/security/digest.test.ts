@@ -46,7 +46,7 @@ describe("randomToken", () => {
   });
 
   test.each([0, 15, 1025, -32, 16.5, Number.NaN, Number.POSITIVE_INFINITY])("%d bytes are refused", (bytes) => {
-    const message = "A random token holds from 16 to 1024 bytes.";
+    const message = "A random token must have between 16 and 1024 bytes.";
     expect(() => randomToken(bytes)).toThrow(expect.objectContaining({ code: "E_INVALID_CONFIGURATION", message }));
   });
 });

@@ -1,10 +1,11 @@
 export { digest, digestEquals, randomToken } from "./digest.ts";
 export { normalizeEmail } from "./email.ts";
-export { deriveKey, deriveKeys, type KeyPurpose } from "./keys.ts";
+export { deriveKey, deriveKeys, KeyPurpose } from "./keys.ts";
 export { Argon2Hasher, type Argon2idOptions, argon2id } from "./password/argon2id.ts";
 export { DEFAULT_PARAMETERS } from "./password/hash-parameters.ts";
+export { declarePasswordMessages } from "./password/messages.ts";
 export type { PasswordHasher } from "./password/password-hasher.ts";
-export { checkPassword } from "./password/password-rules.ts";
+export { checkPassword, passwordProblem } from "./password/password-rules.ts";
 export { DEFAULT_HASHER, hashPassword, needsRehash, verifyPassword } from "./password/passwords.ts";
 export { Sealer } from "./sealer.ts";
 export { generateSecret, requireSecret, secretProblem, splitSecrets } from "./secrets.ts";

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { KEY_PURPOSES } from "../../test/support/key-purposes.ts";
+import { FRAMEWORK_PURPOSES, KEY_PURPOSES } from "../../test/support/key-purposes.ts";
 import { createSigningKey, createVerificationKey, signJwt, tryVerifyJwt } from "./jwt/index.ts";
-import { deriveKey, deriveKeys } from "./keys.ts";
+import { deriveKey, deriveKeys, KeyPurpose } from "./keys.ts";
 import { Sealer } from "./sealer.ts";
 import { Signer } from "./signer.ts";
 
@@ -16,7 +16,24 @@ function hkdf(secret: string, info: string): Buffer {
 
 describe("deriveKey", () => {
   test("it is HKDF-SHA256 with the purpose as the label", () => {
-    expect(deriveKey(SECRET, "device").export()).toEqual(hkdf(SECRET, "ashlar/1/device"));
+    expect(deriveKey(SECRET, new KeyPurpose("device")).export()).toEqual(hkdf(SECRET, "ashlar/1/device"));
+  });
+
+  test("S8 what an application names is in a namespace that no purpose of the framework is in", () => {
+    expect(deriveKey(SECRET, "device").export()).toEqual(hkdf(SECRET, "ashlar/1/application/device"));
+    expect(FRAMEWORK_PURPOSES.length).toBeGreaterThan(5);
+    for (const name of FRAMEWORK_PURPOSES) expect(name).toMatch(/^[a-z]+(?:-[a-z]+)*$/);
+  });
+
+  test("S8 no two places of the framework name the same purpose", () => {
+    expect(FRAMEWORK_PURPOSES.toSorted()).toEqual([...new Set(FRAMEWORK_PURPOSES)].toSorted());
+  });
+
+  test.each(["", "\ud800", "x".repeat(257), 7, null])("%j cannot name a purpose", (purpose) => {
+    const refusal = expect.objectContaining({ code: "E_INVALID_CONFIGURATION" });
+    expect(() => deriveKey(SECRET, purpose as string)).toThrow(refusal);
+    expect(() => new Signer(SECRET, purpose as string)).toThrow(refusal);
+    expect(() => new Sealer(SECRET, purpose as string)).toThrow(refusal);
   });
 
   test("S8 each purpose has a key of its own, and none is the secret", () => {

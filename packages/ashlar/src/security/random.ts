@@ -2,15 +2,15 @@ import { randomFillSync } from "node:crypto";
 
 const POOL_BYTES = 4096;
 
-// Not a slice of Node's shared pool of buffers, which others write to.
+// Not a slice of Node's shared buffer pool, which other code writes to.
 const pool = Buffer.allocUnsafeSlow(POOL_BYTES);
 let taken = POOL_BYTES;
 
 /**
- * Random bytes of the system's generator, taken from a supply that is filled 4096 bytes at a time: a call to the
- * generator takes far longer than making a few bytes, as `crypto.randomUUID` allows for in the same way.
+ * Returns random bytes from the system's generator, taken from a supply that is refilled 4096 bytes at a time: calling
+ * the generator costs far more than producing a few bytes. `crypto.randomUUID` does the same.
  *
- * Security: bytes that have been given out are wiped from the supply.
+ * Security: bytes are wiped from the supply once returned.
  *
  * @param size how many bytes, from 0 to 4096
  */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { setClock } from "../support/index.ts";
+import { KeyPurpose } from "./keys.ts";
 import { Sealer } from "./sealer.ts";
 import { generateSecret } from "./secrets.ts";
 
@@ -61,7 +62,9 @@ describe("opening", () => {
   test("what was sealed before an upgrade opens after it", () => {
     setClock(() => START);
     const sealed = "tORJvWGkT1mgJz38unHkCh3pN0PhPO8VdquM_Bk8B9-SKXKq3kJLOrcvX_dSA_yJnlOBJag";
-    expect(new Sealer("correct horse battery staple wow", "device").open("name", sealed, 1)).toBe("Grüße");
+    expect(new Sealer("correct horse battery staple wow", new KeyPurpose("device")).open("name", sealed, 1)).toBe(
+      "Grüße",
+    );
   });
 
   test("S23 a value opens until it is as old as the limit", () => {

@@ -1,9 +1,10 @@
 import { createCipheriv, createDecipheriv, createHmac, type KeyObject } from "node:crypto";
 import { AshlarError, now } from "../support/index.ts";
-import { decodeBase64Url, decodeUtf8 } from "./base64url.ts";
-import { deriveKeys, type KeyPurpose } from "./keys.ts";
+import { decodeBase64url } from "./jwt/base64url.ts";
+import { deriveKeys, type KeyPurpose, labelOf } from "./keys.ts";
 import { takeRandomBytes } from "./random.ts";
 import type { RotationOptions } from "./signer.ts";
+import { decodeUtf8 } from "./utf8.ts";
 
 const CIPHER = "aes-256-gcm";
 const SALT_BYTES = 12;
@@ -13,43 +14,43 @@ const TIME_BYTES = 6;
 const MAX_VALUE_BYTES = 8192;
 const OVERHEAD_BYTES = SALT_BYTES + IV_BYTES + TIME_BYTES + TAG_BYTES;
 const MAX_SEALED_LENGTH = Math.ceil(((MAX_VALUE_BYTES + OVERHEAD_BYTES) * 4) / 3);
-/** How far ahead another machine's clock may be. */
+/** How far ahead another machine's clock may be, in seconds. */
 const CLOCK_SKEW_MS = 60_000;
 
 /**
- * Seals values so that a browser can keep them without reading or changing them: AES-256-GCM (NIST SP 800-38D), bound
+ * Seals values so that a browser can keep them but not read or change them. Uses AES-256-GCM (NIST SP 800-38D), bound
  * to a purpose and a name, with the time of issue inside.
  *
- * Each value is encrypted with a key of its own, derived from the purpose's key and 12 random bytes: with random
- * initialisation vectors under one key, GCM would be safe for no more than 2³² values.
+ * Each value is encrypted with its own key, derived from the purpose's key and 12 random bytes. With random
+ * initialization vectors under a single key, GCM would be safe for at most 2³² values.
  */
 export class Sealer {
   readonly #keys: readonly [KeyObject, ...KeyObject[]];
-  readonly #purpose: KeyPurpose;
+  readonly #label: string;
 
   /**
    * @param secret at least 32 bytes of randomness, as text
-   * @param purpose what the values are for; another purpose's values do not open
-   * @throws `E_WEAK_SECRET`
+   * @param purpose what the values are for, as for a `Signer`; values sealed for another purpose do not open
+   * @throws `E_WEAK_SECRET`; `E_INVALID_CONFIGURATION` unless the purpose is well-formed text of 1 to 256 bytes
    */
-  constructor(secret: string, purpose: KeyPurpose, options: RotationOptions = {}) {
+  constructor(secret: string, purpose: KeyPurpose | string, options: RotationOptions = {}) {
     this.#keys = deriveKeys(secret, options.previousSecrets ?? [], purpose);
-    this.#purpose = purpose;
+    this.#label = labelOf(purpose);
   }
 
   /**
-   * Seals a value under a name; it opens under that name alone.
+   * Seals a value under a name; it opens only under that name.
    *
    * @param name such as the name of the cookie that will carry it
    * @param value well-formed text of at most 8192 bytes in UTF-8
    * @returns URL-safe text, longer than the value by a third and some 60 characters
-   * @throws `E_INVALID_VALUE` where the value is larger or not well-formed
+   * @throws `E_INVALID_VALUE` if the value is larger or not well-formed
    */
   seal(name: string, value: string): string {
     if (!value.isWellFormed() || Buffer.byteLength(value) > MAX_VALUE_BYTES) {
       throw new AshlarError(
         "E_INVALID_VALUE",
-        `A value to seal is well-formed text of at most ${MAX_VALUE_BYTES} bytes.`,
+        `A value to seal must be well-formed text of at most ${MAX_VALUE_BYTES} bytes.`,
       );
     }
     const salt = takeRandomBytes(SALT_BYTES);
@@ -66,17 +67,20 @@ export class Sealer {
    * Opens a sealed value.
    *
    * @param name the name it was sealed under
-   * @param sealed what came back
+   * @param sealed the text to open
    * @param maxAgeSeconds how old it may be, in seconds; finite and above 0
-   * @returns the value, or `null` where it was altered, is too old, or was not sealed here under this name
-   * @throws `E_INVALID_CONFIGURATION` where `maxAgeSeconds` is not a finite number above 0
+   * @returns the value, or `null` if it was altered, is too old, or was not sealed here under this name
+   * @throws `E_INVALID_CONFIGURATION` if `maxAgeSeconds` is not a finite number above 0
    */
   open(name: string, sealed: string, maxAgeSeconds: number): string | null {
     if (!(maxAgeSeconds > 0 && maxAgeSeconds < Number.POSITIVE_INFINITY)) {
-      throw new AshlarError("E_INVALID_CONFIGURATION", "The age limit of a sealed value is a finite number above 0.");
+      throw new AshlarError(
+        "E_INVALID_CONFIGURATION",
+        "The age limit of a sealed value must be a finite number above 0.",
+      );
     }
     if (sealed.length > MAX_SEALED_LENGTH) return null;
-    const bytes = decodeBase64Url(sealed);
+    const bytes = decodeBase64url(sealed);
     if (bytes === null || bytes.length < OVERHEAD_BYTES) return null;
     const plain = this.#decrypt(bytes, this.#boundTo(name));
     if (plain === null) return null;
@@ -93,17 +97,17 @@ export class Sealer {
       decipher.setAAD(boundTo).setAuthTag(bytes.subarray(-TAG_BYTES));
       const plain = decipher.update(bytes.subarray(SALT_BYTES + IV_BYTES, -TAG_BYTES));
       try {
-        // No byte of what was decrypted is looked at before the tag has been checked.
+        // Don't look at any decrypted byte before the tag has been checked.
         return Buffer.concat([plain, decipher.final()]);
       } catch {
-        // The tag does not fit this key; an older one may have sealed it.
+        // The tag does not match this key; an older key may have sealed the value.
       }
     }
     return null;
   }
 
   #boundTo(name: string): Buffer {
-    return Buffer.from(`${this.#purpose}\0${name}`);
+    return Buffer.from(`${this.#label}\0${name}`);
   }
 }
 

@@ -20,7 +20,7 @@ describe("secretProblem", () => {
     ["undefined", undefined, "is not set."],
     ["the empty text", "", "is not set."],
     ["31 bytes", generateSecret().slice(0, 31), "is shorter than 32 bytes."],
-    ["a PEM key", `-----BEGIN PUBLIC KEY-----\n${generateSecret()}`, "holds a PEM key, where random text belongs."],
+    ["a PEM key", `-----BEGIN PUBLIC KEY-----\n${generateSecret()}`, "contains a PEM key instead of random text."],
     ["one character again and again", "x".repeat(64), "is not random."],
     ["a word again and again", "secret-key".repeat(6), "is not random."],
     ["a word again and again, cut off in the middle", "changeme-changeme-changeme-changeme-chan", "is not random."],
@@ -73,7 +73,7 @@ describe("requireSecret", () => {
     expect(() => requireSecret("hunter2", "APP_KEY")).toThrow(
       expect.objectContaining({
         code: "E_WEAK_SECRET",
-        message: "APP_KEY: the secret is shorter than 32 bytes. Make one with `npx ashlar key:generate`.",
+        message: "APP_KEY: the secret is shorter than 32 bytes. Generate one with `npx ashlar key:generate`.",
       }),
     );
     expect(() => requireSecret(null, "JWT_SECRET", "Run `npx ashlar api:install`.")).toThrow(

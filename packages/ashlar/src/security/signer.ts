@@ -1,22 +1,23 @@
 import { AshlarError, now, nowInSeconds } from "../support/index.ts";
-import { decodeBase64Url, decodeUtf8 } from "./base64url.ts";
 import { HMAC_SHA256 } from "./jwt/algorithms.ts";
+import { decodeBase64url } from "./jwt/base64url.ts";
 import { Hmac } from "./jwt/hmac.ts";
 import { deriveKeys, type KeyPurpose } from "./keys.ts";
+import { decodeUtf8 } from "./utf8.ts";
 
 const MAX_VALUE_BYTES = 4096;
 const MAX_TOKEN_LENGTH = 5600;
 const EXPIRY = /^[1-9]\d{0,15}$/;
 
-/** How a {@link Signer} or a sealer knows older values. */
+/** How a {@link Signer} or a sealer accepts older values. */
 export interface RotationOptions {
-  /** Secrets that were in use before: what was made with them is still accepted, nothing new is made with them. */
+  /** Secrets used before: values made with them are still accepted, but none are made with them. */
   readonly previousSecrets?: readonly string[];
 }
 
-/** What a signed value carries beyond itself. */
+/** Additional data in a signed value. */
 export interface SignOptions {
-  /** How long it is valid, in seconds, greater than 0; for good where left out. */
+  /** How long it is valid, in seconds, greater than 0; it never expires if omitted. */
   readonly expiresInSeconds?: number;
 }
 
@@ -25,30 +26,37 @@ function expiry(seconds: number): number {
   if (!(seconds > 0) || !Number.isSafeInteger(at)) {
     throw new AshlarError(
       "E_INVALID_CONFIGURATION",
-      "A signed value expires after a finite number of seconds above 0.",
+      "expiresInSeconds of a signed value must be a finite number above 0.",
     );
   }
   return at;
 }
 
 /**
- * Signs values so that they can travel through a browser and be recognised: HMAC-SHA256 with the key of one purpose.
+ * Signs values so that they can pass through a browser and be recognized: HMAC-SHA256 with the key for one purpose.
  *
  * A token is `value.signature` or `value.expiry.signature`, URL-safe: the value and the signature in base64url, the
  * expiry in seconds since the epoch.
  *
- * Security: a signed value can be read by whoever holds it; what must not be read is sealed with a `Sealer`.
+ * ```ts
+ * const { key, previousKeys: previousSecrets } = application.settings;
+ * const signer = new Signer(key, "invitation", { previousSecrets });
+ * const token = signer.sign("ada@example.com", { expiresInSeconds: 86_400 });
+ * ```
+ *
+ * Security: anyone who holds a signed value can read it; seal secrets with a `Sealer`.
  */
 export class Signer {
-  /** The current key's first, which signs; the others only verify. */
+  /** The current key, which signs, comes first; the others only verify. */
   readonly #hmacs: readonly Hmac[];
 
   /**
    * @param secret at least 32 bytes of randomness, as text
-   * @param purpose what the values are for; another purpose's values do not verify
-   * @throws `E_WEAK_SECRET`
+   * @param purpose what the values are for, such as `"invitation"`; values signed for another purpose, including the
+   *   framework's, do not verify. A package starts it with its own name: `"shop-invitations/link"`.
+   * @throws `E_WEAK_SECRET`; `E_INVALID_CONFIGURATION` unless the purpose is well-formed text of 1 to 256 bytes
    */
-  constructor(secret: string, purpose: KeyPurpose, options: RotationOptions = {}) {
+  constructor(secret: string, purpose: KeyPurpose | string, options: RotationOptions = {}) {
     const keys = deriveKeys(secret, options.previousSecrets ?? [], purpose);
     this.#hmacs = keys.map((key) => new Hmac(HMAC_SHA256, key.export()));
   }
@@ -57,14 +65,14 @@ export class Signer {
    * Signs a value.
    *
    * @param value well-formed text of at most 4096 bytes in UTF-8
-   * @throws `E_INVALID_VALUE` where the value is larger or not well-formed; `E_INVALID_CONFIGURATION` where
-   * `expiresInSeconds` is not a finite number above 0
+   * @throws `E_INVALID_VALUE` if the value is larger or not well-formed; `E_INVALID_CONFIGURATION` if
+   *   `expiresInSeconds` is not a finite number above 0
    */
   sign(value: string, options: SignOptions = {}): string {
     if (!value.isWellFormed() || Buffer.byteLength(value) > MAX_VALUE_BYTES) {
       throw new AshlarError(
         "E_INVALID_VALUE",
-        `A value to sign is well-formed text of at most ${MAX_VALUE_BYTES} bytes.`,
+        `A value to sign must be well-formed text of at most ${MAX_VALUE_BYTES} bytes.`,
       );
     }
     const encoded = Buffer.from(value).toString("base64url");
@@ -72,14 +80,14 @@ export class Signer {
     return `${body}.${this.#hmacs[0]!.compute(body)}`;
   }
 
-  /** The value that a token carries, or `null` where it was altered, has expired, or was not made here for this. */
+  /** Returns a token's value, or `null` if it was altered, has expired, or was not signed here for this purpose. */
   verify(token: string): string | null {
     if (token.length > MAX_TOKEN_LENGTH) return null;
     const end = token.lastIndexOf(".");
     if (end === -1 || !this.#hmacs.some((hmac) => hmac.verifies(token, end))) return null;
     const [encoded, expires, ...rest] = token.slice(0, end).split(".") as [string, ...string[]];
     if (rest.length > 0 || (expires !== undefined && !isAhead(expires))) return null;
-    const bytes = decodeBase64Url(encoded);
+    const bytes = decodeBase64url(encoded);
     return bytes === null ? null : decodeUtf8(bytes);
   }
 }

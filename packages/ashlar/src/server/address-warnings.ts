@@ -5,8 +5,8 @@ const FORWARDING = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", 
 const SETTING = "Set APP.trustedProxies in config/app.ts, or TRUSTED_PROXIES in the environment";
 
 /**
- * Looks at requests for signs that the application does not know who its clients are, and logs each sign once: forwarding
- * headers from a peer that is not a trusted proxy, and a request without any address.
+ * Checks requests for signs that the application does not know its clients' addresses, and logs each sign once:
+ * forwarding headers from a peer that is not a trusted proxy, and a request without any address.
  */
 export class AddressWarnings {
   readonly #proxies: TrustedProxies;
@@ -30,21 +30,21 @@ export class AddressWarnings {
     if (this.#hasSeenUnknown) return;
     this.#hasSeenUnknown = true;
     this.#logger.warn(
-      "A request came without the address of its client, so limits count by account alone. Hand the address in where the " +
-        `host gives the request to the application: fetch(request, { address }). ${SETTING}, if that address is a proxy's.`,
+      "A request came without its client's address, so limits count by account only. Pass the address when the host " +
+        `calls the application: fetch(request, { address }). ${SETTING}, if that address is a proxy's.`,
     );
   }
 
   #lookAtHeaders(raw: Request, peer: string): void {
-    // Of a request of the server, its own headers are the quickest to ask.
+    // For a request that came through the server, its own headers are the fastest to read.
     const sent = servedParts(raw)?.req.headers;
     const header = FORWARDING.find((name) => (sent === undefined ? raw.headers.has(name) : name in sent));
     if (header === undefined || this.#proxies.trusts(peer)) return;
     this.#hasSeenStranger = true;
     this.#logger.warn(
       { peer, header },
-      `A request from ${peer} carries forwarding headers, which are ignored. If ${peer} is your proxy, all of its clients ` +
-        `count as one, and lock each other out: ${SETTING}, as in TRUSTED_PROXIES=${peer}.`,
+      `A request from ${peer} has forwarding headers, which are ignored. If ${peer} is your proxy, all of its clients ` +
+        `count as one and can lock each other out: ${SETTING}, as in TRUSTED_PROXIES=${peer}.`,
     );
   }
 }

@@ -1,22 +1,22 @@
 import type { ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 
-/** The longest that a finished answer is kept back for others, in milliseconds. */
+/** The longest that a finished response is held back to be sent with others, in milliseconds. */
 const LONGEST_WAIT_MS = 0.25;
-/** So many handlers in a row that took longer than that are slow; one may merely have lost the processor for a moment. */
+/** After this many handlers in a row took longer, handlers count as slow; a single one may just have lost the CPU. */
 const SLOW_IN_A_ROW = 2;
-/** After these, so many answers go out by themselves. */
+/** After that, this many responses are sent separately. */
 const ALONE_AFTER_SLOW = 64;
 
-/** An answer that is ready to be sent. `request` is `null` if no other answer can take its place. */
+/** A response ready to be sent. `request` is `null` if no other response can replace it. */
 export type FinishedAnswer = readonly [response: ServerResponse, answer: Response, request: Request | null];
 
 /**
- * Sends the answers of one turn of the event loop together: the system then wakes their receiver once, not for each.
+ * Sends all responses of one turn of the event loop together: the system then wakes the receiver once, not once for each.
  *
- * While handlers are quick, an answer waits for at most 0.25 ms. Answers that follow two handlers which took longer go out
- * at once, since the next one is likely to be slow as well and would keep them waiting. Until then, an answer that waits
- * when a slow handler begins waits for its end.
+ * While handlers are quick, a response waits for at most 0.25 ms. After two handlers took longer, responses are sent at
+ * once, since the next handler is likely to be slow too and would delay them. Until then, a response that is waiting when
+ * a slow handler starts waits for its end.
  */
 export class AnswerBatch {
   readonly #send: (answer: FinishedAnswer) => void;
@@ -27,31 +27,31 @@ export class AnswerBatch {
     this.#flush();
   };
   #waiting: FinishedAnswer[] = [];
-  /** When the answer that has waited longest was finished. */
+  /** When the response that has waited longest was finished. */
   #waitingSince = 0;
-  /** When a handler of this turn last began or ended; `null` between turns. */
+  /** When a handler of this turn last started or ended; `null` between turns. */
   #steppedAt: number | null = null;
   #alone = 0;
   #slowInARow = 0;
   #isScheduled = false;
 
   /**
-   * @param send sends one answer; it never throws
-   * @param clock a time in milliseconds that never goes back
+   * @param send sends one response; must not throw
+   * @param clock a monotonic time in milliseconds
    */
   constructor(send: (answer: FinishedAnswer) => void, clock: () => number = () => performance.now()) {
     this.#send = send;
     this.#clock = clock;
   }
 
-  /** Notes that a handler begins. */
+  /** Records that a handler starts. */
   begin(): void {
     this.#steppedAt = this.#clock();
     this.#schedule();
     if (this.#steppedAt - this.#waitingSince > LONGEST_WAIT_MS) this.#flush();
   }
 
-  /** Sends an answer, now or at the end of the turn. */
+  /** Sends a response, now or at the end of the turn. */
   add(answer: FinishedAnswer): void {
     const now = this.#clock();
     const isSlow = this.#steppedAt !== null && now - this.#steppedAt > LONGEST_WAIT_MS;

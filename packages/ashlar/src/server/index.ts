@@ -3,4 +3,4 @@ export { type FileVersions, fileVersions } from "./files/file-version.ts";
 export { staticFiles } from "./files/static-files.ts";
 export type { Answerer } from "./node-handler.ts";
 export { type RunningServer, startServer } from "./server.ts";
-export { readServerSettings, type ServerSettings } from "./server-settings.ts";
+export { type ServerSettings, serverSettings } from "./settings.ts";

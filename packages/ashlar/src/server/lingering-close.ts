@@ -1,32 +1,32 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Up to this length, the rest of a body is read and thrown away, and the connection is kept. */
+/** Up to this length, the rest of a body is read and discarded, and the connection is kept. */
 const MAX_SKIPPED_BYTES = 65_536;
 
-/** For how long, and how much, a connection is kept open behind its last answer. */
+/** How long, and for how much data, a connection stays open after its last response. */
 export interface Patience {
-  /** How long its client may take to read the answer and to close it, in milliseconds. */
+  /** How long the client may take to read the response and close the connection, in milliseconds. */
   readonly lingerMs: number;
-  /** How much of the body is taken from the client meanwhile, in bytes. Beyond that, the client has to wait. */
+  /** How much of the body is read meanwhile, in bytes. Beyond that, the client has to wait. */
   readonly maxBytes: number;
 }
 
 const PATIENCE: Patience = { lingerMs: 5000, maxBytes: 32 * 1024 * 1024 };
 
-/** Connections on which the last answer has been given. */
+/** Connections whose last response has been sent. */
 const lingering = new WeakSet<Socket>();
 
-/** Tells whether the last answer of a connection has been given, so that no further request counts (RFC 9112 §9.6). */
+/** Reports whether a connection's last response has been sent, so that no further request counts (RFC 9112 §9.6). */
 export function isLingering(socket: Socket): boolean {
   return lingering.has(socket);
 }
 
 /**
- * Has a connection closed behind an answer in such a way that the client gets to read it, if the client is still sending a
- * body that was not read: RFC 9112 §9.6. A system that closes a connection with unread bytes resets it, and the client
- * loses the answer with it. So the server says that it is done, takes and drops for a while what is still sent, and then
- * closes. To be called before the headers of the answer are written.
+ * Makes a connection close after a response in such a way that the client can read the response even while it is still
+ * sending a body that was not read (RFC 9112 §9.6). A system that closes a connection with unread bytes resets it, and
+ * the client loses the response. So the server announces the end, reads and discards what is still sent for a while, and
+ * then closes. Call it before the headers of the response are written.
  */
 export function lingerIfUnread(
   message: IncomingMessage,
@@ -37,14 +37,14 @@ export function lingerIfUnread(
   if (message.complete) return;
   const { "content-length": length, "transfer-encoding": coding } = message.headers;
   if (length === undefined && coding === undefined) return;
-  // Whether a client that was not told to go on sends its body all the same is anybody's guess.
+  // A client that was not told to continue may or may not send its body.
   if (!awaitsContinue && coding === undefined && Number(length) <= MAX_SKIPPED_BYTES) return;
   const { socket } = message;
   response.shouldKeepAlive = false;
   lingering.add(socket);
-  // Begins to read: a body that no one has begun to read when the answer is out is dropped by Node, however much of it comes.
+  // Start reading: Node drops a body that no code has started to read when the response is out, however much is sent.
   message.read(0);
-  // Node calls it once the answer is out, to close the connection.
+  // Node calls it once the response is out, to close the connection.
   const destroySoon = socket.destroySoon.bind(socket);
   socket.destroySoon = () => linger(message, socket, destroySoon, patience);
 }

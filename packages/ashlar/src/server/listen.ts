@@ -5,23 +5,23 @@ import { ConfigurationError } from "../support/index.ts";
 
 /** Where a server listens. */
 export interface ListenAddress {
-  /** The port; `0` takes any that is free. */
+  /** The port; `0` picks any free one. */
   readonly port: number;
-  /** The address or name; `null` for every address, or for loopback alone if `isLocal`. */
+  /** The address or name; `null` for every address, or for loopback only if `isLocal`. */
   readonly hostname: string | null;
-  /** Whether only this machine reaches a server that has no `hostname`. */
+  /** Whether a server without `hostname` is reachable only from this machine. */
   readonly isLocal: boolean;
 }
 
-/** How often another port is tried where any will do, and the one that IPv4 got is in use with IPv6. */
+/** How often to try another port if any will do and the one bound for IPv4 is in use for IPv6. */
 const ATTEMPTS = 10;
 
 /**
- * Has a server listen.
+ * Makes a server listen.
  *
- * On loopback it does so at `127.0.0.1` and, where the machine has IPv6, at `::1`: programs take `localhost` for either.
+ * On loopback, it listens on `127.0.0.1` and, if the machine has IPv6, on `::1`: programs resolve `localhost` to either.
  *
- * @returns the port, and the servers that are to be closed, of which the first is the one given
+ * @returns the port, and the servers to close, of which the first is the one given
  * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it
  */
 export async function listen(
@@ -58,9 +58,9 @@ async function listenAt(
   }
 }
 
-/** Listens at `::1` for another server; `null` if the machine has no such address. */
+/** Listens on `::1` for another server; returns `null` if the machine does not have that address. */
 async function listenAtIPv6(server: Server, port: number, address: ListenAddress): Promise<SocketServer | null> {
-  // As `node:http` makes its own sockets.
+  // The way `node:http` creates its own sockets.
   const second = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit("connection", socket));
   second.maxConnections = server.maxConnections;
   try {
@@ -78,14 +78,18 @@ function listenProblem(error: unknown, { port, hostname }: ListenAddress): unkno
   const { code } = error as NodeJS.ErrnoException;
   const where = `Port ${port}`;
   if (code === "EADDRINUSE") {
-    return new ConfigurationError(where, "Another program listens on it.", `Set another: PORT=${port + 1}`);
+    return new ConfigurationError(where, "Another program is using it.", `Choose another: PORT=${port + 1}`);
   }
   if (code === "EACCES") {
-    return new ConfigurationError(where, "This user may not listen on it.", "Set one above 1023: PORT=3000");
+    return new ConfigurationError(where, "This user may not listen on it.", "Choose one above 1023: PORT=3000");
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
     const problem = `"${hostname}" is not an address of this machine.`;
-    return new ConfigurationError("Environment variable HOST", problem, "Remove it, or set 0.0.0.0 for every address.");
+    return new ConfigurationError(
+      "Environment variable HOST",
+      problem,
+      "Remove it, or set 0.0.0.0 to use all addresses.",
+    );
   }
   return error;
 }

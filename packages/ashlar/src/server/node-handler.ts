@@ -26,28 +26,28 @@ import { isLingering, lingerIfUnread } from "./lingering-close.ts";
 import { hostCheck, isRequestTarget } from "./request-host.ts";
 import { sendStream } from "./send-stream.ts";
 
-/** What answers the requests of a server. */
+/** Handles the requests of a server. */
 export interface Answerer {
-  /** Answers a request. */
+  /** Responds to a request. */
   readonly fetch: FetchFunction;
-  /** Answers a request once more, whose answer was a stream that failed before its first byte. It never rejects. */
+  /** Responds again to a request whose streamed response failed before its first byte. It never rejects. */
   readonly rescue: (request: Request, error: unknown) => MaybePromise<Response>;
-  /** The application behind it, which the code of its requests belongs to. */
+  /** The application behind it, which the requests' code belongs to. */
   readonly application?: RunningApplication;
 }
 
 /**
- * Answers a request of `node:http`.
+ * Handles a request of `node:http`.
  *
- * @param waits whether the client waits to be told that its body is wanted, as it does in the event `checkContinue`
+ * @param waits whether the client waits for `100 Continue` before it sends its body, as in the event `checkContinue`
  */
 export type NodeListener = (message: IncomingMessage, response: ServerResponse, waits?: boolean) => void;
 
 /**
- * Makes a listener for `node:http` of what answers, with the requests and responses of srvx.
+ * Makes a `node:http` listener, using the requests and responses of srvx.
  *
- * An answer that is one piece is written with its headers in one call, which is what most of them are and what costs
- * least. The answers of quick handlers are written together; see {@link AnswerBatch}.
+ * A response in one piece is written together with its headers in one call, which covers most responses and costs the
+ * least. Responses of quick handlers are written together; see {@link AnswerBatch}.
  */
 export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger: Logger): NodeListener {
   const { fetch, rescue, application = null } = answerer;
@@ -55,7 +55,7 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
   const hasValidHost = hostCheck(trusted !== false);
 
   function fail(response: ServerResponse, error: unknown): void {
-    logger.error({ err: error }, "The answer could not be sent.");
+    logger.error({ err: error }, "The response could not be sent.");
     if (response.headersSent) response.destroy();
     else refuse(response, 500);
   }
@@ -81,7 +81,7 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
       } else if (hasContent(prepared, response)) {
         isStream = true;
         if (served !== undefined) logStream(served, response, prepared.status);
-        // This turn is traced to the request that began it, and a stream's source runs for the request it answers.
+        // This turn is traced to the request that started it, and a stream's source runs for the request it responds to.
         if (trace === undefined) sendPieces(response, prepared, request);
         else requestTraces.run(trace, sendPieces, response, prepared, request);
       } else {
@@ -102,14 +102,14 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
   }
 
   function breakOff(response: ServerResponse, request: Request | null, error: unknown): void {
-    // The client has gone away, which is no failure, and has taken the stream along.
+    // The client has disconnected, which is not a failure, and that has ended the stream too.
     if (response.destroyed && !response.errored) return;
     if (!response.headersSent) {
       if (request === null) fail(response, error);
       else answerAnew(response, request, error).catch((second) => fail(response, second));
       return;
     }
-    logger.error({ err: error }, "The answer broke off.");
+    logger.error({ err: error }, "The response was cut off.");
     const served = request === null ? undefined : servedParts(request);
     if (served !== undefined) logAnswer(served, response.statusCode, "error");
     response.destroy();
@@ -123,7 +123,7 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
   const batch = new AnswerBatch(send);
 
   return (message, response, waits = false) => {
-    // What comes behind a request whose answer closed the connection.
+    // A request after one whose response closed the connection.
     if (isLingering(message.socket)) return;
     if (!isRequestTarget(message) || !hasValidHost(message)) {
       lingerIfUnread(message, response, waits);
@@ -158,7 +158,7 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
   };
 }
 
-/** Leaves the line of a request whose answer is a stream: what its client gets is known when that has ended. */
+/** Logs a request whose response is a stream once the stream has ended: only then is it known what the client got. */
 function logStream(served: ServedParts, response: ServerResponse, status: number): void {
   if (isGone(response)) logAnswer(served, status, "client");
   else whenEnded(response, () => logAnswer(served, response.statusCode, abortReason(response)));
@@ -173,7 +173,7 @@ function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status, { connection: "close", "content-length": 0 }).end();
 }
 
-/** Nothing has the length 0, where it might have had another; `node:http` would send it in chunks, of which there is none. */
+/** A missing body gets length 0 if it could have had another; otherwise `node:http` would send an empty chunked body. */
 function withLength(prepared: PreparedResponse, response: ServerResponse): string[] {
   const { headers, body } = prepared;
   const isLengthOpen = (body === null || body === undefined) && hasContent(prepared, response);
@@ -183,7 +183,7 @@ function withLength(prepared: PreparedResponse, response: ServerResponse): strin
   return [...headers, "content-length", "0"];
 }
 
-/** RFC 9110 §6.4.1: the answer to HEAD, 204 and 304 end with their headers. */
+/** RFC 9110 §6.4.1: responses to HEAD, and those with status 204 and 304, end with their headers. */
 function hasContent({ status }: PreparedResponse, { req }: ServerResponse): boolean {
   return req.method !== "HEAD" && status !== 204 && status !== 304;
 }

@@ -3,21 +3,21 @@ import type { IncomingMessage } from "node:http";
 /** A name or an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 
-/** The dot a name may end with, which says that nothing is to be added to it (RFC 1034 §3.1); also within a list. */
+/** The dot that a fully qualified name may end with (RFC 1034 §3.1); also within a list. */
 const FINAL_DOT = /(?<=[\w-])\.(?=(?::\d*)?\s*(?:,|$))/g;
 
-/** A colon that no port follows, which means the same as none (RFC 3986 §3.2.3); also within a list. */
+/** A colon without a port, which means the same as no colon (RFC 3986 §3.2.3); also within a list. */
 const EMPTY_PORT = /(?<=[\w\].-]):(?=\s*(?:,|$))/g;
 
 /**
- * Makes the function that tells whether the host of a request is valid (RFC 9112 §3.2). It takes the dot off the end of
- * a name: `shop.example.` is the host `shop.example`, and browsers send it as it was typed. It also takes the colon off the
- * end, if no port follows it.
+ * Makes the function that reports whether the host of a request is valid (RFC 9112 §3.2). It removes a trailing dot:
+ * `shop.example.` is the host `shop.example`, and browsers send it as typed. It also removes a trailing colon without a
+ * port.
  *
  * @param isForwarded whether `X-Forwarded-Host` may count
  */
 export function hostCheck(isForwarded: boolean): (message: IncomingMessage) => boolean {
-  // The host that came last is nearly always the one that comes next.
+  // The next request's host is nearly always the same as the last one's.
   let knownHost = "";
   return ({ headers }) => {
     if (isForwarded) simplify(headers, "x-forwarded-host");
@@ -36,8 +36,8 @@ function simplify(headers: IncomingMessage["headers"], name: "host" | "x-forward
 }
 
 /**
- * Tells whether a request has a target as RFC 9112 §3.2 defines them: a path, a whole URL, or the asterisk of OPTIONS.
- * The host of a whole URL loses the dot at its end, as that of the header does.
+ * Reports whether a request has a target as RFC 9112 §3.2 defines them: a path, a complete URL, or the asterisk of
+ * OPTIONS. The host of a complete URL loses its trailing dot, like that of the header.
  */
 export function isRequestTarget(message: IncomingMessage): boolean {
   const { url = "" } = message;

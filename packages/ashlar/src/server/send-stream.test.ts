@@ -109,7 +109,7 @@ describe("a stream that fails before its first byte is answered as a handler tha
     );
     const text = await exchange(port, "GET /", "Host: a");
     expect(text).toBe("HTTP/1.1 500 Internal Server Error\nconnection: close\ncontent-length: 0\n\n");
-    expect(logged.map((line) => line.msg)).toEqual(["The request failed.", "The answer could not be sent."]);
+    expect(logged.map((line) => line.msg)).toEqual(["The request failed.", "The response could not be sent."]);
   });
 });
 
@@ -126,7 +126,7 @@ describe("a stream that has begun", () => {
     const text = await exchange(await serve(handler), "GET /", "Host: a");
     expect(text).not.toMatch(/0\n\n$/);
     expect(text).not.toContain(" 500 ");
-    expect(logged).toMatchObject([{ level: "error", msg: "The answer broke off.", err: { message: "broken" } }]);
+    expect(logged).toMatchObject([{ level: "error", msg: "The response was cut off.", err: { message: "broken" } }]);
   });
 
   test.each<[string, Handler, string]>([
@@ -214,6 +214,6 @@ describe("a stream that keeps silent at first", () => {
     const answer = await fetch(`http://127.0.0.1:${port}/`);
     release(null);
     await expect(answer.text()).rejects.toThrow();
-    expect(logged).toMatchObject([{ msg: "The answer broke off." }]);
+    expect(logged).toMatchObject([{ msg: "The response was cut off." }]);
   });
 });

@@ -4,15 +4,15 @@ import { pipeline } from "node:stream/promises";
 import { discard } from "../kernel/index.ts";
 import type { PreparedResponse } from "../node/index.ts";
 
-/** How long the headers wait for the first piece, in milliseconds. */
+/** How long the headers wait for the first chunk, in milliseconds. */
 const PATIENCE_MS = 250;
 
 /**
- * Sends an answer whose body is a stream, piece by piece, as fast as its receiver takes them. The headers wait for the
- * first piece: where the stream fails before it, nothing has been sent, and another answer can be. They wait a quarter of
- * a second and no longer, because who asks for events wants to know that they will come, however late.
+ * Sends a streamed response chunk by chunk, as fast as the client reads. The headers wait for the first chunk: if the
+ * stream fails before it, nothing has been sent yet, and another response still can be. They wait no longer than a
+ * quarter of a second, because a client that subscribes to events needs to know that it is connected.
  *
- * @throws what the stream failed with; `response.headersSent` tells whether it had begun
+ * @throws the stream's error; `response.headersSent` shows whether sending had started
  */
 export async function sendStream(response: ServerResponse, prepared: PreparedResponse): Promise<void> {
   const { body } = prepared;
@@ -24,12 +24,12 @@ export async function sendStream(response: ServerResponse, prepared: PreparedRes
 type Reader = ReadableStreamDefaultReader<unknown>;
 
 async function sendOfPlatform(response: ServerResponse, prepared: PreparedResponse, reader: Reader): Promise<void> {
-  // A read that waits for a silent stream ends by this alone.
+  // Only this ends a read that waits for a silent stream.
   response.once("close", () => reader.cancel().catch(() => {}));
   let { done, value } = await firstOf(reader.read(), response, prepared);
   if (response.destroyed) return;
   if (!done && typeof value !== "string" && !(value instanceof Uint8Array)) {
-    throw new TypeError("A stream that is answered gives bytes or text, and this one gives something else.");
+    throw new TypeError("A response stream must yield bytes or text, but this one yielded something else.");
   }
   writeHead(response, prepared);
   while (!done && !response.destroyed) {
@@ -49,7 +49,7 @@ async function sendOfNode(response: ServerResponse, prepared: PreparedResponse, 
   await pipeline(body, response);
 }
 
-/** Waits for the first piece, and sends the headers without it where it does not come soon. */
+/** Waits for the first chunk, and sends the headers without it if it does not come soon. */
 async function firstOf<T>(piece: Promise<T>, response: ServerResponse, prepared: PreparedResponse): Promise<T> {
   if (!(await isSoon(piece)) && !response.destroyed) {
     writeHead(response, prepared);
@@ -65,7 +65,7 @@ function isSoon(piece: Promise<unknown>): Promise<boolean> {
   });
 }
 
-/** Waits until a stream has its first piece, or has ended without one. */
+/** Waits until a stream has its first chunk, or has ended without one. */
 function begun(body: Readable): Promise<void> {
   if (body.errored) return Promise.reject(body.errored);
   if (body.readableEnded) return Promise.resolve();
@@ -77,7 +77,7 @@ function begun(body: Readable): Promise<void> {
 }
 
 function closedEarly(): Error {
-  return new Error("The stream was closed before it gave anything.");
+  return new Error("The stream was closed before its first chunk.");
 }
 
 function writeHead(response: ServerResponse, { status, statusText, headers }: PreparedResponse): void {

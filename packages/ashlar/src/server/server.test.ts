@@ -187,8 +187,8 @@ describe("serving", () => {
     await expect(application.listen({ port: server.port, handleSignals: false })).rejects.toEqual(
       new ConfigurationError(
         `Port ${server.port}`,
-        "Another program listens on it.",
-        `Set another: PORT=${server.port + 1}`,
+        "Another program is using it.",
+        `Choose another: PORT=${server.port + 1}`,
       ),
     );
     await expect(application.listen({ port: 0, hostname: "192.0.2.1", handleSignals: false })).rejects.toBeInstanceOf(

@@ -4,48 +4,49 @@ import { performance } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import type { TrustedProxies } from "../http/index.ts";
 import { type Logger, logCutOff } from "../kernel/index.ts";
+import type { Complete } from "../support/index.ts";
 import { listen } from "./listen.ts";
 import { type Answerer, nodeHandler } from "./node-handler.ts";
-import type { ServerSettings } from "./server-settings.ts";
+import type { ServerSettings } from "./settings.ts";
 import { endStalled } from "./stalled-connections.ts";
 
-/** A server that takes requests. */
+/** A server that accepts requests. */
 export interface RunningServer {
   /** The address it can be reached at, such as `http://localhost:3000/`. */
   readonly url: string;
   readonly port: number;
   /**
-   * Accepts the connections that already wait, and no others, lets the requests under way be answered, and then closes;
-   * after `timeoutSeconds` at once.
+   * Accepts the connections that are already waiting and no others, lets pending requests finish, and then closes; after
+   * `timeoutSeconds`, closes at once.
    */
   close(timeoutSeconds?: number): Promise<void>;
 }
 
-/** How often a closing server looks for connections that have become idle. */
+/** How often a closing server checks for connections that have become idle, in milliseconds. */
 const IDLE_CHECK_MS = 20;
 
 /**
- * The system completes connections that the server has not accepted yet, and resets them when it stops listening. A closing
- * server therefore goes on accepting until so many turns of the event loop have passed without a new connection. Each turn
- * accepts one, and the next reads what it sent.
+ * The system completes connections that the server has not accepted yet, and resets them when it stops listening. A
+ * closing server therefore keeps accepting until this many turns of the event loop have passed without a new connection.
+ * Each turn accepts one, and the next reads what it sent.
  */
 const QUIET_TURNS = 3;
-/** New connections may never cease to come: a closing server stops listening after so many turns, or so many milliseconds. */
+/** New connections may never stop coming: a closing server stops listening after so many turns, or milliseconds. */
 const MAX_TURNS = 1000;
 const MAX_ACCEPT_MS = 1000;
 
 /**
- * Starts a server on `node:http`, with limits on how long a client may take for what.
+ * Starts a server on `node:http`, with limits on how long a client may take.
  *
- * @param answerer answers the requests
+ * @param answerer handles the requests
  * @param proxies whose forwarding headers count
- * @param logger is told of what could not be sent
- * @param isLocal whether only this machine reaches it, unless the settings have a host name
- * @throws `E_INVALID_CONFIGURATION` where it cannot listen there, with what to do about it
+ * @param logger receives what could not be sent
+ * @param isLocal whether only this machine can reach it, unless the settings have a host name
+ * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it
  */
 export async function startServer(
   answerer: Answerer,
-  settings: ServerSettings,
+  settings: Complete<ServerSettings>,
   proxies: TrustedProxies,
   logger: Logger,
   isLocal = false,
@@ -54,23 +55,23 @@ export async function startServer(
     keepAliveTimeout: settings.keepAliveTimeoutSeconds * 1000,
     headersTimeout: settings.headersTimeoutSeconds * 1000,
     requestTimeout: settings.requestTimeoutSeconds * 1000,
-    // The two timeouts above are only looked at this often.
+    // Node checks the two timeouts above only this often.
     connectionsCheckingInterval: Math.min(5000, settings.headersTimeoutSeconds * 250),
     maxHeaderSize: settings.maxHeaderBytes,
-    // A smuggled request begins with headers that two parsers read differently. One that stands twice and may stand once
-    // is taken for neither of the two, but for a value that fits nothing.
+    // Request smuggling relies on headers that two parsers read differently. If a header that may appear once appears twice,
+    // neither value is used, but a combined value that matches nothing.
     insecureHTTPParser: false,
     joinDuplicateHeaders: true,
   };
   const listener = nodeHandler(answerer, proxies, logger);
   const node = createServer(options, listener);
-  // A body is invited when it is about to be read: what is refused before that has not been sent.
+  // The client is told to send its body only when it is about to be read: a refused request never sends one.
   node.on("checkContinue", (message, response) => listener(message, response, true));
   if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
   const sockets = new Set<Socket>();
   node.on("connection", (socket) => {
-    // Asked for once, the address is known for good. A client that hung up before that would have none, and limits by
-    // address would not count it: it cannot read an answer either.
+    // Reading the address once makes Node remember it. After a disconnect there would be none, and limits by address would
+    // not count a client that cannot read a response either.
     if (socket.remoteAddress === undefined) {
       socket.destroy();
       return;
@@ -81,7 +82,7 @@ export async function startServer(
   const { port, listening } = await listen(node, { port: settings.port, hostname: settings.hostname, isLocal });
   const stallCheck = endStalled(sockets, settings.stallTimeoutSeconds);
   node.once("close", () => clearInterval(stallCheck));
-  // From here on an error is one of accepting (no file descriptor left), which ends no server.
+  // From here on, an error means that a connection could not be accepted (no file descriptor left); the server goes on.
   for (const one of listening) {
     one.on("error", (error) => logger.error({ err: error }, "A connection could not be accepted."));
   }
@@ -96,7 +97,7 @@ export async function startServer(
   };
 }
 
-/** What `node:http` keeps at a socket while it answers there. */
+/** What `node:http` keeps on a socket while it handles a request there. */
 interface BusySocket extends Socket {
   readonly _httpMessage?: ServerResponse | null;
 }
@@ -117,7 +118,7 @@ async function close(
     for (const socket of sockets) logCutOff(socket);
     server.closeAllConnections();
   }, timeoutSeconds * 1000);
-  // The caller is told with the answer that the next request needs another connection.
+  // This response tells the client that the next request needs another connection.
   for (const event of ["request", "checkContinue"]) {
     server.prependListener(event, (_request, response: ServerResponse) => {
       response.shouldKeepAlive = false;
@@ -125,17 +126,17 @@ async function close(
   }
   for (const { _httpMessage } of sockets) if (_httpMessage) _httpMessage.shouldKeepAlive = false;
   await acceptWaiting(server, Math.min(MAX_ACCEPT_MS, timeoutSeconds * 1000));
-  // One that has not said a word would be waited for.
+  // Otherwise the server would wait for connections that have sent nothing.
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  // A kept-alive connection becomes idle when its answer is out, and would then be waited for in vain. This begins late,
-  // because a connection of which nothing has been read yet may count as idle too.
+  // A kept-alive connection becomes idle once its response is out, and the server would wait for it in vain. This starts
+  // late, because a connection from which nothing has been read yet may count as idle too.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   await Promise.all(listening.map((one) => new Promise((done) => one.close(done))));
   clearInterval(idle);
   clearTimeout(late);
 }
 
-/** Resolves when the connections that wait in the system's queue have been accepted, and what they sent has been read. */
+/** Resolves when the connections waiting in the system's queue have been accepted, and what they sent has been read. */
 async function acceptWaiting(server: Server, maxMs: number): Promise<void> {
   const endsAt = performance.now() + maxMs;
   let quietTurns = 0;

@@ -1,28 +1,28 @@
 import type { Socket } from "node:net";
 import { takenBytes } from "../node/index.ts";
 
-/** How much the other side had taken of what waited for it, and since when it has taken no more. */
+/** How much of the waiting data the client had read, and since when it has read no more. */
 interface Standstill {
   readonly takenBytes: number;
   readonly since: number;
 }
 
 /**
- * Ends connections whose other side takes nothing of what waits for it: a client that asks and does not read would hold
- * its answer in memory for good. One that reads slowly is let be, and so is a stream that has nothing to send.
+ * Ends connections whose client does not read: a client that sends a request and never reads would keep its response in
+ * memory forever. A slow reader is left alone, and so is a stream that has nothing to send.
  *
- * They are looked through now and then, so that a request costs nothing by it.
+ * Connections are checked periodically, so that requests pay nothing for it.
  *
- * @param sockets the connections that are open at the time
- * @param timeoutSeconds how long nothing may be taken
- * @returns the timer, which ends with `clearInterval`
+ * @param sockets the connections currently open
+ * @param timeoutSeconds how long a client may read nothing
+ * @returns the timer, to be stopped with `clearInterval`
  */
 export function endStalled(sockets: ReadonlySet<Socket>, timeoutSeconds: number): NodeJS.Timeout {
   const standstills = new WeakMap<Socket, Standstill>();
   const look = () => {
     const now = performance.now();
     for (const socket of sockets) {
-      // What a client sends is no progress of what it is sent: Node's own timeout would begin again with each byte.
+      // Data received from a client is not progress in sending to it: Node's own timeout would restart with each byte.
       const taken = socket.writableLength === 0 ? null : takenBytes(socket);
       if (taken === null) {
         standstills.delete(socket);

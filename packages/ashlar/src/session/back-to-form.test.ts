@@ -35,8 +35,8 @@ describe("forms with mistakes", () => {
 
   test.each(["cookie", "database"])(
     "the form comes back with messages and what was typed, once (%s)",
-    async (driver) => {
-      const browser = new Browser(await create({ driver }));
+    async (store) => {
+      const browser = new Browser(await create({ store }));
       await browser.open("/form");
       const answer = await browser.post("/form", { name: "Ada", password: "hunter22", __token: browser.token });
       expect([answer.status, answer.headers.get("location"), answer.text]).toEqual([303, "/form", ""]);

@@ -20,7 +20,7 @@ export function backToForm(
   const { request } = context;
   // Back from a GET would often be the same address again, and never end.
   if (!(error instanceof ValidationError) || isSafeMethod(request.raw.method) || request.wantsJson()) return null;
-  held.flashMistakes(error.errors, inputsOf(context), error.message);
+  held.flashMistakes(error.problems, inputsOf(context), error.detail);
   return context.response.back(pageOf(context, router)).status(303);
 }
 

@@ -7,7 +7,7 @@ const HEADER = "x-csrf-token";
 export const CSRF_INPUT = "__token";
 
 /** The token that a request brings; anything but text is none. */
-export function presentedToken(request: HttpRequest): unknown {
+export function sentCsrfToken(request: HttpRequest): unknown {
   return request.input(CSRF_INPUT) ?? request.header(HEADER);
 }
 

@@ -1,6 +1,7 @@
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
-import { deriveKeys, type RotationOptions } from "../security/index.ts";
+import { deriveKeys, KeyPurpose, type RotationOptions } from "../security/index.ts";
 
+const CSRF = new KeyPurpose("csrf");
 const MASK_BYTES = 32;
 /** 64 bytes in base64url. */
 const TOKEN = /^[\w-]{86}$/;
@@ -20,7 +21,7 @@ export class CsrfTokens {
    * @throws `E_WEAK_SECRET`
    */
   constructor(secret: string, options: RotationOptions = {}) {
-    this.#keys = deriveKeys(secret, options.previousSecrets ?? [], "csrf");
+    this.#keys = deriveKeys(secret, options.previousSecrets ?? [], CSRF);
   }
 
   /** A token for a session's pages: 86 characters of base64url, others each time. */

@@ -52,7 +52,7 @@ const ROUTES: readonly RouteEntry[] = [
   Route.post("/busy", () => Promise.reject(new AshlarError("E_TOO_MANY_REQUESTS"))),
 ];
 
-const logged: string[] = [];
+const logged: Record<string, unknown>[] = [];
 /** How often the page `/asked` was asked for. */
 let asked = 0;
 
@@ -155,7 +155,7 @@ test.each([
   const browser = await known(await create());
   const { status, text } = await browser.post(`/${path}`, { __token: browser.token });
   expect([status, text.includes("<form")]).toEqual([answered, false]);
-  expect(logged.filter((line) => line.includes("could not be shown"))).toEqual([]);
+  expect(logged.filter(({ msg }) => String(msg).includes("could not be shown"))).toEqual([]);
 });
 
 test("S27 what no page of this site is known to have sent is not filled in, though it was read", async () => {

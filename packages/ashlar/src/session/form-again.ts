@@ -3,25 +3,25 @@ import { type HttpContext, pageContext, requestAuthority, toResponse } from "../
 import type { CompiledMatch, Router } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
-import { presentedToken } from "./csrf-field.ts";
+import { sentCsrfToken } from "./csrf-field.ts";
 import { comesFromHere } from "./request-origin.ts";
 import type { RequestSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
+import "./errors.ts";
+import { message } from "./messages.ts";
 
 /** The most that is read of a form only to show it again. */
 const MAX_TYPED_BYTES = 64 * 1024;
 
-const EXPIRED =
-  "The page had expired, and nothing was changed. Send the form again. If that does not help, allow cookies for this site.";
+const EXPIRED = message("session.expiredForm");
 
 /** What the page says that the visitor is led to. There is nothing to send again. */
-const NOT_USED = "The page had expired, so the form was not used.";
+const NOT_USED = message("session.notUsed");
 
 /** The page that a form was on has expired: its token is not the session's, or there is none. */
 export class ExpiredPageError extends AshlarError {
   constructor() {
-    const advice = "Go back, reload the page, and send it again. If that does not help, allow cookies for this site.";
-    super("E_CSRF", `The page has expired. Nothing was changed. ${advice}`);
+    super("E_CSRF", message("session.expired"));
   }
 }
 
@@ -71,12 +71,12 @@ async function answer(
 ): Promise<Response | null> {
   if (page === null) return null;
   const { request, services } = context;
-  const message = error instanceof ExpiredPageError ? EXPIRED : error.message;
+  const problem = error instanceof ExpiredPageError ? EXPIRED : error.detail;
   const isOwn = comesFromHere(request, services.appUrl) || hasToken(context, held);
   if (isOwn) await readSmallBody(context);
-  held.flashMistakes({ "": [message] }, isOwn ? inputsOf(context) : {}, message);
+  held.flashMistakes({ "": [problem] }, isOwn ? inputsOf(context) : {}, problem);
   const shown = await show(context, page);
-  if (error instanceof ExpiredPageError && isRedirect(shown)) return leadOn(held, shown);
+  if (error instanceof ExpiredPageError && isRedirect(shown)) return leadOn(context, held, shown);
   const isShown = shown.status === 200 && held.session.hasShownErrors;
   // Either they were shown, or the page that comes instead says it in its own words.
   held.session.forgetMistakes();
@@ -94,9 +94,9 @@ function isRedirect({ status, headers }: Response): boolean {
 }
 
 /** Always as 303: another status may have the browser send the form once more (RFC 9110 §15.4.8). */
-function leadOn(held: RequestSession, shown: Response): Response {
+function leadOn(context: HttpContext, held: RequestSession, shown: Response): Response {
   // Problems that the page itself has found are for the next one to show.
-  if (held.session.errors()[""]?.[0] === EXPIRED) {
+  if (held.session.errors()[""]?.[0] === context.t(EXPIRED)) {
     held.session.forgetMistakes();
     if (held.isKnown) held.session.flashErrors({ "": [NOT_USED] });
   }
@@ -105,7 +105,7 @@ function leadOn(held: RequestSession, shown: Response): Response {
 
 function hasToken({ request }: HttpContext, held: RequestSession): boolean {
   try {
-    return held.matchesToken(presentedToken(request));
+    return held.matchesToken(sentCsrfToken(request));
   } catch {
     // What cannot be parsed has none.
     return false;

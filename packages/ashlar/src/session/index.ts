@@ -1,7 +1,10 @@
-export type { SessionConfiguration } from "./configuration.ts";
+export { CookieSessions, cookieSessions } from "./cookie-sessions.ts";
 export { csrfToken } from "./csrf-field.ts";
+export { databaseSessions } from "./database-sessions.ts";
 export { Session } from "./session.ts";
 export { createSessionDataTable } from "./session-data-table.ts";
 export { SessionMiddleware } from "./session-middleware.ts";
 export { SessionProvider } from "./session-provider.ts";
+export type { SessionStore, SessionStoreSource, StoredSession } from "./session-store.ts";
+export type { SessionSettings, SessionStoreName } from "./settings.ts";
 export { VerifyCsrfToken } from "./verify-csrf-token.ts";

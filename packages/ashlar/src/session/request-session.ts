@@ -1,16 +1,28 @@
-import type { HttpContext, VisitorMemory } from "../http/index.ts";
-import { AshlarError, type Dictionary, type FieldErrors, type MaybePromise, now } from "../support/index.ts";
+import type { HttpContext } from "../http/index.ts";
+import {
+  AshlarError,
+  type Dictionary,
+  type FieldProblems,
+  type MaybePromise,
+  type Message,
+  now,
+} from "../support/index.ts";
 import { Session, sessionNotOpen } from "./session.ts";
 import { decodeContents } from "./session-contents.ts";
 import { fittingInput, refillableInput } from "./session-input.ts";
+import type { SessionRecord } from "./session-keeper.ts";
 import type { SessionManager } from "./session-manager.ts";
-import type { SessionRecord } from "./session-store.ts";
+import "./errors.ts";
+
+declare module "../http/context.ts" {
+  interface Visitor extends RequestSession {}
+}
 
 /** What JSON puts around the old input. */
 const ROOM_AROUND_INPUT = 32;
 
 /** The session of one request: opened when it is first asked for, kept when the request has been answered. */
-export class RequestSession implements VisitorMemory {
+export class RequestSession {
   readonly manager: SessionManager;
   readonly #context: HttpContext;
   /** What the browser has, as far as it was looked at: the cookie that came, or the one that this answer sets. */
@@ -31,7 +43,7 @@ export class RequestSession implements VisitorMemory {
 
   /** Finds the session where that means waiting; otherwise it is found when it is asked for. */
   load(): MaybePromise<void> {
-    if (!this.manager.store.isRemote) return;
+    if (!this.manager.keeper.isRemote) return;
     const finding = this.#find();
     if (!(finding instanceof Promise)) return this.#loaded(finding);
     return finding.then(
@@ -87,9 +99,9 @@ export class RequestSession implements VisitorMemory {
    * Keeps what the next page needs to show a form again: the messages, and as much of what was typed as there is room
    * for.
    */
-  flashMistakes(errors: Readonly<FieldErrors>, input: Readonly<Dictionary>, summary: string): void {
+  flashMistakes(errors: FieldProblems, input: Readonly<Dictionary>, summary: Message): void {
     const { session } = this;
-    const room = (): number => this.manager.store.maxBytes - Buffer.byteLength(session.encode()!);
+    const room = (): number => this.manager.keeper.maxBytes - Buffer.byteLength(session.encode()!);
     session.flashErrors(errors);
     // A list of a thousand entries can be wrong in as many places.
     if (room() < ROOM_AROUND_INPUT) session.flashErrors({ "": [summary] });
@@ -100,7 +112,7 @@ export class RequestSession implements VisitorMemory {
    * Keeps the session, where it was opened. What changes it afterwards, such as an error page with a form, keeps it
    * again.
    *
-   * @throws `E_SESSION` where it holds more than the driver has room for
+   * @throws `E_SESSION` if it holds more than its store has room for
    */
   close(): MaybePromise<void> {
     this.#isClosed = true;
@@ -117,7 +129,7 @@ export class RequestSession implements VisitorMemory {
   }
 
   #find(): MaybePromise<SessionRecord | null> {
-    this.#cookie = this.#context.request.cookie(this.manager.configuration.cookie);
+    this.#cookie = this.#context.request.cookie(this.manager.settings.cookie);
     return this.#cookie === null ? null : this.manager.find(this.#cookie);
   }
 
@@ -133,7 +145,7 @@ export class RequestSession implements VisitorMemory {
     if (!this.#isLoaded) this.#loaded(this.#find() as SessionRecord | null);
     const contents = this.#found === null ? null : decodeContents(this.#found.contents);
     const beginning = contents === null ? null : { ...this.#found!, contents };
-    const session: Session = new Session(beginning, () => this.#changed(session));
+    const session: Session = new Session(beginning, () => this.#changed(session), this.#context.t);
     return session;
   }
 
@@ -141,7 +153,7 @@ export class RequestSession implements VisitorMemory {
     const previous = this.#found;
     const record = this.#due(session);
     if (record === null) return session.encode() === null ? this.#forget() : undefined;
-    const saving = this.manager.store.save(record, previous);
+    const saving = this.manager.keeper.save(record, previous);
     if (saving instanceof Promise) return saving.then((isKept) => this.#send(record, isKept));
     this.#send(record, saving);
   }
@@ -162,7 +174,7 @@ export class RequestSession implements VisitorMemory {
   }
 
   #saveAfterOthers(record: SessionRecord, previous: SessionRecord | null): Promise<void> {
-    this.#late = this.#late.then(async () => void (await this.manager.store.save(record, previous)));
+    this.#late = this.#late.then(async () => void (await this.manager.keeper.save(record, previous)));
     return this.#late;
   }
 
@@ -170,23 +182,23 @@ export class RequestSession implements VisitorMemory {
   #due(session: Session): SessionRecord | null {
     const contents = session.encode();
     if (contents === null) return null;
-    const { store, refreshAfterMs } = this.manager;
+    const { keeper, refreshAfterMs } = this.manager;
     const { id, createdAt } = session.identity;
     const found = this.#found;
     const usedAt = now();
     const isKept = found?.id === id && found.contents === contents;
     if (isKept && usedAt - found.usedAt < refreshAfterMs) return null;
     const bytes = Buffer.byteLength(contents);
-    if (bytes <= store.maxBytes) return { id, createdAt, usedAt, contents };
-    const problem = `The session holds ${bytes} bytes, and there is room for ${store.maxBytes}.`;
-    throw new AshlarError("E_SESSION", `${problem} ${store.remedy}`);
+    if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents };
+    const problem = `The session holds ${bytes} bytes, and there is room for ${keeper.maxBytes}.`;
+    throw new AshlarError("E_SESSION", `${problem} ${keeper.remedy}`);
   }
 
   #send(record: SessionRecord, isKept: boolean): void {
     if (!isKept) return;
     this.#found = record;
-    this.#cookie = this.manager.store.cookieFor(record);
-    const { cookie: name, sameSite } = this.manager.configuration;
+    this.#cookie = this.manager.keeper.cookieFor(record);
+    const { cookie: name, sameSite } = this.manager.settings;
     const { response } = this.#context;
     response.cookie(name, this.#cookie, { maxAgeSeconds: this.manager.secondsLeft(record), sameSite });
     // A cache that keeps the answer would hand one visitor's session to the next.
@@ -198,15 +210,15 @@ export class RequestSession implements VisitorMemory {
     const found = this.#found;
     this.#cookie = null;
     this.#found = null;
-    const { cookie: name, sameSite } = this.manager.configuration;
+    const { cookie: name, sameSite } = this.manager.settings;
     this.#context.response.withoutCookie(name, { sameSite });
-    if (found !== null) return this.manager.store.remove(found);
+    if (found !== null) return this.manager.keeper.remove(found);
   }
 }
 
 /** The session of a request that goes through `SessionMiddleware`, opened or not; `null` for any other. */
 export function heldSession(context: HttpContext): RequestSession | null {
-  return context.visitor as RequestSession | null;
+  return context.visitor;
 }
 
 /**

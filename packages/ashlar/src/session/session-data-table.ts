@@ -1,8 +1,8 @@
 import type { Kysely } from "../database/index.ts";
-import { SESSION_DATA_TABLE } from "./database-store.ts";
+import { SESSION_DATA_TABLE } from "./database-sessions.ts";
 
 /**
- * Creates the table `session_data`, which the database driver keeps sessions in; for a migration:
+ * Creates the table `session_data`, which `databaseSessions()` keeps sessions in; for a migration:
  *
  * ```ts
  * export async function up(database: Kysely<unknown>): Promise<void> {

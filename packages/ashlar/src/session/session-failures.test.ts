@@ -47,19 +47,19 @@ const ROUTES: readonly RouteEntry[] = [
 ];
 
 let application: Application;
-let logged: string[];
+let logged: Record<string, unknown>[];
 
-const create = async (driver: string): Promise<Browser> => {
+const create = async (store: string): Promise<Browser> => {
   logged = [];
-  const session = { driver };
+  const session = { store };
   application = await sessionApplication({ routes: ROUTES, session, web: [SessionMiddleware], logged });
   return new Browser(application);
 };
 const dropTable = (): Promise<void> =>
   application.container.make("database").kysely.schema.dropTable("session_data").execute();
 const problems = (): string[] => {
-  const lines = logged.map((line) => JSON.parse(line));
-  return lines.filter(({ msg }) => msg === "A session could not be kept.").map(({ err }) => err.code);
+  const lines = logged.filter(({ msg }) => msg === "A session could not be kept.");
+  return lines.map(({ err }) => (err as AshlarError).code);
 };
 
 describe("a handler's own error is the answer, where the session cannot be kept either", () => {
@@ -69,8 +69,8 @@ describe("a handler's own error is the answer, where the session cannot be kept 
     expect(problems()).toEqual(["E_DATABASE"]);
   });
 
-  test.each(["cookie", "database"])("because it holds too much (%s)", async (driver) => {
-    const browser = await create(driver);
+  test.each(["cookie", "database"])("because it holds too much (%s)", async (store) => {
+    const browser = await create(store);
     expect((await browser.send("/overfill")).status).toBe(403);
     expect(problems()).toEqual(["E_SESSION"]);
   });
@@ -95,8 +95,8 @@ describe("what an error page puts into a session that was kept already", () => {
     expect(problems()).toEqual(["E_DATABASE", "E_DATABASE"]);
   });
 
-  test.each(["cookie", "database"])("is logged where it is too much, and the page is sent (%s)", async (driver) => {
-    const browser = await create(driver);
+  test.each(["cookie", "database"])("is logged where it is too much, and the page is sent (%s)", async (store) => {
+    const browser = await create(store);
     application.errorPage(403, ({ session }) => {
       session.put("a", TOO_MUCH);
       return "forbidden";
@@ -108,8 +108,8 @@ describe("what an error page puts into a session that was kept already", () => {
 
 test.each(["cookie", "database"])(
   "what an error page shows is used up without a word in the log (%s)",
-  async (driver) => {
-    const browser = await create(driver);
+  async (store) => {
+    const browser = await create(store);
     application.errorPage(403, ({ session }) => `<p>${session.get("a")}</p>`);
     await browser.send("/flash");
     expect([(await browser.send("/fail")).text, browser.cookies.size]).toEqual(["<p>1</p>", 0]);
@@ -121,7 +121,7 @@ test.each(["cookie", "database"])(
 test("a form that cannot be shown again keeps the answer that it had, and the log says so", async () => {
   const browser = await create("cookie");
   expect((await browser.post("/broken")).status).toBe(429);
-  expect(logged.map((line) => JSON.parse(line).msg)).toContain("A form could not be shown again.");
+  expect(logged.map(({ msg }) => msg)).toContain("A form could not be shown again.");
 });
 
 test("work that no answer waits for is waited for at the end, and its failure is logged", async () => {

@@ -1,9 +1,9 @@
 import type { HttpContext } from "../http/index.ts";
 import type { Container, Logger } from "../kernel/index.ts";
 import { ConfigurationError, type MaybePromise, now } from "../support/index.ts";
-import type { SessionConfiguration } from "./configuration.ts";
 import type { CsrfTokens } from "./csrf-tokens.ts";
-import type { SessionRecord, SessionStore } from "./session-store.ts";
+import { endOf, type SessionKeeper, type SessionRecord } from "./session-keeper.ts";
+import type { CompleteSessionSettings } from "./settings.ts";
 
 const MINUTE_MS = 60_000;
 const MAX_REFRESH_MS = 5 * MINUTE_MS;
@@ -11,9 +11,9 @@ const PRUNE_EVERY_MS = 60 * MINUTE_MS;
 
 /** What the sessions of an application have in common: the container's `session`. */
 export class SessionManager {
-  readonly configuration: SessionConfiguration;
+  readonly settings: CompleteSessionSettings;
   /** @internal */
-  readonly store: SessionStore;
+  readonly keeper: SessionKeeper;
   /** @internal */
   readonly tokens: CsrfTokens;
   /** @internal After how long a session that did not change is kept anew, so that it counts as used. */
@@ -26,47 +26,42 @@ export class SessionManager {
   /** @internal What answers a form whose page has expired, if what it asks for has happened already; otherwise `null`. */
   answerExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
 
-  constructor(configuration: SessionConfiguration, store: SessionStore, tokens: CsrfTokens, logger: Logger) {
-    this.configuration = configuration;
-    this.store = store;
+  constructor(settings: CompleteSessionSettings, keeper: SessionKeeper, tokens: CsrfTokens, logger: Logger) {
+    this.settings = settings;
+    this.keeper = keeper;
     this.tokens = tokens;
-    this.refreshAfterMs = Math.min(MAX_REFRESH_MS, (configuration.lifetimeMinutes * MINUTE_MS) / 20);
+    this.refreshAfterMs = Math.min(MAX_REFRESH_MS, (settings.lifetimeMinutes * MINUTE_MS) / 20);
     this.#logger = logger;
   }
 
   /** @internal The session that a cookie stands for, unless it stands for none or for one that is too old. */
   find(cookie: string): MaybePromise<SessionRecord | null> {
     this.#pruneNowAndThen();
-    const found = this.store.find(cookie);
+    const found = this.keeper.find(cookie);
     return found instanceof Promise ? found.then((record) => this.#alive(record)) : this.#alive(found);
   }
 
   #alive(record: SessionRecord | null): SessionRecord | null {
     if (record === null) return null;
-    const { lifetimeMinutes, absoluteMinutes } = this.configuration;
-    const time = now();
-    const isIdle = time - record.usedAt >= lifetimeMinutes * MINUTE_MS;
-    return isIdle || time - record.createdAt >= absoluteMinutes * MINUTE_MS ? null : record;
+    // Written so that NaN counts as over.
+    return now() < endOf(record, this.settings) ? record : null;
   }
 
   /** @internal How long a browser is to keep the cookie, in whole seconds. */
   secondsLeft(record: SessionRecord): number {
-    const { lifetimeMinutes, absoluteMinutes } = this.configuration;
-    const idleEnd = record.usedAt + lifetimeMinutes * MINUTE_MS;
-    const end = Math.min(idleEnd, record.createdAt + absoluteMinutes * MINUTE_MS);
-    return Math.max(1, Math.ceil((end - now()) / 1000));
+    return Math.max(1, Math.ceil((endOf(record, this.settings) - now()) / 1000));
   }
 
   /**
-   * Deletes the sessions that have ended from the database; with the cookie driver there are none.
+   * Deletes the sessions that have ended from the store; in cookies there are none.
    *
    * @returns how many there were
    */
-  prune(): Promise<number> {
+  async prune(): Promise<number> {
     const time = now();
-    const { lifetimeMinutes, absoluteMinutes } = this.configuration;
+    const { lifetimeMinutes, absoluteMinutes } = this.settings;
     this.#prunedAt = time;
-    return this.store.prune(time - lifetimeMinutes * MINUTE_MS, time - absoluteMinutes * MINUTE_MS);
+    return await this.keeper.prune(time - lifetimeMinutes * MINUTE_MS, time - absoluteMinutes * MINUTE_MS);
   }
 
   #pruneNowAndThen(): void {

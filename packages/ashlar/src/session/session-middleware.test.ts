@@ -65,8 +65,8 @@ async function read(browser: Browser): Promise<{ all: object }> {
   return JSON.parse((await browser.send("/read")).text);
 }
 
-describe.each(["cookie", "database"])("with the driver %s", (driver) => {
-  const session = { driver };
+describe.each(["cookie", "database"])("with the store %s", (store) => {
+  const session = { store };
   const create = (): Promise<Application> => sessionApplication({ routes: ROUTES, session, web: [SessionMiddleware] });
 
   test("a request that asks for nothing sets nothing; nor does one that finds nothing", async () => {
@@ -137,7 +137,7 @@ describe.each(["cookie", "database"])("with the driver %s", (driver) => {
     const thief = new Browser(application);
     for (const [name, value] of old) thief.cookies.set(name, value);
     // A sealed cookie keeps what it held; with the database, nothing is left of it.
-    expect((await read(thief)).all).toEqual(driver === "cookie" ? { a: "1" } : {});
+    expect((await read(thief)).all).toEqual(store === "cookie" ? { a: "1" } : {});
   });
 
   test("S18 an id that the browser brought is never adopted", async () => {
@@ -372,19 +372,19 @@ describe.each(["cookie", "database"])("with the driver %s", (driver) => {
     application.onError((error) => void messages.push((error as Error).message));
     const browser = new Browser(application);
     await browser.send("/put/a/1");
-    const [fits, tooMuch] = driver === "cookie" ? [2700, 3000] : [65_000, 66_000];
+    const [fits, tooMuch] = store === "cookie" ? [2700, 3000] : [65_000, 66_000];
     expect((await browser.send(`/big/${fits}`)).status).toBe(200);
     const answer = await browser.send(`/big/${tooMuch}`);
     expect([answer.status, answer.cookies]).toEqual([500, []]);
     const remedy = {
-      cookie: 'Keep less in it, or keep sessions in the database: driver: "database" in SESSION of config/session.ts.',
+      cookie: "or keep sessions in the database: store: databaseSessions() in SESSION of config/session.ts.",
       database: "Keep what is large in a table of its own, and in the session what finds it there.",
-    }[driver];
+    }[store];
     expect(messages).toEqual([expect.stringMatching(/^The session holds \d+ bytes, and there is room for \d+\. /)]);
     expect(messages[0]).toContain(remedy);
     expect((await read(browser)).all).toMatchObject({ a: "1" });
     const [held, room] = messages[0]!.match(/\d+/g)!.map(Number);
-    if (driver === "database") expect(room).toBe(65_536);
+    if (store === "database") expect(room).toBe(65_536);
     const largest = tooMuch! - (held! - room!);
     expect((await browser.send(`/big/${largest}`)).status).toBe(200);
     expect((await browser.send(`/big/${largest + 1}`)).status).toBe(500);

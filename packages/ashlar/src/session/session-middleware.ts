@@ -12,8 +12,8 @@ import { prepareViews } from "./view-helpers.ts";
  * Gives the request its session, and keeps what changed in it, also where the handler throws. It stands first in the
  * stack `web`.
  *
- * The session is opened by whoever first asks for something in it; a visitor who needs none gets no cookie. With the
- * database driver it is read here, where the request brings its cookie.
+ * The session is opened by whoever first asks for something in it; a visitor who needs none gets no cookie. A
+ * session that is kept in a store is read here, if the request brings its cookie.
  *
  * An `E_INVALID_INPUT` that a form's handler throws becomes a redirect back to the form, with the messages and what was
  * typed flashed. A form whose page has expired (419), or that was sent too often (429), is answered with the form itself,
@@ -31,7 +31,7 @@ export class SessionMiddleware implements Middleware {
     this.#hasViews = container.has("views");
   }
 
-  /** @throws `E_SESSION` where the session holds more than its driver has room for */
+  /** @throws `E_SESSION` if the session holds more than its store has room for */
   handle(context: HttpContext, next: Next): unknown {
     if (heldSession(context) !== null) return next();
     const held = new RequestSession(context, this.#manager);

@@ -4,9 +4,10 @@ import { createApplication, createLogger, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
-import { generateSecret, Sealer } from "../security/index.ts";
+import { generateSecret, KeyPurpose, Sealer } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
-import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "./index.ts";
+import { CookieSessions } from "./cookie-sessions.ts";
+import { databaseSessions, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "./index.ts";
 
 const ROUTES: readonly RouteEntry[] = [
   Route.get("/read", ({ session }) => session.all()),
@@ -49,8 +50,8 @@ describe("the cookie", () => {
     const browser = new Browser(await sessionApplication({ routes: ROUTES, environment: { APP_KEY } }));
     await browser.send("/put/name/Lovelace");
     const cookie = browser.cookies.get("session")!;
-    expect(new Sealer(APP_KEY, "session").open("session", cookie, 7200)).toContain("Lovelace");
-    expect(new Sealer(APP_KEY, "device").open("session", cookie, 7200)).toBe(null);
+    expect(new Sealer(APP_KEY, new KeyPurpose("session")).open("session", cookie, 7200)).toContain("Lovelace");
+    expect(new Sealer(APP_KEY, new KeyPurpose("device")).open("session", cookie, 7200)).toBe(null);
   });
 
   test("S23 that of another application is none", async () => {
@@ -107,10 +108,21 @@ describe("where there is no session", () => {
 
   test.each<[object, string]>([
     [
-      { driver: "database" },
-      'config/session.ts: SESSION.driver: is "database", and the application has none. Add DatabaseProvider to PROVIDERS in config/providers.ts.',
+      { store: "database" },
+      "config/session.ts: SESSION.store: is the database, and the application has none. Add DatabaseProvider to PROVIDERS in config/providers.ts.",
     ],
-    [{ driver: "file" }, 'config/session.ts: SESSION.driver: is "file". It can be "cookie", "database".'],
+    [
+      { store: "file" },
+      'config/session.ts: SESSION.store: is "file". Write cookieSessions(), databaseSessions(), or an object with the methods of SessionStore, or leave it out.',
+    ],
+    [
+      { store: databaseSessions({ connection: "visitors" }) },
+      "config/session.ts: SESSION.store: is the database, and the application has none. Add DatabaseProvider to PROVIDERS in config/providers.ts.",
+    ],
+    [
+      { store: () => Promise.resolve({}) },
+      "config/session.ts: SESSION.store: is a function that does not return a store. Return an object with the methods of SessionStore, and not a promise of one.",
+    ],
   ])("%j ends the boot", async (SESSION, message) => {
     const booting = createApplication({
       providers: [SessionProvider],
@@ -123,7 +135,7 @@ describe("where there is no session", () => {
   test("settings under a name that is nearly the right one end the boot", async () => {
     const booting = createApplication({
       providers: [SessionProvider],
-      config: { session: { SESION: { driver: "database" } } },
+      config: { session: { SESION: { store: "database" } } },
       environment: { APP_ENV: "test" },
     });
     await expect(booting).rejects.toMatchObject({
@@ -152,7 +164,7 @@ describe("where there is no session", () => {
 
   test("without a configuration file the defaults hold", async () => {
     const application = await createApplication({ providers: [SessionProvider], environment: { APP_ENV: "test" } });
-    expect(application.container.make("session").configuration.driver).toBe("cookie");
+    expect(application.container.make("session").settings.store).toBeInstanceOf(CookieSessions);
     await application.shutdown();
   });
 
@@ -163,7 +175,7 @@ describe("where there is no session", () => {
       return result;
     };
     const routes = [...ROUTES, Route.get("/plain", () => "plain")];
-    const browser = new Browser(await sessionApplication({ routes, http: [outer] }));
+    const browser = new Browser(await sessionApplication({ routes, httpMiddleware: [outer] }));
     await browser.send("/put/name/Ada");
     const { headers, cookies } = await browser.send("/plain");
     expect([headers.get("x-name"), headers.get("cache-control"), cookies]).toEqual(["Ada", "private, no-store", []]);
@@ -176,13 +188,15 @@ describe("where there is no session", () => {
       return result;
     };
     const routes = [Route.get("/plain", () => "plain")];
-    const { headers, cookies } = await new Browser(await sessionApplication({ routes, http: [outer] })).send("/plain");
+    const { headers, cookies } = await new Browser(await sessionApplication({ routes, httpMiddleware: [outer] })).send(
+      "/plain",
+    );
     expect([headers.get("x-length"), headers.get("cache-control"), cookies]).toEqual(["5000", "private, no-store", []]);
   });
 
   test("with httpMiddleware around, an error's answer carries the cookie all the same", async () => {
     const outer = (_context: HttpContext, next: () => unknown): unknown => next();
-    const browser = new Browser(await sessionApplication({ routes: ROUTES, http: [outer] }));
+    const browser = new Browser(await sessionApplication({ routes: ROUTES, httpMiddleware: [outer] }));
     expect((await browser.send("/fail")).cookies).toEqual(["session"]);
   });
 });

@@ -1,17 +1,20 @@
-import { type ApplicationSettings, Provider } from "../boot/index.ts";
+import { type CompleteApplicationSettings, Provider } from "../boot/index.ts";
 import type { Container } from "../kernel/index.ts";
-import { Sealer } from "../security/index.ts";
-import { ConfigurationError } from "../support/index.ts";
-import { type SessionConfiguration, sessionConfiguration } from "./configuration.ts";
-import { CookieSessionStore } from "./cookie-store.ts";
+import { KeyPurpose, Sealer } from "../security/index.ts";
+import { CookieSessions } from "./cookie-sessions.ts";
 import { CsrfField } from "./csrf-field.ts";
 import { CsrfTokens } from "./csrf-tokens.ts";
-import { DatabaseSessionStore } from "./database-store.ts";
+import { declareSessionMessages } from "./messages.ts";
 import { requireSession } from "./request-session.ts";
 import type { Session } from "./session.ts";
+import type { SessionKeeper } from "./session-keeper.ts";
 import { SessionManager } from "./session-manager.ts";
-import type { SessionStore } from "./session-store.ts";
+import { type CompleteSessionSettings, readSessionSettings, storeOf } from "./settings.ts";
+import { StoredSessions } from "./stored-sessions.ts";
 import { NEUTRAL_HELPERS, VIEW_HELPERS } from "./view-helpers.ts";
+import "./messages.ts";
+
+const SESSION = new KeyPurpose("session");
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
@@ -31,7 +34,7 @@ declare module "../http/context.ts" {
 
 /**
  * Brings session data into the application: `context.session`, forms that come back filled in, and CSRF tokens. Its
- * settings are `SESSION` of `config/session.ts`; with the database driver it comes after `DatabaseProvider`.
+ * settings are `SESSION` of `config/session.ts`; with `databaseSessions()` it comes after `DatabaseProvider`.
  *
  * Who is logged in is not kept here, but by the guards.
  */
@@ -39,13 +42,14 @@ export class SessionProvider extends Provider {
   #manager: SessionManager | null = null;
 
   override register(): void {
+    declareSessionMessages(this.application.messages);
     const { container, config, settings, logger } = this.application;
-    const section = config.has("session") ? config.section("session", ["SESSION"]) : {};
-    const configuration = sessionConfiguration(section.SESSION, settings.url);
+    const { SESSION } = config.optionalSection("session", ["SESSION"]);
+    const session = readSessionSettings(SESSION, settings.url);
     container.singleton("session", () => {
-      const store = createStore(configuration, settings, container);
+      const keeper = createKeeper(session, settings, container);
       const tokens = new CsrfTokens(settings.key, { previousSecrets: settings.previousKeys });
-      return new SessionManager(configuration, store, tokens, logger);
+      return new SessionManager(session, keeper, tokens, logger);
     });
   }
 
@@ -63,25 +67,21 @@ export class SessionProvider extends Provider {
   override async prune(): Promise<Readonly<Record<string, number>>> {
     const manager = this.application.container.make("session");
     // A sealed cookie expires by itself; only a store beside the browser has something to delete.
-    return manager.store.isRemote ? { "session data": await manager.prune() } : {};
+    return manager.keeper.isRemote ? { "session data": await manager.prune() } : {};
   }
 
   override async shutdown(): Promise<void> {
     await this.#manager?.settled();
+    await this.#manager?.keeper.close();
   }
 }
 
-function createStore(
-  configuration: SessionConfiguration,
-  settings: ApplicationSettings,
+function createKeeper(
+  session: CompleteSessionSettings,
+  { key, previousKeys }: CompleteApplicationSettings,
   container: Container,
-): SessionStore {
-  if (configuration.driver === "cookie") {
-    const sealer = new Sealer(settings.key, "session", { previousSecrets: settings.previousKeys });
-    return new CookieSessionStore(sealer, configuration);
-  }
-  if (container.has("database")) return new DatabaseSessionStore(container.make("database"));
-  const problem = 'is "database", and the application has none.';
-  const remedy = "Add DatabaseProvider to PROVIDERS in config/providers.ts.";
-  throw new ConfigurationError("config/session.ts: SESSION.driver", problem, remedy);
+): SessionKeeper {
+  const { store } = session;
+  if (!(store instanceof CookieSessions)) return new StoredSessions(storeOf(store, container), session);
+  return store.keeper(new Sealer(key, SESSION, { previousSecrets: previousKeys }), session);
 }

@@ -1,4 +1,5 @@
 import { AshlarError, isPlainObject, isPrototypeName } from "../support/index.ts";
+import "./errors.ts";
 
 const MAX_DEPTH = 32;
 const MAX_KEY_LENGTH = 128;

@@ -1,9 +1,19 @@
 import { redirectTarget } from "../http/index.ts";
+import { inEnglish } from "../messages/index.ts";
 import { randomToken } from "../security/index.ts";
-import { AshlarError, type Dictionary, dictionary, type FieldErrors, isPrototypeName, now } from "../support/index.ts";
+import {
+  AshlarError,
+  type Dictionary,
+  dictionary,
+  type FieldErrors,
+  isPrototypeName,
+  type Message,
+  now,
+} from "../support/index.ts";
 import { encodeContents, type SessionContents } from "./session-contents.ts";
 import { inputAt, refillableInput } from "./session-input.ts";
 import { checkKey, isOwnKey, toSessionValue } from "./session-value.ts";
+import "./errors.ts";
 
 const OLD_INPUT = "__old";
 const ERRORS = "__errors";
@@ -28,6 +38,7 @@ export interface SessionBeginning {
  */
 export class Session {
   readonly #onChange: () => void;
+  readonly #t: (message: Message) => string;
   #id: string;
   #createdAt: number;
   #isIdentified: boolean;
@@ -41,9 +52,15 @@ export class Session {
   /**
    * @param beginning what there was before; `null` for a new session
    * @param onChange is called after each change
+   * @param t puts a message into the visitor's language
    */
-  constructor(beginning: SessionBeginning | null, onChange: () => void = () => {}) {
+  constructor(
+    beginning: SessionBeginning | null,
+    onChange: () => void = () => {},
+    t: (message: Message) => string = inEnglish,
+  ) {
     this.#onChange = onChange;
+    this.#t = t;
     this.#id = beginning?.id ?? randomToken();
     this.#createdAt = beginning?.createdAt ?? now();
     this.#isIdentified = beginning?.contents.isIdentified === true;
@@ -55,7 +72,7 @@ export class Session {
    * Identifies the session: 256 random bits, new after {@link regenerate} and {@link invalidate}. A session whose id was
    * asked for is kept, even with nothing in it.
    *
-   * Security: with the database driver this is what the cookie carries. Never print it; store its digest.
+   * Security: unless the cookie holds the session itself, this is what it carries. Never print it; store its digest.
    */
   get id(): string {
     if (!this.#isIdentified) {
@@ -171,10 +188,17 @@ export class Session {
     return inputAt(valueIn(OLD_INPUT, null, this.#next, this.#flash), name) ?? fallback;
   }
 
-  /** Keeps messages by field for the next page, which shows them with {@link errors}. */
-  flashErrors(errors: Readonly<FieldErrors>): this {
+  /**
+   * Keeps messages by field for the next page, which shows them with {@link errors}: sentences as they are, or the
+   * `problems` of a `ValidationError`, which are put into the visitor's language.
+   */
+  flashErrors(errors: Readonly<Record<string, readonly (string | Message)[]>>): this {
     const kept = Object.entries(errors).filter(([field]) => !isPrototypeName(field));
-    return this.#flashFor(ERRORS, toSessionValue("errors", Object.fromEntries(kept)));
+    const say = (said: string | Message): string => (typeof said === "string" ? said : this.#t(said));
+    return this.#flashFor(
+      ERRORS,
+      toSessionValue("errors", Object.fromEntries(kept.map(([field, list]) => [field, list.map(say)]))),
+    );
   }
 
   /** @internal Whether anything has asked for the messages, as a page that shows them does. */

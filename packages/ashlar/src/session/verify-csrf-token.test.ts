@@ -210,8 +210,8 @@ describe("the token", () => {
     expect((await browser.send("/login", { method: "POST", headers: { "x-csrf-token": token } })).text).toBe("in");
   });
 
-  test("S26 with the database driver it is all the same", async () => {
-    const application = await create(undefined, { session: { driver: "database" } });
+  test("S26 with sessions in the database it is all the same", async () => {
+    const application = await create(undefined, { session: { store: "database" } });
     const [browser, other] = [await withForm(application), await withForm(application)];
     refused(await browser.post("/login"));
     refused(await browser.post("/login", { __token: other.token }));

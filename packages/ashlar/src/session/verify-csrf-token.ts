@@ -2,12 +2,14 @@ import type { HttpContext, Middleware, Next, RouteInfo } from "../http/index.ts"
 import type { Container } from "../kernel/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../support/index.ts";
-import { presentedToken } from "./csrf-field.ts";
+import { sentCsrfToken } from "./csrf-field.ts";
 import { ExpiredPageError } from "./form-again.ts";
 import { comesFromElsewhere } from "./request-origin.ts";
 import { requireSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
 import { sessionManagerOf } from "./session-manager.ts";
+import "./errors.ts";
+import { message } from "./messages.ts";
 
 /**
  * Lets a request that could change something through only where a page of the application made it: with the token that
@@ -46,13 +48,12 @@ export class VerifyCsrfToken implements Middleware {
     if (this.#exemptRoutes().has(request.route())) return next();
     const held = requireSession(context);
     if (comesFromElsewhere(request, services.appUrl)) {
-      const advice = "Open the page on this site and send it from there.";
-      throw new AshlarError("E_CSRF", `The request came from another site. Nothing was changed. ${advice}`);
+      throw new AshlarError("E_CSRF", message("session.elsewhere"));
     }
     // No page has a token for a session that there is not.
     if (!held.isKnown) throw new ExpiredPageError();
     request.whenBodyIsRead(() => {
-      if (!held.matchesToken(presentedToken(request))) throw new ExpiredPageError();
+      if (!held.matchesToken(sentCsrfToken(request))) throw new ExpiredPageError();
     });
     return next();
   }

@@ -44,9 +44,9 @@ function create(session: object = {}): Promise<Application> {
   return sessionApplication({ routes: ROUTES, views: VIEWS, session });
 }
 
-describe.each(["cookie", "database"])("pages with the driver %s", (driver) => {
+describe.each(["cookie", "database"])("pages with the store %s", (store) => {
   test("S26 csrf_field is the hidden input, unescaped, and its form works", async () => {
-    const browser = new Browser(await create({ driver }));
+    const browser = new Browser(await create({ store }));
     const page = await browser.open("/form");
     expect(page.text).toMatch(/^<form method="post"><input type="hidden" name="__token" value="[\w-]{86}">\n/);
     expect((await browser.post("/form", { name: "Ada" })).status).toBe(419);
@@ -55,7 +55,7 @@ describe.each(["cookie", "database"])("pages with the driver %s", (driver) => {
   });
 
   test("S41 a form with mistakes comes back with messages and what was typed, escaped, and without the password", async () => {
-    const browser = new Browser(await create({ driver }));
+    const browser = new Browser(await create({ store }));
     await browser.open("/form");
     const typed = '"><script>alert(1)</script>';
     const { text } = await browser.submit("/form", { name: typed, password: "hunter22" });
@@ -68,25 +68,25 @@ describe.each(["cookie", "database"])("pages with the driver %s", (driver) => {
   });
 
   test("a page that uses none of it opens no session and sets no cookie", async () => {
-    const browser = new Browser(await create({ driver }));
+    const browser = new Browser(await create({ store }));
     const page = await browser.open("/plain");
     expect([page.text, page.cookies, page.headers.get("vary")]).toEqual(["<p>Hello</p>", [], null]);
   });
 
   test("a page that only looks for messages sets no cookie", async () => {
-    const page = await new Browser(await create({ driver })).open("/has");
+    const page = await new Browser(await create({ store })).open("/has");
     expect([page.text, page.cookies, page.headers.get("vary")]).toEqual(["false false undefined", [], "cookie"]);
   });
 
   test("the messages of a form that came back can be looked for by their fields", async () => {
-    const browser = new Browser(await create({ driver }));
+    const browser = new Browser(await create({ store }));
     await browser.open("/form");
     await browser.post("/form", { __token: browser.token, name: "Bob" });
     expect((await browser.open("/has")).text).toBe("true false undefined");
   });
 
   test("where nothing was typed or flashed there is nothing to show", async () => {
-    const page = await new Browser(await create({ driver })).open("/everything");
+    const page = await new Browser(await create({ store })).open("/everything");
     expect(page.text).toMatch(/^\[<input [^\]]*>\]\[[\w-]{86}\]\[\]\[b\]\[0\]\[null\]\[c\]$/);
   });
 });

@@ -1,9 +1,12 @@
-/**
- * Every code an error of the framework can carry, with its HTTP status and one sentence.
- *
- * The registry is closed: code is decided by code, not by message, so a new kind of failure gets a line here.
- */
-export const ERRORS = {
+import { dictionary } from "./dictionary.ts";
+import type { Message } from "./message.ts";
+import { SourceLocation } from "./source-location.ts";
+
+/** What stands behind an error code: the HTTP status of the answer, and one sentence. */
+export type ErrorDefinition<Status extends number = number> = readonly [status: Status, sentence: string];
+
+/** The codes of the layers that every feature stands on, and those that several features share. */
+const BASE = {
   // Boot: configuration, container, routes
   E_INVALID_CONFIGURATION: [500, "The configuration is invalid."],
   E_MISSING_ENVIRONMENT: [500, "A required environment variable is not set."],
@@ -18,13 +21,8 @@ export const ERRORS = {
   // Requests
   E_BAD_REQUEST: [400, "The request is malformed."],
   E_INVALID_BODY: [400, "The body of the request could not be parsed."],
-  E_CONFLICTING_TOKENS: [400, "The request carries two different tokens."],
   E_UNAUTHENTICATED: [401, "Authentication is required."],
-  E_INVALID_CREDENTIALS: [401, "The credentials are not valid."],
-  E_STALE_PROOF: [401, "The account has changed in the meantime. Log in again."],
-  E_INVALID_TOKEN: [401, "The token is not valid."],
   E_FORBIDDEN: [403, "You may not do this."],
-  E_PASSWORD_NOT_CONFIRMED: [403, "Confirm your password to go on."],
   E_INVALID_SIGNATURE: [403, "The link is not valid or has expired."],
   E_NOT_FOUND: [404, "The page or resource was not found."],
   E_ROW_NOT_FOUND: [404, "The record was not found."],
@@ -32,7 +30,6 @@ export const ERRORS = {
   E_NOT_ACCEPTABLE: [406, "No acceptable representation is available."],
   E_PAYLOAD_TOO_LARGE: [413, "The body of the request is too large."],
   E_UNSUPPORTED_MEDIA_TYPE: [415, "The type of the request's body is not supported."],
-  E_CSRF: [419, "The page has expired."],
   E_INVALID_INPUT: [422, "Some of the input is not valid."],
   E_TOO_MANY_REQUESTS: [429, "Too many requests."],
   E_INTERNAL: [500, "Something went wrong."],
@@ -52,36 +49,91 @@ export const ERRORS = {
   E_INVALID_VALUE: [500, "The value is too large, or not of a kind that can be signed or sealed."],
   // Passwords
   E_INVALID_PASSWORD: [422, "The password is not acceptable."],
-  // Database
-  E_DATABASE: [500, "The database reported an error."],
-  E_DATABASE_UNAVAILABLE: [503, "The database cannot be reached, or took too long; try again in a moment."],
-  E_UNIQUE_VIOLATION: [409, "A record with this value exists already."],
-  E_FOREIGN_KEY_VIOLATION: [409, "A record refers to one that does not exist, or is still referred to."],
-  E_NOT_NULL_VIOLATION: [500, "A required column has no value."],
-  E_INVALID_QUERY: [500, "The query names a column, or holds a value, that is not allowed."],
-  E_MIGRATION: [500, "A migration could not be run."],
   // Authentication
-  E_UNKNOWN_GUARD: [500, "No guard has this name."],
-  E_UNSUPPORTED_GUARD_OPERATION: [500, "This guard does not support the operation."],
   E_INVALID_MODEL: [500, "The model cannot be used as a user."],
   // Uploaded files
   E_FILE_EXISTS: [500, "A file is there already."],
-  // Views
-  E_VIEW: [500, "The view could not be rendered."],
-  // Mail
-  E_INVALID_MAIL: [500, "The mail cannot be composed: its addresses, its subject or its content are not valid."],
-  E_MAIL_NOT_SENT: [503, "The mail could not be sent; try again in a moment."],
-  // Session data
-  E_SESSION: [500, "The session cannot hold the value, or is not open."],
   // Commands
   E_COMMAND: [500, "The command could not be carried out."],
 } as const;
 
+type BaseErrors = { readonly [Code in keyof typeof BASE]: (typeof BASE)[Code][0] };
+
+/** What the framework's features add to {@link ErrorCodes}. An application augments `ErrorCodes` itself. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
+export interface FrameworkErrors {}
+
+/**
+ * The codes that errors can carry, each with its HTTP status. A feature or an application adds its own by declaration
+ * merging, and says by {@link declareErrors} what they mean:
+ *
+ * ```ts
+ * declare module "ashlar" { interface ErrorCodes { E_ORDER_CLOSED: 409 } }
+ * ```
+ */
+export interface ErrorCodes extends BaseErrors, FrameworkErrors {}
+
+/** The code of an error: `E_NOT_FOUND`. Branch on it, never on the message. */
+export type ErrorCode = keyof ErrorCodes & string;
+
+const definitions: Record<string, ErrorDefinition> = { ...BASE };
+const places = new Map<string, SourceLocation>();
+
+const CODE = /^E_[A-Z\d]+(?:_[A-Z\d]+)*$/;
+
+/** Every code that has been declared, with its HTTP status and its sentence. */
+export const ERRORS: Readonly<Record<ErrorCode, ErrorDefinition>> = definitions as Record<ErrorCode, ErrorDefinition>;
+
+/**
+ * Declares error codes, so that an {@link AshlarError} can carry them. Call it at the top of the module that throws them,
+ * or of one that this module imports; their types are declared along with it:
+ *
+ * ```ts
+ * declare module "ashlar" { interface ErrorCodes { E_ORDER_CLOSED: 409 } }
+ *
+ * declareErrors({ E_ORDER_CLOSED: [409, "The order is closed."] });
+ *
+ * Route.post("/orders/@id/items", () => {
+ *   throw new AshlarError("E_ORDER_CLOSED");
+ * });
+ * ```
+ *
+ * A code means the same in all of the process. It may be declared again as it is, since a module can be loaded twice.
+ *
+ * @param errors for each code the HTTP status, 400 to 599, and one sentence. Below 500 the caller is shown the sentence.
+ * @throws `E_INVALID_CONFIGURATION` if another file declares a code differently, or if a code or a status cannot be one
+ */
+export function declareErrors<Code extends ErrorCode>(
+  errors: {
+    readonly [Key in Code]: ErrorDefinition<ErrorCodes[Key]>;
+  },
+): void {
+  const place = new SourceLocation(declareErrors);
+  for (const [code, [status, sentence]] of Object.entries<ErrorDefinition>(errors)) {
+    const isStatus = Number.isInteger(status) && status >= 400 && status <= 599;
+    if (!CODE.test(code) || !isStatus || typeof sentence !== "string" || sentence === "") {
+      const remedy = 'Write it as E_ORDER_CLOSED: [409, "The order is closed."], with a status from 400 to 599.';
+      throw new ConfigurationError(String(place), `${code} is not the declaration of an error code.`, remedy);
+    }
+    requireSameMeaning(code, [status, sentence], place);
+    definitions[code] = Object.freeze([status, sentence] as const);
+    places.set(code, place);
+  }
+}
+
+/** One file may change its mind: a development server loads it again after each edit. */
+function requireSameMeaning(code: string, [status, sentence]: ErrorDefinition, place: SourceLocation): void {
+  if (!Object.hasOwn(definitions, code)) return;
+  const [knownStatus, knownSentence] = definitions[code]!;
+  if (status === knownStatus && sentence === knownSentence) return;
+  const other = places.get(code)?.file ?? null;
+  if (other !== null && other === place.file) return;
+  const problem = `the error code ${code} has another meaning already, from ${other ?? "the framework"}.`;
+  throw new ConfigurationError(String(place), problem, "Give one of them a name of its own.");
+}
+
 /** What every 503 says unless the error knows better (RFC 9110 §10.2.3), in seconds. */
 const RETRY_LATER: Readonly<Record<string, string>> = Object.freeze({ "retry-after": "5" });
-
-/** A code from the closed registry {@link ERRORS}. */
-export type ErrorCode = keyof typeof ERRORS;
 
 /** What an error carries beyond its code and message. */
 export interface AshlarErrorOptions {
@@ -108,32 +160,74 @@ export class AshlarError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** Members added to the problem document. */
   readonly extensions: Readonly<Record<string, unknown>>;
+  /** What the message says, in a form that can still be put into the visitor's language. */
+  declare readonly detail: Message;
 
   /**
    * @param code the kind of failure
-   * @param detail what went wrong here and what to do about it; the registry's sentence where left out
+   * @param detail what went wrong here and what to do about it; the code's sentence if it is left out
+   * @throws `E_INTERNAL` if the code has not been declared
    */
-  constructor(code: ErrorCode, detail?: string, options: AshlarErrorOptions = {}) {
-    super(detail ?? ERRORS[code][1], options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(code: ErrorCode, detail?: string | Message, options: AshlarErrorOptions = {}) {
+    const [status, sentence] = definitionOf(code, options.cause);
+    const said = asMessage(detail ?? { rule: `errors.${code}`, params: {}, message: sentence });
+    super(said.message, options.cause === undefined ? undefined : { cause: options.cause });
+    // Not enumerable: it would be in each line of the log, which has the message already.
+    Object.defineProperty(this, "detail", { value: said });
     this.name = new.target.name;
     this.code = code;
-    this.status = ERRORS[code][0];
+    this.status = status;
     this.headers = options.headers ?? (this.status === 503 ? RETRY_LATER : {});
     this.extensions = options.extensions ?? {};
   }
 }
 
-/** Messages by field: what a form or a problem document shows. A problem of the whole input stands under `""`. */
+function definitionOf(code: ErrorCode, cause: unknown): ErrorDefinition {
+  if (Object.hasOwn(definitions, code)) return definitions[code]!;
+  const problem = `The error code ${code} has not been declared.`;
+  const remedy = "Import the module that declares it by declareErrors() into the one that throws it.";
+  throw new AshlarError("E_INTERNAL", `${problem} ${remedy}`, { cause });
+}
+
+function asMessage(said: string | Message): Message {
+  return typeof said === "string" ? { rule: null, params: {}, message: said } : said;
+}
+
+/** Sentences by field: what a form or a problem document shows. A problem of the whole input stands under `""`. */
 export type FieldErrors = Record<string, string[]>;
 
-/** Some of the input is not valid: 422 with every problem at once, by field (`E_INVALID_INPUT`). */
-export class ValidationError extends AshlarError {
-  readonly errors: Readonly<FieldErrors>;
+/** What is wrong, by field: which rule was broken, its parameters, and the sentence in English. */
+export type FieldProblems = Readonly<Record<string, readonly Message[]>>;
 
-  constructor(errors: Readonly<FieldErrors>, detail?: string) {
-    super("E_INVALID_INPUT", detail, { extensions: { errors } });
-    this.errors = errors;
+/**
+ * Some of the input is not valid: 422 with every problem at once, by field (`E_INVALID_INPUT`).
+ *
+ * ```ts
+ * const refusal = new ValidationError({ email: ["This email address is already in use."] });
+ * ```
+ *
+ * A problem that is a message, with the key of a sentence as its `rule`, is told in the visitor's language.
+ */
+export class ValidationError extends AshlarError {
+  /** The sentences by field, in English. */
+  readonly errors: Readonly<FieldErrors>;
+  /** The same, each with the rule that was broken, if it is known. */
+  declare readonly problems: FieldProblems;
+
+  constructor(errors: Readonly<Record<string, readonly (string | Message)[]>>, detail?: string | Message) {
+    const problems = byField(errors, asMessage);
+    const sentences = byField(problems, ({ message }) => message);
+    super("E_INVALID_INPUT", detail, { extensions: { errors: sentences } });
+    this.errors = sentences;
+    Object.defineProperty(this, "problems", { value: problems });
   }
+}
+
+/** What each field has, made into something else. Fields come from the input: `__proto__` is one like any other. */
+function byField<T, U>(errors: Readonly<Record<string, readonly T[]>>, make: (one: T) => U): Record<string, U[]> {
+  const made = dictionary<U[]>();
+  for (const [field, list] of Object.entries(errors)) made[field] = list.map(make);
+  return made;
 }
 
 /** The configuration cannot work: ends the boot (`E_INVALID_CONFIGURATION` unless another code is given). */

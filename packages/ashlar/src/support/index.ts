@@ -6,18 +6,42 @@ export {
   AshlarError,
   type AshlarErrorOptions,
   ConfigurationError,
+  declareErrors,
   ERRORS,
   type ErrorCode,
+  type ErrorCodes,
+  type ErrorDefinition,
   type FieldErrors,
+  type FieldProblems,
   ValidationError,
 } from "./errors.ts";
+export { escapeHtml } from "./html.ts";
 export { isClass, isThenable } from "./kinds.ts";
+export type { Duration, Message, MessageParams, MessageValue } from "./message.ts";
 export { isSpeltAlike, nearest, suggestion } from "./nearest.ts";
 export { NEWEST_NODE, nodeVersionProblem } from "./node-version.ts";
 export { PACKAGE_FOLDER } from "./package-folder.ts";
 export type { GuardUser, Register, RegisteredUser } from "./register.ts";
-export { isSecretName } from "./secret-names.ts";
-export { settingsOf, unknownSetting } from "./setting-names.ts";
-export { SettingsReader } from "./settings-reader.ts";
+export { declareSecretNames, isSecretName } from "./secret-names.ts";
+export {
+  alternatives,
+  derived,
+  flag,
+  fromText,
+  minutes,
+  notBlank,
+  type Optional,
+  oneOf,
+  quoted,
+  type Setting,
+  type SettingRule,
+  seconds,
+  setting,
+  shape,
+  text,
+  textLike,
+  whole,
+} from "./setting.ts";
+export { type Complete, listOf, recordOf, settings, unknownSetting } from "./settings.ts";
 export { placeOf, SourceLocation } from "./source-location.ts";
 export type { Constructor, Dictionary, EnvironmentVariables, MaybePromise } from "./types.ts";

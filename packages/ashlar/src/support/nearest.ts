@@ -58,11 +58,17 @@ function distanceOf(name: string, candidate: string): number {
   return isSpeltAlike(name, candidate) ? 0 : editDistance(name.toLowerCase(), candidate.toLowerCase());
 }
 
+/** `Did you mean "a" or "b"?`, or nothing if no name is near. */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  const near = nearest(name, known).map((one) => `"${one}"`);
+  return near.length === 0 ? "" : `Did you mean ${near.join(" or ")}?`;
+}
+
 /** `Did you mean "a" or "b"?`, or the whole list where nothing is near; empty where nothing is known. */
 export function suggestion(name: string, known: Iterable<string>): string {
   const names = [...known];
-  const near = nearest(name, names);
-  const quoted = (list: readonly string[]) => list.map((one) => `"${one}"`);
-  if (near.length > 0) return `Did you mean ${quoted(near).join(" or ")}?`;
-  return names.length > 0 ? `Known are ${quoted(names.toSorted()).join(", ")}.` : "";
+  const near = didYouMean(name, names);
+  if (near !== "" || names.length === 0) return near;
+  const quoted = names.toSorted().map((one) => `"${one}"`);
+  return `Known are ${quoted.join(", ")}.`;
 }

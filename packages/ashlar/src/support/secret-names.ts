@@ -1,3 +1,5 @@
+import { AshlarError } from "./errors.ts";
+
 /** Parts of words that nothing harmless is spelled with. Looked for in the whole name: `x_PassWord`, `newpassword`. */
 const STEMS =
   /password|passwd|passphrase|passcode|credential|csrf|xsrf|(?:api|app|private|secret|access|master|signing|encryption|session|previous)keys?$/;
@@ -18,13 +20,17 @@ const PAIRS =
 const ABOUT =
   /(?:^| )(?:at|id|ids|count|counts|length|size|type|types|name|names|column|columns|expires|expiry|expiration|minutes|seconds|hours|days|ttl|limit|limits|policy|strength|algorithm|required|enabled|consent|accepted|banner)$/;
 
+/** The names that features declare, each as its words between spaces: ` door code `. */
+const declared = new Set<string>();
+
 /** How many answers are remembered: the names of an application's own data, and not those that anyone sends. */
 const MAX_REMEMBERED = 2000;
 const remembered = new Map<string, boolean>();
 
 /**
  * Tells by the name of a field, header, input, parameter or setting whether it holds a secret. This is the one list that
- * logs, error pages and forms go by: what it names is not logged, shown, or filled in again.
+ * logs, error pages and forms go by: what it names is not logged, shown, or filled in again. It has the names that any
+ * application may use; features add theirs by {@link declareSecretNames}.
  *
  * Names count by their words, in whatever way they are put together: `api_token`, `apiToken`, `API-TOKEN`.
  *
@@ -38,12 +44,34 @@ export function isSecretName(name: string): boolean {
   return isSecret;
 }
 
+/**
+ * Declares that fields, headers, inputs, parameters or settings of these names hold secrets. A name counts in every
+ * spelling, and within longer ones: after `declareSecretNames("door_code")`, `newDoorCode` is a secret too, but
+ * `door_code_expires_at` is not. Call it at the top of the module that brings such a name into the application. It holds for
+ * all applications of the process, and nothing takes it back.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if a name has no letters or digits
+ */
+export function declareSecretNames(...names: readonly string[]): void {
+  for (const name of names) {
+    const words = wordsOf(name);
+    if (words.length === 0) {
+      const problem = `${JSON.stringify(name)} cannot be the name of a secret.`;
+      throw new AshlarError("E_INVALID_CONFIGURATION", `${problem} Name a field: declareSecretNames("door_code").`);
+    }
+    declared.add(` ${words.join(" ")} `);
+  }
+  remembered.clear();
+}
+
 function decide(name: string): boolean {
   // No author writes a longer one, and its reader is not to wait for what someone else sent.
   const words = wordsOf(name.slice(0, 256));
   const text = words.join(" ");
-  if (PAIRS.test(text)) return true;
+  const declaredNames = [...declared];
+  if (PAIRS.test(text) || declaredNames.some((one) => ` ${text} `.endsWith(one))) return true;
   if (words.length > 1 && ABOUT.test(text)) return false;
+  if (declaredNames.some((one) => ` ${text} `.includes(one))) return true;
   if (text === "pass" || STEMS.test(words.join(""))) return true;
   return words.some((word) => WORDS.has(word) || IN_A_WORD.test(word));
 }

@@ -99,7 +99,7 @@ try {
   const message = [
     "There are 2 problems in the routes:",
     '  routes/web.ts:8  GET /g/b/@id:itn: unknown compiler "itn". Did you mean "int"?',
-    "  routes/web.ts:11  GET /a: is never reached; /a at routes/web.ts:6 takes all of its paths.",
+    "  routes/web.ts:11  GET /a: is never reached; /a at routes/web.ts:6 matches all of its paths.",
     "",
   ].join("\n");
 

@@ -31,6 +31,12 @@ export class SourceLocation {
     this.#text ??= placeIn(String(this.#trace.stack ?? ""));
     return this.#text;
   }
+
+  /** The file alone, as in {@link SourceLocation.toString}; `null` if the stack does not tell. */
+  get file(): string | null {
+    const [, file] = /^(.*):\d+$/.exec(this.toString()) ?? [];
+    return file ?? null;
+  }
 }
 
 /** The first frame of a stack that is in a file outside the framework and outside Node, as `file:line`. */

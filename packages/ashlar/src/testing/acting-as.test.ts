@@ -44,16 +44,16 @@ async function userBy(guard: string, visitor: TestClient = client): Promise<unkn
   return user?.name ?? null;
 }
 
-async function sessions(): Promise<{ user_id: unknown; guard: unknown }[]> {
+async function logins(): Promise<{ user_id: unknown; guard: unknown }[]> {
   const { kysely } = shop.application.container.make("database");
-  return await kysely.selectFrom("sessions").select(["user_id", "guard"]).orderBy("id").execute();
+  return await kysely.selectFrom("logins").select(["user_id", "guard"]).orderBy("id").execute();
 }
 
 describe("by a guard that keeps logins", () => {
   test("the cookie is a real one, with a row of its own", async () => {
     await client.actingAs(ada);
     expect(client.cookies.find("token")).toMatchObject({ httpOnly: true, path: "/", sameSite: "lax" });
-    expect(await sessions()).toEqual([{ user_id: ada.id, guard: "web" }]);
+    expect(await logins()).toEqual([{ user_id: ada.id, guard: "web" }]);
     (await client.get("/home")).assertStatus(200).assertSee("Hello, Ada");
     expect(await userBy("staff")).toBeNull();
   });
@@ -82,7 +82,7 @@ describe("by a guard that keeps logins", () => {
     await client.actingAs(ada);
     await client.actingAs(bob);
     await client.assertAuthenticatedAs(bob);
-    expect(await sessions()).toEqual([{ user_id: bob.id, guard: "web" }]);
+    expect(await logins()).toEqual([{ user_id: bob.id, guard: "web" }]);
   });
 
   test("a guard is named, and the default one stays in force", async () => {
@@ -221,7 +221,7 @@ describe("failures", () => {
     stranger.id = ada.id;
     await expect(client.actingAs(stranger)).rejects.toMatchObject({ code: "E_INVALID_MODEL" });
     await expect(client.actingAs(stranger, "jwt")).rejects.toMatchObject({ code: "E_INVALID_MODEL" });
-    expect(await sessions()).toEqual([]);
+    expect(await logins()).toEqual([]);
     expect((await ada.refresh()).api_token).toBeNull();
   });
 

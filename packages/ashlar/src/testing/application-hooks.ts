@@ -3,7 +3,7 @@ import type { HttpContext, HttpServices, RouteMatch } from "../http/index.ts";
 import type { CompiledMatch } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 
-/** What is done to a request before its route's middleware sees it. */
+/** A function called for a request before its route's middleware runs. */
 export type RequestHook = (context: HttpContext) => void;
 
 type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
@@ -17,8 +17,8 @@ interface ContextParts {
 }
 
 /**
- * Makes an application call the hooks of requests. The application itself knows of none: only requests that were marked
- * in this process with {@link markRequest} have one, so that nothing that comes from outside can be one of them.
+ * Makes an application call the hooks of requests. The application itself knows nothing about hooks: only requests marked
+ * in this process with {@link markRequest} have one, so no request from outside can.
  */
 export function prepareApplication(application: Application): void {
   if (prepared.has(application)) return;
@@ -36,12 +36,12 @@ export function prepareApplication(application: Application): void {
   prepared.set(application, contextParts(application));
 }
 
-/** Has a hook called for a request, by an application that was prepared. */
+/** Attaches a hook to a request, to be called by an application that was prepared. */
 export function markRequest(request: Request, hook: RequestHook): void {
   hooks.set(request, hook);
 }
 
-/** Makes a context of the application, with all that its providers added, for a request that no route answers. */
+/** Creates a context of the application, with everything that its providers added, for a request that matches no route. */
 export function contextFor(application: Application, request: Request): HttpContext {
   prepareApplication(application);
   const { context, services } = prepared.get(application)!;
@@ -49,8 +49,8 @@ export function contextFor(application: Application, request: Request): HttpCont
 }
 
 /**
- * The class of the application's contexts, taken from the context of a request. The request goes to no route of the
- * application and through none of its middleware: while it is matched, which is synchronous, the router knows one more.
+ * The class of the application's contexts, taken from the context of a request. The request matches no route of the
+ * application and runs none of its middleware: during matching, which is synchronous, the router has one more route.
  */
 function contextParts(application: Application): ContextParts {
   const { router } = application;
@@ -64,7 +64,7 @@ function contextParts(application: Application): ContextParts {
   try {
     void application.fetch(new Request("http://localhost/.testing"));
   } finally {
-    // The prototype's own is in force again.
+    // Restores the prototype's own method.
     Reflect.deleteProperty(router, "match");
   }
   const [context] = seen;

@@ -4,45 +4,45 @@ import { now } from "../support/index.ts";
 /** A cookie as a browser keeps it. */
 export interface StoredCookie {
   readonly name: string;
-  /** As it travels, percent-encoding and all. */
+  /** As sent, still percent-encoded. */
   readonly value: string;
-  /** The host that set it, or the domain that it said. */
+  /** The host that set it, or the domain that it named. */
   readonly domain: string;
-  /** Whether it goes to that host alone, and not to hosts under it. */
+  /** Whether it is sent only to that host, not to hosts below it. */
   readonly hostOnly: boolean;
   readonly path: string;
-  /** When it ends, in milliseconds since the epoch; `null` for one that ends with the browser. */
+  /** When it expires, in milliseconds since the epoch; `null` for a session cookie. */
   readonly expiresAt: number | null;
   readonly secure: boolean;
-  /** Whether scripts of the page are kept from it. */
+  /** Whether it is hidden from scripts of the page. */
   readonly httpOnly: boolean;
   readonly sameSite: "lax" | "strict" | "none" | null;
 }
 
-/** What a cookie that a test puts into the jar is given. */
+/** Options of a cookie that a test puts into the jar. */
 export interface CookieJarEntry {
   readonly path?: string;
   readonly secure?: boolean;
   readonly httpOnly?: boolean;
-  /** How long it is kept; until the jar is emptied where left out. */
+  /** How long it is kept; until the jar is emptied if omitted. */
   readonly maxAgeSeconds?: number;
 }
 
 /**
- * The cookies of one visitor, kept as browsers keep them (RFC 6265 §5.3, §5.4): by path and host, `Secure` ones over https
- * alone, the prefixes `__Host-` and `__Secure-` enforced, and no longer than `Max-Age` and `Expires` say by the framework's
- * clock, so that they end when a test travels.
+ * The cookies of one visitor, kept like in a browser (RFC 6265 §5.3, §5.4): by path and host, `Secure` ones only over
+ * https, the prefixes `__Host-` and `__Secure-` enforced, and no longer than `Max-Age` and `Expires` allow by the
+ * framework's clock, so that they expire when a test travels.
  */
 export class CookieJar {
   readonly #host: string;
   #cookies: StoredCookie[] = [];
 
-  /** @param origin where the visitor is, for cookies that a test puts in */
+  /** @param origin the visitor's origin, for cookies that a test adds */
   constructor(origin: string) {
     this.#host = new URL(origin).hostname;
   }
 
-  /** Takes a `Set-Cookie` header of an answer; what a browser would refuse is left out without a word. */
+  /** Stores the `Set-Cookie` header of a response; silently ignores what a browser would refuse. */
   store(setCookie: string, url: URL): void {
     const cookie = parsed(setCookie, url);
     if (cookie === null) return;
@@ -52,34 +52,34 @@ export class CookieJar {
     else this.#cookies[place] = cookie;
   }
 
-  /** The `Cookie` header of a request to a URL; `null` where it carries none. */
+  /** Returns the `Cookie` header of a request to a URL; `null` if it has none. */
   header(url: URL): string | null {
-    // A sort keeps the order of what is equal: of paths of one length the cookie that was there first comes first.
+    // The sort is stable: for paths of the same length, the older cookie comes first.
     const sent = this.all
       .filter((cookie) => isFor(cookie, url))
       .sort((one, other) => other.path.length - one.path.length);
     return sent.length === 0 ? null : sent.map(({ name, value }) => `${name}=${value}`).join("; ");
   }
 
-  /** Every cookie that has not ended, the oldest first. */
+  /** Returns all cookies that have not expired, oldest first. */
   get all(): readonly StoredCookie[] {
     const time = now();
     this.#cookies = this.#cookies.filter(({ expiresAt }) => expiresAt === null || expiresAt > time);
     return [...this.#cookies];
   }
 
-  /** A cookie by its name, or `null`. */
+  /** Returns a cookie by its name, or `null`. */
   find(name: string): StoredCookie | null {
     return this.all.find((cookie) => cookie.name === name) ?? null;
   }
 
-  /** The value of a cookie, decoded; `null` where there is none. */
+  /** Returns the value of a cookie, decoded; `null` if it does not exist. */
   get(name: string): string | null {
     const cookie = this.find(name);
     return cookie === null ? null : decoded(cookie.value);
   }
 
-  /** Puts a cookie in, as if the application had set it: in the place of any of its name. */
+  /** Adds a cookie as if the application had set it, replacing any of its name. */
   set(name: string, value: string, entry: CookieJarEntry = {}): void {
     this.delete(name);
     const { path = "/", secure = false, httpOnly = true, maxAgeSeconds } = entry;
@@ -88,12 +88,12 @@ export class CookieJar {
     this.#cookies.push({ name, value: encodeURIComponent(value), ...rest });
   }
 
-  /** Takes a cookie out. */
+  /** Removes a cookie. */
   delete(name: string): void {
     this.#cookies = this.#cookies.filter((cookie) => cookie.name !== name);
   }
 
-  /** Takes all cookies out. */
+  /** Removes all cookies. */
   clear(): void {
     this.#cookies = [];
   }

@@ -108,7 +108,7 @@ describe("assertions", () => {
       'There was no event "kit.paid". These happened: "kit.placed".',
     );
     expect(failureOf(() => events.assertEmitted("kit.placed", { id: 2 }))).toBe(
-      'There was no event "kit.placed" that fits; there were 1 that do not. These happened: "kit.placed".',
+      'There was no event "kit.placed" that matches; 1 did not match. These happened: "kit.placed".',
     );
   });
 

@@ -3,19 +3,19 @@ import type { Application } from "../boot/index.ts";
 import type { EventMap, EventName, Events } from "../events/index.ts";
 import { failure, listed } from "./failure.ts";
 
-/** An event that happened, and what it carried. */
+/** An event that happened, with its payload. */
 export interface CapturedEvent<N extends EventName = EventName> {
   readonly name: N;
   readonly payload: EventMap[N];
 }
 
-/** Which events of a name are meant: those whose payload has these members, or for which the function says so. */
+/** Selects events of a name: those whose payload has these members, or for which the function returns true. */
 export type EventMatch<N extends EventName> = Partial<EventMap[N]> | ((payload: EventMap[N]) => boolean);
 
-/** The captures that are under way, by whose events they watch. */
+/** The active captures, by the events they watch. */
 const watching = new WeakMap<Events, Set<EventCapture>>();
 
-/** What happened in an application since the capture began. Listeners are called as ever. */
+/** The events of an application since the capture began. Listeners are still called. */
 export class EventCapture implements Disposable {
   readonly #events: Events;
   #captured: CapturedEvent[] = [];
@@ -26,12 +26,12 @@ export class EventCapture implements Disposable {
     captures(events).add(this);
   }
 
-  /** Every event so far, the oldest first. */
+  /** Every event so far, oldest first. */
   get all(): readonly CapturedEvent[] {
     return [...this.#captured];
   }
 
-  /** What the events of a name carried, the oldest first. */
+  /** The payloads of the events of a name, oldest first. */
   of<N extends EventName>(name: N): readonly EventMap[N][] {
     return this.#captured.filter((event) => event.name === name).map(({ payload }) => payload as EventMap[N]);
   }
@@ -39,15 +39,15 @@ export class EventCapture implements Disposable {
   /**
    * Asserts that an event happened.
    *
-   * @param match which of its name: `{ guard: "web" }`, or a function; any where left out
-   * @returns what the first such event carried
+   * @param match which events of the name: `{ guard: "web" }`, or a function; any if omitted
+   * @returns the first such event's payload
    * @throws `AssertionError`
    */
   assertEmitted<N extends EventName>(name: N, match?: EventMatch<N>): EventMap[N] {
     const payloads = this.of(name);
     const place = payloads.findIndex((payload) => fits(payload, match));
     if (place !== -1) return payloads[place]!;
-    const some = payloads.length === 0 ? "" : ` that fits; there were ${payloads.length} that do not`;
+    const some = payloads.length === 0 ? "" : ` that matches; ${payloads.length} did not match`;
     throw failure(`There was no event "${name}"${some}. ${this.#account()}`, this.assertEmitted);
   }
 
@@ -75,13 +75,13 @@ export class EventCapture implements Disposable {
     this.#captured = [];
   }
 
-  /** Ends the capture; what was captured stays. At the end of a block this happens by itself: `using events = …`. */
+  /** Ends the capture; captured events stay. `using events = …` does this at the end of a block. */
   stop(): void {
     const others = watching.get(this.#events);
     others?.delete(this);
     if (others?.size !== 0) return;
     watching.delete(this.#events);
-    // The prototype's own is in force again.
+    // Restores the prototype's own method.
     Reflect.deleteProperty(this.#events, "emit");
   }
 
@@ -101,7 +101,7 @@ export class EventCapture implements Disposable {
 }
 
 /**
- * Captures the events of an application, of every name.
+ * Captures all events of an application.
  *
  * ```ts
  * using events = captureEvents(application);

@@ -3,33 +3,33 @@ import type { Column, Model, ModelClass } from "../database/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 
-/** A value for a column, or what makes it when it is needed: `user_id: async () => (await users.create()).id`. */
+/** A value for a column, or a function that makes it when needed: `user_id: async () => (await users.create()).id`. */
 export type FactoryValue<T> = T | null | undefined | (() => MaybePromise<T | null | undefined>);
 
-/** Values for a model's columns; also for those that its class does not declare. */
+/** Values for a model's columns, including columns that its class does not declare. */
 export type FactoryAttributes<M extends Model> = {
   readonly [K in Column<M>]?: FactoryValue<K extends keyof M ? M[K] : unknown>;
 } & Readonly<Record<string, unknown>>;
 
-/** Makes models for tests. */
+/** Creates models for tests. */
 export interface Factory<M extends Model> {
-  /** Makes a model that is not stored; `overrides` win over what the factory says. */
+  /** Creates a model without storing it; `overrides` take precedence over the factory's values. */
   make(overrides?: FactoryAttributes<M>): Promise<M>;
   /**
-   * Makes a model and stores it.
+   * Creates a model and stores it.
    *
    * @throws what `save()` of the model throws
    */
   create(overrides?: FactoryAttributes<M>): Promise<M>;
-  /** Makes several models and stores them, one after the other. */
+  /** Creates several models and stores them, one after another. */
   createMany(count: number, overrides?: FactoryAttributes<M>): Promise<M[]>;
 }
 
-/** Hashes by plain text, for each hasher: a hash takes as long as everything else a test does, and one serves all users. */
+/** Hashes by plain text, for each hasher: hashing takes as long as the rest of a test, and one hash serves all users. */
 const hashes = new WeakMap<PasswordHasher, Map<string, Promise<string>>>();
 
 /**
- * Makes a factory of a model.
+ * Creates a factory for a model.
  *
  * ```ts
  * const users = factory(User, (n) => ({ name: `User ${n}`, email: `user${n}@example.com`, password: "a good password" }));
@@ -39,10 +39,10 @@ const hashes = new WeakMap<PasswordHasher, Map<string, Promise<string>>>();
  * const three = await orders.createMany(3, { user_id: ada.id });
  * ```
  *
- * The password of a user is given as plain text and stored as its hash. Functions are called only where nothing overrides
- * them. Every column can be set, whatever `fillable` says.
+ * Pass a user's password as plain text; its hash is stored. Functions are called only for values that are not overridden.
+ * Every column can be set, whatever `fillable` allows.
  *
- * @param define the values of the n-th model, counted from 1 for each factory
+ * @param define returns the values of the n-th model, counted from 1 for each factory
  */
 export function factory<M extends Model>(
   modelClass: ModelClass<M>,
@@ -70,7 +70,7 @@ export function factory<M extends Model>(
   };
 }
 
-/** What is stored for a value: of the password of a user, its hash. */
+/** Returns what is stored for a value: for a user's password, its hash. */
 function stored(modelClass: object, column: string, value: unknown): unknown {
   const isPassword = "passwordColumn" in modelClass && modelClass.passwordColumn === column;
   if (!isPassword || typeof value !== "string" || isHash(value)) return value;

@@ -2,12 +2,12 @@ import { isPlainObject } from "../support/index.ts";
 import type { FormEntry } from "./form-filling.ts";
 
 /**
- * What a test sends as a form: text, numbers, booleans, dates and files, lists and objects of these (`{ tags: ["a"] }` is
- * `tags[0]=a`), or a form of the platform. What is `undefined` is left out, `null` is sent as empty text.
+ * The data of a form: text, numbers, booleans, dates and files, lists and objects of these (`{ tags: ["a"] }` is
+ * `tags[0]=a`), or a `FormData`. `undefined` is omitted, `null` is sent as empty text.
  */
 export type FormFields = URLSearchParams | FormData | object;
 
-/** The body of a form: multipart where there is a file in it. */
+/** Returns the body of a form: multipart if it contains a file. */
 export function formBody(data: FormFields): URLSearchParams | FormData {
   if (data instanceof URLSearchParams || data instanceof FormData) return data;
   const entries = [...entriesOf(data)];
@@ -17,7 +17,7 @@ export function formBody(data: FormFields): URLSearchParams | FormData {
   );
 }
 
-/** The body of a form with these fields. Without multipart, of a file only its name travels. */
+/** Returns the body of a form with these fields. Without multipart, only a file's name is sent. */
 export function entriesBody(entries: readonly FormEntry[], isMultipart: boolean): URLSearchParams | FormData {
   if (!isMultipart) return new URLSearchParams(entries.map(([name, value]) => [name, textOf(value)]));
   const form = new FormData();

@@ -2,10 +2,10 @@ import { nearest } from "../support/index.ts";
 import { type Assertion, failure, listed, shown } from "./failure.ts";
 import { chosenOptions, type FormControl, type HtmlForm } from "./html-forms.ts";
 
-/** What is put into a field: text, whether a checkbox is on, files, or several of these for fields that take several. */
+/** A field's input: text, whether a checkbox is checked, files, or several of these for fields that accept several. */
 export type FieldValue = string | number | boolean | Blob | null | undefined | readonly (string | number | Blob)[];
 
-/** What is put into the fields of a form, by their names as in the HTML: `email`, `tags[]`. */
+/** The inputs for a form's fields, by their names as in the HTML: `email`, `tags[]`. */
 export type FieldValues = Readonly<Record<string, FieldValue>>;
 
 /** One field of a form as it is sent. */
@@ -14,18 +14,18 @@ export type FormEntry = readonly [name: string, value: string | Blob];
 /** What a browser sends when a form is submitted. */
 export interface FormSubmission {
   readonly method: "GET" | "POST";
-  /** As the form has it; empty for the page itself. */
+  /** As in the form; empty for the page itself. */
   readonly action: string;
   readonly entries: readonly FormEntry[];
   readonly isMultipart: boolean;
 }
 
 /**
- * Fills a form in and submits it by its first button, or by the one that the values name, as a browser would: hidden
- * fields go along, disabled ones do not, and of choices only those that the page offers can be chosen. What a browser
- * would hold back for its content (`required`, `pattern`) is sent, so that a test sees what the application says to it.
+ * Fills in a form and submits it with its first button, or with the one that the values name, like a browser: hidden fields
+ * are included, disabled ones are not, and only options offered by the page can be chosen. Browser validation (`required`,
+ * `pattern`) is skipped, so that a test sees how the application responds.
  *
- * @throws `AssertionError` where the values do not fit the form
+ * @throws `AssertionError` if the values do not fit the form
  */
 export function submissionOf(form: HtmlForm, values: FieldValues, caller: Assertion): FormSubmission {
   const filling = new Filling(form, values, caller);
@@ -66,7 +66,7 @@ class Filling {
     });
   }
 
-  /** The controls of a name that a visitor can fill in; the hidden ones where there is no other. */
+  /** The controls of a name that a visitor can fill in; the hidden ones if there are no others. */
   #fillable(name: string): readonly FormControl[] {
     const named = this.#form.controls.filter((control) => control.name === name);
     if (named.length === 0) {
@@ -161,7 +161,7 @@ class Filling {
   }
 }
 
-/** The choices that a value means; none for `null` and `false`. */
+/** Returns the options that a value selects; none for `null` and `false`. */
 function textsOf(value: FieldValue): string[] {
   if (value === null || value === undefined || typeof value === "boolean") return [];
   return (Array.isArray(value) ? value : [value]).map(String);
@@ -171,17 +171,17 @@ function isSwitchOrFile(value: FieldValue): boolean {
   return typeof value === "boolean" || value instanceof Blob;
 }
 
-/** What a control sends that was left alone. */
+/** Returns what an untouched control sends. */
 function asItStands(control: FormControl): FormEntry[] {
   const { kind, name, value, isChecked } = control;
   if (kind === "checkbox" || kind === "radio") return isChecked ? [entry(name, value)] : [];
   if (kind === "select") return chosenOptions(control).map((option) => entry(name, option.value));
-  // HTML §4.10.22.4: where no file is chosen, an empty one without a name is sent.
+  // HTML §4.10.22.4: if no file is chosen, an empty one without a name is sent.
   if (kind === "file") return [[name, new File([], "")]];
   return [entry(name, value)];
 }
 
-/** Line breaks travel as CRLF (HTML §4.10.22.4). */
+/** Line breaks are sent as CRLF (HTML §4.10.22.4). */
 function entry(name: string, value: string): FormEntry {
   return [name, value.replace(/\r\n?|\n/g, "\r\n")];
 }

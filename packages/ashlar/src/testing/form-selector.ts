@@ -6,12 +6,12 @@ const PART = /#([\w-]+)|\.([\w-]+)|\[([\w-]+)(?:([$^*]?)=(?:"([^"]*)"|'([^']*)'|
 type Test = (attributes: ReadonlyMap<string, string>) => boolean;
 
 /**
- * The form that is meant: the one that a selector names, or the only one that has all the fields.
+ * Finds a form: the one that a selector names, or the only one that has all the fields.
  *
- * @param selector `#login`, `.search`, `[action="/orders"]`, `[action^="/orders"]`, and these in a row; `null` for none
- * @param fields the fields that are to be filled in
- * @param page what a message calls the page
- * @throws `AssertionError` where there is none, or more than one
+ * @param selector `#login`, `.search`, `[action="/orders"]`, `[action^="/orders"]`, or several combined; `null` for none
+ * @param fields the fields that will be filled in
+ * @param page the page's name in messages
+ * @throws `AssertionError` if there is none, or more than one
  */
 export function chooseForm(
   forms: readonly HtmlForm[],

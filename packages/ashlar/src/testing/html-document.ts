@@ -7,15 +7,15 @@ type HtmlNode = DefaultTreeAdapterTypes.ChildNode;
 /** A page, parsed as browsers do it. */
 export interface HtmlDocument {
   readonly root: DefaultTreeAdapterTypes.Document;
-  /** The form that was open at each element's tag: its owner, also if the tree has the two apart, as in tables. */
+  /** The form that was open at each element's tag: its owner, even if the tree separates the two, as in tables. */
   readonly openForms: ReadonlyMap<HtmlElement, HtmlElement>;
 }
 
-/** Parses a page. No text is too broken for that. */
+/** Parses a page, however malformed. */
 export function parseHtml(html: string): HtmlDocument {
   const openForms = new Map<HtmlElement, HtmlElement>();
   const parser: Parser<DefaultTreeAdapterTypes.DefaultTreeAdapterMap> = new Parser({
-    // The tests' client runs no scripts, so it sees what is meant for those who do not.
+    // The test client runs no scripts, so it sees the content for browsers without them.
     scriptingEnabled: false,
     treeAdapter: {
       ...defaultTreeAdapter,
@@ -36,9 +36,9 @@ interface Step {
   readonly isEnd: boolean;
 }
 
-/** The nodes of a page, in its order, without what stands in templates. */
+/** Yields the nodes of a page in order, without the content of templates. */
 export function* nodesOf(root: DefaultTreeAdapterTypes.ParentNode): Generator<Step, void> {
-  // Not by recursion: a page can be nested deeper than the stack is.
+  // Not by recursion: a page can be nested deeper than the stack allows.
   const left: Step[] = beginnings(root);
   for (let step = left.pop(); step !== undefined; step = left.pop()) {
     yield step;
@@ -52,14 +52,14 @@ function beginnings({ childNodes }: DefaultTreeAdapterTypes.ParentNode): Step[] 
   return childNodes.map((node) => ({ node, isEnd: false })).reverse();
 }
 
-/** The elements of a part of a page, in its order. */
+/** Yields the elements in part of a page, in order. */
 export function* elementsOf(root: DefaultTreeAdapterTypes.ParentNode): Generator<HtmlElement, void> {
   for (const { node, isEnd } of nodesOf(root)) {
     if (!isEnd && defaultTreeAdapter.isElementNode(node)) yield node;
   }
 }
 
-/** The text in an element, as it stands there. */
+/** Returns the text in an element, unchanged. */
 export function textIn(element: HtmlElement): string {
   let text = "";
   for (const { node } of nodesOf(element)) if (defaultTreeAdapter.isTextNode(node)) text += node.value;
@@ -71,7 +71,7 @@ export function attributesOf({ attrs }: HtmlElement): ReadonlyMap<string, string
   return new Map(attrs.map(({ name, value }) => [name, value]));
 }
 
-/** The elements that an element stands in, the nearest first. */
+/** Yields the ancestors of an element, nearest first. */
 export function* ancestorsOf(element: HtmlElement): Generator<HtmlElement, void> {
   for (let node = element.parentNode; node !== null && defaultTreeAdapter.isElementNode(node); node = node.parentNode) {
     yield node;

@@ -9,7 +9,7 @@ import {
 } from "./html-document.ts";
 import { collapsed } from "./html-text.ts";
 
-/** One choice of a `<select>`. */
+/** One option of a `<select>`. */
 export interface FormOption {
   readonly value: string;
   readonly label: string;
@@ -20,22 +20,22 @@ export interface FormOption {
 /** How a control is filled in. */
 export type ControlKind = "text" | "hidden" | "checkbox" | "radio" | "select" | "file" | "submit";
 
-/** A control of a form, as its page has it. */
+/** A control of a form, as in the page. */
 export interface FormControl {
   readonly kind: ControlKind;
   readonly name: string;
   readonly value: string;
-  /** Whether a checkbox or radio button is on. */
+  /** Whether a checkbox or radio button is checked. */
   readonly isChecked: boolean;
   readonly isDisabled: boolean;
   /** Whether several options or files can be chosen. */
   readonly isMultiple: boolean;
-  /** The choices of a `<select>`. */
+  /** The options of a `<select>`. */
   readonly options: readonly FormOption[];
   readonly attributes: ReadonlyMap<string, string>;
 }
 
-/** A form of a page, with the controls that belong to it, wherever they stand. */
+/** A form of a page, with the controls that belong to it, wherever they are. */
 export class HtmlForm {
   readonly attributes: ReadonlyMap<string, string>;
   readonly controls: readonly FormControl[];
@@ -45,13 +45,13 @@ export class HtmlForm {
     this.controls = controls;
   }
 
-  /** The names of the fields, each once, in the order of the page. */
+  /** The names of the fields, each once, in page order. */
   get fields(): readonly string[] {
     return [...new Set(this.controls.map(({ name }) => name))].filter((name) => name !== "");
   }
 
   /**
-   * What a field holds as the page has it; `null` where there is no such field, or nothing in it is chosen.
+   * Returns a field's initial value; `null` if the field does not exist, or nothing in it is chosen.
    *
    * @param name the field's name, as in the HTML: `email`, `tags[]`
    */
@@ -63,7 +63,7 @@ export class HtmlForm {
     return null;
   }
 
-  /** What a message calls the form. */
+  /** The form's name in messages. */
   toString(): string {
     const shown = ["id", "class", "method", "action"].flatMap((name) => {
       const value = this.attributes.get(name);
@@ -79,7 +79,7 @@ function controlValue(control: FormControl): string | null {
   return control.kind === "submit" || control.kind === "file" ? null : control.value;
 }
 
-/** The options of a `<select>` that are chosen: of one that shows a single choice, the first where none is marked. */
+/** The chosen options of a `<select>`: if it shows a single choice and none is marked, the first one. */
 export function chosenOptions({ options, isMultiple }: FormControl): readonly FormOption[] {
   const selected = options.filter((option) => option.isSelected && !option.isDisabled);
   if (isMultiple) return selected;
@@ -98,7 +98,7 @@ const INPUT_KINDS: Readonly<Record<string, ControlKind | null>> = {
   reset: null,
 };
 
-/** The forms of a page, in its order. */
+/** Returns the forms of a page, in order. */
 export function formsOf(html: string): readonly HtmlForm[] {
   const page = parseHtml(html);
   const elements = [...elementsOf(page.root)];
@@ -112,7 +112,7 @@ export function formsOf(html: string): readonly HtmlForm[] {
   return [...controls].map(([form, own]) => new HtmlForm(attributesOf(form), own));
 }
 
-/** The form that a control belongs to: the one that it names, or else the one that is open where it stands. */
+/** Returns the form that a control belongs to: the one that it names, or else the one that is open at its position. */
 function ownerOf(element: HtmlElement, page: HtmlDocument, forms: Iterable<HtmlElement>): HtmlElement | null {
   const id = attributesOf(element).get("form");
   if (id === undefined) return page.openForms.get(element) ?? null;
@@ -174,7 +174,7 @@ function made(element: HtmlElement, kind: ControlKind, rest: Partial<FormControl
   };
 }
 
-/** What stands in the legend of a disabled `<fieldset>` is not disabled by it (HTML §4.10.18.5). */
+/** A disabled `<fieldset>` does not disable what is in its legend (HTML §4.10.18.5). */
 function isInDisabledFieldset(element: HtmlElement): boolean {
   let child = element;
   for (const parent of ancestorsOf(element)) {

@@ -1,17 +1,17 @@
 import { defaultTreeAdapter } from "parse5";
 import { nodesOf, parseHtml } from "./html-document.ts";
 
-/** Elements that do not part words: `<b>He</b>llo` reads "Hello". */
+/** Elements that do not separate words: `<b>He</b>llo` reads "Hello". */
 const INLINE: ReadonlySet<string> = new Set(
   "a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong sub sup time u var wbr".split(
     " ",
   ),
 );
 
-/** Elements whose content is not read on the page. */
+/** Elements whose content is not shown on the page. */
 const UNSEEN: ReadonlySet<string> = new Set(["script", "style", "template", "title", "noframes", "iframe"]);
 
-/** The text that a visitor reads on a page: without markup, scripts and the title, each run of white space one space. */
+/** Returns the visible text of a page: without markup, scripts and the title, white space collapsed. */
 export function pageText(html: string): string {
   let text = "";
   let unseen = 0;
@@ -26,7 +26,7 @@ export function pageText(html: string): string {
   return collapsed(text);
 }
 
-/** Text with each run of white space as one space, and none at its ends. */
+/** Collapses white space to single spaces, and trims it. */
 export function collapsed(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }

@@ -6,6 +6,8 @@ export type { FieldValues } from "./form-filling.ts";
 export type { HtmlForm } from "./html-forms.ts";
 export { captureMail, linksIn, MailCapture } from "./mail-capture.ts";
 export { quickHasher } from "./quick-hasher.ts";
+export { type DialectSuiteOptions, dialectSuite } from "./suites/dialect-suite.ts";
+export { type LoginStoreUnderTest, type LoginSuiteUsers, loginStoreSuite } from "./suites/login-store-suite.ts";
 export {
   type ArrivedMail,
   type MailTransportSuiteOptions,
@@ -13,6 +15,7 @@ export {
   type TransportUnderTest,
 } from "./suites/mail-transport-suite.ts";
 export { passwordHasherSuite } from "./suites/password-hasher-suite.ts";
+export { sessionStoreSuite } from "./suites/session-store-suite.ts";
 export type { SuiteTest } from "./suites/suite-test.ts";
 export { type ThrottleStoreSuiteOptions, throttleStoreSuite } from "./suites/throttle-store-suite.ts";
 export { createTestApplication, type TestApplicationOptions } from "./test-application.ts";

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 import { isPlainObject } from "../support/index.ts";
 import { shown } from "./failure.ts";
 
-/** That a path leads nowhere. */
+/** The result for a path that does not exist. */
 export const NOWHERE: unique symbol = Symbol("nowhere");
 
 /**
- * What stands at a path of a JSON value: `data.0.name`, `data.*.name` for the list of all; {@link NOWHERE} where it leads
- * nowhere.
+ * Returns the value at a path in a JSON value: `data.0.name`, `data.*.name` for the list of all; {@link NOWHERE} if the
+ * path does not exist.
  */
 export function valueAt(value: unknown, path: string): unknown {
   return path === "" ? value : descend(value, path.split("."));
@@ -24,16 +24,16 @@ function descend(value: unknown, path: readonly string[]): unknown {
   return Object.hasOwn(value, name) ? descend((value as Record<string, unknown>)[name], rest) : NOWHERE;
 }
 
-/** A value as it is after a journey as JSON: models and dates become what the application answers for them. */
+/** Converts a value to JSON and back: models and dates become what the application would send for them. */
 export function asJson(value: unknown): unknown {
   const text = JSON.stringify(value);
   return text === undefined ? undefined : (JSON.parse(text) as unknown);
 }
 
 /**
- * Where a JSON value first differs from a part of it that is expected: objects may have more members, lists may not.
+ * Finds the first place where a JSON value lacks an expected part: objects may have more members, lists may not.
  *
- * @returns a sentence, or `null` where the part is in it
+ * @returns a sentence, or `null` if the value contains the part
  */
 export function missingPart(actual: unknown, expected: unknown, path = ""): string | null {
   if (Array.isArray(expected)) {

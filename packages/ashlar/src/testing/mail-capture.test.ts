@@ -85,10 +85,10 @@ describe("mails that were sent", () => {
 
 describe("failures", () => {
   test("assertSent says what was sent instead", async () => {
-    expect(await failureOf(mail.assertSent(WelcomeMail))).toBe("No WelcomeMail was sent. Nothing was sent at all.");
+    expect(await failureOf(mail.assertSent(WelcomeMail))).toBe("No WelcomeMail was sent. No mails were sent.");
     queue();
     expect(await failureOf(mail.assertSent(Farewell))).toBe(
-      "No Farewell was sent. Sent were:\n  WelcomeMail to ada@example.com: Welcome",
+      "No Farewell was sent. Sent mails:\n  WelcomeMail to ada@example.com: Welcome",
     );
   });
 

@@ -2,7 +2,7 @@ import type { Application } from "../boot/index.ts";
 import type { CapturedMail, Mailer, MailMatch } from "../mail/index.ts";
 import { failure } from "./failure.ts";
 
-/** The mails that an application sent since the capture began. Each question waits for those that are queued. */
+/** The mails that an application sent since the capture began. Each method waits for queued mails. */
 export class MailCapture {
   readonly #application: Application;
   readonly #mailer: Mailer;
@@ -14,7 +14,7 @@ export class MailCapture {
     this.clear();
   }
 
-  /** Every mail so far, the oldest first. */
+  /** Returns every mail so far, oldest first. */
   async all(): Promise<readonly CapturedMail[]> {
     await this.#settled();
     return this.#mailer.captured;
@@ -23,7 +23,7 @@ export class MailCapture {
   /**
    * Asserts that a mail was sent.
    *
-   * @param match the mailable's class, or a function that tells whether a mail is the one
+   * @param match the mailable's class, or a function that reports whether a mail is the expected one
    * @returns the first such mail
    * @throws `AssertionError` with what was sent instead
    */
@@ -59,7 +59,7 @@ export class MailCapture {
     this.#mailer.clear();
   }
 
-  /** The listeners of events send mails too, and so do jobs in the background. */
+  /** Event listeners send mails too, and so do background jobs. */
   async #settled(): Promise<void> {
     const { container, background } = this.#application;
     await background.settled();
@@ -77,7 +77,7 @@ export class MailCapture {
 }
 
 /**
- * Captures the mails of an application, which keeps them in memory in tests; those sent before are forgotten.
+ * Captures the mails of an application, which are kept in memory in tests; earlier mails are forgotten.
  *
  * ```ts
  * const mail = captureMail(application);
@@ -87,15 +87,15 @@ export class MailCapture {
  * await client.get(linksIn(sent)[0]!);
  * ```
  *
- * @throws `E_UNKNOWN_SERVICE` in an application without `MailProvider`; `E_INVALID_CONFIGURATION` where mails are not
- * kept in memory
+ * @throws `E_UNKNOWN_SERVICE` in an application without `MailProvider`; `E_INVALID_CONFIGURATION` if mails are not
+ *   kept in memory
  */
 export function captureMail(application: Application): MailCapture {
   return new MailCapture(application);
 }
 
-/** The links in the text of a mail, in its order. */
+/** Returns the links in the text of a mail, in order. */
 export function linksIn({ text }: CapturedMail): string[] {
-  // A full stop or a bracket after a link is the sentence's.
+  // A period or a bracket after a link belongs to the sentence.
   return [...text.matchAll(/\bhttps?:\/\/[^\s<>"]+/g)].map(([link]) => link.replace(/[.,;:!?)\]]+$/, ""));
 }

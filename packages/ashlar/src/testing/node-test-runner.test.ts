@@ -77,7 +77,7 @@ import { primaryKey, reference, timestamp, timestamps } from "ashlar/database";
 export async function up(database) {
   await database.schema.createTable("users").$call(primaryKey(database)).addColumn("email", "text")
     .addColumn("password", "text").$call(timestamps(database)).execute();
-  await database.schema.createTable("sessions").$call(primaryKey(database)).addColumn("user_id", reference(database))
+  await database.schema.createTable("logins").$call(primaryKey(database)).addColumn("user_id", reference(database))
     .addColumn("guard", "text").addColumn("token_hash", "text").addColumn("access_epoch", "text").addColumn("ip", "text").addColumn("user_agent", "text")
     .addColumn("authenticated_at", timestamp(database)).addColumn("last_used_at", timestamp(database))
     .addColumn("expires_at", timestamp(database)).addColumn("created_at", timestamp(database)).execute();

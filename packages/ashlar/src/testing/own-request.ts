@@ -3,16 +3,16 @@ import type { HttpContext } from "../http/index.ts";
 import { SessionMiddleware } from "../session/index.ts";
 import { contextFor } from "./application-hooks.ts";
 
-/** What came of a function that ran in a request of its own. */
+/** The result of a function that ran in its own request. */
 export interface OwnRequestResult<T> {
   readonly value: T;
-  /** The `Set-Cookie` headers of the answer that the request would have got. */
+  /** The `Set-Cookie` headers of the response that the request would have received. */
   readonly setCookies: readonly string[];
 }
 
 /**
- * Runs a function in a request that no route answers, with the visitor's session where the application has sessions.
- * The session takes no notice of it: what was flashed stays for the visitor's next request.
+ * Runs a function in a request that matches no route, with the visitor's session if the application has sessions. The
+ * session ignores this request: flashed data stays for the visitor's next one.
  */
 export async function inOwnRequest<T>(
   application: Application,

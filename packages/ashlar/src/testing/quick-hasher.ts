@@ -1,12 +1,12 @@
 import { Argon2Hasher, DEFAULT_PARAMETERS, type PasswordHasher } from "../security/index.ts";
 
-/** The least that Argon2 can be asked for with one lane (RFC 9106 §3.1). */
+/** The minimum that Argon2 allows with one lane (RFC 9106 §3.1). */
 const PARAMETERS = { ...DEFAULT_PARAMETERS, memory: 8, passes: 1 };
 const hasher = new Argon2Hasher(PARAMETERS);
 
 /**
- * Hashes passwords by argon2id with next to no work, for tests: 8 KiB and one pass. `createTestApplication` uses it by
- * itself, unless the application has a hasher of its own. Hashes of other parameters verify as well.
+ * Hashes passwords with argon2id and next to no work, for tests: 8 KiB and one pass. `createTestApplication` uses it
+ * unless the application sets its own hasher. Hashes with other parameters verify too.
  *
  * Security: an application in production refuses it at boot.
  */

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Application } from "../boot/index.ts";
+import "../session/index.ts";
 import { AshlarError, type Dictionary, type FieldErrors } from "../support/index.ts";
 import { type Assertion, failure, listed, shown } from "./failure.ts";
 import { asJson } from "./json-matching.ts";
 import { inOwnRequest } from "./own-request.ts";
 
-/** What a visitor's session holds. */
+/** The contents of a visitor's session. */
 export interface SessionSnapshot {
   /** All values by key, put and flashed. */
   readonly values: Readonly<Dictionary>;
@@ -14,7 +15,7 @@ export interface SessionSnapshot {
 }
 
 /**
- * What the session holds that a request brings.
+ * Reads the session that a request belongs to.
  *
  * @throws `E_SESSION` in an application without sessions
  */
@@ -28,7 +29,7 @@ export async function readSession(application: Application, request: Request): P
   return value;
 }
 
-/** Asserts that a session has a key, and where it is given, the value under it. */
+/** Asserts that a session has a key and, if given, the value under it. */
 export function assertHas(
   { values }: SessionSnapshot,
   key: string,

@@ -7,7 +7,7 @@ import { cpuTimeUntil } from "../../test/support/cpu-time.ts";
 import { onPostgres } from "../../test/support/services.ts";
 import { type TestShop, type TestShopOptions, testShop } from "../../test/support/test-shop.ts";
 import { type Application, createApplication, Provider } from "../boot/index.ts";
-import { Database, DatabaseProvider } from "../database/index.ts";
+import { Database, DatabaseProvider, postgres, sql } from "../database/index.ts";
 import { MailProvider } from "../mail/index.ts";
 import { ViewProvider } from "../views/index.ts";
 import { createTestApplication, createTestClient, factory, resetDatabase } from "./index.ts";
@@ -40,7 +40,7 @@ describe("an application of tests", () => {
   test("has a migrated database in memory, of its own", async () => {
     const [one, other] = [await shop(), await shop()];
     const database = one.application.container.make("database");
-    expect(database.configuration.connections[database.configuration.default]).toMatchObject({ path: ":memory:" });
+    expect(database.dialect.isInMemory).toBe(true);
     await database.kysely.insertInto("purchases").values({ title: "T" }).execute();
     const rows = await other.application.container
       .make("database")
@@ -84,9 +84,8 @@ describe("an application of tests", () => {
     });
     const database = made.container.make("database");
     await database.connection("reports").connect();
-    expect(Object.values(database.configuration.connections).map((one) => one.driver === "sqlite" && one.path)).toEqual(
-      [":memory:", ":memory:"],
-    );
+    const names = Object.keys(database.settings.connections);
+    expect(names.map((name) => database.connection(name).dialect.isInMemory)).toEqual([true, true]);
     await expect(rm(path)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
@@ -149,7 +148,7 @@ describe("resetDatabase", () => {
     await resetDatabase(made);
     expect([await Customer.all(), await Purchase.all()]).toEqual([[], []]);
     const { kysely } = made.container.make("database");
-    expect(await kysely.selectFrom("sessions").selectAll().execute()).toEqual([]);
+    expect(await kysely.selectFrom("logins").selectAll().execute()).toEqual([]);
     expect(await kysely.selectFrom("migrations").select("name").execute()).toHaveLength(4);
     expect((await customers.create()).id).toBe(1);
     await expect(Purchase.create({ title: "T", customer_id: 99 })).rejects.toMatchObject({
@@ -214,8 +213,8 @@ await onPostgres("on PostgreSQL", () => {
   test("a database is made on the server, emptied on demand, and dropped at shutdown", async () => {
     const made = await testShop({ database: { driver: "postgres", url } });
     const database = made.application.container.make("database");
-    const connection = database.configuration.connections[database.configuration.default]!;
-    const name = connection.driver === "postgres" ? new URL(connection.url!).pathname.slice(1) : "";
+    const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(database.kysely);
+    const { name } = rows[0]!;
     expect(await databases()).toContain(name);
     const customers = factory(made.Customer, (n) => ({ name: `C${n}`, email: `c${n}@x.example`, password: "x" }));
     const ada = await customers.create();
@@ -232,15 +231,9 @@ await onPostgres("on PostgreSQL", () => {
 
   test("with the parts of an address instead of a URL, too; and nothing is left of a boot that fails", async () => {
     const { hostname, port, username, pathname } = new URL(url);
-    const server = {
-      driver: "postgres",
-      host: hostname,
-      port: Number(port),
-      user: username,
-      database: pathname.slice(1),
-    };
+    const server = postgres({ host: hostname, port, user: username, database: pathname.slice(1) });
     const made = await createTestApplication({ providers: [DatabaseProvider], database: server });
-    expect(made.container.make("database").dialect).toBe("postgres");
+    expect(made.container.make("database").dialect.name).toBe("postgres");
     expect(made.container.make("database")).toBeInstanceOf(Database);
     await made.shutdown();
     const before = await databases();

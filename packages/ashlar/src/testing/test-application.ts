@@ -8,24 +8,25 @@ import {
   type ProviderClass,
   readEnvironment,
 } from "../boot/index.ts";
+import { connectionSource, type DialectSource, type NamedDialect } from "../database/index.ts";
 import { Argon2Hasher, DEFAULT_HASHER, generateSecret } from "../security/index.ts";
 import { isPlainObject } from "../support/index.ts";
 import { quickHasher } from "./quick-hasher.ts";
 import { testDatabases, withTestDatabase } from "./test-database.ts";
 
-/** What an application of tests is made of. */
+/** Options of a test application. */
 export interface TestApplicationOptions extends ApplicationOptions {
   /**
-   * A connection to a PostgreSQL server, as in `config/database.ts`, for tests that need one: a database of their own is
-   * made on it, and dropped at shutdown. SQLite in memory where left out.
+   * A connection such as `postgres({ url })`, for tests that need a real server: an empty database is created next to
+   * it, on the same server, and dropped at shutdown. SQLite in memory if omitted.
    */
-  readonly database?: Readonly<Record<string, unknown>>;
+  readonly database?: DialectSource | NamedDialect;
 }
 
 /**
- * Makes an application for a test file: with a fresh database in memory whose migrations have run, with mails kept in
- * memory, with secrets of its own and passwords hashed by `quickHasher()`, in the environment `test`. Nothing of it leads to a database or a mail server of the
- * configuration, and it is gone with `shutdown()`.
+ * Creates an application for a test file: with a fresh database in memory whose migrations have run, mails kept in memory,
+ * its own secrets, passwords hashed by `quickHasher()`, and the environment `test`. It never uses a configured database or
+ * mail server, and `shutdown()` removes it.
  *
  * ```ts
  * const application = await createTestApplication({ root: join(import.meta.dirname, ".."), kernel: Kernel });
@@ -37,7 +38,8 @@ export interface TestApplicationOptions extends ApplicationOptions {
  * @throws what `createApplication` throws; `E_MIGRATION`
  */
 export async function createTestApplication(options: TestApplicationOptions = {}): Promise<Application> {
-  const { database: server = null, ...rest } = options;
+  const { database, ...rest } = options;
+  const server = database === undefined ? null : connectionSource("database", database);
   const root = options.root === undefined ? null : resolve(options.root);
   const environment = {
     APP_ENV: "test",
@@ -72,7 +74,7 @@ export async function createTestApplication(options: TestApplicationOptions = {}
   }
 }
 
-/** `PASSWORDS` of an application, with the framework's hasher doing little work; a hasher of its own is left alone. */
+/** An application's `PASSWORDS`, with the framework's hasher doing little work; a custom hasher stays. */
 function quickly(passwords: unknown = {}): unknown {
   if (!isPlainObject(passwords)) return passwords;
   const { hasher = DEFAULT_HASHER } = passwords;

@@ -11,23 +11,23 @@ import { type AnyUser, sameUser, userName, Visitor } from "./visitor.ts";
 
 /** Who a client is to the application. */
 export interface TestClientOptions {
-  /** Where its requests go; `application.url` where left out. Over https, cookies are `Secure`. */
+  /** The origin of its requests; `application.url` if omitted. Over https, cookies are `Secure`. */
   readonly origin?: string;
-  /** The address that its requests come from; `127.0.0.1` where left out. */
+  /** The address that its requests come from; `127.0.0.1` if omitted. */
   readonly address?: string;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How {@link TestClient.actingAs} makes a user the visitor. */
+/** Options of {@link TestClient.actingAs}. */
 export interface ActingAsOptions {
-  /** The guard's name; the default guard if it is left out. */
+  /** The guard's name; the default guard if omitted. */
   readonly guard?: string;
-  /** Whether the user has just proved the password, so that `password.confirm` does not ask for it. */
+  /** Whether the user has just confirmed the password, so that `password.confirm` does not ask for it. */
   readonly passwordConfirmed?: boolean;
 }
 
-/** What a single request carries besides what the client sends anyway. */
+/** What a single request contains besides what the client always sends. */
 export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -43,8 +43,8 @@ const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 const MAX_REDIRECTS = 20;
 
 /**
- * A visitor of an application, for tests: sends requests to `application.fetch`, without a socket, and keeps cookies as a
- * browser does.
+ * A visitor of an application, for tests: sends requests to `application.fetch`, without a socket, and keeps cookies like
+ * a browser.
  *
  * ```ts
  * const client = createTestClient(application);
@@ -54,7 +54,7 @@ const MAX_REDIRECTS = 20;
  * (await client.follow(answer)).assertSee("Hello, Ada");
  * ```
  *
- * Each client is a visitor of its own; a test of two users makes two.
+ * Each client is a separate visitor; for two users, create two clients.
  */
 export class TestClient {
   readonly #visitor: Visitor;
@@ -73,15 +73,15 @@ export class TestClient {
     return this.#visitor.cookies;
   }
 
-  /** Asks for a page. */
+  /** Requests a page. */
   get(path: string, options: SendOptions = {}): Promise<TestResponse> {
     return this.send("GET", path, options);
   }
 
   /**
-   * Sends a form that no page made, as another program would.
+   * Sends a form that does not come from a page, like another program would.
    *
-   * @param data `{ email: "ada@example.com", tags: ["a", "b"] }`; with a `File` or `Blob` in it, it is sent as multipart
+   * @param data `{ email: "ada@example.com", tags: ["a", "b"] }`; sent as multipart if it contains a `File` or `Blob`
    */
   post(path: string, data: FormFields = {}, options: SendOptions = {}): Promise<TestResponse> {
     return this.send("POST", path, { ...options, body: formBody(data) });
@@ -102,33 +102,33 @@ export class TestClient {
     return this.send("DELETE", path, { ...options, body: formBody(data) });
   }
 
-  /** Asks for JSON. */
+  /** Requests JSON. */
   getJson(path: string, options: SendOptions = {}): Promise<TestResponse> {
     return this.send("GET", path, asJson(options));
   }
 
-  /** Sends JSON, and asks for JSON. */
+  /** Sends JSON, and requests JSON. */
   postJson(path: string, data: unknown = {}, options: SendOptions = {}): Promise<TestResponse> {
     return this.send("POST", path, asJson(options, data));
   }
 
-  /** Sends JSON by PUT, and asks for JSON. */
+  /** Sends JSON by PUT, and requests JSON. */
   putJson(path: string, data: unknown = {}, options: SendOptions = {}): Promise<TestResponse> {
     return this.send("PUT", path, asJson(options, data));
   }
 
-  /** Sends JSON by PATCH, and asks for JSON. */
+  /** Sends JSON by PATCH, and requests JSON. */
   patchJson(path: string, data: unknown = {}, options: SendOptions = {}): Promise<TestResponse> {
     return this.send("PATCH", path, asJson(options, data));
   }
 
-  /** Sends JSON by DELETE, and asks for JSON. */
+  /** Sends JSON by DELETE, and requests JSON. */
   deleteJson(path: string, data: unknown = {}, options: SendOptions = {}): Promise<TestResponse> {
     return this.send("DELETE", path, asJson(options, data));
   }
 
   /**
-   * Sends any request. Redirects are answers like any other; {@link TestClient.follow} goes where they lead.
+   * Sends any request. Redirects are returned like other responses; {@link TestClient.follow} follows them.
    *
    * @param path a path with its query, or an absolute URL, such as the link of a mail
    */
@@ -154,18 +154,18 @@ export class TestClient {
   }
 
   /**
-   * Fills a form of a page in and submits it as a browser does: its action, its method, its hidden fields (the CSRF token
-   * and `__method` are two of them), and its first button, unless the values name another.
+   * Fills in a form of a page and submits it like a browser: with its action, its method, its hidden fields (including the
+   * CSRF token and `__method`), and its first button, unless the values name another.
    *
    * ```ts
    * await client.submit(page, { email: "ada@example.com", remember: true });
    * await client.submit(page, "#delete");
    * ```
    *
-   * @param selector which form is meant: `#id`, `.class`, `[action="/orders"]`; not needed where the page has one form, or
-   * one with all these fields
-   * @param values what is put into the fields, by their names as in the HTML; a checkbox is `true` or `false`
-   * @throws `AssertionError` where the page has no such form, or the form no such field or choice
+   * @param selector the form: `#id`, `.class`, `[action="/orders"]`; optional if the page has one form, or only one with all
+   *   these fields
+   * @param values the inputs for the fields, by their names as in the HTML; a checkbox is `true` or `false`
+   * @throws `AssertionError` if the page has no such form, or the form no such field or option
    */
   async submit(page: TestResponse, values?: FieldValues): Promise<TestResponse>;
   async submit(page: TestResponse, selector: string, values?: FieldValues): Promise<TestResponse>;
@@ -190,9 +190,9 @@ export class TestClient {
   }
 
   /**
-   * Goes where a redirect leads, and on from there, to the first answer that is none.
+   * Follows a redirect, and further ones, to the first response that is not a redirect.
    *
-   * @throws `AssertionError` where it leads to another site, or in a circle
+   * @throws `AssertionError` if it leads to another site, or in a circle
    */
   async follow(response: TestResponse): Promise<TestResponse> {
     let current = response;
@@ -202,7 +202,7 @@ export class TestClient {
       if (target.origin !== new URL(current.url).origin) {
         throw failure(`It leads to another site, ${target.origin}.\n${current}`, this.follow);
       }
-      // RFC 9110 §15.4: 307 and 308 keep the method, and the body that went with it is not there any more.
+      // RFC 9110 §15.4: 307 and 308 keep the method, but the body sent with it is no longer available.
       const keepsMethod = (current.status === 307 || current.status === 308) && !SAFE.has(current.method);
       if (keepsMethod) throw failure(`It asks for the same body at ${target.pathname}.\n${current}`, this.follow);
       current = await this.send("GET", target.href);
@@ -211,18 +211,18 @@ export class TestClient {
   }
 
   /**
-   * Makes a user the visitor. A guard that keeps logins, such as `web`, logs the user in, and the cookies are real; by the
-   * guard `jwt` it is a real token, the user's one active token. By any other guard the user is put into each request from
-   * then on. No event tells of it, and no mail is sent.
+   * Logs the visitor in as a user. A guard that keeps logins, such as `web`, logs the user in, with real cookies; the guard
+   * `jwt` issues a real token, the user's only active one. For any other guard, the user is put into each request from then
+   * on. No event is emitted, and no mail is sent.
    *
-   * As after any login without a password, `password.confirm` asks for it, unless the options say that it was confirmed:
+   * As after any login without a password, `password.confirm` asks for it, unless the options set `passwordConfirmed`:
    *
    * ```ts
    * await client.actingAs(user, { passwordConfirmed: true });
    * ```
    *
-   * @param options the guard's name, or more; the default guard if no other is named
-   * @throws `E_UNKNOWN_GUARD`; `E_INVALID_MODEL` where the user is of another class than the guard's users
+   * @param options the guard's name, or an object; the default guard if none is named
+   * @throws `E_UNKNOWN_GUARD`; `E_INVALID_MODEL` if the user's class is not that of the guard's users
    */
   async actingAs(user: AnyUser, options: string | ActingAsOptions = {}): Promise<this> {
     const { guard = null, passwordConfirmed = false } = typeof options === "string" ? { guard: options } : options;
@@ -236,15 +236,21 @@ export class TestClient {
     return this;
   }
 
-  /** Makes the visitor a new one: without cookies, token and user. */
+  /** Has the visitor prefer a language: sends `Accept-Language` with every request, such as `de` or `de-AT, en;q=0.5`. */
+  withLanguage(language: string): this {
+    this.#visitor.language = language;
+    return this;
+  }
+
+  /** Resets the visitor: removes cookies, token and user. */
   asGuest(): this {
     this.#visitor.forget();
     return this;
   }
 
   /**
-   * Sends a CSRF token of the visitor's session, in the header `X-CSRF-TOKEN`, with every request that could change
-   * something, as a script on a page of the application would. Forms that {@link TestClient.submit} sends have their own.
+   * Sends a CSRF token of the visitor's session, in the header `X-CSRF-TOKEN`, with every request that could change data,
+   * like a script on a page of the application. Forms sent by {@link TestClient.submit} already contain one.
    */
   withCsrfToken(): this {
     this.#sendsCsrfToken = true;
@@ -252,10 +258,10 @@ export class TestClient {
   }
 
   /**
-   * The user that the visitor is by a guard, or `null`. The application is asked, as by a request: it is a use of the
+   * The visitor's user for a guard, or `null`. This asks the application, like a request: it counts as a use of the
    * visitor's login.
    *
-   * @param guard the guard's name; the default guard where left out
+   * @param guard the guard's name; the default guard if omitted
    * @throws `E_UNKNOWN_GUARD`
    */
   user(guard?: string): Promise<RegisteredUser | null> {
@@ -263,7 +269,7 @@ export class TestClient {
   }
 
   /**
-   * What the visitor's session holds.
+   * The contents of the visitor's session.
    *
    * @throws `E_SESSION` in an application without sessions
    */
@@ -271,7 +277,7 @@ export class TestClient {
     return this.#visitor.sessionReader()();
   }
 
-  /** Asserts that the visitor is this user by a guard, the default one where none is named; see {@link TestClient.user}. */
+  /** Asserts that the visitor is this user for a guard (the default guard if omitted); see {@link TestClient.user}. */
   async assertAuthenticatedAs(user: AnyUser, guard?: string): Promise<this> {
     const actual = await this.user(guard);
     if (sameUser(actual, user)) return this;
@@ -279,7 +285,7 @@ export class TestClient {
     throw failure(message, this.assertAuthenticatedAs);
   }
 
-  /** Asserts that the visitor is nobody by a guard, the default one where none is named; see {@link TestClient.user}. */
+  /** Asserts that the visitor is a guest for a guard (the default guard if omitted); see {@link TestClient.user}. */
   async assertGuest(guard?: string): Promise<this> {
     const actual = await this.user(guard);
     if (actual === null) return this;
@@ -288,7 +294,7 @@ export class TestClient {
 }
 
 /**
- * Makes a client of an application: a visitor with no cookies yet.
+ * Creates a client of an application: a visitor without cookies.
  *
  * ```ts
  * const client = createTestClient(application);

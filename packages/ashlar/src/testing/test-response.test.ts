@@ -253,13 +253,13 @@ describe("validation errors of a problem document", () => {
   });
 });
 
-describe.each(["cookie", "database"])("the session, with the driver %s", (driver) => {
+describe.each(["cookie", "database"])("the session, with the store %s", (store) => {
   let shop: TestShop;
   let visitor: TestClient;
 
   beforeAll(async () => {
     shop = await testShop({
-      session: { driver },
+      session: { store },
       routes: [
         Route.get("/flash/@text", ({ session, request, response }) => {
           session.flash("status", request.param("text")).put("kept", { list: [1] });

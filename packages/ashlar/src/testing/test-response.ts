@@ -10,17 +10,17 @@ import { asJson, missingPart, NOWHERE, valueAt } from "./json-matching.ts";
 import { assertHas, type SessionSnapshot } from "./session-snapshot.ts";
 import { assertErrors, type ExpectedErrors } from "./validation-errors.ts";
 
-/** @internal What a response is made of. */
+/** @internal The parts of a response. */
 export interface TestResponseParts {
   readonly method: string;
   readonly url: URL;
   readonly response: Response;
   readonly bytes: Uint8Array;
-  /** The visitor's cookies, as they stand now. */
+  /** The visitor's current cookies. */
   readonly cookies: CookieJar;
   /** Whether the application has sessions. */
   readonly hasSession: boolean;
-  /** Reads the session as the visitor's cookies of that moment tell it. */
+  /** Reads the session for the visitor's cookies at that moment. */
   readonly readSession: () => Promise<SessionSnapshot>;
 }
 
@@ -28,8 +28,9 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const EXCERPT_LENGTH = 1000;
 
 /**
- * What came back for a request, and assertions on it. Each throws an `AssertionError` that says what came back instead,
- * and gives the response otherwise, so that they can be put in a row. Those on the session ask for it, and are awaited.
+ * The response to a request, and assertions on it. Each assertion throws an `AssertionError` that describes the actual
+ * response, and otherwise returns the response, so that they can be chained. Assertions on the session are asynchronous:
+ * await them.
  *
  * ```ts
  * const page = await client.get("/orders/7");
@@ -41,13 +42,13 @@ export class TestResponse {
   readonly method: string;
   readonly status: number;
   readonly headers: Headers;
-  /** The absolute URL that was asked. */
+  /** The absolute URL that was requested. */
   readonly url: string;
   readonly bytes: Uint8Array;
   readonly #parts: TestResponseParts;
   #text: string | null = null;
 
-  /** @internal Made by the client. */
+  /** @internal Created by the client. */
   constructor(parts: TestResponseParts) {
     this.#parts = parts;
     this.method = parts.method;
@@ -63,7 +64,7 @@ export class TestResponse {
     return this.#text;
   }
 
-  /** What a visitor reads on the page: its text without markup, each run of white space as one space. */
+  /** The visible text of the page, without markup, white space collapsed. */
   get pageText(): string {
     return this.#isPage ? pageText(this.text) : collapsed(this.text);
   }
@@ -71,34 +72,34 @@ export class TestResponse {
   /**
    * The body, parsed as JSON.
    *
-   * @throws `AssertionError` where it is none
+   * @throws `AssertionError` if it is not JSON
    */
   get json(): unknown {
     return this.#parse(this.#parse);
   }
 
-  /** Where the answer leads: path and query, or the absolute URL where that is on another site; `null` for nowhere. */
+  /** The target of a redirect: path and query, or the absolute URL if it is on another site; `null` if there is none. */
   get redirectsTo(): string | null {
     const location = REDIRECTS.has(this.status) ? this.headers.get("location") : null;
     return location === null ? null : this.#within(location);
   }
 
-  /** The forms of the page, in its order. */
+  /** The forms of the page, in order. */
   get forms(): readonly HtmlForm[] {
     return formsOf(this.text);
   }
 
   /**
-   * A form of the page: `page.form("#profile").value("email")`.
+   * Returns a form of the page: `page.form("#profile").value("email")`.
    *
-   * @param selector `#id`, `.class`, `[action="/orders"]`; not needed where the page has one form
-   * @throws `AssertionError` where there is none, or more than one
+   * @param selector `#id`, `.class`, `[action="/orders"]`; optional if the page has one form
+   * @throws `AssertionError` if there is none, or more than one
    */
   form(selector: string | null = null): HtmlForm {
     return chooseForm(this.forms, selector, [], String(this), this.form);
   }
 
-  /** A cookie that the visitor has after this answer, and maybe later ones; `null` where there is none. */
+  /** Returns a cookie that the visitor has after this response, and maybe later ones; `null` if it does not exist. */
   cookie(name: string): StoredCookie | null {
     return this.#parts.cookies.find(name);
   }
@@ -112,9 +113,9 @@ export class TestResponse {
   }
 
   /**
-   * Asserts that the answer is a redirect.
+   * Asserts that the response is a redirect.
    *
-   * @param to where it leads, with its query: a path, an absolute URL, or an expression; anywhere where left out
+   * @param to the target, with its query: a path, an absolute URL, or a regular expression; any if omitted
    */
   assertRedirect(to?: string | RegExp): this {
     const target = this.redirectsTo;
@@ -127,9 +128,9 @@ export class TestResponse {
   }
 
   /**
-   * Asserts that the answer has a header.
+   * Asserts that the response has a header.
    *
-   * @param value what it is, in full, or an expression; anything where left out
+   * @param value the complete value, or a regular expression; any if omitted
    */
   assertHeader(name: string, value?: string | RegExp): this {
     const actual = this.headers.get(name);
@@ -144,14 +145,14 @@ export class TestResponse {
     throw failure(message, this.assertHeader, { actual, expected: value });
   }
 
-  /** Asserts that the answer lacks a header. */
+  /** Asserts that the response lacks a header. */
   assertHeaderMissing(name: string): this {
     const actual = this.headers.get(name);
     if (actual === null) return this;
     throw failure(`The answer has the header "${name}": ${shown(actual)}.\n${this}`, this.assertHeaderMissing);
   }
 
-  /** Asserts that the body is this JSON, no more and no less. Models and dates are compared as their JSON. */
+  /** Asserts that the body is exactly this JSON. Models and dates are compared as their JSON. */
   assertJson(expected: unknown): this {
     const [actual, wanted] = [this.#parse(this.assertJson), asJson(expected)];
     if (isDeepStrictEqual(actual, wanted)) return this;
@@ -159,7 +160,7 @@ export class TestResponse {
     throw failure(message, this.assertJson, { actual, expected: wanted });
   }
 
-  /** Asserts that the body is JSON with this in it: objects may have more members, lists may not. */
+  /** Asserts that the body is JSON that contains this: objects may have more members, lists may not. */
   assertJsonContains(expected: unknown): this {
     const actual = this.#parse(this.assertJsonContains);
     const problem = missingPart(actual, asJson(expected));
@@ -171,10 +172,10 @@ export class TestResponse {
   }
 
   /**
-   * Asserts what stands at a path of the JSON.
+   * Asserts the value at a path in the JSON.
    *
    * @param path `data.0.name`, or `data.*.name` for the list of all names
-   * @param expected anything where left out
+   * @param expected the value; any if omitted
    */
   assertJsonPath(path: string, ...expected: readonly [expected?: unknown]): this {
     const actual = valueAt(this.#parse(this.assertJsonPath), path);
@@ -188,7 +189,7 @@ export class TestResponse {
     throw failure(message, this.assertJsonPath, { actual, expected: wanted });
   }
 
-  /** Asserts that a visitor reads these texts on the page; of a text each run of white space counts as one space. */
+  /** Asserts that these texts are visible on the page, with white space collapsed. */
   assertSee(...texts: readonly (string | RegExp)[]): this {
     const seen = this.pageText;
     const missing = texts.find((text) => !holds(seen, text));
@@ -196,7 +197,7 @@ export class TestResponse {
     throw failure(`The page does not show ${quoted(missing)}.\n${this}`, this.assertSee);
   }
 
-  /** Asserts that a visitor reads none of these texts on the page. */
+  /** Asserts that none of these texts is visible on the page. */
   assertDontSee(...texts: readonly (string | RegExp)[]): this {
     const seen = this.pageText;
     const found = texts.find((text) => holds(seen, text));
@@ -205,16 +206,16 @@ export class TestResponse {
   }
 
   /**
-   * Asserts that the visitor's session has something after this answer, put or flashed.
+   * Asserts that the visitor's session has a value after this response, put or flashed.
    *
-   * @param expected the value; anything where left out
+   * @param expected the value; any if omitted
    */
   async assertSessionHas(key: string, ...expected: readonly [expected?: unknown]): Promise<this> {
     assertHas(await this.#parts.readSession(), key, expected, this.assertSessionHas);
     return this;
   }
 
-  /** Asserts that the visitor's session has nothing under a key after this answer. */
+  /** Asserts that the visitor's session has nothing under a key after this response. */
   async assertSessionMissing(key: string): Promise<this> {
     const { values } = await this.#parts.readSession();
     if (!(key in values)) return this;
@@ -222,8 +223,8 @@ export class TestResponse {
   }
 
   /**
-   * Asserts that input was refused: by a problem document, or by a redirect back to the form with messages in the session.
-   * Of a form it is asked of the redirect itself; a page that shows the messages has used them up.
+   * Asserts that input was refused: with a problem document, or with a redirect back to the form and messages in the session.
+   * For a form, call it on the redirect itself; a page that shows the messages has used them up.
    *
    * ```ts
    * const form = await client.get("/register");
@@ -243,7 +244,7 @@ export class TestResponse {
     throw failure(`Input was refused: ${shown(errors)}.\n${this}`, this.assertNoValidationErrors);
   }
 
-  /** What was asked and what came back, as messages tell it. */
+  /** The request and the response, for messages. */
   toString(): string {
     const { pathname, search } = new URL(this.url);
     const location = this.headers.get("location");

@@ -2,13 +2,13 @@ import { AshlarError, now, setClock } from "../support/index.ts";
 
 const MINUTE_MS = 60_000;
 
-/** How far the clock is from the system's, or where it stands still. */
+/** The clock's offset from the system's, or the moment it is frozen at. */
 type Clock = { readonly aheadMs: number } | { readonly frozenAt: number } | null;
 
 let clock: Clock = null;
 
 /**
- * Moves the framework's clock: tokens, sessions, links and limits age by it. It runs on from there, unless it was frozen.
+ * Moves the framework's clock, which determines the age of tokens, sessions, links and limits. It keeps running, unless frozen.
  *
  * ```ts
  * afterEach(travelBack);
@@ -20,10 +20,10 @@ let clock: Clock = null;
  * });
  * ```
  *
- * What is returned puts the clock back to where it was at the end of a block: `using _ = travel(60);`.
+ * With `using`, the clock returns to its previous time at the end of a block: `using _ = travel(60);`.
  *
- * @param to minutes from now, also backwards; or the moment to be at
- * @throws `E_INVALID_VALUE` where it is no time
+ * @param to minutes from now, or negative; or the moment to move to
+ * @throws `E_INVALID_VALUE` if it is not a valid time
  */
 export function travel(to: number | Date): Disposable {
   const at = to instanceof Date ? to.getTime() : now() + to * MINUTE_MS;
@@ -33,11 +33,11 @@ export function travel(to: number | Date): Disposable {
 }
 
 /**
- * Stops the framework's clock, so that times can be compared to the millisecond; {@link travel} still moves it.
+ * Freezes the framework's clock, so that times can be compared to the millisecond; {@link travel} still moves it.
  *
- * @param at the moment to stop it at; the current one where left out
- * @returns what puts the clock back to where it was, for `using`
- * @throws `E_INVALID_VALUE` where it is no time
+ * @param at the moment to freeze it at; now if omitted
+ * @returns a disposable that restores the previous time, for `using`
+ * @throws `E_INVALID_VALUE` if it is not a valid time
  */
 export function freeze(at?: Date): Disposable {
   const frozenAt = at?.getTime() ?? now();
@@ -45,7 +45,7 @@ export function freeze(at?: Date): Disposable {
   return set({ frozenAt });
 }
 
-/** Puts the system's clock back, however often it was moved: `afterEach(travelBack)`. */
+/** Restores the system's clock, however often it was moved: `afterEach(travelBack)`. */
 export function travelBack(): void {
   use(null);
 }

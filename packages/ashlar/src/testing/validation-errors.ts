@@ -1,13 +1,13 @@
 import type { FieldErrors } from "../support/index.ts";
 import { type Assertion, failure, listed, shown } from "./failure.ts";
 
-/** The fields that were refused: a name, several, or names and what their messages say or hold. */
+/** The refused fields: a name, several, or names with what their messages are or contain. */
 export type ExpectedErrors = string | readonly string[] | Readonly<Record<string, string | RegExp>>;
 
 /**
- * Asserts that messages by field are there.
+ * Asserts that there are messages for fields.
  *
- * @throws `AssertionError` naming what is missing, and what is there instead
+ * @throws `AssertionError` naming the missing fields, and the actual ones
  */
 export function assertErrors(
   actual: Readonly<FieldErrors>,

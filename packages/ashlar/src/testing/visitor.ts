@@ -1,5 +1,5 @@
 import { JwtGuard } from "../api/index.ts";
-import { Auth, type Authenticatable, type Guard } from "../auth/index.ts";
+import { Auth, type Authenticatable, type Guard, LoginGuard } from "../auth/index.ts";
 import type { Application } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { digest } from "../security/index.ts";
@@ -10,17 +10,19 @@ import { CookieJar } from "./cookie-jar.ts";
 import { inOwnRequest } from "./own-request.ts";
 import { readSession, type SessionSnapshot } from "./session-snapshot.ts";
 
-/** A user of any guard: the application's own, or one of another class that auth can work with. */
+/** A user of any guard: the application's own, or one of another class that works with auth. */
 export type AnyUser = RegisteredUser | Authenticatable;
 
-/** Who makes the requests of a client: cookies, an API token, and users that are put into each request. */
+/** The identity behind a client's requests: cookies, an API token, and users that are put into each request. */
 export class Visitor {
   readonly application: Application;
   readonly origin: string;
   readonly address: string;
   readonly cookies: CookieJar;
   token: string | null = null;
-  /** Users of guards whose proof no cookie and no token can be, by the guard's name. */
+  /** What the browser prefers, in the form of `Accept-Language`. */
+  language: string | null = null;
+  /** Users of guards that recognize neither a cookie nor a token, by the guard's name. */
   readonly #users = new Map<string, AnyUser>();
 
   constructor(application: Application, origin: string, address: string) {
@@ -31,42 +33,44 @@ export class Visitor {
     this.cookies = new CookieJar(origin);
   }
 
-  /** Makes everything that is known of the visitor be forgotten. */
+  /** Forgets everything known about the visitor. */
   forget(): void {
     this.cookies.clear();
     this.#users.clear();
     this.token = null;
   }
 
-  /** A request by the visitor. */
+  /** Creates a request by the visitor. */
   request(url: URL, init: RequestInit, headers: Headers): Request {
     const cookie = this.cookies.header(url);
     if (cookie !== null && !headers.has("cookie")) headers.set("cookie", cookie);
     if (this.token !== null && !headers.has("authorization")) headers.set("authorization", `Bearer ${this.token}`);
+    if (this.language !== null && !headers.has("accept-language")) headers.set("accept-language", this.language);
     return this.#marked(new Request(url, { ...init, headers, redirect: "manual" }));
   }
 
-  /** Takes the cookies of an answer. */
+  /** Stores the cookies of a response. */
   take(setCookies: readonly string[], url: URL): void {
     for (const setCookie of setCookies) this.cookies.store(setCookie, url);
   }
 
   /**
-   * Makes a user the visitor, by a guard. Nobody is told of the login.
+   * Logs the visitor in as a user, for a guard, without emitting events.
    *
-   * A guard that logs users in does so, and the cookies are its own; the guard `jwt` gets a real token. A user of a guard
-   * that can do neither is put into each request.
+   * A guard that logs users in does so, with its own cookies; the guard `jwt` issues a real token. For a guard that can do
+   * neither, the user is put into each request.
    */
   async logIn(user: AnyUser, guardName: string | null, passwordConfirmed: boolean): Promise<void> {
     const { name, isToken } = await this.#inOwnRequest(async (context) => {
       const auth = this.#silentAuth(context);
       const name = guardName ?? auth.guardName;
-      const guard = auth.guard(name);
+      const guard: Guard = auth.guard(name);
       // Refuses a user of another class, before anything is stored.
       guard.once(user as RegisteredUser);
       const isToken = guard instanceof JwtGuard;
       if (isToken) this.token = await this.#issueToken(user);
-      else await this.#logInBy(guard, user, passwordConfirmed);
+      // As after a registration: nobody is to be told of a new device.
+      else if (guard instanceof LoginGuard) await guard.loginAs(user, { firstLogin: true, passwordConfirmed });
       return { name, isToken };
     });
     this.#users.delete(name);
@@ -74,7 +78,7 @@ export class Visitor {
     this.#users.set(name, user);
   }
 
-  /** The user that the visitor is by a guard; that of the default guard where none is named. */
+  /** The visitor's user for a guard (the default guard if omitted). */
   async user(guardName: string | null = null): Promise<RegisteredUser | null> {
     const { value } = await inOwnRequest(this.application, this.#ownRequest(), async (context) => {
       const auth = this.#silentAuth(context);
@@ -84,12 +88,12 @@ export class Visitor {
     return value;
   }
 
-  /** A CSRF token such as the application's pages give out to the visitor. */
+  /** A CSRF token like those in the application's pages. */
   csrfToken(): Promise<string> {
     return this.#inOwnRequest(async (context) => csrfToken(context));
   }
 
-  /** The visitor's session, as the cookies tell it that there are now. */
+  /** The visitor's session, read with the current cookies. */
   sessionReader(): () => Promise<SessionSnapshot> {
     const request = this.#ownRequest();
     return () => readSession(this.application, request);
@@ -102,7 +106,7 @@ export class Visitor {
   }
 
   #ownRequest(): Request {
-    // JSON: a failure is to be thrown, and not to become a redirect to a form.
+    // JSON: a failure must be thrown, not become a redirect to a form.
     return this.request(new URL(this.origin), {}, new Headers({ accept: "application/json" }));
   }
 
@@ -118,7 +122,7 @@ export class Visitor {
     auth.guard(guardName);
   }
 
-  /** Gives a context an `auth` whose events nobody hears. */
+  /** Gives a context an `auth` whose events reach no listener. */
   #silentAuth(context: HttpContext): Auth {
     const { container } = this.application;
     if (!container.has("auth")) {
@@ -132,15 +136,6 @@ export class Visitor {
     return auth;
   }
 
-  async #logInBy(guard: Guard, user: AnyUser, passwordConfirmed: boolean): Promise<void> {
-    try {
-      // As after a registration: nobody is to be told of a new device.
-      await guard.loginAs(user as RegisteredUser, { firstLogin: true, passwordConfirmed });
-    } catch (error) {
-      if (!(error instanceof AshlarError) || error.code !== "E_UNSUPPORTED_GUARD_OPERATION") throw error;
-    }
-  }
-
   async #issueToken(user: AnyUser): Promise<string> {
     const bearer = user as Authenticatable & { storeTokenDigest(digest: string): Promise<void> };
     const service = this.application.container.make("api");
@@ -151,13 +146,13 @@ export class Visitor {
   }
 }
 
-/** Tells whether two objects are the same user: the same key of the same class. */
+/** Reports whether two objects are the same user: the same key of the same class. */
 export function sameUser(one: AnyUser | null, other: AnyUser | null): boolean {
   if (one === null || other === null) return one === other;
   return one.constructor === other.constructor && String(idOf(one)) === String(idOf(other));
 }
 
-/** What a message calls a user. */
+/** A user's name in messages. */
 export function userName(user: AnyUser | null): string {
   return user === null ? "a guest" : `${user.constructor.name} ${String(idOf(user))}`;
 }

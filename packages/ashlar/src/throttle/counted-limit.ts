@@ -1,10 +1,9 @@
 import { AshlarError, now } from "../support/index.ts";
 import { checkedCounter } from "./checked-counter.ts";
-import type { Bucket, Limit } from "./configuration.ts";
 import type { CountedAttempt } from "./counted-attempts.ts";
 import { type AttemptKeys, devicesKey, isClientsOwn, type ThrottleKeys, throttleKey } from "./keys.ts";
 import { type BucketResult, countedResult } from "./result.ts";
-import type { ThrottlePart } from "./settings.ts";
+import type { Bucket, Limit, ThrottlePart } from "./settings.ts";
 import type { AttemptCounter, ThrottleStore } from "./store.ts";
 
 /** A bucket that applies to an attempt. */

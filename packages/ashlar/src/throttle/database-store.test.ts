@@ -4,9 +4,9 @@ import { onEachDatabase, type TestDatabase, type TestEngine } from "../../test/s
 import { sql } from "../database/index.ts";
 import { now, setClock } from "../support/index.ts";
 import { freeze, throttleStoreSuite, travel, travelBack } from "../testing/index.ts";
-import type { Bucket } from "./configuration.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { createRateLimitsTable } from "./rate-limits-table.ts";
+import type { Bucket } from "./settings.ts";
 
 const LOGIN: Bucket = { name: "login", by: ["address"], attempts: 5, windowSeconds: 60 };
 

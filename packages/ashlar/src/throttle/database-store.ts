@@ -1,9 +1,9 @@
-import type { Connection } from "../database/index.ts";
+import { type Connection, type RawBuilder, type Row, sql } from "../database/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
-import { ConfigurationError, now, suggestion } from "../support/index.ts";
-import type { Bucket } from "./configuration.ts";
+import { ConfigurationError, type MaybePromise, now } from "../support/index.ts";
 import { MemoryStore } from "./memory-store.ts";
+import type { Bucket } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
 
 /** The table of counts. */
@@ -48,10 +48,10 @@ export class DatabaseStore implements ThrottleStore {
 
   async prune(): Promise<number> {
     const connection = this.#connection();
-    const text = statementsFor(connection);
+    const statement = statementsOn(connection).prune;
     let pruned = 0;
     for (;;) {
-      const { length } = await connection.rows(text.prune, [clockValue(connection)]);
+      const { length } = await run(connection, statement, { clock: clockOn(connection) });
       pruned += length;
       if (length < PRUNED_AT_ONCE) return pruned;
     }
@@ -86,11 +86,7 @@ function connectionOf(container: Container, name: string | undefined): Connectio
     const remedy = "Add DatabaseProvider to PROVIDERS in config/providers.ts.";
     throw new ConfigurationError(where, "it is the database, and the application has none.", remedy);
   }
-  const database = container.make("database");
-  const { connections } = database.configuration;
-  if (name === undefined || Object.hasOwn(connections, name)) return database.connection(name);
-  const near = suggestion(name, Object.keys(connections));
-  throw new ConfigurationError(where, `config/database.ts has no connection "${name}".`, near);
+  return container.make("database").connectionNamedBy(where, name);
 }
 
 class DatabaseCounter implements AttemptCounter {
@@ -134,69 +130,85 @@ class DatabaseCounter implements AttemptCounter {
 
   async #run(name: keyof Statements, key: string, cost?: number): Promise<AttemptCount | null> {
     const connection = this.#connection();
-    const values = [digest(`${this.#name}\0${key}`)];
-    const clock = name === "delete" ? [] : [clockValue(connection), this.#windowMs];
-    const [row] = await connection.rows(statementsFor(connection)[name], [
-      ...values,
-      ...clock,
-      ...(cost === undefined ? [] : [cost]),
-    ]);
+    const [row] = await run(connection, statementsOn(connection)[name], {
+      id: digest(`${this.#name}\0${key}`),
+      clock: clockOn(connection),
+      window: this.#windowMs,
+      cost,
+    });
     if (row === undefined) return null;
     const { attempts, left_ms: left } = row as { readonly attempts: unknown; readonly left_ms: unknown };
     return { attempts: Number(attempts), resetInMs: Math.min(Number(left), this.#windowMs) };
   }
 }
 
-/** What is run: `$1` the digest of the key, `$2` the clock, `$3` the window in milliseconds, `$4` the cost. */
-interface Statements {
-  readonly add: string;
-  readonly takeBack: string;
-  readonly get: string;
-  readonly delete: string;
-  /** With the clock as `$1`. */
-  readonly prune: string;
+/** What a statement is run with. */
+interface Values {
+  /** The digest of the key. */
+  readonly id?: string | undefined;
+  /** What {@link clockOn} gives. */
+  readonly clock?: number | undefined;
+  /** How long the window is, in milliseconds. */
+  readonly window?: number | undefined;
+  readonly cost?: number | undefined;
 }
 
-/** What {@link Statements} take for the clock: the time itself, or how far the framework's is from the system's. */
-function clockValue({ dialect }: Connection): number {
-  return dialect === "sqlite" ? now() : now() - Date.now();
+/** A statement as its database takes it, with the value that each of its parameters stands for. */
+interface Statement {
+  readonly text: string;
+  readonly parameters: readonly (keyof Values)[];
 }
 
-const STATEMENTS = {
+type Statements = Readonly<Record<"add" | "takeBack" | "get" | "delete" | "prune", Statement>>;
+
+const statements = new WeakMap<Connection, Statements>();
+
+function run(connection: Connection, { text, parameters }: Statement, values: Values): MaybePromise<Row[]> {
+  return connection.rows(
+    text,
+    parameters.map((name) => values[name]!),
+  );
+}
+
+/** The framework's time, or how far it is from the system's if the database's server has a clock of its own. */
+function clockOn({ dialect }: Connection): number {
+  return dialect.serverTime === null ? now() : now() - Date.now();
+}
+
+function statementsOn(connection: Connection): Statements {
+  let made = statements.get(connection);
+  if (made === undefined) {
+    made = compiled(connection);
+    statements.set(connection, made);
+  }
+  return made;
+}
+
+function compiled({ kysely, dialect }: Connection): Statements {
+  const parameter = (name: keyof Values) => sql.val(name);
+  const [id, clock, window, cost] = [parameter("id"), parameter("clock"), parameter("window"), parameter("cost")];
+  const table = sql.raw(RATE_LIMITS_TABLE);
   // As the server sees it: one time for a whole statement, and one clock for all processes.
-  postgres: statements(
-    (offset) => `(floor(extract(epoch from statement_timestamp()) * 1000) + ${offset}::bigint)::bigint`,
-  ),
-  sqlite: withNumberedMarks(statements((clock) => clock)),
-};
-
-function statementsFor({ dialect }: Connection): Statements {
-  return STATEMENTS[dialect];
-}
-
-function statements(time: (parameter: string) => string): Statements {
-  const at = time("$2");
-  const table = RATE_LIMITS_TABLE;
-  const isUnderWay = `${table}.resets_at > ${at} and ${table}.resets_at <= ${at} + $3 + ${SLACK_MS}`;
-  const given = `attempts, ${table}.resets_at - ${at} as left_ms`;
+  const at = dialect.serverTime === null ? clock : sql`(${dialect.serverTime} + ${clock})`;
+  const isUnderWay = sql`${table}.resets_at > ${at} and ${table}.resets_at <= ${at} + ${window} + ${sql.lit(SLACK_MS)}`;
+  const given = sql`attempts, ${table}.resets_at - ${at} as left_ms`;
+  const statement = (query: RawBuilder<unknown>): Statement => {
+    const { sql: text, parameters } = query.compile(kysely);
+    return { text, parameters: parameters as (keyof Values)[] };
+  };
   return {
-    add: `insert into ${table} (id, attempts, resets_at) values ($1, $4, ${at} + $3)
+    add: statement(sql`insert into ${table} (id, attempts, resets_at) values (${id}, ${cost}, ${at} + ${window})
       on conflict (id) do update set
         attempts = case when ${isUnderWay} then ${table}.attempts + excluded.attempts else excluded.attempts end,
         resets_at = case when ${isUnderWay} then ${table}.resets_at else excluded.resets_at end
-      returning ${given}`,
-    takeBack: `update ${table} set attempts = case when attempts > $4 then attempts - $4 else 0 end
-      where id = $1 and ${isUnderWay}`,
-    get: `select ${given} from ${table} where id = $1 and ${isUnderWay}`,
-    delete: `delete from ${table} where id = $1`,
+      returning ${given}`),
+    takeBack: statement(sql`update ${table} set
+        attempts = case when attempts > ${cost} then attempts - ${cost} else 0 end
+      where id = ${id} and ${isUnderWay}`),
+    get: statement(sql`select ${given} from ${table} where id = ${id} and ${isUnderWay}`),
+    delete: statement(sql`delete from ${table} where id = ${id}`),
     // Looked at twice: an attempt that is counted in between begins a new window in the same row.
-    prune: `delete from ${table} where resets_at <= ${time("$1")} and id in
-      (select id from ${table} where resets_at <= ${time("$1")} limit ${PRUNED_AT_ONCE}) returning id`,
+    prune: statement(sql`delete from ${table} where resets_at <= ${at} and id in
+      (select id from ${table} where resets_at <= ${at} limit ${sql.lit(PRUNED_AT_ONCE)}) returning id`),
   };
-}
-
-/** SQLite writes its numbered parameters `?1`. */
-function withNumberedMarks(all: Statements): Statements {
-  const entries = Object.entries(all).map(([name, text]) => [name, text.replaceAll("$", "?")]);
-  return Object.fromEntries(entries) as Statements;
 }

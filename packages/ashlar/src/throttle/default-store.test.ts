@@ -4,11 +4,11 @@ import { type Application, createApplication, createLogger, type ProviderClass }
 import { DatabaseProvider, sql } from "../database/index.ts";
 import { Route } from "../routing/index.ts";
 import { throttleStoreSuite } from "../testing/index.ts";
-import type { Bucket } from "./configuration.ts";
 import { DefaultStore } from "./default-store.ts";
 import { databaseStore, memoryStore, ThrottleProvider, type ThrottleSettings } from "./index.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { createRateLimitsTable } from "./rate-limits-table.ts";
+import type { Bucket } from "./settings.ts";
 import type { AttemptCounter, ThrottleStore } from "./store.ts";
 
 const LIMITS = {
@@ -262,7 +262,7 @@ describe("a store", () => {
     await expect(boot({ store: store as never })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
-        "config/throttle.ts: THROTTLE.store: it is a function that does not return a store. Return an object with the " +
+        "config/throttle.ts: THROTTLE.store: is a function that does not return a store. Return an object with the " +
         "methods of ThrottleStore, and not a promise of one.",
     });
   });

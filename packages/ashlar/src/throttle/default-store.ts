@@ -1,7 +1,7 @@
 import type { Container, Logger } from "../kernel/index.ts";
-import type { Bucket } from "./configuration.ts";
 import { DatabaseStore, RATE_LIMITS_TABLE } from "./database-store.ts";
 import { MemoryStore } from "./memory-store.ts";
+import type { Bucket } from "./settings.ts";
 import type { AttemptCounter, ThrottleStore } from "./store.ts";
 
 /**

@@ -1,13 +1,20 @@
 export type { AccountIdentity, NamedAccount, ThrottleAccounts } from "./accounts.ts";
-export type { Bucket } from "./configuration.ts";
 export { databaseStore } from "./database-store.ts";
-export { EMAIL_TAKEN_LIMIT, NEW_DEVICE_LIMIT, PASSWORD_LIMIT } from "./default-limits.ts";
 export type { LockoutEvent } from "./events.ts";
 export { accountDigest, type ThrottleKeys } from "./keys.ts";
+export { declareLimits, limitsOf } from "./limit-registry.ts";
 export { memoryStore } from "./memory-store.ts";
 export { createRateLimitsTable } from "./rate-limits-table.ts";
 export type { BucketResult, ThrottleResult } from "./result.ts";
-export type { BucketSettings, LimitSettings, ThrottlePart, ThrottleSettings, ThrottleStoreName } from "./settings.ts";
+export type {
+  Bucket,
+  BucketSettings,
+  LimitDeclaration,
+  LimitSettings,
+  ThrottlePart,
+  ThrottleSettings,
+  ThrottleStoreName,
+} from "./settings.ts";
 export type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
 export { type HitOptions, Throttle } from "./throttle.ts";
 export { ThrottleMiddleware } from "./throttle-middleware.ts";

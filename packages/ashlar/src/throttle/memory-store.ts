@@ -1,5 +1,5 @@
 import { now } from "../support/index.ts";
-import type { Bucket } from "./configuration.ts";
+import type { Bucket } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
 
 /** How many keys are kept at most, in all buckets together: some 50 MB. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { makeContext } from "../../test/support/http-context.ts";
+import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import { setClock } from "../support/index.ts";
-import { throttleConfiguration } from "./configuration.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { LimitSettings } from "./settings.ts";
 import { Throttle } from "./throttle.ts";
@@ -14,7 +14,7 @@ const LOGIN: LimitSettings = { account: "email", buckets: [PAIR, ADDRESS] };
 const ann = { account: "ann@example.com", address: "203.0.113.7" };
 
 function create(limits: Readonly<Record<string, LimitSettings>>): Throttle {
-  return new Throttle(throttleConfiguration({ THROTTLE: { limits } }), new MemoryStore(), () => null);
+  return new Throttle(readThrottleSettings({ limits }), new MemoryStore(), () => null);
 }
 
 const START = 1_700_000_000_000;

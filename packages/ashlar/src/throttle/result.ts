@@ -1,4 +1,4 @@
-import type { Bucket } from "./configuration.ts";
+import type { Bucket } from "./settings.ts";
 import type { AttemptCount } from "./store.ts";
 
 /** What one bucket says to an attempt. */

@@ -1,4 +1,21 @@
-import type { ThrottleStoreSource } from "./store.ts";
+import type { Container } from "../kernel/index.ts";
+import {
+  ConfigurationError,
+  flag,
+  isSpeltAlike,
+  listOf,
+  quoted,
+  recordOf,
+  type Setting,
+  setting,
+  settings,
+  text,
+  unknownSetting,
+  whole,
+} from "../support/index.ts";
+import { databaseStore } from "./database-store.ts";
+import { memoryStore } from "./memory-store.ts";
+import type { ThrottleStore, ThrottleStoreSource } from "./store.ts";
 
 /** The stores that the framework brings, by name. */
 export type ThrottleStoreName = "memory" | "database";
@@ -16,7 +33,7 @@ export interface BucketSettings {
   readonly windowSeconds: number;
 }
 
-/** A limit, as `config/throttle.ts` writes it. An attempt passes where it passes all of the buckets. */
+/** A limit, as `config/throttle.ts` writes it. An attempt passes if it passes all of the buckets. */
 export interface LimitSettings {
   /** The name of the input that names the account, such as `email`. */
   readonly account?: string;
@@ -24,8 +41,17 @@ export interface LimitSettings {
   readonly buckets: readonly BucketSettings[];
 }
 
+/** A limit, as a feature declares it by `declareLimits`. */
+export interface LimitDeclaration extends LimitSettings {
+  /**
+   * Whether it counts attempts at the accounts of guards: the account that it names is then one of the active guard's
+   * users, by what identifies them there. `false` if it is left out: what is named has nothing to do with a guard.
+   */
+  readonly ofAccounts?: boolean;
+}
+
 /**
- * The shape of `THROTTLE` in `config/throttle.ts`. A limit there takes the place of the default of its name:
+ * The shape of `THROTTLE` in `config/throttle.ts`. A limit there replaces the one that a feature declares by its name:
  *
  * ```ts
  * export const THROTTLE = {
@@ -48,6 +74,164 @@ export interface ThrottleSettings {
    * it is the database, if that has the table `rate_limits`, and otherwise the memory of this process.
    */
   readonly store?: ThrottleStoreSource | ThrottleStoreName;
-  /** The limits by name, besides the default ones. */
+  /** The limits by name, besides those that features declare. */
   readonly limits?: Readonly<Record<string, LimitSettings>>;
+}
+
+/** A bucket, as it is read. */
+export interface Bucket extends BucketSettings {
+  /** Unique among all buckets, and what the headers call it: `login`, `login-address`. */
+  readonly name: string;
+}
+
+/** A limit, as it is read. */
+export interface Limit {
+  readonly name: string;
+  /** The input that names the account; `null` if none does. */
+  readonly account: string | null;
+  /** Whether it counts attempts at the accounts of guards. */
+  readonly ofAccounts: boolean;
+  /** As configured, the main one first. */
+  readonly buckets: readonly Bucket[];
+}
+
+/** {@link ThrottleSettings}, as they are read. */
+export interface CompleteThrottleSettings {
+  /** Where attempts are counted; `null` leaves it to the application: in its database, if it can. */
+  readonly store: ThrottleStoreSource | null;
+  /** The limits by name, those that features declare included. */
+  readonly limits: ReadonlyMap<string, Limit>;
+}
+
+const WHERE = "config/throttle.ts: THROTTLE";
+const PARTS: readonly ThrottlePart[] = ["account", "address"];
+const STORES: Readonly<Record<ThrottleStoreName, () => ThrottleStoreSource>> = {
+  memory: memoryStore,
+  database: databaseStore,
+};
+/** What a route can name after `throttle:`, and a header between quotes. */
+const LIMIT_NAME = /^[A-Za-z][\w.-]*$/;
+/** A day. Longer windows lock people out rather than slow attackers down. */
+const MAX_WINDOW_SECONDS = 86_400;
+/** The limit that the token endpoint had to itself, which gave each guess at a password a second set of attempts. */
+const FORMER_LIMIT = "api.auth";
+
+const LIMITS_WHERE = `${WHERE}.limits`;
+
+const BY: Setting<readonly ThrottlePart[]> = setting({
+  describe: quoted,
+  what: '["account", "address"], ["address"] or ["account"]',
+  accept(value) {
+    const isList = Array.isArray(value) && value.length > 0 && value.every((part) => PARTS.includes(part));
+    if (!isList || new Set(value).size < value.length) return undefined;
+    return Object.freeze(PARTS.filter((part) => value.includes(part)));
+  },
+});
+
+const STORE: Setting<ThrottleStoreSource | null, ThrottleStoreSource | ThrottleStoreName> = setting({
+  what: "databaseStore(), memoryStore(), or an object with the methods of ThrottleStore",
+  fallback: null,
+  words: Object.keys(STORES),
+  describe: quoted,
+  accept(value) {
+    if (typeof value === "function" || isStore(value)) return value as ThrottleStoreSource;
+    const name = Object.keys(STORES).find((one) => one === value);
+    return name === undefined ? undefined : STORES[name as ThrottleStoreName]();
+  },
+});
+
+const ACCOUNT = text(null);
+const BUCKETS = listOf(
+  'a list of buckets: [{ by: ["address"], attempts: 60, windowSeconds: 60 }]',
+  settings<BucketSettings>()({
+    by: BY,
+    attempts: whole({ from: 1, to: 1_000_000 }),
+    windowSeconds: whole({ from: 1, to: MAX_WINDOW_SECONDS, unit: "seconds" }),
+  }),
+);
+const LIMIT = settings<LimitSettings>()({ account: ACCOUNT, buckets: BUCKETS });
+const DECLARED = recordOf(
+  settings<LimitDeclaration>()({ account: ACCOUNT, ofAccounts: flag(false), buckets: BUCKETS }),
+  requireLimitName,
+);
+
+/**
+ * Checks the limits that a feature declares.
+ *
+ * @param where the place of the declaration
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function checkDeclaredLimits(limits: unknown, where: string): void {
+  DECLARED.read(limits, where);
+}
+
+/**
+ * Reads `THROTTLE`. Limits that it leaves out are as features declare them.
+ *
+ * @param throttle what `config/throttle.ts` exports as `THROTTLE`
+ * @param declared the limits of features, by name
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function readThrottleSettings(
+  throttle: unknown,
+  declared: Readonly<Record<string, LimitDeclaration>>,
+): CompleteThrottleSettings {
+  const known = Object.keys(declared);
+  const ownLimits = recordOf(LIMIT, (name, where) => checkLimitName(name, where, known));
+  const { store, limits } = settings<ThrottleSettings>()({ store: STORE, limits: ownLimits }).read(throttle, WHERE);
+  const all = { ...DECLARED.read(declared, LIMITS_WHERE), ...limits };
+  const taken = new Set<string>();
+  const named = Object.entries(all).map(([name, { account, buckets }]) => {
+    const ofAccounts = Object.hasOwn(declared, name) && declared[name]!.ofAccounts === true;
+    return Object.freeze({ name, account, ofAccounts, buckets: Object.freeze(withNames(name, buckets, taken)) });
+  });
+  return Object.freeze({ store, limits: new Map(named.map((limit) => [limit.name, limit])) });
+}
+
+/** A limit of the configuration may have any name that routes can say, but not another spelling of a declared one's. */
+function checkLimitName(name: string, where: string, known: readonly string[]): void {
+  if (name === FORMER_LIMIT) {
+    const problem = "is no longer a limit: a password has one, whichever way it is tried.";
+    throw new ConfigurationError(where, problem, "Set login, which the token endpoint counts by as well.");
+  }
+  const isRespelt = !known.includes(name) && known.some((limit) => isSpeltAlike(limit, name));
+  if (isRespelt) throw unknownSetting(where, name, known);
+  requireLimitName(name, where);
+}
+
+function requireLimitName(name: string, where: string): void {
+  if (LIMIT_NAME.test(name)) return;
+  const remedy = "Begin with a letter; use letters, digits, dots, dashes and underscores.";
+  throw new ConfigurationError(where, "is not a name for a limit.", remedy);
+}
+
+function withNames(limit: string, buckets: readonly BucketSettings[], taken: Set<string>): Bucket[] {
+  return buckets.map((bucket, index) => {
+    const short = index === 0 ? limit : `${limit}-${bucket.by.join("-")}`;
+    const name = taken.has(short) ? `${short}-${bucket.windowSeconds}` : short;
+    if (taken.has(name)) {
+      const where = `${LIMITS_WHERE}.${limit}.buckets[${index}]`;
+      const problem = `would share its counts with another bucket, since both are called "${name}".`;
+      throw new ConfigurationError(where, problem, "Leave one of them out, or rename the limit.");
+    }
+    taken.add(name);
+    return Object.freeze({ ...bucket, name });
+  });
+}
+
+/**
+ * The store that a source makes, or is.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if what it makes is not a store
+ */
+export function storeOf(source: ThrottleStoreSource, container: Container): ThrottleStore {
+  const made: unknown = typeof source === "function" ? source(container) : source;
+  if (isStore(made)) return made;
+  const remedy = "Return an object with the methods of ThrottleStore, and not a promise of one.";
+  throw new ConfigurationError(`${WHERE}.store`, "is a function that does not return a store.", remedy);
+}
+
+function isStore(value: unknown): value is ThrottleStore {
+  const { counter, close } = Object(value) as Partial<ThrottleStore>;
+  return typeof counter === "function" && typeof close === "function";
 }

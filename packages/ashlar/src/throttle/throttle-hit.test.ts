@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { makeContext, makeLoadedContext } from "../../test/support/http-context.ts";
+import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import { Events } from "../events/index.ts";
 import { type HttpContext, IpMiddleware } from "../http/index.ts";
 import { AshlarError, setClock } from "../support/index.ts";
 import type { ThrottleAccounts } from "./accounts.ts";
-import { throttleConfiguration } from "./configuration.ts";
 import type { LockoutEvent } from "./events.ts";
 import { accountDigest } from "./keys.ts";
 import { MemoryStore } from "./memory-store.ts";
@@ -22,7 +22,7 @@ function create(limits: Readonly<Record<string, LimitSettings>> = { login: LOGIN
   const events = new Events({ error: () => {} });
   const lockouts: LockoutEvent[] = [];
   events.on("auth.lockout", (event) => lockouts.push(event));
-  const throttle = new Throttle(throttleConfiguration({ THROTTLE: { limits } }), new MemoryStore(), () => events);
+  const throttle = new Throttle(readThrottleSettings({ limits }), new MemoryStore(), () => events);
   return { throttle, lockouts, events };
 }
 
@@ -106,7 +106,7 @@ describe("hit", () => {
     [120, "2 minutes"],
     [121, "3 minutes"],
     [300, "5 minutes"],
-    [3600, "60 minutes"],
+    [3600, "1 hour"],
   ])("a wait of %i seconds is told as %s", async (windowSeconds, told) => {
     travel(0);
     const { throttle } = create({ login: { account: "email", buckets: [{ ...PAIR, attempts: 1, windowSeconds }] } });
@@ -283,11 +283,7 @@ describe("hit", () => {
   });
 
   test("without events it refuses all the same", async () => {
-    const throttle = new Throttle(
-      throttleConfiguration({ THROTTLE: { limits: { login: LOGIN } } }),
-      new MemoryStore(),
-      () => null,
-    );
+    const throttle = new Throttle(readThrottleSettings({ limits: { login: LOGIN } }), new MemoryStore(), () => null);
     await throttle.consume("login", ann, 5);
     expect((await refusal(throttle.hit(await login("ann@example.com"), "login"))).status).toBe(429);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { AuthProvider } from "../auth/index.ts";
 import { type Application, type ApplicationOptions, createApplication } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
 import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
@@ -232,7 +233,7 @@ describe("ThrottleProvider", () => {
   });
 
   test("without configuration the default limits are there", async () => {
-    const application = await create({ config: {} });
+    const application = await create({ config: {}, providers: [AuthProvider, ThrottleProvider] });
     expect(
       await statuses(
         application,

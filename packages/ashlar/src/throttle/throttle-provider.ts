@@ -1,10 +1,13 @@
 import { Provider } from "../boot/index.ts";
 import type {} from "../events/index.ts";
-import { storeOf, throttleConfiguration } from "./configuration.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { DefaultStore } from "./default-store.ts";
+import { limitsOf } from "./limit-registry.ts";
+import { declareThrottleMessages } from "./messages.ts";
+import { readThrottleSettings, storeOf } from "./settings.ts";
 import type { ThrottleStore } from "./store.ts";
 import { Throttle } from "./throttle.ts";
+import "./messages.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
@@ -20,26 +23,23 @@ declare module "../http/context.ts" {
   }
 }
 
-/** Brings limits into the application: those of `config/throttle.ts`, and the default ones. */
+/** Brings limits into the application: those of `config/throttle.ts`, and those that features declare. */
 export class ThrottleProvider extends Provider {
   #store: ThrottleStore | null = null;
 
-  /** @throws `E_INVALID_CONFIGURATION` where `config/throttle.ts` cannot work */
   override register(): void {
-    const { config, container } = this.application;
-    const configuration = throttleConfiguration(
-      config.has("throttle") ? config.section("throttle", ["THROTTLE"]) : null,
-    );
-    const events = () => (container.has("events") ? container.make("events") : null);
-    const { store } = configuration;
-    this.#store = store === null ? new DefaultStore(container, this.application.logger) : storeOf(store, container);
-    const throttle = new Throttle(configuration, this.#store, events);
-    container.bind("throttle", throttle);
-    this.application.contextProperty("throttle", () => throttle);
+    declareThrottleMessages(this.application.messages);
+    const { container } = this.application;
+    container.singleton("throttle", () => this.#start());
+    this.application.contextProperty("throttle", () => container.make("throttle"));
   }
 
-  /** @throws `E_INVALID_CONFIGURATION` if limits are to count on a connection that does not exist */
+  /**
+   * @throws `E_INVALID_CONFIGURATION` if `config/throttle.ts` cannot work, or limits are to count on a connection that does
+   * not exist
+   */
   override boot(): void {
+    this.application.container.make("throttle");
     if (this.#store instanceof DatabaseStore) this.#store.checkConnection();
   }
 
@@ -50,5 +50,15 @@ export class ThrottleProvider extends Provider {
 
   override async shutdown(): Promise<void> {
     await this.#store?.close();
+  }
+
+  /** Made when all providers have registered, and so declared their limits. */
+  #start(): Throttle {
+    const { config, container, logger } = this.application;
+    const { THROTTLE } = config.optionalSection("throttle", ["THROTTLE"]);
+    const settings = readThrottleSettings(THROTTLE, limitsOf(container).complete());
+    const { store } = settings;
+    this.#store = store === null ? new DefaultStore(container, logger) : storeOf(store, container);
+    return new Throttle(settings, this.#store, () => (container.has("events") ? container.make("events") : null));
   }
 }

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { makeContext } from "../../test/support/http-context.ts";
+import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import type { HttpContext } from "../http/index.ts";
 import { setClock } from "../support/index.ts";
 import type { ThrottleAccounts } from "./accounts.ts";
-import { throttleConfiguration } from "./configuration.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { LimitSettings } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
@@ -45,7 +45,7 @@ function create(
   limits: Readonly<Record<string, LimitSettings>> = { login: LOGIN },
   store: ThrottleStore = new MemoryStore(),
 ) {
-  const throttle = new Throttle(throttleConfiguration({ THROTTLE: { limits } }), store, () => null);
+  const throttle = new Throttle(readThrottleSettings({ limits }), store, () => null);
   throttle.useAccounts(ACCOUNTS);
   const left = async (keys: { account?: string; address?: string; proof?: string }, realm = "web login") => {
     const { buckets } = await throttle.peek("login", { realm, account: null, ...keys });
@@ -386,11 +386,7 @@ describe("whose attempt it is", () => {
   });
 
   test("without guards it is the same, be a guard named or not; a user without a key is counted by address", async () => {
-    const throttle = new Throttle(
-      throttleConfiguration({ THROTTLE: { limits: { login: LOGIN } } }),
-      new MemoryStore(),
-      () => null,
-    );
+    const throttle = new Throttle(readThrottleSettings({ limits: { login: LOGIN } }), new MemoryStore(), () => null);
     const left = async (account: string | null) =>
       (await throttle.peek("login", { account, address: HERE })).buckets.map(({ remaining }) => remaining);
     const context = makeContext({ ip: HERE });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { makeContext } from "../../test/support/http-context.ts";
+import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import { setClock } from "../support/index.ts";
-import { throttleConfiguration } from "./configuration.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { ThrottleResult } from "./result.ts";
 import type { LimitSettings } from "./settings.ts";
@@ -16,7 +16,7 @@ const ann = { account: "ann@example.com", address: "203.0.113.7" };
 
 function create(limits: Readonly<Record<string, LimitSettings>> = { login: LOGIN }) {
   const store = new MemoryStore();
-  return { throttle: new Throttle(throttleConfiguration({ THROTTLE: { limits } }), store, () => null), store };
+  return { throttle: new Throttle(readThrottleSettings({ limits }), store, () => null), store };
 }
 
 /** What a result says, without the buckets. */

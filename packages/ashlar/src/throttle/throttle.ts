@@ -1,8 +1,7 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
-import { AshlarError, ConfigurationError, counted, currentDate, suggestion } from "../support/index.ts";
+import { AshlarError, ConfigurationError, currentDate, type Duration, suggestion } from "../support/index.ts";
 import type { ThrottleAccounts } from "./accounts.ts";
-import type { Limit, ThrottleConfiguration } from "./configuration.ts";
 import {
   type CountedAttempt,
   type CountedRequest,
@@ -20,11 +19,12 @@ import {
   deviceBuckets,
   without,
 } from "./counted-limit.ts";
-import { isAccountLimit } from "./default-limits.ts";
 import type {} from "./events.ts";
 import { type AttemptKeys, accountDigest, type ThrottleKeys, throttleKey } from "./keys.ts";
+import { message } from "./messages.ts";
 import { policyOf, writeRateLimits } from "./rate-limit-headers.ts";
 import { peekedResult, summarize, type ThrottleResult } from "./result.ts";
+import type { CompleteThrottleSettings, Limit } from "./settings.ts";
 import type { ThrottleStore } from "./store.ts";
 
 /** Says whose attempt a hit is, if the limit's own input does not. */
@@ -60,12 +60,12 @@ export class Throttle {
   #accounts: ThrottleAccounts | null = null;
 
   /**
-   * @param configuration the limits
+   * @param settings the limits
    * @param store where attempts are counted
    * @param events what is told of lockouts; asked when there is one
    */
-  constructor(configuration: ThrottleConfiguration, store: ThrottleStore, events: () => Events | null) {
-    const limits = [...configuration.limits.values()].map((limit) => countedLimit(limit, store));
+  constructor(settings: CompleteThrottleSettings, store: ThrottleStore, events: () => Events | null) {
+    const limits = [...settings.limits.values()].map((limit) => countedLimit(limit, store));
     this.#limits = new Map(limits.map((counted) => [counted.limit.name, counted]));
     this.#events = events;
   }
@@ -261,7 +261,7 @@ export class Throttle {
     if (guard === null || this.#accounts === null) return { account: named };
     const identity = this.#accounts.named(context, { limit: name, guard, identifier: named });
     // A limit of the application's own may count by an input that has nothing to do with accounts.
-    return identity.account === null && !isAccountLimit(name) ? { account: named } : identity;
+    return identity.account === null && !this.limit(name).ofAccounts ? { account: named } : identity;
   }
 
   /** What an attempt says its account is called; `null` if the limit asks for nothing of the kind, or was sent nothing. */
@@ -272,7 +272,7 @@ export class Throttle {
   }
 
   #announce(context: HttpContext, limit: string, { account, address = null }: ThrottleKeys, options: HitOptions): void {
-    const guard = options.guard ?? (isAccountLimit(limit) ? (this.#accounts?.guardOf(context) ?? null) : null);
+    const guard = options.guard ?? (this.limit(limit).ofAccounts ? (this.#accounts?.guardOf(context) ?? null) : null);
     const event = { time: currentDate(), address, guard, user: context.currentUser, limit };
     // Listeners are not waited for: they must not add to the time of an answer under attack.
     void this.#events()?.emit("auth.lockout", { ...event, account: accountDigest(account) });
@@ -303,12 +303,12 @@ function readInput(context: HttpContext, name: string): unknown {
 }
 
 function tooManyRequests({ resetInSeconds }: ThrottleResult): AshlarError {
-  return new AshlarError("E_TOO_MANY_REQUESTS", `Too many attempts. Try again in ${spelled(resetInSeconds)}.`, {
+  return new AshlarError("E_TOO_MANY_REQUESTS", message("throttle.wait", { wait: waitOf(resetInSeconds) }), {
     headers: { "Retry-After": String(resetInSeconds) },
   });
 }
 
 /** A time as one would say it: rounded up, so that it is over by then. */
-function spelled(seconds: number): string {
-  return seconds < 120 ? counted(seconds, "second") : counted(Math.ceil(seconds / 60), "minute");
+function waitOf(seconds: number): Duration {
+  return seconds < 120 ? { seconds } : { minutes: Math.ceil(seconds / 60) };
 }

@@ -114,6 +114,7 @@ test("what the stack refuses is answered with the plain page, and nothing that i
 
 test.each([
   ["production", "own 404"],
+  ["test", "own 404"],
   ["development", "of its own"],
 ] as const)("a template for a status that comes later counts in %s: %s", async (environment, expected) => {
   const application = await create([], [], environment);

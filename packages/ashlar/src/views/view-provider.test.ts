@@ -163,8 +163,8 @@ describe("the service", () => {
 
   test.each([
     ["production", "first"],
+    ["test", "first"],
     ["development", "second"],
-    ["test", "second"],
   ])("in %s, a template that changed after it was rendered renders as the %s", async (environment, expected) => {
     write("page", "first");
     const application = await create([Route.get("/", ({ view }) => view.render("page"))], environment);

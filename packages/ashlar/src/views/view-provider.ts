@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { Provider } from "../boot/index.ts";
+import { type EnvironmentName, Provider } from "../boot/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { assetUrls } from "./assets.ts";
 import { ErrorViews } from "./error-views.ts";
@@ -21,20 +21,26 @@ declare module "../http/context.ts" {
 }
 
 /**
- * Brings views into the application: its templates are in `views/`, compiled once in production.
+ * Brings views into the application: its templates are in `views/`. They are compiled once; in
+ * development, whenever they are rendered.
  *
  * Errors are answered with `views/errors/404.edge`, named for their status, or with `views/error.edge`, if there is one,
  * wherever a page is asked for. Its values are `status`, `title`, `message`, `problems` and `reference`.
  *
- * Every template can make the URL of a file of `public/`: `asset("style.css")`.
+ * Every template can make the URL of a file of `public/`, `asset("style.css")`, and knows the visitor's `language` and the
+ * sentences in it: `t("app.orders.count", { count: 2 })`.
  */
 export class ViewProvider extends Provider {
   override register(): void {
-    const { container, root, environment } = this.application;
-    const cache = environment === "production";
+    const { container, root, environment, messages } = this.application;
+    const cache = isCached(environment);
     container.singleton("views", () => {
       const views = new Views({ directory: join(root, "views"), cache });
       views.share("asset", assetUrls(join(root, "public"), cache));
+      views.share("language", messages.defaultLanguage);
+      views.share("t", messages.translator(messages.defaultLanguage));
+      views.shareByRequest("language", (context) => context.language);
+      views.shareByRequest("t", (context) => context.t);
       return views;
     });
     container.bind("routes.view", ({ view }, template, data) => view.render(template, data));
@@ -43,7 +49,7 @@ export class ViewProvider extends Provider {
   override boot(): void {
     const views = this.application.container.make("views");
     this.application.contextProperty("view", (context) => new View(views, context));
-    this.application.useErrorTemplates(new ErrorViews(views, this.application.environment === "production"));
+    this.application.useErrorTemplates(new ErrorViews(views, isCached(this.application.environment)));
   }
 
   /** @throws `E_INVALID_ROUTE` for each `Route.view` whose template is missing, with the route's place */
@@ -61,4 +67,9 @@ export class ViewProvider extends Provider {
     });
     if (problems.length > 0) throw new AshlarError("E_INVALID_ROUTE", problems.join("\n"));
   }
+}
+
+/** Only while a template is being written does it change under the server that renders it. */
+function isCached(environment: EnvironmentName): boolean {
+  return environment !== "development";
 }

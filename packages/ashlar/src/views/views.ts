@@ -1,8 +1,18 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { HttpContext } from "../http/index.ts";
-import { AshlarError, dictionary, suggestion } from "../support/index.ts";
+import { AshlarError, declareErrors, dictionary, suggestion } from "../support/index.ts";
 import type { Engine } from "./engine.ts";
+
+declare module "../support/errors.ts" {
+  interface FrameworkErrors {
+    E_VIEW: 500;
+  }
+}
+
+declareErrors({
+  E_VIEW: [500, "The view could not be rendered."],
+});
 
 /** How {@link Views} work. */
 export interface ViewsOptions {

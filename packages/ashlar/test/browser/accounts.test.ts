@@ -150,7 +150,7 @@ inBrowser("accounts, in a browser", () => {
     const elsewhere = await (await visitor(scripts)).newPage();
     await logIn(elsewhere, shop, name, "another stone wall");
     expect(await heading(elsewhere)).toBe(`Hello, ${name}`);
-    await page.goto(`${shop.url}/sessions`);
+    await page.goto(`${shop.url}/logins`);
     expect(await page.getByRole("main").getByRole("listitem").count()).toBe(2);
     await page.getByRole("button", { name: "Log out all other devices" }).click();
     expect(await page.getByRole("main").getByRole("listitem").count()).toBe(1);
@@ -246,7 +246,7 @@ inBrowser("accounts, in a browser", () => {
     await register(page, shop, "Fay", "stones and mortar");
     await look("email-verify-notice");
     await shop.mail.next("fay@example.com", /verif/i);
-    for (const path of ["/home", "/sessions", "/confirm_password", "/account/password", "/account/email"]) {
+    for (const path of ["/home", "/logins", "/confirm_password", "/account/password", "/account/email"]) {
       await page.goto(`${shop.url}${path}`);
       await look(path.slice(1).replaceAll("/", "-"));
     }

@@ -14,8 +14,8 @@ test("one that npm dropped, one without integrity and one that names its registr
   const { "node_modules/@rolldown/binding-win32-x64-msvc": _, ...entries } = packages;
   entries["node_modules/kysely"] = { version: "1.0.0", resolved: "https://registry.example/kysely.tgz" };
   expect(problemsOf(entries)).toEqual([
-    "@rolldown/binding-win32-x64-msvc, which node_modules/rolldown asks for, has no entry.",
+    "@rolldown/binding-win32-x64-msvc, which node_modules/rolldown depends on, has no entry.",
     "node_modules/kysely has no integrity.",
-    "node_modules/kysely names where it was downloaded: set omit-lockfile-registry-resolved.",
+    "node_modules/kysely contains its download URL. Set omit-lockfile-registry-resolved.",
   ]);
 });

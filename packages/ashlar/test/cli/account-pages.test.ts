@@ -16,13 +16,13 @@ afterEach(travelBack);
 
 /** Which form of the page of devices logs out the visitor's own, or the one other. */
 function formOf(page: TestResponse, which: "own" | "other"): string {
-  const entries = page.text.split("<li>").filter((text) => text.includes('action="/sessions/'));
+  const entries = page.text.split("<li>").filter((text) => text.includes('action="/logins/'));
   const entry = entries.find((text) => text.includes("This device") === (which === "own"))!;
   return `[action="${/action="([^"]+)"/.exec(entry)![1]}"]`;
 }
 
 async function devices(client: TestClient): Promise<TestResponse> {
-  return (await client.get("/sessions")).assertStatus(200);
+  return (await client.get("/logins")).assertStatus(200);
 }
 
 test("every mail has the same links as text and as HTML", async () => {

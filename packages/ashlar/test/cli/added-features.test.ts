@@ -46,7 +46,7 @@ describe("an application made without anything", () => {
       const added = await generatedApplication({ pages: false, api: false, database });
       for (const command of order) {
         const { code, output } = await ashlar(added, command);
-        expect([code, output]).toEqual([0, expect.stringMatching(/Run it: npx ashlar migrate$/)]);
+        expect([code, output]).toEqual([0, expect.stringMatching(/Run the migrations: npx ashlar migrate$/)]);
       }
       const files = await filesOf(added);
       for (const [path, column] of Object.entries(ADDED)) expect(files[path]).toMatch(column);
@@ -63,7 +63,9 @@ describe("an application made without anything", () => {
     await ashlar(added, command);
     const files = await filesOf(added);
     expect(withoutUsersTable(files)).toEqual(withoutUsersTable(await filesOf(await generatedApplication())));
-    expect(await ashlar(added, command)).toMatchObject({ output: "Everything is there; nothing was changed." });
+    expect(await ashlar(added, command)).toMatchObject({
+      output: "Everything is already in place; nothing was changed.",
+    });
     expect(await filesOf(added)).toEqual(files);
   });
 
@@ -99,7 +101,7 @@ test("variables of a .env that its author has filled in are printed, and it stay
   await edit(root, ".env", ["APP_URL=", "APP_URL=https://shop.example"]);
   const before = await readFile(join(root, ".env"), "utf8");
   const { output } = await ashlar(root, "auth");
-  expect(output).toContain(`What remains is yours to add:
+  expect(output).toContain(`Add the following by hand:
 
 .env
   # Mail goes out by SMTP in production; in development it lands at /dev/mailbox.
@@ -116,8 +118,8 @@ test.for(["auth", "api:install"])("%s makes a file that is missing, and says wha
   await rm(join(root, "app/models/user.ts"));
   await edit(root, "app.ts", ['import { Kernel } from "./app/kernel.ts";\n', ""], [", kernel: Kernel", ""]);
   const { output } = await ashlar(root, command);
-  expect(output).toContain("Made app/kernel.ts\nMade app/models/user.ts\n");
-  expect(output.slice(output.indexOf("What remains"))).toBe(`What remains is yours to add:
+  expect(output).toContain("Created app/kernel.ts\nCreated app/models/user.ts\n");
+  expect(output.slice(output.indexOf("Add the following"))).toBe(`Add the following by hand:
 
 app.ts
   import { Kernel } from "./app/kernel.ts";

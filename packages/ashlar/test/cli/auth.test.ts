@@ -50,8 +50,8 @@ describe("on an application as it was made without pages", () => {
       const { code, output } = await ashlar(root, "auth");
       expect(code).toBe(0);
       expect(output).toContain("Changed app/kernel.ts\n");
-      expect(output).toContain("Made app/controllers/auth/login-controller.ts\n");
-      expect(output).toMatch(/Run it: npx ashlar migrate$/);
+      expect(output).toContain("Created app/controllers/auth/login-controller.ts\n");
+      expect(output).toMatch(/Run the migrations: npx ashlar migrate$/);
       await passesItsOwnChecks(root, { pages: true, api });
     },
   );
@@ -62,7 +62,7 @@ describe("on an application as it was made without pages", () => {
     const before = await filesOf(root);
     expect(await ashlar(root, "auth")).toEqual({
       code: 0,
-      output: "Everything is there; nothing was changed.",
+      output: "Everything is already in place; nothing was changed.",
       errors: "",
     });
     expect(await filesOf(root)).toEqual(before);
@@ -70,7 +70,7 @@ describe("on an application as it was made without pages", () => {
 
   test("on a new application there is nothing to do", async () => {
     const { output } = await ashlar(await generatedApplication(), "auth");
-    expect(output).toBe("Everything is there; nothing was changed.");
+    expect(output).toBe("Everything is already in place; nothing was changed.");
   });
 });
 
@@ -82,7 +82,7 @@ describe("on an application that its author has changed", () => {
     const { code, output } = await ashlar(root, "auth");
     expect(code).toBe(0);
     expect(await readFile(join(root, "app/kernel.ts"), "utf8")).toBe(kernel);
-    expect(output.slice(output.indexOf("What remains"))).toBe(`What remains is yours to add:
+    expect(output.slice(output.indexOf("Add the following"))).toBe(`Add the following by hand:
 
 config/providers.ts
   import { SessionProvider } from "ashlar/session";
@@ -189,7 +189,7 @@ routes/web.ts
         "export const ROUTES: RouteEntry[] = [\n  ...Auth.routes(AuthControllers),",
       ],
     );
-    expect((await ashlar(root, "auth")).output).toBe("Everything is there; nothing was changed.");
+    expect((await ashlar(root, "auth")).output).toBe("Everything is already in place; nothing was changed.");
     await passesItsOwnChecks(root, { pages: true, api: false });
   });
 
@@ -204,24 +204,25 @@ routes/web.ts
 
   test("a table that a migration of the author's makes is not made again", async () => {
     const root = await generatedApplication({ pages: false });
-    await writeFile(join(root, "database/migrations/2026_01_01_000000_own.ts"), 'createTable("sessions")');
+    await writeFile(join(root, "database/migrations/2026_01_01_000000_own.ts"), 'createTable("logins")');
     const { output } = await ashlar(root, "auth");
-    expect(output).not.toContain("create_sessions");
+    expect(output).not.toContain("create_logins");
     expect(output).toContain("create_password_resets");
   });
 
-  test("S51 tables that are older than the access epoch get its column, once", async () => {
+  test("S51 a table of users that is older than the access epoch gets its column, once", async () => {
     const root = await generatedApplication();
     const folder = join(root, "database/migrations");
     for (const file of await readdir(folder)) {
-      if (/create_(users|sessions)/.test(file)) {
-        const text = await readFile(join(folder, file), "utf8");
-        await writeFile(join(folder, file), text.replace(/^ *\.addColumn\("access_epoch".*\n/m, ""));
-      }
+      // Its logins were in a table of another name.
+      if (file.includes("create_logins")) await rm(join(folder, file));
+      if (!file.includes("create_users")) continue;
+      const text = await readFile(join(folder, file), "utf8");
+      await writeFile(join(folder, file), text.replace(/^ *\.addColumn\("access_epoch".*\n/m, ""));
     }
     const { output } = await ashlar(root, "auth");
-    expect(output).toMatch(/add_access_epoch_to_users\.ts\n[\s\S]*add_access_epoch_to_sessions\.ts\n/);
-    expect((await ashlar(root, "auth")).output).toBe("Everything is there; nothing was changed.");
+    expect(output).toMatch(/create_logins\.ts\n[\s\S]*add_access_epoch_to_users\.ts\n/);
+    expect((await ashlar(root, "auth")).output).toBe("Everything is already in place; nothing was changed.");
     await passesItsOwnChecks(root, { pages: true, api: true });
   });
 
@@ -234,21 +235,21 @@ routes/web.ts
       code: 1,
       output: "",
       errors:
-        "In the way, and different from what would be written:\n  views/home.edge\n  public/style.css\n" +
-        "Nothing was written. --dry-run shows the differences; --force writes over these files.",
+        "These files differ from what would be written:\n  views/home.edge\n  public/style.css\n" +
+        "Nothing was written. Use --dry-run to see the differences, or --force to overwrite these files.",
     });
     expect(await filesOf(root)).toEqual(before);
   });
 
   test("forced, it writes over what is in the way, but never over the author's lines in what wires it up", async () => {
     const root = await generatedApplication();
-    await edit(root, "views/home.edge", ["Hello", "Good day"]);
+    await edit(root, "views/home.edge", ["pages.home.hello", "app.home.hello"]);
     await edit(root, "app/kernel.ts", ["verified: [VerifiesEmailMiddleware],", "// none"]);
     const kernel = await readFile(join(root, "app/kernel.ts"), "utf8");
     const { code, output } = await ashlar(root, "auth", "--force");
     expect(code).toBe(0);
-    expect(output).toMatch(/^Changed views\/home\.edge\n\nWhat remains is yours to add:\n\napp\/kernel\.ts\n/);
-    expect(await readFile(join(root, "views/home.edge"), "utf8")).toContain("Hello");
+    expect(output).toMatch(/^Changed views\/home\.edge\n\nAdd the following by hand:\n\napp\/kernel\.ts\n/);
+    expect(await readFile(join(root, "views/home.edge"), "utf8")).toContain("pages.home.hello");
     expect(await readFile(join(root, "app/kernel.ts"), "utf8")).toBe(kernel);
   });
 });
@@ -271,7 +272,7 @@ describe("--dry-run", () => {
 
   test("says so where nothing would be changed", async () => {
     const { output } = await ashlar(await generatedApplication(), "auth", "--dry-run");
-    expect(output).toBe("Everything is there; nothing would be changed.");
+    expect(output).toBe("Everything is already in place; nothing would be changed.");
   });
 });
 
@@ -300,7 +301,7 @@ describe("on a checkout whose lines end with CRLF", () => {
     const before = await filesOf(root);
     expect(await ashlar(root, "auth")).toEqual({
       code: 0,
-      output: "Everything is there; nothing was changed.",
+      output: "Everything is already in place; nothing was changed.",
       errors: "",
     });
     expect(await filesOf(root)).toEqual(before);
@@ -321,13 +322,13 @@ describe("on a checkout whose lines end with CRLF", () => {
 
   test("the author's lines are in the way as ever", async () => {
     const root = await withCrlf(await generatedApplication());
-    await edit(root, "views/home.edge", ["Hello", "Good day"]);
+    await edit(root, "views/home.edge", ["pages.home.hello", "app.home.hello"]);
     const { code, errors } = await ashlar(root, "auth");
     expect(code).toBe(1);
     expect(errors).toContain("  views/home.edge\n");
     await ashlar(root, "auth", "--force");
     const home = await readFile(join(root, "views/home.edge"), "utf8");
-    expect(home).toContain("Hello");
+    expect(home).toContain("pages.home.hello");
     expect(home.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
   });
 

@@ -62,14 +62,16 @@ describe("make", () => {
     const root = await temporaryFolder();
     expect(await ashlar(root, "make:controller", "Orders", "-a")).toEqual({
       code: 0,
-      output: "Made app/controllers/orders-controller.ts",
+      output: "Created app/controllers/orders-controller.ts",
       errors: "",
     });
-    expect((await ashlar(root, "make:model", "Order")).output).toBe("Made app/models/order.ts");
-    expect((await ashlar(root, "make:middleware", "Measure")).output).toBe("Made app/middleware/measure-middleware.ts");
-    expect((await ashlar(root, "make:provider", "Search")).output).toBe("Made app/providers/search-provider.ts");
+    expect((await ashlar(root, "make:model", "Order")).output).toBe("Created app/models/order.ts");
+    expect((await ashlar(root, "make:middleware", "Measure")).output).toBe(
+      "Created app/middleware/measure-middleware.ts",
+    );
+    expect((await ashlar(root, "make:provider", "Search")).output).toBe("Created app/providers/search-provider.ts");
     expect((await ashlar(root, "make:migration", "create_orders")).output).toMatch(
-      /^Made database\/migrations\/\d{4}_\d\d_\d\d_\d{6}_create_orders\.ts$/,
+      /^Created database\/migrations\/\d{4}_\d\d_\d\d_\d{6}_create_orders\.ts$/,
     );
     expect(await readFile(join(root, "app/controllers/orders-controller.ts"), "utf8")).toContain(
       "class OrdersController",
@@ -82,7 +84,7 @@ describe("make", () => {
     await writeFile(join(root, "app/models/order.ts"), "mine");
     const { code, errors } = await ashlar(root, "make:model", "Order");
     expect(code).toBe(1);
-    expect(errors).toBe("app/models/order.ts exists already and was left as it is. Choose another name.");
+    expect(errors).toBe("app/models/order.ts already exists and was not changed. Choose another name.");
     expect(await readFile(join(root, "app/models/order.ts"), "utf8")).toBe("mine");
   });
 
@@ -114,7 +116,7 @@ describe("key:generate", () => {
     expect(await ashlar(root, "key:generate")).toEqual({
       code: 0,
       output:
-        ".env has an APP_KEY already, and it was left as it is. To replace it and keep accepting what was made with it: " +
+        ".env already has an APP_KEY, which was not changed. To replace it and still accept what was made with it: " +
         "npx ashlar key:generate --rotate",
       errors: "",
     });
@@ -132,7 +134,7 @@ describe("key:generate --rotate", () => {
     for (const _ of [1, 2]) {
       const { code, output, errors } = await ashlar(root, "key:generate", "--rotate");
       expect([code, errors]).toEqual([0, ""]);
-      expect(output).toContain("the old one stands first in APP_PREVIOUS_KEYS");
+      expect(output).toContain("the old one is now first in APP_PREVIOUS_KEYS");
       keys.unshift((await written(root)).APP_KEY!);
       for (const key of keys) expect(output).not.toContain(key);
     }
@@ -159,8 +161,8 @@ describe("key:generate --rotate", () => {
       code: 1,
       output: "",
       errors:
-        ".env was left as it is. The secret in APP_KEY is shorter than 32 bytes. No application accepts it as a previous " +
-        "key. Empty its line and run: npx ashlar key:generate",
+        ".env was not changed. The secret in APP_KEY is shorter than 32 bytes. No application accepts it as a previous " +
+        "key. Clear its value and run: npx ashlar key:generate",
     });
     expect(await readFile(join(root, ".env"), "utf8")).toBe("APP_KEY=hunter2\n");
   });
@@ -181,7 +183,7 @@ describe("api:install", () => {
     const before = await snapshot(root);
     const second = await ashlar(root, "api:install");
     expect(second.code).toBe(0);
-    expect(second.output).toContain("Everything is there; nothing was changed.");
+    expect(second.output).toContain("Everything is already in place; nothing was changed.");
     expect(await snapshot(root)).toEqual(before);
   });
 
@@ -199,7 +201,7 @@ describe("api:install", () => {
       await writeFile(join(root, path), `${await readFile(join(root, path), "utf8")}\n`);
     }
     const { output } = await ashlar(root, "api:install");
-    expect(output.slice(output.indexOf("What remains"))).toBe(`What remains is yours to add:
+    expect(output.slice(output.indexOf("Add the following"))).toBe(`Add the following by hand:
 
 config/providers.ts
   import { ApiProvider } from "ashlar/api";
@@ -229,7 +231,7 @@ routes/web.ts
   # 64 random bytes, base64url, that API tokens are signed with: npx ashlar key:generate
   JWT_SECRET=`);
     const complete = await ashlar(await generatedApplication({ api: true }), "api:install");
-    expect(complete.output).toBe("Everything is there; nothing was changed.");
+    expect(complete.output).toBe("Everything is already in place; nothing was changed.");
   });
 
   test("a step that is only written about in a comment is not done", async () => {
@@ -304,8 +306,8 @@ describe("a command that fails", () => {
     ];
     await writeFile(join(root, "app.ts"), program.join("\n"));
     const { code, output } = await execute(root, process.execPath, [COMMAND, "routes"]);
-    expect(output).toContain("exports no application. It needs: export default await createApplication(");
-    expect(output).toContain("A file that calls listen() itself is started with: node app.ts");
+    expect(output).toContain("does not export an application. Add: export default await createApplication(");
+    expect(output).toContain("If the file calls listen() itself, start it with: node app.ts");
     expect(code).toBe(1);
   });
 });

@@ -18,7 +18,7 @@ test.for([
 ])("with $flags the application has what they leave in", async ({ flags, pages, api }) => {
   const parent = await temporaryFolder();
   const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE, ...flags]);
-  expect(output).toMatch(/^Made \d+ files in shop, and a \.env with secrets of its own\.\nNext:\n {2}cd shop\n/);
+  expect(output).toMatch(/^Created \d+ files in shop, with new secrets in \.env\.\nNext:\n {2}cd shop\n/);
   expect(code).toBe(0);
   expect(existsSync(join(parent, "shop/views/auth/login.edge"))).toBe(pages);
   expect(existsSync(join(parent, "shop/routes/api.ts"))).toBe(api);
@@ -40,7 +40,7 @@ test("it carries what it needs of the framework", async () => {
   }
   const script = join(modules, "create-ashlar/bin/create-ashlar.js");
   const { code, output } = await execute(parent, process.execPath, [script, "shop", ...HERE]);
-  expect([code, output]).toEqual([0, expect.stringContaining("Made ")]);
+  expect([code, output]).toEqual([0, expect.stringContaining("Created ")]);
   const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
   const { version } = JSON.parse(await readFile(join(source, "../ashlar/package.json"), "utf8"));
   expect([manifest.dependencies, manifest.engines]).toEqual([{ ashlar: `^${version}` }, { node: ">=24.7" }]);
@@ -152,7 +152,7 @@ test("a folder that cannot be one ends it with one sentence", async () => {
   await writeFile(join(parent, "shop"), "mine");
   const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE]);
   expect(code).toBe(1);
-  expect(output).toMatch(/^ENOTDIR: .+ Nothing was written: choose another folder\.\n$/);
+  expect(output).toMatch(/^ENOTDIR: .+ Nothing was written\. Choose another folder\.\n$/);
   expect(await readFile(join(parent, "shop"), "utf8")).toBe("mine");
 });
 

@@ -41,7 +41,9 @@ test.each([
   const root = await application(by);
   const refused = await ashlar(root, command);
   expect(refused.code).toBe(1);
-  expect(refused.errors).toMatch(/^This drops .* in production\. Nothing was done: add --force if you mean it\.$/m);
+  expect(refused.errors).toMatch(
+    /^This drops .* production database\. Nothing was done\. Add --force to do it anyway\.$/m,
+  );
   expect(await tables(root)).toEqual(["kept", "migrations"]);
   expect((await ashlar(root, command, "--force")).code).toBe(0);
   expect(await tables(root)).toEqual(after);
@@ -53,7 +55,7 @@ test.each(["0", "-1", "1.5", "all"])(
     const root = await application("environment");
     const { code, errors } = await ashlar(root, "migrate:rollback", "--force", `--steps=${steps}`);
     expect(code).toBe(1);
-    expect(errors).toContain(`argument '${steps}' is invalid. It is a whole number from 1 on.`);
+    expect(errors).toContain(`argument '${steps}' is invalid. It must be a whole number, at least 1.`);
     expect(await tables(root)).toEqual(["kept", "migrations"]);
   },
 );

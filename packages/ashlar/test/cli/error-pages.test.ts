@@ -44,9 +44,10 @@ beforeAll(async () => {
     '    often: { buckets: [{ by: ["address"], attempts: 1, windowSeconds: 60 }] },\n    login: {',
   ]);
   User = await userClass(root);
-  const settings = { name: "Shop", environment: "test", log: { level: "info", requests: false } } as const;
+  const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(JSON.parse(line)) });
-  const booted = await bootApplication(root, { logger });
+  // Tests change templates under the application, which it notices only while developing.
+  const booted = await bootApplication(root, { logger, environment: { APP_ENV: "development" } });
   ({ application } = booted);
   application.container.make("database").onQuery(({ sql }) => queries.push(sql));
   remove = async () => {
@@ -185,7 +186,7 @@ describe("what they cost", () => {
     const client = await loggedIn();
     const answer = (await client.get("/nowhere")).assertStatus(404);
     expect(answer.headers.getSetCookie()).toEqual([]);
-    expect(queries).toEqual([expect.stringMatching(/from "sessions" inner join "users"/)]);
+    expect(queries).toEqual([expect.stringMatching(/from "logins" inner join "users"/)]);
   });
 
   test("what a page refers to gets the plain page, uses up no message and looks nothing up", async () => {
@@ -231,18 +232,18 @@ describe("a page that fails", () => {
     const answer = await guest().get(path);
     expect([answer.status, answer.text.includes(`<p class="status">${status}</p>`)]).toEqual([status, true]);
     expect(answer.headers.get("content-security-policy")).toMatch(/^default-src 'none'/);
-    const failures = logged.filter(({ msg }) => msg === "The page of an error failed.");
+    const failures = logged.filter(({ msg }) => msg === "An error page failed.");
     expect(failures).toMatchObject([{ level: "error", code: "E_VIEW", method: "GET" }]);
   });
 
   test("because the user cannot be looked up takes no one for a guest", async () => {
     const client = await loggedIn();
     const { kysely } = application.container.make("database");
-    await kysely.schema.alterTable("sessions").renameTo("elsewhere").execute();
-    onTestFinished(() => kysely.schema.alterTable("elsewhere").renameTo("sessions").execute());
+    await kysely.schema.alterTable("logins").renameTo("elsewhere").execute();
+    onTestFinished(() => kysely.schema.alterTable("elsewhere").renameTo("logins").execute());
     const missing = await client.get("/nowhere");
     expect([missing.status, isOfSite(missing.text)]).toEqual([404, false]);
-    expect(logged.filter(({ msg }) => msg === "The page of an error failed.")).toMatchObject([{ code: "E_DATABASE" }]);
+    expect(logged.filter(({ msg }) => msg === "An error page failed.")).toMatchObject([{ code: "E_DATABASE" }]);
     queries = [];
     await client.getJson("/home");
     const asked = queries.splice(0);

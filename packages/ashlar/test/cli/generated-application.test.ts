@@ -160,7 +160,7 @@ describe("a new application", () => {
   test("takes a real environment variable over .env", async () => {
     const root = await generatedApplication();
     const { line } = await serve(root, { APP_NAME: "Another name" });
-    expect(line).toMatch(/^Another name answers at http:\/\/localhost:\d+\/$/);
+    expect(line).toMatch(/^Another name is listening on http:\/\/localhost:\d+\/$/);
     await expect(serve(root, { JWT_SECRET: "weak" })).rejects.toThrow(
       /The application ended:[\s\S]+npx ashlar key:generate/,
     );
@@ -205,7 +205,7 @@ describe("the migrate commands", () => {
     const root = await generatedApplication({ pages: false, api: false });
     const production = { APP_ENV: "production", APP_URL: "http://shop.example" };
     const server = startProcess(root, process.execPath, [COMMAND, "serve", "--port", "0"], production);
-    await server.printed(/ answers at http/);
+    await server.printed(/ is listening on http/);
     const [line] = await server.printed(/^.*npx ashlar migrate.*$/m);
     expect(JSON.parse(line)).toMatchObject({
       level: "warn",
@@ -344,10 +344,10 @@ describe("the API setup steps, done by hand on an application made without the A
     );
     // 6. api:install
     const installed = await ashlar(root, "api:install");
-    expect(installed.output).toContain("Made config/api.ts");
+    expect(installed.output).toContain("Created config/api.ts");
     expect(installed.output).not.toContain("database/migrations");
 
-    expect((await ashlar(root, "api:install")).output).toBe("Everything is there; nothing was changed.");
+    expect((await ashlar(root, "api:install")).output).toBe("Everything is already in place; nothing was changed.");
     await checkTypes(root);
     await addUser(root);
     const { url } = await serve(root);

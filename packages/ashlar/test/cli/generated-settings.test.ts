@@ -1,18 +1,19 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { SMTPServer } from "smtp-server";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { apiConfiguration } from "../../src/api/configuration.ts";
-import { accountsConfiguration } from "../../src/auth/accounts/configuration.ts";
-import { authConfiguration } from "../../src/auth/configuration.ts";
+import { readApiSettings } from "../../src/api/settings.ts";
+import { readAccountsSettings } from "../../src/auth/accounts/settings.ts";
+import { readAuthSettings } from "../../src/auth/settings.ts";
 import { createApplication, loadConfiguration, readEnvironment } from "../../src/boot/index.ts";
-import { databaseConfiguration } from "../../src/database/configuration.ts";
+import { postgresSettings } from "../../src/database/postgres/postgres.ts";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import type { Mailable } from "../../src/mail/index.ts";
-import { sessionConfiguration } from "../../src/session/configuration.ts";
-import { throttleConfiguration } from "../../src/throttle/configuration.ts";
+import { readSessionSettings } from "../../src/session/settings.ts";
 import { generateApplication } from "../support/generated-application.ts";
+import { readThrottleSettings } from "../support/throttle-settings.ts";
 
 interface Settings {
   readonly [name: string]: Settings;
@@ -31,21 +32,21 @@ test("what a new application is configured with is what the framework does where
 
   const { GUARDS, ACCOUNTS } = section("auth") as { readonly GUARDS: Settings; readonly ACCOUNTS: Settings };
   const { passwordResetTable: _, passwordResetExpiration: __, ...guards } = GUARDS;
-  expect(authConfiguration({ GUARDS })).toEqual(authConfiguration({ GUARDS: guards }));
+  expect(readAuthSettings({ GUARDS })).toEqual(readAuthSettings({ GUARDS: guards }));
   const { mailables } = ACCOUNTS;
-  expect(accountsConfiguration(ACCOUNTS)).toEqual(accountsConfiguration({ mailables }));
-  expect(sessionConfiguration(section("session").SESSION, null)).toEqual(sessionConfiguration({}, null));
-  expect(throttleConfiguration(section("throttle"))).toEqual(throttleConfiguration({ THROTTLE: {} }));
+  expect(readAccountsSettings(ACCOUNTS)).toEqual(readAccountsSettings({ mailables }));
+  expect(readSessionSettings(section("session").SESSION, null)).toEqual(readSessionSettings({}, null));
+  expect(readThrottleSettings(section("throttle").THROTTLE)).toEqual(readThrottleSettings({}));
 
-  const { DATABASES } = section("database") as { readonly DATABASES: Settings };
-  const { driver, url } = DATABASES.postgres!;
-  const least = { ...DATABASES, postgres: { driver, url } };
-  expect(databaseConfiguration(DATABASES, root)).toEqual(databaseConfiguration(least, root));
+  const databases = await readFile(join(root, "config/database.ts"), "utf8");
+  const poolSize = /poolSize: (\d+)/.exec(databases)?.[1];
+  expect(postgresSettings({ poolSize }, { where: "" })).toEqual(postgresSettings({}, { where: "" }));
+  expect(poolSize).toBeDefined();
 
   // Tokens end, and are looked up, though the framework asks for neither.
   const { secret, model } = section("api").DRIVERS!.jwt!;
   const jwt = { secret, model, expires: 60, authenticates: true };
-  expect(apiConfiguration(section("api"))).toEqual(apiConfiguration({ DRIVERS: { jwt } }));
+  expect(readApiSettings(section("api").DRIVERS)).toEqual(readApiSettings({ jwt }));
 });
 
 test("in production mail goes to the SMTP server of the environment, with the login of the environment", async () => {

@@ -43,7 +43,7 @@ async function token(url: string, username: string, password: string): Promise<n
 
 /** Has it hash on every thread that it has, and then answer once more. */
 async function expectToHash(dev: LongProcess): Promise<void> {
-  const [, url] = await dev.printed(/ answers at (http:\S+)/);
+  const [, url] = await dev.printed(/ is listening on (http:\S+)/);
   const registered = await register(url!, "ada@example.com");
   expect([registered.status, registered.headers.get("location")]).toEqual([302, "/email/verify/notice"]);
   const tokens = await Promise.all([
@@ -53,7 +53,7 @@ async function expectToHash(dev: LongProcess): Promise<void> {
   ]);
   expect(tokens).toEqual([200, 401, 401]);
   expect(await token(url!, "ada@example.com", PASSWORD)).toBe(200);
-  expect(dev.output().match(/ answers at /g)).toHaveLength(1);
+  expect(dev.output().match(/ is listening on /g)).toHaveLength(1);
 }
 
 describe.each(RUNTIMES)("on Node $version", ({ version, path }) => {
@@ -71,11 +71,11 @@ describe.each(RUNTIMES)("on Node $version", ({ version, path }) => {
       join(root, "own-server.ts"),
       `import application from "./app.ts";
        const { url } = await application.listen();
-       console.log(process.version + " answers at " + url);`,
+       console.log(process.version + " is listening on " + url);`,
     );
     const dev = startProcess(root, path, ["--watch", "own-server.ts"], { PORT: String(await freePort()) });
     await expectToHash(dev);
-    expect(dev.output()).toContain(`v${version} answers at`);
+    expect(dev.output()).toContain(`v${version} is listening on`);
   });
 
   test("node --test --watch hashes passwords", async () => {

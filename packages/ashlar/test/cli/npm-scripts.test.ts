@@ -7,7 +7,7 @@ test.each(["start", "dev"])(
   async (script) => {
     const root = await generatedApplication({ pages: false, api: false });
     const npm = startProcess(root, "npm", ["run", script], { PORT: String(await freePort()) });
-    const [, url] = await npm.printed(/ answers at (http:[^\s"]+)/);
+    const [, url] = await npm.printed(/ is listening on (http:[^\s"]+)/);
     npm.child.kill("SIGTERM");
     // Its streams are those of the server: they end with it.
     await npm.ended;

@@ -55,7 +55,7 @@ const migrationsOf = (files: Readonly<Record<string, string>>): string[] =>
     .toSorted();
 
 /** What the command leaves to the author, as it is printed. */
-const remaining = (output: string): string => output.split("What remains is yours to add:\n\n")[1] ?? "";
+const remaining = (output: string): string => output.split("Add the following by hand:\n\n")[1] ?? "";
 
 /** Does what is printed, line by line: where a comment says, and imports at the head. */
 async function follow(root: string, output: string): Promise<void> {
@@ -64,7 +64,7 @@ async function follow(root: string, output: string): Promise<void> {
     let text = await readFile(join(root, file), "utf8");
     let put = (line: string): string => `${line}\n${text}`;
     for (const line of lines) {
-      const [, called] = /^\/\/ in place of ([\w.]+)\(/.exec(line) ?? [];
+      const [, called] = /^\/\/ replace ([\w.]+)\(/.exec(line) ?? [];
       if (called !== undefined) {
         const place = text.split("\n").find((one) => one.includes(`${called}(`))!;
         put = (other) => text.replace(place, () => other);
@@ -96,7 +96,7 @@ const APPLICATION = `app.ts
   kernel: Kernel,
 
 app.ts
-  // in place of application.listen(…), which npx ashlar serve does:
+  // replace application.listen(…), which npx ashlar serve calls, with:
   export default application;`;
 
 async function token(url: string): Promise<string> {
@@ -116,7 +116,7 @@ test("auth, what it prints, and migrate: visitors register and log in; api:insta
   const before = await snapshot(root);
   const { code, output } = await ashlar(root, "auth");
   expect(code).toBe(0);
-  expect(output).toContain("\nRun it: npx ashlar migrate\n");
+  expect(output).toContain("\nRun the migrations: npx ashlar migrate\n");
   expect(remaining(output)).toBe(`package.json
   // in scripts:
   "test": "node --test tests/*.test.ts"
@@ -127,17 +127,17 @@ ${APPLICATION}`);
   expect(made["routes/web.ts"]).not.toContain("welcome");
   expect(migrationsOf(made)).toEqual([
     "create_email_changes.ts",
+    "create_logins.ts",
     "create_maintenance.ts",
     "create_password_resets.ts",
     "create_rate_limits.ts",
-    "create_sessions.ts",
     "create_users.ts",
   ]);
 
   // Before the author has done anything, and twice.
   expect((await ashlar(root, "migrate")).output).toMatch(/^Migrated \S+_create_users$/m);
   const again = await ashlar(root, "auth");
-  expect(again.output).toMatch(/^Everything is there; nothing was changed\.\n/);
+  expect(again.output).toMatch(/^Everything is already in place; nothing was changed\.\n/);
   expect(remaining(again.output)).toBe(remaining(output));
   expect(await snapshot(root)).toEqual(made);
 
@@ -147,7 +147,7 @@ ${APPLICATION}`);
   expect(added).not.toMatch(/'\.env'|sqlite/);
 
   await follow(root, output);
-  expect((await ashlar(root, "auth")).output).toBe("Everything is there; nothing was changed.");
+  expect((await ashlar(root, "auth")).output).toBe("Everything is already in place; nothing was changed.");
   const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   const [program, ...args] = scripts.test.split(" ") as [string, ...string[]];
   expect(program).toBe("node");
@@ -175,7 +175,7 @@ test("api:install, what it prints, and migrate: a user gets a token, and auth th
   expect(migrationsOf(await snapshot(root))).toEqual(["create_rate_limits.ts", "create_users.ts"]);
   expect((await ashlar(root, "migrate")).errors).toBe("");
   await follow(root, output);
-  expect((await ashlar(root, "api:install")).output).toBe("Everything is there; nothing was changed.");
+  expect((await ashlar(root, "api:install")).output).toBe("Everything is already in place; nothing was changed.");
 
   const application = await load(root);
   const { User } = await import(join(root, "app/models/user.ts"));
@@ -198,7 +198,7 @@ test("migrate says what it takes, and that alone is enough", async () => {
     1,
     expect.stringMatching(/^config\/database\.ts: does not exist.*npx ashlar auth or/),
   ]);
-  const [line = ""] = /export const DATABASES = .*$/.exec(errors) ?? [];
+  const [line = ""] = /import .* export const DATABASES = .*$/.exec(errors) ?? [];
   await mkdir(join(root, "config"));
   await writeFile(join(root, "config/database.ts"), line);
   expect(await ashlar(root, "migrate")).toEqual({ code: 0, output: "Nothing to migrate.", errors: "" });
@@ -289,7 +289,7 @@ describe("what is there already", () => {
   kernel: Kernel,
 
 app.ts
-  // take providers out of createApplication({ … }): those in PROVIDERS of config/providers.ts are on then
+  // remove providers from createApplication({ … }), so that PROVIDERS of config/providers.ts is used
 
 app.ts
   // at the end, for npx ashlar serve and the other commands:

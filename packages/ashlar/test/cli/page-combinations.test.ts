@@ -21,7 +21,7 @@ const PAGES: readonly (readonly [path: string, guest?: string, user?: string])[]
   ["/email/verify/notice"],
   ["/email/verify/a-token", "/email/verify/notice", "/email/verify/notice"],
   ["/home", "/login"],
-  ["/sessions", "/login"],
+  ["/logins", "/login"],
   ["/confirm_password", "/login"],
   ["/account/password", "/login"],
   ["/account/email", "/login"],
@@ -120,7 +120,7 @@ await onEachDatabase("the generated pages", (engine) => {
       const sent = { email: change.email, password: NEW_PASSWORD };
       const entered = await guest.submit(await guest.get("/login"), '[action="/login"]', sent);
       (await guest.follow(entered)).assertSee("Hello, Ada");
-      (await guest.submit(await guest.get("/sessions"), '[action="/logout"]')).assertRedirect("/login");
+      (await guest.submit(await guest.get("/logins"), '[action="/logout"]')).assertRedirect("/login");
     });
   });
 
@@ -146,13 +146,13 @@ test.for([
     "what a user can change",
     "routes/web.ts",
     "Auth.routes(AuthControllers)",
-    "Auth.routes(AuthControllers, { changeEmail: false, changePassword: false, sessions: false })",
+    "Auth.routes(AuthControllers, { changeEmail: false, changePassword: false, logins: false })",
   ],
   [
     "forgotten passwords",
     "routes/web.ts",
     "Auth.routes(AuthControllers)",
-    "Auth.routes(AuthControllers, { forgotPassword: false, resetPassword: false })",
+    "Auth.routes(AuthControllers, { requestPasswordReset: false, resetPassword: false })",
   ],
 ] as const)("the generated pages answer without %s", async ([, path, from, to]) => {
   const engine = { name: "sqlite" } as TestEngine;

@@ -11,7 +11,7 @@ const USERS = [
   "/",
   "/home",
   "/email/verify/notice",
-  "/sessions",
+  "/logins",
   "/confirm_password",
   "/account/password",
   "/account/email",

@@ -42,7 +42,7 @@ async function machine(node: Runtime): Promise<Machine> {
         npm_config_yes: "true",
       }),
     answers: async (application) => {
-      await application.printed(/answers at http/);
+      await application.printed(/is listening on http/);
       const response = await fetch(`http://localhost:${port}/register`);
       expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("Register")]);
       application.signalGroup("SIGTERM");
@@ -59,7 +59,7 @@ async function begin(node: Runtime): Promise<string> {
   const commands = await readmeCommands();
   expect(commands).toEqual(["npm create ashlar@latest shop", "cd shop && npm run dev"]);
   const begun = run(parent, commands);
-  await begun.printed(/Made \d+ files in shop/);
+  await begun.printed(/Created \d+ files in shop/);
   await begun.printed(/added \d+ packages/);
   await begun.printed(/Migrated \S+_create_users/);
   await answers(begun);
@@ -96,7 +96,7 @@ async function takeOver(shop: string, node: Runtime): Promise<void> {
     commands.map((command) => command.replace("<address of the repository>", () => `"${shop}"`)),
   );
   await walk.printed(/added \d+ packages/);
-  await walk.printed(/Made \.env from \.env\.example\. APP_KEY and JWT_SECRET were written to it\./);
+  await walk.printed(/Created \.env from \.env\.example\. APP_KEY and JWT_SECRET were written to it\./);
   await walk.printed(/fail 0\b/);
   await answers(walk);
   expect((await stat(join(other, "shop/.env"))).mode & 0o777).toBe(0o600);

@@ -36,11 +36,11 @@ async function dev(node = process.execPath): Promise<Dev> {
   ]);
   const PORT = String(await freePort());
   const child = startProcess(root, node, [COMMAND, "serve", "--watch"], { PORT });
-  const url = (await child.printed(/ answers at (http:\S+)/))[1]!;
+  const url = (await child.printed(/ is listening on (http:\S+)/))[1]!;
   const again = async (file: string, path: string): Promise<string> => {
     const [, first] = await child.printed(/^Restarting: (\S+)(?: and \d+ more files?)? changed\.$/m);
     expect(first).toBe(file);
-    await child.printed(/ answers at /);
+    await child.printed(/ is listening on /);
     return await textAt(url + path);
   };
   return { ...child, root, url, again };
@@ -121,7 +121,7 @@ describe("serve --watch", () => {
     expect(await again("app/new/word.ts", "word")).toBe("newer");
     await rm(join(root, "app/new"), { recursive: true });
     await printed(/^Restarting: app\/new/m);
-    await printed(/^The application has ended \(1\)\. It starts again when a file changes\.$/m);
+    await printed(/^The application exited \(1\)\. It will restart when a file changes\.$/m);
     await expect(fetch(url)).rejects.toThrow();
     await mkdir(join(root, "app/new"));
     await writeFile(join(root, "app/new/word.ts"), word("back"));
@@ -132,7 +132,7 @@ describe("serve --watch", () => {
     const { root, again, printed, output } = await dev();
     for (const round of [1, 2]) {
       await writeFile(join(root, "app/word.ts"), "export const WORD = ;\n");
-      await printed(/^The application has ended \(1\)/m);
+      await printed(/^The application exited \(1\)/m);
       expect(output()).toContain("routes/web.ts: it could not be loaded");
       await writeFile(join(root, "app/word.ts"), word(`mended ${round}`));
       expect(await again("app/word.ts", "word")).toBe(`mended ${round}`);
@@ -153,7 +153,7 @@ describe("serve --watch", () => {
     for (let index = 0; index < 60; index += 1) await writeFile(join(root, `app/many/n${index}.ts`), word(`${index}`));
     await writeFile(join(root, "app/word.ts"), word("other"));
     await printed(/^Restarting: /m);
-    await printed(/ answers at /);
+    await printed(/ is listening on /);
     git("add", ".");
     git("commit", "--message=second");
     const before = output().length;
@@ -164,7 +164,7 @@ describe("serve --watch", () => {
     ] as const) {
       git("checkout", branch);
       await printed(/^Restarting: .* and \d+ more files changed\.$/m);
-      await printed(/ answers at /);
+      await printed(/ is listening on /);
       expect(await textAt(`${url}word`)).toBe(value);
     }
     expect(
@@ -206,7 +206,7 @@ describe("serve --watch", () => {
     await printed(/^Restarting: app\/word\.ts changed\.$/m);
     await writeFile(join(root, "go.txt"), "");
     expect(await slow).toBe("slow and old");
-    await printed(/ answers at /);
+    await printed(/ is listening on /);
     expect(await textAt(`${url}word`)).toBe("second");
   });
 });
@@ -224,14 +224,14 @@ describe("the end of serve --watch", () => {
     signalGroup("SIGINT");
     child.kill("SIGINT");
     expect(await ended).toEqual({ code: 0, signal: null });
-    expect(output()).not.toContain("has ended");
+    expect(output()).not.toContain("exited");
     await expect(fetch(url)).rejects.toThrow();
   });
 
   test("ends as well where the application doesn't run at the moment", async () => {
     const { root, child, ended, printed } = await dev();
     await writeFile(join(root, "app/word.ts"), "export const WORD = ;\n");
-    await printed(/^The application has ended/m);
+    await printed(/^The application exited/m);
     child.kill("SIGTERM");
     expect(await ended).toEqual({ code: 0, signal: null });
   });

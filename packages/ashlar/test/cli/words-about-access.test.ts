@@ -104,8 +104,8 @@ const SCRIPT = `
   // The page of devices logs out all others.
   const fresh = await issue({ email: "new@example.com" }, "the last of hers");
   await logIn({ email: "new@example.com" }, "the last of hers");
-  const devices = await client.get("/sessions");
-  const others = { status: flashed(await client.follow(await client.submit(devices, '[action="/sessions"]'))), token: await use(fresh) };
+  const devices = await client.get("/logins");
+  const others = { status: flashed(await client.follow(await client.submit(devices, '[action="/logins"]'))), token: await use(fresh) };
 
   const other = await users.create();
   const orphaned = await issue(other, "a password of hers");
@@ -155,10 +155,10 @@ function checkWords({ changed, reset, newDevice, undo, others }: Run, notice: st
   expect(reset.page).toBe(`This logs you out ${everywhere}; log in again with the new password.${tail}`);
   expect(reset.status).toBe("Your password has been reset. Log in with the new one.");
   for (const body of [changed.mail, changed.html]) {
-    expect(body).toMatch(sentence(`GMT. You have been logged out ${elsewhere}.${tail}`));
+    expect(body).toMatch(sentence(`UTC. You have been logged out ${elsewhere}.${tail}`));
   }
   for (const body of [reset.mail, reset.html]) {
-    expect(body).toMatch(sentence(`GMT. You have been logged out ${everywhere}.${tail}`));
+    expect(body).toMatch(sentence(`UTC. You have been logged out ${everywhere}.${tail}`));
   }
   expect(others.status).toBe(`You have been logged out ${elsewhere}.${tail}`);
   expect(undo).toContain(`This logs everyone out ${everywhere}.${tail}`);

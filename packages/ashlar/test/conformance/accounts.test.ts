@@ -37,9 +37,9 @@ describe("attempt", () => {
     const accounts = await testAccounts({ routes });
     const visitor = accounts.visitor();
     expect(await visitor.post("/by-id")).toMatchObject({ status: 200, body: { user: { id: 1 } } });
-    expect([visitor.cookies.has("__Host-token"), (await accounts.rows("sessions")).length]).toEqual([true, 1]);
+    expect([visitor.cookies.has("__Host-token"), (await accounts.rows("logins")).length]).toEqual([true, 1]);
     expect(await visitor.post("/out")).toMatchObject({ status: 200, body: { user: null } });
-    expect([visitor.cookies.has("__Host-token"), await accounts.rows("sessions")]).toEqual([false, []]);
+    expect([visitor.cookies.has("__Host-token"), await accounts.rows("logins")]).toEqual([false, []]);
   });
 });
 
@@ -162,7 +162,7 @@ describe("one login form, sent many times at once", () => {
     expect(answers.map(target)).toEqual(Array.from({ length: 20 }, () => "302 /home"));
     const tokens = tabs.map((tab) => tab.cookies.get("__Host-token"));
     expect(new Set(tokens).size).toBe(20);
-    expect(await accounts.rows("sessions")).toHaveLength(21);
+    expect(await accounts.rows("logins")).toHaveLength(21);
     expect(await other.get("/home")).toMatchObject({ status: 200 });
   });
 

@@ -67,7 +67,7 @@ describe("API setup steps (all required)", () => {
 
   test("2. Create an API route file routes/api holding a ROUTES list", async () => {
     await expect(apiOfFiles({ "routes/api.ts": null })).rejects.toThrow(
-      "routes/api.ts: does not exist, and the container key routes.api.location names it. Add the file with: export const ROUTES = [];",
+      "routes/api.ts: does not exist, but the container key routes.api.location names it. Add the file with: export const ROUTES = [];",
     );
     await expect(apiOfFiles({ "routes/api.ts": "export const routes = [];" })).rejects.toThrow(
       "routes/api.ts: does not export ROUTES.",
@@ -106,10 +106,10 @@ describe("API setup steps (all required)", () => {
 
   test("6. Run the api:install command: the configuration file, and a secret in JWT_SECRET", async () => {
     await expect(apiOfFiles({ "config/api.ts": null })).rejects.toThrow(
-      "config/api.ts: DRIVERS.jwt: it is missing. Run npx ashlar api:install, which writes config/api.ts.",
+      "config/api.ts: DRIVERS.jwt: is missing. Run npx ashlar api:install, which writes config/api.ts.",
     );
     await expect(apiOfFiles({ ".env": null })).rejects.toThrow(
-      'config/api.ts: DRIVERS.jwt.secret: it is not set. Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate',
+      'config/api.ts: DRIVERS.jwt.secret: is missing. Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate',
     );
     const root = await temporaryFolder();
     await writeFile(join(root, "package.json"), "{}");
@@ -117,7 +117,7 @@ describe("API setup steps (all required)", () => {
     expect(await readFile(join(root, ".env"), "utf8")).toMatch(/^JWT_SECRET="?[\w-]{86}"?$/m);
     const generated = await readFile(join(root, "config/api.ts"), "utf8");
     const booted = await apiOfFiles({ "config/api.ts": generated });
-    expect(booted.container.make("api").configuration).toMatchObject({
+    expect(booted.container.make("api").settings).toMatchObject({
       signingKey: { algorithm: "HS512" },
       expiresInMinutes: 60,
       authenticates: true,

@@ -336,8 +336,8 @@ describe("Lifetime", () => {
     expect(await api.get("/api/open", { token: renewed })).toMatchObject({ status: 200 });
   });
 
-  test("reauthWithin n: the reauth route renews up to n minutes after the expiry", async () => {
-    const api = await testApi({ driver: { expires: 60, reauthWithin: 30 } });
+  test("reauthWithinMinutes n: the reauth route renews up to n minutes after the expiry", async () => {
+    const api = await testApi({ driver: { expires: 60, reauthWithinMinutes: 30 } });
     const [ada, bob] = [await api.token(), await api.token("bob@example.com")];
     travel(89 * 60);
     expect(await api.post("/api/reauth", { token: ada })).toMatchObject({ status: 200 });

@@ -1,16 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { apiConfiguration } from "../../src/api/configuration.ts";
 import { ApiProvider, AuthenticatesTokens } from "../../src/api/index.ts";
-import { accountsConfiguration } from "../../src/auth/accounts/configuration.ts";
+import { readApiSettings } from "../../src/api/settings.ts";
+import { readAccountsSettings } from "../../src/auth/accounts/settings.ts";
 import { Authenticates, AuthProvider } from "../../src/auth/index.ts";
-import { Configuration } from "../../src/boot/configuration.ts";
 import { createApplication } from "../../src/boot/index.ts";
-import { readSettings } from "../../src/boot/settings.ts";
-import { databaseConfiguration } from "../../src/database/configuration.ts";
-import { compose, DatabaseProvider, Model } from "../../src/database/index.ts";
+import { readApplicationSettings } from "../../src/boot/settings.ts";
+import { compose, Database, DatabaseProvider, Model } from "../../src/database/index.ts";
 import { readMailSettings } from "../../src/mail/settings.ts";
-import { sessionConfiguration } from "../../src/session/configuration.ts";
-import { throttleConfiguration } from "../../src/throttle/configuration.ts";
+import { readSessionSettings } from "../../src/session/settings.ts";
+import { readThrottleSettings } from "../support/throttle-settings.ts";
 
 class User extends compose(Model, Authenticates, AuthenticatesTokens) {}
 
@@ -19,12 +17,12 @@ const JWT = { secret: "s".repeat(64), model: User };
 const DATABASES = { default: "main", main: { driver: "sqlite", path: ":memory:" } };
 const BUCKET = { by: ["address"], attempts: 1, windowSeconds: 1 };
 
-const app = (APP: object) => readSettings(new Configuration({ app: { APP } }), { APP_ENV: "test" }, false);
+const app = (APP: object) => readApplicationSettings(APP, { APP_ENV: "test" }, false);
 const mail = (MAIL: object) => readMailSettings(MAIL, APPLICATION);
-const session = (SESSION: object) => sessionConfiguration(SESSION, null);
-const api = (jwt: object) => apiConfiguration({ DRIVERS: { jwt: { ...JWT, ...jwt } } });
-const throttle = (THROTTLE: object) => throttleConfiguration({ THROTTLE });
-const database = (settings: object) => databaseConfiguration({ ...DATABASES, ...settings }, "/");
+const session = (SESSION: object) => readSessionSettings(SESSION, null);
+const api = (jwt: object) => readApiSettings({ jwt: { ...JWT, ...jwt } });
+const throttle = (THROTTLE: object) => readThrottleSettings(THROTTLE);
+const database = (settings: object) => new Database({ ...DATABASES, ...settings }, "/");
 const guards = (GUARDS: object) => boot({ GUARDS: { default: "web", web: { model: User }, ...GUARDS } });
 const boot = (auth: Record<string, unknown>, others: Record<string, Record<string, unknown>> = {}) =>
   createApplication({
@@ -51,8 +49,10 @@ const OBJECTS: readonly (readonly [
   ["config/mail.ts: MAIL.retry", (retry) => mail({ retry }), "delay_seconds", "delaySeconds"],
   ["config/session.ts: SESSION", session, "lifetime", "lifetimeMinutes"],
   ["config/session.ts: SESSION", session, "same_site", "sameSite"],
-  ["config/api.ts: DRIVERS", (DRIVERS) => apiConfiguration({ DRIVERS }), "JWT", "jwt"],
-  ["config/api.ts: DRIVERS.jwt", api, "reauth_within", "reauthWithin"],
+  ["config/api.ts: DRIVERS", readApiSettings, "JWT", "jwt"],
+  ["config/api.ts: DRIVERS.jwt", api, "reauth_within_minutes", "reauthWithinMinutes"],
+  ["config/api.ts: DRIVERS.jwt", api, "reauthWithin", "reauthWithinMinutes"],
+  ["config/api.ts: DRIVERS.jwt", api, "clockSkew", "clockSkewSeconds"],
   ["config/api.ts: DRIVERS.jwt", api, "expiresInMinutes", "expires"],
   ["config/throttle.ts: THROTTLE", throttle, "limit", "limits"],
   ["config/throttle.ts: THROTTLE.limits", (limits) => throttle({ limits }), "changePassword", "change_password"],
@@ -81,13 +81,10 @@ const OBJECTS: readonly (readonly [
     "poolsize",
     "poolSize",
   ],
-  ["config/auth.ts: ACCOUNTS", accountsConfiguration, "verification_expires", "verificationExpires"],
-  [
-    "config/auth.ts: ACCOUNTS.mailables",
-    (mailables) => accountsConfiguration({ mailables }),
-    "new_device",
-    "newDevice",
-  ],
+  ["config/auth.ts: ACCOUNTS", readAccountsSettings, "verificationExpires", "verificationExpiresMinutes"],
+  ["config/auth.ts: ACCOUNTS", readAccountsSettings, "emailChangeExpires", "emailChangeExpiresMinutes"],
+  ["config/auth.ts: ACCOUNTS", readAccountsSettings, "prevent_enumeration", "preventEnumeration"],
+  ["config/auth.ts: ACCOUNTS.mailables", (mailables) => readAccountsSettings({ mailables }), "new_device", "newDevice"],
   ["config/auth.ts: GUARDS", guards, "password_reset_expiration", "passwordResetExpiration"],
   ["config/auth.ts: GUARDS.web", (web) => guards({ web: { model: User, ...web } }), "idle_minutes", "idleMinutes"],
   [

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import {
   ConstraintViolationError,
@@ -54,7 +55,9 @@ await onEachDatabase("errors", (engine) => {
   const whole = (error: unknown): string => {
     const parts: string[] = [];
     for (let one = error; one instanceof Error; one = one.cause) {
-      const own = Object.getOwnPropertyNames(one).map((name) => `${name}: ${String(Reflect.get(one as Error, name))}`);
+      const own = Object.getOwnPropertyNames(one).map(
+        (name) => `${name}: ${inspect(Reflect.get(one as Error, name), { depth: 10 })}`,
+      );
       parts.push(...own);
     }
     return parts.join("\n");

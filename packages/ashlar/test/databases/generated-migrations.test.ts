@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Database, Migrations, type Row, sql } from "../../src/database/index.ts";
@@ -22,8 +22,10 @@ const APPLICATIONS: Readonly<Record<string, () => Promise<string>>> = {
     for (const file of await readdir(folder)) {
       const text = await readFile(join(folder, file), "utf8");
       await writeFile(join(folder, file), text.replace(/^ *\.addColumn\("access_epoch".*\n/m, ""));
+      // Its logins were in a table of another name.
+      if (file.includes("create_logins")) await rm(join(folder, file));
     }
-    expect(await ashlar(root, "auth")).toMatchObject({ code: 0, output: expect.stringContaining("_to_sessions") });
+    expect(await ashlar(root, "auth")).toMatchObject({ code: 0, output: expect.stringContaining("_to_users") });
     return folder;
   },
 };
@@ -31,7 +33,7 @@ const APPLICATIONS: Readonly<Record<string, () => Promise<string>>> = {
 /** Every table, column, index and constraint as the database describes them, but for the note of what has been run. */
 async function schema({ dialect, kysely }: Database): Promise<readonly Row[]> {
   const described =
-    dialect === "sqlite"
+    dialect.name === "sqlite"
       ? sql<Row>`select type, name, tbl_name, sql from sqlite_master where tbl_name not in ('migrations', 'sqlite_sequence') order by 1, 2`
       : sql<Row>`
           select table_name as "table", column_name as name, concat_ws(' ', data_type, character_maximum_length,
@@ -47,7 +49,7 @@ async function schema({ dialect, kysely }: Database): Promise<readonly Row[]> {
 
 const NOW = new Date(Date.UTC(2026, 0, 1));
 const USER = { name: "Ada", email: "ada@example.com", password: "-", created_at: NOW, updated_at: NOW };
-const SESSION = {
+const LOGIN = {
   user_id: 1,
   guard: "web",
   token_hash: "a digest",
@@ -84,7 +86,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
   async function planOf(table: string, condition: string): Promise<string> {
     const { dialect, kysely } = own.database;
     const query = sql.raw(`select * from ${table} where ${condition}`);
-    if (dialect === "sqlite") return JSON.stringify((await sql`explain query plan ${query}`.execute(kysely)).rows);
+    if (dialect.name === "sqlite") return JSON.stringify((await sql`explain query plan ${query}`.execute(kysely)).rows);
     return await own.database.transaction(async () => {
       // These are empty, which is read faster as a whole.
       await sql`set local enable_seqscan = off`.execute(own.database.kysely);
@@ -115,7 +117,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
       await new Migrations(own.database, await APPLICATIONS[kind]!()).up();
       const bob = { ...USER, email: "bob@example.com" };
       expect(await second("users", USER, { ...USER, name: "Bob" })).toBe("E_UNIQUE_VIOLATION");
-      expect(await second("sessions", SESSION, { ...SESSION, user_id: 2 })).toBe("E_UNIQUE_VIOLATION");
+      expect(await second("logins", LOGIN, { ...LOGIN, user_id: 2 })).toBe("E_UNIQUE_VIOLATION");
       const task = { task: "prune", due_at: NOW };
       expect(await second("maintenance", task, { ...task, due_at: new Date() })).toBe("E_UNIQUE_VIOLATION");
       if (kind === "that is older than the access epoch") return;
@@ -131,7 +133,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
   test("let what is looked up with each registration, list of devices and pruning be found without reading a whole table", async () => {
     await new Migrations(own.database, await APPLICATIONS["made with everything"]!()).up();
     expect(await planOf("email_changes", "email = 'ada@example.com'")).toContain("email_changes_email_index");
-    expect(await planOf("sessions", "user_id = 1")).toContain("sessions_user_id_index");
-    expect(await planOf("sessions", "expires_at < '2026-01-01'")).toContain("sessions_expires_at_index");
+    expect(await planOf("logins", "user_id = 1")).toContain("logins_user_id_index");
+    expect(await planOf("logins", "expires_at < '2026-01-01'")).toContain("logins_expires_at_index");
   });
 });

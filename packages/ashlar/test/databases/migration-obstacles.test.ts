@@ -1,10 +1,10 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { databaseConfiguration, type PostgresConnectionConfiguration } from "../../src/database/configuration.ts";
 import { Connection } from "../../src/database/connection.ts";
-import { PostgresDialect } from "../../src/database/dialects/postgres.ts";
 import { Migrations, sql } from "../../src/database/index.ts";
+import { postgresSettings } from "../../src/database/postgres/postgres.ts";
+import { PostgresDialect } from "../../src/database/postgres/postgres-dialect.ts";
 import { onEachDatabase, onPostgres, postgres, type TestDatabase } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -71,10 +71,9 @@ export const down = (database) => database.schema.dropTable("${table}").execute(
 await onPostgres("the lock of migrations on PostgreSQL", () => {
   test("is waited for only so long, and the refusal names the process that has it", async () => {
     const own = await postgres.open();
-    const DATABASES = { default: "main", main: own.configuration };
-    const { connections } = databaseConfiguration(DATABASES, "/");
-    const configuration = connections.main as PostgresConnectionConfiguration;
-    const impatient = new Connection("main", 1000, (observer) => new PostgresDialect(configuration, observer, 0));
+    const { driver: _, ...options } = own.configuration;
+    const settings = postgresSettings(options, { where: "main" });
+    const impatient = new Connection("main", (observer) => new PostgresDialect(settings, observer, 0));
     try {
       await own.database.connection().withMigrationLock(async () => {
         const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(own.database.kysely);

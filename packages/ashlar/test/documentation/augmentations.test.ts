@@ -48,6 +48,24 @@ const CASES: readonly Case[] = [
             }`,
   },
   {
+    shows: "interface ErrorCodes { E_ORDER_CLOSED: 409 }",
+    before: `import { AshlarError, declareErrors, type ErrorCode } from "ashlar";`,
+    after: `declareErrors({ E_ORDER_CLOSED: [409, "The order is closed."] });
+            // @ts-expect-error its status is another
+            declareErrors({ E_ORDER_CLOSED: [500, "The order is closed."] });
+            export const closed = new AshlarError("E_ORDER_CLOSED");
+            export const isCsrf = (error: AshlarError): boolean => error.code === "E_CSRF";
+            // @ts-expect-error there is no such code
+            export const none: ErrorCode = "E_ORDER_CLOSE";`,
+  },
+  {
+    shows: 'interface Messages { "app.orders.count"',
+    before: `import type { HttpContext } from "ashlar";`,
+    after: `export const orders = ({ t }: HttpContext): string => t("app.orders.count", { count: 2 });
+            // @ts-expect-error it needs the number
+            export const none = ({ t }: HttpContext): string => t("app.orders.count");`,
+  },
+  {
     shows: "interface Register { user: User } }",
     before: `import type { HttpContext } from "ashlar";
              import { User } from "./app/models/user.ts";`,
@@ -68,6 +86,19 @@ const CASES: readonly Case[] = [
             }`,
   },
   {
+    shows: "interface Guards { device: DeviceGuard }",
+    before: `import { RequestGuard } from "ashlar/auth";
+             import type { HttpContext } from "ashlar";
+             class DeviceGuard extends RequestGuard {
+               protected override retrieve(): null { return null; }
+               serial(): string | null { return this.context.request.header("x-device"); }
+             }`,
+    after: `export const serial = ({ auth }: HttpContext): string | null => auth.guard("device").serial();
+            export const confirm = ({ auth }: HttpContext) => auth.guard("web").confirmPassword("");
+            // @ts-expect-error a guard of this kind logs no one in
+            export const none = ({ auth }: HttpContext) => auth.guard("device").attempt("", "");`,
+  },
+  {
     shows: "interface Register { tables: { orders: OrderRow } }",
     before: `import type { Database } from "ashlar/database";
              interface OrderRow { id: number; number: string }`,
@@ -76,18 +107,42 @@ const CASES: readonly Case[] = [
   },
 ];
 
-const PUBLIC = { HttpContext: "ashlar", Services: "ashlar", EventMap: "ashlar/events" } as const;
+const PUBLIC = {
+  HttpContext: "ashlar",
+  Services: "ashlar",
+  ErrorCodes: "ashlar",
+  EventMap: "ashlar/events",
+  Guards: "ashlar/auth",
+} as const;
+
+/** The interface that an application augments, by the one that features augment. */
+const AUGMENTED: Readonly<Record<string, keyof typeof PUBLIC>> = {
+  FrameworkContext: "HttpContext",
+  FrameworkServices: "Services",
+  FrameworkErrors: "ErrorCodes",
+  FrameworkEvents: "EventMap",
+  FrameworkGuards: "Guards",
+};
 
 /** What the framework's own features add to the interfaces, by interface: `{ HttpContext: ["view", …] }`. */
 async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
-  const members = { HttpContext: [] as string[], Services: [] as string[], EventMap: [] as string[] };
+  const members: Record<keyof typeof PUBLIC, string[]> = {
+    HttpContext: [],
+    Services: [],
+    ErrorCodes: [],
+    EventMap: [],
+    Guards: [],
+  };
   const folder = join(REPOSITORY, SOURCE);
   for (const entry of await readdir(folder, { recursive: true })) {
     if (!entry.endsWith(".ts") || entry.endsWith(".test.ts")) continue;
     const text = await readFile(join(folder, entry), "utf8");
     for (const [, block = ""] of text.matchAll(/^declare module "[./][^"]*" \{\n([\s\S]*?)^\}/gm)) {
-      const [, name = ""] = /interface \w*(Context|Services|Events|EventMap) \{/.exec(block) ?? [];
-      const key = name === "Context" ? "HttpContext" : name === "Services" ? "Services" : "EventMap";
+      const [, name = ""] = /interface (\w+)/.exec(block) ?? [];
+      // These extend the types of what they hold, and have no members of their own to be lost.
+      if (name === "FrameworkMessages" || name === "Visitor") continue;
+      const key = AUGMENTED[name];
+      if (key === undefined) throw new Error(`${entry} augments ${name}, which no feature should.`);
       members[key].push(...[...block.matchAll(/^ {4}(?:readonly )?("[^"]+"|\w+)\??:/gm)].map(([, member]) => member!));
     }
   }
@@ -137,15 +192,16 @@ async function checkEach(root: string, cases: Readonly<Record<string, readonly s
 }
 
 describe("the augmentations that doc comments show", () => {
-  test("are those of HttpContext, Services, EventMap and Register", async () => {
+  test("are those of HttpContext, Services, ErrorCodes, EventMap and Register", async () => {
     const texts = (await docCommentSamples(SOURCE)).map(({ code }) => code);
     for (const { shows } of CASES)
       expect(texts.filter((code) => code.includes(shows)).length, shows).toBeGreaterThan(0);
-    const { HttpContext, Services, EventMap } = await ownMembers();
+    const { HttpContext, Services, ErrorCodes, EventMap } = await ownMembers();
     expect(HttpContext).toEqual(
       expect.arrayContaining(["view", "auth", "session", "throttle", "accounts", "apiToken"]),
     );
     expect(Services).toEqual(expect.arrayContaining(["mail", "database", "events", "views"]));
+    expect(ErrorCodes).toEqual(expect.arrayContaining(["E_VIEW", "E_INVALID_MAIL", "E_DATABASE"]));
     expect(EventMap).toEqual(expect.arrayContaining(['"auth.login"', '"mail.failed"', '"api.token_issued"']));
   });
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { EMAIL_TAKEN_LIMIT } from "../../src/auth/accounts/limits.ts";
 import { travel, travelBack } from "../../src/testing/index.ts";
-import { EMAIL_TAKEN_LIMIT } from "../../src/throttle/index.ts";
 import { AccountShop, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
 import { onEachDatabase } from "../support/services.ts";
 

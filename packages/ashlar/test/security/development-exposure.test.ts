@@ -31,7 +31,7 @@ afterAll(() => generated.remove());
 async function bootFailure(root: string, environment: Record<string, string>): Promise<string> {
   const { ended, output } = startProcess(root, process.execPath, [COMMAND, "serve", "--port", "0"], environment);
   expect((await ended).code).toBe(1);
-  expect(output()).not.toContain("answers at");
+  expect(output()).not.toContain("is listening on");
   return output().trim();
 }
 
@@ -116,7 +116,7 @@ describe("listening", () => {
     const PORT = String(portOf(first.url));
     const { ended, output } = startProcess(root, process.execPath, [COMMAND, "serve"], { PORT });
     expect((await ended).code).toBe(1);
-    expect(output()).toContain(`Port ${PORT}: Another program listens on it.`);
+    expect(output()).toContain(`Port ${PORT}: Another program is using it.`);
   });
 });
 

@@ -142,7 +142,7 @@ const EVENTS: Readonly<Record<string, Event>> = {
     happen: async (shop) => {
       const owner = await shop.loggedIn();
       await shop.loggedIn();
-      await shop.send(owner, "/sessions", {}, '[action="/sessions"]');
+      await shop.send(owner, "/logins", {}, '[action="/logins"]');
       expect(await shop.isIn(owner)).toBe(true);
     },
     survivors: [LOGIN, UNDO],

@@ -65,14 +65,14 @@ async function logIn(client: TestClient, prefix: string): Promise<TestClient> {
 
 /** Logs out as another tab does: the page that it is led to is shown. */
 async function logOut(client: TestClient, prefix: string): Promise<void> {
-  const page = await client.get(`${prefix}/sessions`);
+  const page = await client.get(`${prefix}/logins`);
   await client.follow(await client.submit(page, `[action="${prefix}/logout"]`));
 }
 
 /** All that a form could have changed. */
 async function everything(): Promise<unknown> {
   const { kysely } = application.container.make("database");
-  const tables = ["users", "admins", "sessions", "email_changes"] as const;
+  const tables = ["users", "admins", "logins", "email_changes"] as const;
   return await Promise.all(
     tables.map((table) =>
       kysely
@@ -89,10 +89,10 @@ test.each([
   ["", "/account/password", "/account/password", change],
   ["", "/account/email", "/account/email", { email: "new@example.com", password: PASSWORD }],
   ["", "/confirm_password", "/confirm_password", { password: PASSWORD }],
-  ["", "/sessions", "/sessions", {}],
+  ["", "/logins", "/logins", {}],
   ["", "/desk", "/desk/notes", { note: "typed" }],
   ["/admin", "/admin/account/password", "/admin/account/password", change],
-  ["/admin", "/admin/sessions", "/admin/sessions", {}],
+  ["/admin", "/admin/logins", "/admin/logins", {}],
   ["/admin", "/admin/desk", "/admin/notes", { note: "typed" }],
 ] as const)(
   "sent when another tab has logged out, a form leads to %s/login, and from there to its page: %s",

@@ -31,7 +31,7 @@ async function startOf(root: string): Promise<string> {
   let output = "";
   for await (const chunk of child.stdout) {
     output += String(chunk);
-    if (output.includes(" answers at ")) break;
+    if (output.includes(" is listening on ")) break;
   }
   return output;
 }

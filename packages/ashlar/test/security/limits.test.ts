@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { type DialectName, Migrations } from "../../src/database/index.ts";
+import { Migrations } from "../../src/database/index.ts";
 import { edit, generateApplication, serveHere } from "../support/generated-application.ts";
 import { addAdmins } from "../support/second-guard.ts";
 import { onEachDatabase, type TestEngine } from "../support/services.ts";
@@ -69,7 +69,7 @@ afterAll(async () => {
 });
 
 /** The folder of an application of a kind, which all tests of the kind share. */
-async function folderOf(kind: Kind, database: DialectName): Promise<string> {
+async function folderOf(kind: Kind, database: TestEngine["name"]): Promise<string> {
   const name = `${kind} on ${database}`;
   const known = generated.get(name);
   if (known !== undefined) return known.root;

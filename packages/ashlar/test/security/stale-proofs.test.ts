@@ -52,9 +52,9 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
   const EVENTS = Object.entries(events);
 
   /** The logins that are left, as the owner of each would find. */
-  async function sessions(): Promise<number> {
+  async function logins(): Promise<number> {
     const { kysely } = shop.application.container.make("database");
-    return (await kysely.selectFrom("sessions").select("id").execute()).length;
+    return (await kysely.selectFrom("logins").select("id").execute()).length;
   }
 
   const isHashOf = async (password: string): Promise<boolean> => (await shop.user())!.verifyPassword(password);
@@ -68,7 +68,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       restore.push(failed.on("auth.failed", () => void told.push("failed")));
       expect(await shop.logsIn(client, EMAIL, PASSWORD)).toBe(false);
       await failed.settled();
-      expect([client.cookies.get("token"), await shop.isIn(client), await sessions(), told]).toEqual([
+      expect([client.cookies.get("token"), await shop.isIn(client), await logins(), told]).toEqual([
         null,
         false,
         0,
@@ -88,7 +88,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
         park(shop.User.prototype, "storePasswordHash", happens, "before");
         const client = shop.visitor();
         expect(await shop.logsIn(client, EMAIL, PASSWORD)).toBe(false);
-        expect([await shop.isIn(client), await sessions()]).toEqual([false, 0]);
+        expect([await shop.isIn(client), await logins()]).toEqual([false, 0]);
         expect((await shop.user())!.passwordHash()).toBe(left);
       },
     );
@@ -114,7 +114,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       const overtakes = async (): Promise<void> => expect(await shop.logsIn(other, EMAIL, PASSWORD)).toBe(true);
       park(shop.User.prototype, "storePasswordHash", overtakes, "before");
       expect(await shop.logsIn(client, EMAIL, PASSWORD)).toBe(true);
-      expect([await shop.isIn(client), await shop.isIn(other), await sessions()]).toEqual([true, true, 2]);
+      expect([await shop.isIn(client), await shop.isIn(other), await logins()]).toEqual([true, true, 2]);
     });
 
     test("S52 a rehash by a login that is under way at the same time voids no reset of the password", async () => {
@@ -123,7 +123,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       const client = shop.visitor();
       park(shop.User, "findByAuthId", () => shop.logsIn(client, EMAIL, PASSWORD), "after");
       expect(await shop.resetsPassword(link, NEW_PASSWORD)).toBe(true);
-      expect([await isHashOf(NEW_PASSWORD), await shop.isIn(client), await sessions()]).toEqual([true, false, 0]);
+      expect([await isHashOf(NEW_PASSWORD), await shop.isIn(client), await logins()]).toEqual([true, false, 0]);
     });
 
     test("S52 of 40 parallel logins none outlives a reset of the password", async () => {
@@ -142,7 +142,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       const user = (await shop.user())!;
       await happen();
       await expect(shop.visitor().actingAs(user)).rejects.toMatchObject({ code: "E_STALE_PROOF" });
-      expect(await sessions()).toBe(0);
+      expect(await logins()).toBe(0);
     });
   });
 
@@ -234,13 +234,13 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
 
     test.each(MOST)("S52 logging out all other devices fails if meanwhile %s", async (_, happen) => {
       const owner = await shop.loggedIn();
-      const page = await thief.get("/sessions");
+      const page = await thief.get("/logins");
       const happens = async (): Promise<void> => {
         await happen();
         await owner.actingAs((await shop.user())!);
       };
       park(shop.application.container.make("database"), "transaction", happens, "before");
-      await thief.submit(page, '[action="/sessions"]');
+      await thief.submit(page, '[action="/logins"]');
       expect([await shop.isIn(thief), await shop.isIn(owner)]).toEqual([false, true]);
     });
 

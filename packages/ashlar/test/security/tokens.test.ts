@@ -61,7 +61,7 @@ describe("S8 purposes do not mix, not even where one secret serves for all", () 
 
 describe("S9 spans of time that cannot be end the boot", () => {
   const wrong = [0, -1, Number.NaN, Number.POSITIVE_INFINITY, "60"];
-  const cases = ["expires", "clockSkew", "reauthWithin"].flatMap((option) =>
+  const cases = ["expires", "clockSkewSeconds", "reauthWithinMinutes"].flatMap((option) =>
     wrong.map((value) => [option, value] as const),
   );
 

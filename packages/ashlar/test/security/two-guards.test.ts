@@ -111,7 +111,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
   async function seenBy(client: TestClient): Promise<string[]> {
     const seen: string[] = [];
     for (const { prefix, guard } of DOORS) {
-      if ((await client.get(`${prefix}/sessions`)).status === 200) seen.push(guard);
+      if ((await client.get(`${prefix}/logins`)).status === 200) seen.push(guard);
     }
     return seen;
   }
@@ -156,7 +156,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
       expect(await seenBy(guest)).toEqual([]);
       const user = await loggedIn(door);
       expect(await seenBy(user)).toEqual([door.guard]);
-      (await send(user, `${door.prefix}/sessions`, `${door.prefix}/logout`)).assertRedirect(`${door.prefix}/login`);
+      (await send(user, `${door.prefix}/logins`, `${door.prefix}/logout`)).assertRedirect(`${door.prefix}/login`);
       expect(await seenBy(user)).toEqual([]);
     }
     const guards = (name: string) => told.filter(([told]) => told === name).map(([, guard]) => guard);
@@ -181,7 +181,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     expect(client.cookies.get(other(door).cookie)).toBeNull();
     const stolen = visitor();
     const headers = { cookie: `${other(door).cookie}=${cookie}` };
-    (await stolen.get(`${other(door).prefix}/sessions`, { headers })).assertRedirect(`${other(door).prefix}/login`);
+    (await stolen.get(`${other(door).prefix}/logins`, { headers })).assertRedirect(`${other(door).prefix}/login`);
     travel(20 * 24 * 60);
     expect(await seenBy(client)).toEqual([door.guard]);
   });
@@ -192,14 +192,14 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     for (const one of DOORS) await loggedIn(one, client);
     const there = other(door);
     const open = await client.get(`${there.prefix}/account/password`);
-    await send(client, `${door.prefix}/sessions`, `${door.prefix}/logout`);
+    await send(client, `${door.prefix}/logins`, `${door.prefix}/logout`);
     expect(await seenBy(client)).toEqual([there.guard]);
     const fields = { current_password: there.password, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     const answer = await client.submit(open, `[action="${there.prefix}/account/password"]`, fields);
     answer.assertRedirect(`${there.prefix}/home`);
     // Nobody is logged in any more: the forms are void with the last login, and another login does not revive them.
     const last = await client.get(`${there.prefix}/account/email`);
-    await send(client, `${there.prefix}/sessions`, `${there.prefix}/logout`);
+    await send(client, `${there.prefix}/logins`, `${there.prefix}/logout`);
     const form = `[action="${there.prefix}/account/email"]`;
     (await client.submit(last, form)).assertRedirect(`${there.prefix}/login`);
     (await client.submit(last, `[action="${there.prefix}/logout"]`)).assertRedirect(`${there.prefix}/login`);
@@ -285,7 +285,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     );
     expect(await Promise.all([here, ...clients].map(seenBy))).toEqual([[door.guard], [], [there.guard], [there.guard]]);
     // Nor does ending the other devices of the one reach those of the other.
-    await send(away, `${there.prefix}/sessions`, `${there.prefix}/sessions`);
+    await send(away, `${there.prefix}/logins`, `${there.prefix}/logins`);
     expect(await Promise.all([here, ...clients].map(seenBy))).toEqual([[door.guard], [], [there.guard], []]);
   });
 
@@ -331,7 +331,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     await send(client, "/admin/account/password", "/admin/account/password", fields);
     const me = await visitor().withToken(data).getJson("/api/me");
     me.assertStatus(200).assertJsonContains({ email: EMAIL });
-    (await visitor().withToken(data).get("/admin/sessions")).assertRedirect("/admin/login");
+    (await visitor().withToken(data).get("/admin/logins")).assertRedirect("/admin/login");
   });
 
   test("S69 pages of a guard lead to no page of the other", async () => {
@@ -342,7 +342,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     const gone = await client.get("/admin/password_reset?token=x");
     await loggedIn(WEB, client);
     await loggedIn(ADMIN, client);
-    for (const path of ["sessions", "account/password", "account/email", "confirm_password", "email/verify/notice"]) {
+    for (const path of ["logins", "account/password", "account/email", "confirm_password", "email/verify/notice"]) {
       pages.push(await client.get(`/admin/${path}`));
     }
     const targets = [...pages, gone].flatMap(({ text }) =>

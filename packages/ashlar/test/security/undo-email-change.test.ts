@@ -123,7 +123,7 @@ await onEachDatabase("a change of address", (engine) => {
     await shop.undo(undo);
     const [{ to, subject, text, html }, ...others] = (await shop.mail.all()) as [CapturedMail];
     expect([to, subject, others]).toEqual([THIEF, "The change of your email address was undone", []]);
-    for (const body of [text, html]) {
+    for (const body of [text, html!.replaceAll(/&#(?:39|x27);/g, "'")]) {
       expect(body).toContain("again. We no longer send anything to thief@example.org.");
       expect(body).toContain(`If it wasn't you, someone else can read the email sent to ${EMAIL}.`);
       expect(body).toMatch(/https?:\/\/[^/]+\/change_password/);

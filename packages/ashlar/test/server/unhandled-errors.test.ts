@@ -150,7 +150,7 @@ describe("an error that nothing handles", () => {
     expect(fatal(running)).toEqual([
       expect.objectContaining({
         app: "Shop",
-        msg: "An error was not handled: the process ends.",
+        msg: "An error was not handled. The process is shutting down.",
         requestId: request!.requestId,
         err: expect.objectContaining({ message: expect.stringContaining(message), stack: expect.any(String) }),
       }),

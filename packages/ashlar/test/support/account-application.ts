@@ -1,4 +1,3 @@
-import { onTestFinished } from "vitest";
 import {
   Auth,
   type AuthControllers,
@@ -11,13 +10,12 @@ import {
   type MustVerifyEmailInstance,
   VerifiesEmailMiddleware,
 } from "../../src/auth/index.ts";
-import { type Application, createApplication, createLogger, type ProviderClass } from "../../src/boot/index.ts";
+import type { Application, ProviderClass } from "../../src/boot/index.ts";
 import { compose, DatabaseProvider, type Row } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
-import type { Logger, RouteMiddleware } from "../../src/kernel/index.ts";
+import type { RouteMiddleware } from "../../src/kernel/index.ts";
 import { type CapturedMail, MailProvider } from "../../src/mail/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
-import type { PasswordHasher } from "../../src/security/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../src/session/index.ts";
 import type { Constructor } from "../../src/support/index.ts";
 import {
@@ -33,16 +31,21 @@ import {
   BOB,
   createUserTable,
   insertUsers,
-  kernelWith,
   ObservedApplication,
   PASSWORD,
-  passwordsOf,
   UserWithPassword,
   UserWithToken,
 } from "./application-parts.ts";
 import { Browser, type BrowserOptions, type Page } from "./browser.ts";
-import { type Contents, sqlite, type TestEngine } from "./services.ts";
-import { migrationOfStub } from "./web-application.ts";
+import {
+  type BuildOptions,
+  buildApplication,
+  type DatabaseOptions,
+  databasesOf,
+  ownDatabases,
+} from "./build-application.ts";
+import { migrationOfStub } from "./migration-folder.ts";
+import type { Contents } from "./services.ts";
 
 export { ADA, BOB, PASSWORD };
 
@@ -75,16 +78,14 @@ export class AdminUser extends Verifiable {
 }
 
 /** How an application of a test differs from the usual one. */
-export interface TestAccountsOptions {
-  /** The kind of database; SQLite where left out. */
-  readonly engine?: TestEngine;
+export interface TestAccountsOptions
+  extends Pick<BuildOptions, "config" | "environment" | "hasher" | "logged" | "logger" | "atEnd">,
+    Pick<DatabaseOptions, "engine"> {
   /** Another application of the test, whose database this one works on, as after a restart. */
   readonly restarted?: TestAccounts;
   /** The users' class; {@link FullUser} where left out. */
   readonly User?: typeof FullUser | typeof PlainUser;
   readonly ACCOUNTS?: object;
-  /** What hashes passwords; quickly if left out. */
-  readonly hasher?: PasswordHasher;
   /** Models of other guards, which work on the same database. */
   readonly models?: readonly (typeof AdminUser)[];
   /** `GUARDS` besides the guard `web`. */
@@ -97,24 +98,16 @@ export interface TestAccountsOptions {
   readonly middleware?: RouteMiddleware;
   /** Providers besides the usual ones. */
   readonly providers?: readonly ProviderClass[];
-  /** Sections of the configuration besides the usual ones. */
-  readonly config?: Readonly<Record<string, object>>;
   /** Providers that are missing. */
   readonly without?: readonly ProviderClass[];
   /** The limits of `config/throttle.ts`; wide ones where left out. */
   readonly throttle?: object;
   /** Where attempts are counted; in the database if left out. */
   readonly store?: ThrottleStore;
-  readonly environment?: Record<string, string>;
   /** The name of a second connection, to a database with the same tables and users. */
   readonly secondConnection?: string;
-  /** Takes what the application logs as a warning or an error. */
-  readonly logged?: Record<string, unknown>[];
-  readonly logger?: Logger;
   /** `true` leaves it to the application which database its models work on. */
   readonly bindsItself?: true;
-  /** Takes what is to be done in the end, for an application of several tests; the end of the test where left out. */
-  readonly atEnd?: (end: () => Promise<void>) => void;
 }
 
 /** Everything that is told about accounts. */
@@ -273,68 +266,43 @@ const ROUTES: readonly RouteEntry[] = [
 
 /** Makes an application with accounts and a database of its own; both are gone when the test, or all that use it, are finished. */
 export async function testAccounts(options: TestAccountsOptions = {}): Promise<TestAccounts> {
-  const DATABASES = options.restarted?.application.config.section("database").DATABASES ?? (await ownDatabase(options));
   const User = options.User ?? class User extends FullUser {};
-  const { without = [], leftOut = {}, controllers = {}, logged } = options;
-  const application = await createApplication({
+  const { restarted, secondConnection, store, ACCOUNTS, without = [], leftOut = {}, controllers = {} } = options;
+  const names = secondConnection === undefined ? ["main"] : ["main", secondConnection];
+  const application = await buildApplication({
+    ...options,
     root: GENERATED,
-    kernel: kernelWith({ ...MIDDLEWARE, ...options.middleware }),
     routes: [
       ...Auth.routes({ ...ACCOUNT_CONTROLLERS, ...controllers }, leftOut as Record<never, false>),
       ...ROUTES,
       ...(options.routes ?? []),
     ],
+    middleware: { ...MIDDLEWARE, ...options.middleware },
     providers: [...PROVIDERS, ...(options.providers ?? [])].filter((provider) => !without.includes(provider)),
     config: {
       ...options.config,
-      database: { DATABASES },
-      throttle: {
-        THROTTLE: {
-          limits: options.throttle ?? WIDE_LIMITS,
-          ...(options.store === undefined ? {} : { store: options.store }),
-        },
-      },
+      throttle: { THROTTLE: { limits: options.throttle ?? WIDE_LIMITS, ...(store && { store }) } },
       auth: {
         GUARDS: { default: "web", web: { model: User }, ...options.guards },
-        PASSWORDS: passwordsOf(options),
-        ...(options.ACCOUNTS === undefined ? {} : { ACCOUNTS: options.ACCOUNTS }),
+        ...(ACCOUNTS && { ACCOUNTS }),
       },
     },
-    environment: { APP_ENV: "test", APP_URL, ...options.environment },
-    ...(options.logger === undefined ? {} : { logger: options.logger }),
-    ...(logged === undefined ? {} : { logger: loggingInto(logged) }),
+    environment: { APP_URL, ...options.environment },
+    databases: restarted
+      ? databasesOf(restarted.application)
+      : await ownDatabases({ ...options, names, contents: USERS }),
+    models: options.bindsItself ? [] : [User, AdminUser, ...(options.models ?? [])],
   });
-  (options.atEnd ?? onTestFinished)(() => application.shutdown());
-  const database = application.container.make("database");
-  const models = options.bindsItself ? [] : [User, AdminUser, ...(options.models ?? [])];
-  for (const model of models) model.useDatabase(database);
   return new TestAccounts(application, User as typeof FullUser);
 }
 
-function loggingInto(lines: Record<string, unknown>[]): Logger {
-  const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
-  return createLogger(settings, { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
-}
-
-async function ownDatabase(options: TestAccountsOptions): Promise<object> {
-  const { engine = sqlite, secondConnection, atEnd = onTestFinished } = options;
-  const names = secondConnection === undefined ? ["main"] : ["main", secondConnection];
-  const connections: Record<string, unknown> = {};
-  for (const name of names) {
-    const own = await engine.open({}, CONTENTS);
-    atEnd(() => own.drop());
-    connections[name] = own.configuration;
-  }
-  return { default: "main", ...connections };
-}
-
-const CONTENTS: Contents = {
+const USERS: Contents = {
   name: "accounts",
   async fill(database) {
     const { kysely } = database;
     for (const table of ["users", "admins"]) await createUserTable(database, table);
     for (const stub of [
-      "create_sessions",
+      "create_logins",
       "create_password_resets",
       "create_email_changes",
       "create_maintenance",

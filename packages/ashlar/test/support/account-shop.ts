@@ -127,7 +127,7 @@ export class AccountShop {
 
   /** Tells whether a client is logged in, as a page for users says. */
   async isIn(client: TestClient): Promise<boolean> {
-    return (await client.get("/sessions")).status === 200;
+    return (await client.get("/logins")).status === 200;
   }
 
   /** The path of the first link in the latest mail to an address. */

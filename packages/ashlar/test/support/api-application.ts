@@ -1,26 +1,22 @@
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import { Api, ApiProvider, JWTAuthenticationMiddleware } from "../../src/api/index.ts";
 import { AuthProvider } from "../../src/auth/index.ts";
-import { type Application, createApplication, type ProviderClass } from "../../src/boot/index.ts";
+import type { Application, ProviderClass } from "../../src/boot/index.ts";
 import { DatabaseProvider } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
 import type { MiddlewareEntry } from "../../src/kernel/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
-import type { PasswordHasher } from "../../src/security/index.ts";
 import {
   ADA,
   BOB,
   createUserTable,
   insertUsers,
-  kernelWith,
   ObservedApplication,
   PASSWORD,
-  passwordsOf,
   UserWithToken,
 } from "./application-parts.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { type BuildOptions, buildApplication, databasesOf, ownDatabases } from "./build-application.ts";
+import type { Contents } from "./services.ts";
 
 /** `ADA` and `BOB` are what `GET /api/me` answers for the two users. */
 export { ADA, BOB, PASSWORD };
@@ -35,7 +31,7 @@ class TestUser extends UserWithToken {
 }
 
 /** How an application of a test differs from the usual one. */
-export interface TestApiOptions {
+export interface TestApiOptions extends Pick<BuildOptions, "environment" | "hasher"> {
   /** Options of `DRIVERS.jwt` besides secret and model. */
   readonly driver?: object;
   /** Routes on the `api` stack besides the usual ones. */
@@ -46,9 +42,6 @@ export interface TestApiOptions {
   readonly web?: readonly RouteEntry[];
   /** Another application, whose database and users this one shares. */
   readonly sharing?: TestApi;
-  readonly environment?: Record<string, string>;
-  /** What hashes passwords; quickly if left out. */
-  readonly hasher?: PasswordHasher;
   /** Features that are on besides the usual ones. */
   readonly providers?: readonly ProviderClass[];
 }
@@ -73,12 +66,10 @@ export interface Sent {
 /** An application with API tokens on a SQLite file of its own, with the users Ada (1) and Bob (2). */
 export class TestApi extends ObservedApplication {
   readonly User: typeof TestUser;
-  readonly databasePath: string;
 
-  constructor(application: Application, User: typeof TestUser, databasePath: string) {
+  constructor(application: Application, User: typeof TestUser) {
     super(application, EVENTS);
     this.User = User;
-    this.databasePath = databasePath;
   }
 
   async send(method: string, path: string, { headers = {}, body, token, ip }: Sent = {}): Promise<Answer> {
@@ -143,29 +134,28 @@ const ROUTES: readonly RouteEntry[] = [
  * Its API has `/api/open`, `/api/claims`, `/api/me` (behind `guard:jwt`), `/api/user` and `/api/mine` (behind `auth`).
  */
 export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
-  const path = options.sharing?.databasePath ?? join(await temporaryFolder(), "test.sqlite");
+  const { sharing } = options;
   const User = class User extends TestUser {};
   const routes = [...ROUTES, ...(options.routes ?? [])];
-  const application = await createApplication({
-    kernel: kernelWith({ web: [], api: options.stack ?? [JWTAuthenticationMiddleware] }),
+  const application = await buildApplication({
+    ...options,
     routes: [
       ...(options.web ?? Api.routes()),
       Route.group({ prefix: "/api", middleware: ["api"], withoutMiddleware: ["web"] }, routes).answersJson(),
     ],
+    middleware: { web: [], api: options.stack ?? [JWTAuthenticationMiddleware] },
     providers: [EventProvider, DatabaseProvider, AuthProvider, ...(options.providers ?? []), ApiProvider],
-    config: {
-      database: { DATABASES: { default: "sqlite", sqlite: { driver: "sqlite", path } } },
-      api: { DRIVERS: { jwt: { secret: SECRET, model: User, ...options.driver } } },
-      auth: { PASSWORDS: passwordsOf(options) },
-    },
-    environment: { APP_ENV: "test", ...options.environment },
+    config: { api: { DRIVERS: { jwt: { secret: SECRET, model: User, ...options.driver } } } },
+    databases: sharing === undefined ? await ownDatabases({ contents: USERS }) : databasesOf(sharing.application),
+    models: [User],
   });
-  onTestFinished(() => application.shutdown());
-  const database = application.container.make("database");
-  User.useDatabase(database);
-  if (options.sharing === undefined) {
+  return new TestApi(application, User);
+}
+
+const USERS: Contents = {
+  name: "api",
+  async fill(database) {
     await createUserTable(database, "users");
     await insertUsers(database, "users", [ADA, BOB]);
-  }
-  return new TestApi(application, User, path);
-}
+  },
+};

@@ -10,13 +10,11 @@ import {
   AuthenticationMiddleware,
   GuardMiddleware,
   LoadUserMiddleware,
-  type PasswordSettings,
 } from "../../src/auth/index.ts";
 import type { Application } from "../../src/boot/index.ts";
 import { compose, type Database, Model, primaryKey } from "../../src/database/index.ts";
 import type { EventMap } from "../../src/events/index.ts";
-import { HttpKernel, type KernelClass, type RouteMiddleware } from "../../src/kernel/index.ts";
-import type { PasswordHasher } from "../../src/security/index.ts";
+import { HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddleware } from "../../src/kernel/index.ts";
 import type { Constructor } from "../../src/support/index.ts";
 import { quickHasher } from "../../src/testing/index.ts";
 
@@ -49,9 +47,14 @@ export class UserWithToken extends WithToken {
   declare api_token: string | null;
 }
 
-/** A kernel with the middleware about users under the usual names, besides the middleware that is given. */
-export function kernelWith(middleware: RouteMiddleware): KernelClass {
+/**
+ * A kernel with the middleware about users under the usual names, besides the middleware that is given.
+ *
+ * @param http the middleware around every request
+ */
+export function kernelWith(middleware: RouteMiddleware, http: readonly MiddlewareEntry[] = []): KernelClass {
   return class extends HttpKernel {
+    override httpMiddleware: readonly MiddlewareEntry[] = http;
     override routeMiddleware: RouteMiddleware = {
       auth: [AuthenticationMiddleware],
       guard: [GuardMiddleware],
@@ -99,19 +102,6 @@ export class ObservedApplication {
 /** Tells whether a statement counts attempts, or looks for the table that they are counted in. */
 export function isOfLimits(sql: string): boolean {
   return /rate_limits|pragma_table_info|pg_catalog/.test(sql);
-}
-
-/**
- * `PASSWORDS` of an application of tests: as little work as possible, except in production, where that is refused.
- *
- * @param options what the application is made with; a hasher there is the application's
- */
-export function passwordsOf(options: {
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly hasher?: PasswordHasher;
-}): PasswordSettings {
-  if (options.hasher !== undefined) return { hasher: options.hasher };
-  return options.environment?.APP_ENV === "production" ? {} : { hasher: quickHasher() };
 }
 
 let hash: Promise<string> | null = null;

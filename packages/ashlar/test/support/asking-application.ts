@@ -1,14 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
-import { onTestFinished } from "vitest";
-import {
-  type Application,
-  createApplication,
-  type HttpContext,
-  HttpKernel,
-  type MiddlewareEntry,
-  Route,
-} from "../../src/public/index.ts";
+import { type Application, type HttpContext, type MiddlewareEntry, Route } from "../../src/public/index.ts";
+import { buildApplication } from "./build-application.ts";
 
 /** What is asked of a request, where a handler would ask it. What comes out has to fit into JSON. */
 export type Question = (context: HttpContext) => unknown;
@@ -33,19 +26,13 @@ export interface AskedRequest {
 }
 
 /** An application whose one route answers a question about each request, whatever its method. */
-export async function askingApplication(question: Question, asked: AskedRequest = {}): Promise<Application> {
-  class Kernel extends HttpKernel {
-    override httpMiddleware = asked.httpMiddleware ?? [];
-    override routeMiddleware = { web: [] };
-  }
-  const application = await createApplication({
-    kernel: Kernel,
-    routes: [Route.any(asked.route ?? "/?path:any", async (context) => ({ answer: await question(context) }))],
-    config: { app: { APP: { trustedProxies: asked.trustedProxies ?? [] } } },
-    environment: { APP_ENV: "test" },
+export function askingApplication(question: Question, asked: AskedRequest = {}): Promise<Application> {
+  const { httpMiddleware = [], trustedProxies = [], route = "/?path:any" } = asked;
+  return buildApplication({
+    httpMiddleware,
+    routes: [Route.any(route, async (context) => ({ answer: await question(context) }))],
+    config: { app: { APP: { trustedProxies } } },
   });
-  onTestFinished(() => application.shutdown());
-  return application;
 }
 
 /** Sends a request through a whole application, and gives the platform's response. */

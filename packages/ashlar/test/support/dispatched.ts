@@ -1,7 +1,8 @@
-import { type Application, createApplication } from "../../src/boot/index.ts";
+import type { Application } from "../../src/boot/index.ts";
 import type { HttpContext, Next } from "../../src/http/index.ts";
-import { HttpKernel, type MiddlewareEntry } from "../../src/kernel/index.ts";
+import type { MiddlewareEntry } from "../../src/kernel/index.ts";
 import type { RouteEntry } from "../../src/routing/index.ts";
+import { buildApplication } from "./build-application.ts";
 
 /**
  * Makes an application of routes alone, with the stacks `web`, `api` and `loud`, which do nothing.
@@ -12,11 +13,11 @@ export function applicationOf(
   routes: readonly RouteEntry[],
   http: readonly MiddlewareEntry[] = [],
 ): Promise<Application> {
-  class Kernel extends HttpKernel {
-    override httpMiddleware = http;
-    override routeMiddleware = { web: [], api: [], loud: [(_: HttpContext, next: Next) => next()] };
-  }
-  return createApplication({ routes, kernel: Kernel, environment: { APP_ENV: "test" } });
+  return buildApplication({
+    routes,
+    httpMiddleware: http,
+    middleware: { web: [], api: [], loud: [(_: HttpContext, next: Next) => next()] },
+  });
 }
 
 /** An answer whose body has been read. */

@@ -96,7 +96,7 @@ function begin(
   const served = new Promise<ServedProcess>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString();
-      const [line, url] = /^.+ answers at (http:[^\s"]+).*$/m.exec(output) ?? [];
+      const [line, url] = /^.+ is listening on (http:[^\s"]+).*$/m.exec(output) ?? [];
       if (line !== undefined && url !== undefined) resolve({ url, line, child });
     };
     child.stdout.on("data", read);

@@ -7,6 +7,7 @@ import {
   type RouteInfo,
   TrustedProxies,
 } from "../../src/http/index.ts";
+import { Catalogue } from "../../src/messages/index.ts";
 
 /** What a context in a test is made of; everything has a default. */
 export interface ContextOptions {
@@ -31,6 +32,7 @@ export function makeContext(options: ContextOptions = {}): HttpContext {
   const services: HttpServices = {
     urls: { to: (name, parameters = {}) => `/${name}/${Object.values(parameters).join("/")}` },
     limits: DEFAULT_BODY_LIMITS,
+    messages: new Catalogue(),
     appUrl: options.appUrl ?? null,
     proxies: new TrustedProxies(parseProxies(options.trustedProxies ?? []) as readonly AddressRange[]),
     strictTransportSecurity: null,

@@ -1,14 +1,22 @@
-import type { KeyPurpose } from "../../src/security/index.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { KeyPurpose } from "../../src/security/index.ts";
 
-/** Every purpose there is: one that is missing here does not typecheck. */
-const ALL: Readonly<Record<KeyPurpose, true>> = {
-  "email-verification": true,
-  "email-change-undo": true,
-  "password-reset": true,
-  session: true,
-  csrf: true,
-  "signed-url": true,
-  device: true,
-};
+const SOURCE = join(import.meta.dirname, "../../src");
 
-export const KEY_PURPOSES: readonly KeyPurpose[] = Object.keys(ALL) as KeyPurpose[];
+/** What the sources make keys for, as often as they say so. */
+export const FRAMEWORK_PURPOSES: readonly string[] = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+  .flatMap((name) => [...readFileSync(join(SOURCE, name), "utf8").matchAll(/new KeyPurpose\(([^)]*)\)/g)])
+  .map(([, name]) => JSON.parse(name!) as string);
+
+/** Every purpose of the framework, and purposes of an application that are called like one or like its label. */
+export const KEY_PURPOSES: readonly (KeyPurpose | string)[] = [
+  ...FRAMEWORK_PURPOSES.map((name) => new KeyPurpose(name)),
+  "session",
+  "password-reset",
+  "/session",
+  "../session",
+  "application/session",
+  "invitation",
+];

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { type Database, Migrations } from "../../src/database/index.ts";
+import { type Database, type Migration, Migrations } from "../../src/database/index.ts";
 import type { TestDatabase } from "./services.ts";
 import { makeFolder } from "./temporary-folder.ts";
 
@@ -44,7 +44,7 @@ export class MigrationFolder {
 export async function upElsewhere(own: TestDatabase, ...folders: readonly MigrationFolder[]): Promise<string[][]> {
   const { folder, remove } = makeFolder({
     "run.ts": `
-      import { writeFile } from "node:fs/promises";
+      import { readFile, writeFile } from "node:fs/promises";
       import { Database, Migrations } from "${DATABASE_MODULE}";
       const database = new Database({ default: "main", main: ${JSON.stringify(own.configuration)} }, "/");
       const done = [];
@@ -57,4 +57,17 @@ export async function upElsewhere(own: TestDatabase, ...folders: readonly Migrat
   });
   const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "run.ts")]).finally(remove);
   return JSON.parse(stdout) as string[][];
+}
+
+/** The migration that an application gets from a stub. */
+export async function migrationOfStub(stub: string): Promise<Required<Migration>> {
+  const packageFolder = join(import.meta.dirname, "../..");
+  const source = await readFile(join(packageFolder, "stubs", stub), "utf8");
+  const text = source.replace('"ashlar/database"', `"${packageFolder}/src/database/index.ts"`);
+  const { folder, remove } = makeFolder({ "migration.ts": text });
+  try {
+    return (await import(pathToFileURL(join(folder, "migration.ts")).href)) as Required<Migration>;
+  } finally {
+    remove();
+  }
 }

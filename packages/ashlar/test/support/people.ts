@@ -1,7 +1,9 @@
 import type { TokenBearer } from "../../src/api/token-model.ts";
 import type { Authenticatable, UserId } from "../../src/auth/authenticatable.ts";
-import { Guard, type LoginOptions } from "../../src/auth/guard.ts";
+import type { Guard } from "../../src/auth/guard.ts";
 import type { GuardDriver } from "../../src/auth/guard-registry.ts";
+import { LoginGuard, type LoginOptions } from "../../src/auth/login-guard.ts";
+import { RequestGuard } from "../../src/auth/request-guard.ts";
 import { Provider, type ProviderClass } from "../../src/boot/index.ts";
 import { hashPassword } from "../../src/security/index.ts";
 import type { MaybePromise } from "../../src/support/index.ts";
@@ -105,7 +107,7 @@ export class Member extends Person implements TokenBearer {
 }
 
 /** A guard that knows its user by the header `X-Person`, and can neither log in nor out. */
-export class HeaderGuard extends Guard {
+export class HeaderGuard extends RequestGuard {
   protected override retrieve(): Promise<Authenticatable | null> | null {
     const id = this.context.request.header("x-person");
     return id === null ? null : this.model.findByAuthId(id);
@@ -113,7 +115,7 @@ export class HeaderGuard extends Guard {
 }
 
 /** A guard that knows its user by the cookie `person`. */
-export class CookieGuard extends Guard {
+export class CookieGuard extends LoginGuard {
   protected override retrieve(): MaybePromise<Authenticatable | null> {
     const id = this.context.request.cookie("person");
     return id === null ? null : this.model.findByAuthId(id);

@@ -4,16 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe } from "vitest";
 import type { Application } from "../../src/boot/index.ts";
-import { Database, type DialectName, sql } from "../../src/database/index.ts";
+import { Database, type NamedDialect, sql } from "../../src/database/index.ts";
 import { resetDatabase } from "../../src/testing/index.ts";
 import { administer, POSTGRES, PostgresDatabases } from "./postgres-databases.ts";
 import { RUN_FOLDER } from "./run-folder.ts";
+
+/** A connection by name, with options that a test can read. */
+type TestConnection = NamedDialect & Readonly<Record<string, unknown>>;
 
 /** A database of a test's own, and the way to be rid of it. */
 export interface TestDatabase {
   readonly database: Database;
   /** What the database was opened with, for a second connection to the same. */
-  readonly configuration: Readonly<Record<string, unknown>>;
+  readonly configuration: TestConnection;
   /** Closes and removes the database. */
   drop(): Promise<void>;
 }
@@ -27,7 +30,7 @@ export interface Contents {
 
 /** A kind of database the same suite runs on. */
 export interface TestEngine {
-  readonly name: DialectName;
+  readonly name: "sqlite" | "postgres";
   /**
    * Makes a database.
    *
@@ -81,7 +84,7 @@ export const postgres: TestEngine = {
   },
 };
 
-function testDatabase(configuration: Readonly<Record<string, unknown>>, remove: () => Promise<void>): TestDatabase {
+function testDatabase(configuration: TestConnection, remove: () => Promise<void>): TestDatabase {
   const database = new Database({ default: "main", main: configuration }, tmpdir());
   const drop = async (): Promise<void> => {
     await database.close();
@@ -96,7 +99,7 @@ function testDatabase(configuration: Readonly<Record<string, unknown>>, remove: 
  */
 export async function emptyTables(application: Application): Promise<void> {
   const database = application.container.make("database");
-  if (database.dialect === "sqlite") return await resetDatabase(application);
+  if (database.dialect.name === "sqlite") return await resetDatabase(application);
   await sql.raw(DELETE_ALL).execute(database.kysely);
 }
 

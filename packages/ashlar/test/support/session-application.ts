@@ -1,10 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { onTestFinished } from "vitest";
-import { type Application, createApplication, createLogger } from "../../src/boot/index.ts";
+import type { Application } from "../../src/boot/index.ts";
 import { DatabaseProvider } from "../../src/database/index.ts";
-import { HttpKernel, type MiddlewareEntry, type RouteMiddleware } from "../../src/kernel/index.ts";
-import type { RouteEntry } from "../../src/routing/index.ts";
+import type { MiddlewareEntry, RouteMiddleware } from "../../src/kernel/index.ts";
 import {
   createSessionDataTable,
   SessionMiddleware,
@@ -12,11 +8,13 @@ import {
   VerifyCsrfToken,
 } from "../../src/session/index.ts";
 import { ViewProvider } from "../../src/views/index.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { type BuildOptions, buildApplication, ownDatabases } from "./build-application.ts";
+import type { Contents } from "./services.ts";
+import { folderWith } from "./temporary-folder.ts";
 
 /** How an application of a test differs from the usual one. */
-export interface SessionApplicationOptions {
-  readonly routes: readonly RouteEntry[];
+export interface SessionApplicationOptions
+  extends Pick<BuildOptions, "routes" | "httpMiddleware" | "environment" | "logged"> {
   /** `SESSION` of the configuration. */
   readonly session?: object;
   /** Templates by name. */
@@ -25,65 +23,28 @@ export interface SessionApplicationOptions {
   readonly web?: readonly MiddlewareEntry[];
   /** Middleware by name besides the stack. */
   readonly named?: RouteMiddleware;
-  /** The middleware around every request. */
-  readonly http?: readonly MiddlewareEntry[];
-  readonly environment?: Readonly<Record<string, string>>;
-  /** `DATABASES.main`; a SQLite file of its own where left out and the driver is the database. */
-  readonly database?: Readonly<Record<string, unknown>>;
-  /** Where the lines of the log go; nowhere where left out. */
-  readonly logged?: string[];
 }
 
 /** An application with sessions and, by default, CSRF tokens on its stack `web`; gone when the test is finished. */
 export async function sessionApplication(options: SessionApplicationOptions): Promise<Application> {
-  const folder = await temporaryFolder();
-  for (const [name, text] of Object.entries(options.views ?? {})) {
-    const file = join(folder, "views", `${name}.edge`);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
-  }
-  const { session = {} } = options;
-  const usesDatabase = "driver" in session && session.driver === "database";
-  class Kernel extends HttpKernel {
-    override httpMiddleware: readonly MiddlewareEntry[] = options.http ?? [];
-    override routeMiddleware: RouteMiddleware = {
-      web: options.web ?? [SessionMiddleware, VerifyCsrfToken],
-      api: [],
-      ...options.named,
-    };
-  }
-  const application = await createApplication({
-    root: folder,
-    kernel: Kernel,
-    routes: options.routes,
+  const { session = {}, views = {}, web = [SessionMiddleware, VerifyCsrfToken] } = options;
+  const usesDatabase = "store" in session && session.store === "database";
+  return buildApplication({
+    ...options,
+    root: folderWith(Object.fromEntries(Object.entries(views).map(([name, text]) => [`views/${name}.edge`, text]))),
+    middleware: { web, api: [], ...options.named },
     providers: [
       ...(usesDatabase ? [DatabaseProvider] : []),
       ...(options.views === undefined ? [] : [ViewProvider]),
       SessionProvider,
     ],
-    config: {
-      session: { SESSION: session },
-      database: {
-        DATABASES: {
-          default: "main",
-          main: options.database ?? { driver: "sqlite", path: join(folder, "test.sqlite") },
-        },
-      },
-    },
-    environment: { APP_ENV: "test", APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg0YaQeTuIoWi", ...options.environment },
-    logger: createLogger(
-      {
-        name: "test",
-        environment: "test",
-        log: { level: options.logged ? "error" : "silent", requests: false },
-      } as never,
-      { write: (line) => void options.logged?.push(line) },
-    ),
+    config: { session: { SESSION: session } },
+    ...(usesDatabase && { databases: await ownDatabases({ contents: SESSION_DATA }) }),
+    environment: { APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg0YaQeTuIoWi", ...options.environment },
   });
-  onTestFinished(() => application.shutdown());
-  if (usesDatabase) await createSessionDataTable(application.container.make("database").kysely);
-  return application;
 }
+
+const SESSION_DATA: Contents = { name: "session-data", fill: ({ kysely }) => createSessionDataTable(kysely) };
 
 /** What came back for a request. */
 export interface Page {

@@ -65,17 +65,17 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
         .addColumn("title", "varchar(255)", (column) => column.notNull())
         .addColumn("customer_id", reference(database), (column) => column.references("customers.id")).execute();
     }`,
-  "2026_01_01_000002_create_sessions.ts": `
+  "2026_01_01_000002_create_logins.ts": `
     import { primaryKey, reference, timestamp } from "${DATABASE}";
     export async function up(database) {
       const moment = (column) => column.notNull();
-      await database.schema.createTable("sessions").$call(primaryKey(database))
+      await database.schema.createTable("logins").$call(primaryKey(database))
         .addColumn("user_id", reference(database), (column) => column.notNull())
         .addColumn("guard", "varchar(255)", (column) => column.notNull())
         .addColumn("token_hash", "varchar(64)", (column) => column.notNull().unique())
         .addColumn("access_epoch", "varchar(43)", (column) => column.notNull())
         .addColumn("ip", "varchar(64)").addColumn("user_agent", "varchar(255)")
-        .addColumn("authenticated_at", timestamp(database), moment).addColumn("last_used_at", timestamp(database), moment)
+        .addColumn("authenticated_at", timestamp(database)).addColumn("last_used_at", timestamp(database), moment)
         .addColumn("expires_at", timestamp(database), moment).addColumn("created_at", timestamp(database), moment)
         .execute();
     }`,

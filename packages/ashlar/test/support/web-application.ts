@@ -1,26 +1,15 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { onTestFinished } from "vitest";
 import { AuthProvider, ConfirmPasswordMiddleware } from "../../src/auth/index.ts";
-import { type Application, createApplication, type ProviderClass } from "../../src/boot/index.ts";
-import { DatabaseProvider, type Migration, primaryKey, type Row } from "../../src/database/index.ts";
+import type { Application, ProviderClass } from "../../src/boot/index.ts";
+import { DatabaseProvider, primaryKey, type Row } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
 import type { HttpContext } from "../../src/http/index.ts";
 import type { MiddlewareEntry } from "../../src/kernel/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
-import {
-  accessEpoch,
-  kernelWith,
-  ObservedApplication,
-  PASSWORD,
-  passwordHash,
-  passwordsOf,
-  UserWithPassword,
-} from "./application-parts.ts";
+import { accessEpoch, ObservedApplication, PASSWORD, passwordHash, UserWithPassword } from "./application-parts.ts";
 import { Browser, type BrowserOptions } from "./browser.ts";
-import { type Contents, sqlite, type TestEngine } from "./services.ts";
-import { makeFolder } from "./temporary-folder.ts";
+import { type BuildOptions, buildApplication, type DatabaseOptions, ownDatabases } from "./build-application.ts";
+import { migrationOfStub } from "./migration-folder.ts";
+import type { Contents } from "./services.ts";
 
 export { PASSWORD };
 
@@ -36,9 +25,7 @@ export class TestUser extends UserWithPassword {
 }
 
 /** How an application of a test differs from the usual one. */
-export interface TestWebOptions {
-  /** The kind of database; SQLite where left out. */
-  readonly engine?: TestEngine;
+export interface TestWebOptions extends Pick<BuildOptions, "environment">, Pick<DatabaseOptions, "engine"> {
   /** The users' class, which is given the application's database. */
   readonly User?: typeof TestUser;
   /** Options of `GUARDS.web` besides the model. */
@@ -51,7 +38,6 @@ export interface TestWebOptions {
   readonly stack?: readonly MiddlewareEntry[];
   /** Routes besides the usual ones. */
   readonly routes?: readonly RouteEntry[];
-  readonly environment?: Record<string, string>;
 }
 
 /** An application with the guard `web` on a database of its own, with the users Ada (1) and Bob (2). */
@@ -74,9 +60,9 @@ export class TestWeb extends ObservedApplication {
     return browser;
   }
 
-  /** The rows of the table of sessions, in the order of their making. */
+  /** The rows of the table of logins, in the order of their making. */
   async rows(): Promise<Row[]> {
-    return (await this.database.kysely.selectFrom("sessions").selectAll().orderBy("id").execute()) as Row[];
+    return (await this.database.kysely.selectFrom("logins").selectAll().orderBy("id").execute()) as Row[];
   }
 }
 
@@ -98,17 +84,19 @@ const ROUTES: readonly RouteEntry[] = [
     await auth.logout();
     return { user: await auth.user(), known: request.user() };
   }),
-  Route.get("/sessions", async ({ auth }) => auth.sessions().list()),
-  Route.post("/sessions/end", async (context) => ({ ended: await context.auth.sessions().end(form(context).id) })),
-  Route.post("/sessions/end-others", async ({ auth }) => ({ ended: await auth.sessions().endOthers() })),
-  Route.post("/sessions/end-all", async ({ auth }) => ({
-    ended: await auth.sessions().endAll(),
+  Route.get("/logins", async ({ auth }) => auth.logins().list()),
+  Route.post("/logins/end", async (context) => ({ ended: await context.auth.logins().end(form(context).id) })),
+  Route.post("/logins/end-others", async ({ auth }) => ({ ended: await auth.logins().endOthers() })),
+  Route.post("/logins/end-all", async ({ auth }) => ({
+    ended: await auth.logins().endAll(),
     user: await auth.user(),
   })),
   Route.post("/logout-others", async (context) => ({
-    done: await context.auth.logoutOtherDevices(form(context).password),
+    done: await context.auth.webGuard.logoutOtherDevices(form(context).password),
   })),
-  Route.post("/confirm", async (context) => ({ done: await context.auth.confirmPassword(form(context).password) })),
+  Route.post("/confirm", async (context) => ({
+    done: await context.auth.webGuard.confirmPassword(form(context).password),
+  })),
   Route.any("/danger", () => ({ danger: true })).middleware("password.confirm"),
   Route.get("/danger-soon", () => ({ danger: true })).middleware("password.confirm:30"),
   Route.get("/home", () => ({ home: true })).middleware("auth"),
@@ -116,28 +104,20 @@ const ROUTES: readonly RouteEntry[] = [
 
 /** Makes an application with the guard `web` and a database of its own; both are gone when the test is finished. */
 export async function testWeb(options: TestWebOptions = {}): Promise<TestWeb> {
-  const own = await (options.engine ?? sqlite).open({}, CONTENTS);
-  onTestFinished(() => own.drop());
   const User = options.User ?? class User extends TestUser {};
-  const application = await createApplication({
-    kernel: kernelWith({ web: options.stack ?? [], "password.confirm": [ConfirmPasswordMiddleware] }),
+  const application = await buildApplication({
+    ...options,
     routes: [...ROUTES, ...(options.routes ?? [])],
+    middleware: { web: options.stack ?? [], "password.confirm": [ConfirmPasswordMiddleware] },
     providers: [EventProvider, DatabaseProvider, AuthProvider, ...(options.providers ?? [])],
-    config: {
-      database: { DATABASES: { default: "main", main: own.configuration } },
-      auth: {
-        GUARDS: { default: "web", web: { model: User, ...options.guard }, ...options.guards },
-        PASSWORDS: passwordsOf(options),
-      },
-    },
-    environment: { APP_ENV: "test", ...options.environment },
+    config: { auth: { GUARDS: { default: "web", web: { model: User, ...options.guard }, ...options.guards } } },
+    databases: await ownDatabases({ ...options, contents: USERS_AND_LOGINS }),
+    models: [User],
   });
-  onTestFinished(() => application.shutdown());
-  User.useDatabase(application.container.make("database"));
   return new TestWeb(application, User);
 }
 
-const CONTENTS: Contents = {
+const USERS_AND_LOGINS: Contents = {
   name: "web",
   async fill({ kysely }) {
     const password = await passwordHash();
@@ -152,20 +132,7 @@ const CONTENTS: Contents = {
       .insertInto("users")
       .values([ADA, BOB].map((user) => ({ ...user, password, access_epoch: accessEpoch(user.id) })))
       .execute();
-    const { up } = await migrationOfStub("auth/migrations/create_sessions.ts.stub");
+    const { up } = await migrationOfStub("auth/migrations/create_logins.ts.stub");
     await up(kysely);
   },
 };
-
-/** The migration that an application gets from a stub. */
-export async function migrationOfStub(stub: string): Promise<Required<Migration>> {
-  const packageFolder = join(import.meta.dirname, "../..");
-  const source = await readFile(join(packageFolder, "stubs", stub), "utf8");
-  const text = source.replace('"ashlar/database"', `"${packageFolder}/src/database/index.ts"`);
-  const { folder, remove } = makeFolder({ "migration.ts": text });
-  try {
-    return (await import(pathToFileURL(join(folder, "migration.ts")).href)) as Required<Migration>;
-  } finally {
-    remove();
-  }
-}

@@ -1,20 +1,24 @@
 import { isDeepStrictEqual } from "node:util";
 import { normalizeEmail } from "../../security/index.ts";
-import { type FieldErrors, ValidationError } from "../../support/index.ts";
+import { type FieldProblems, type Message, ValidationError } from "../../support/index.ts";
+import { message } from "../messages.ts";
 import type { AccountUser } from "./account-user.ts";
 
-/** What an input says, or what is wrong with it. */
-type Checked = { readonly value: string; readonly problem?: undefined } | { readonly problem: string };
+/** What is wrong with inputs, by field. */
+export type Problems = Record<string, Message[]>;
 
-const NOT_TEXT = "This must be text.";
+/** What an input says, or what is wrong with it. */
+type Checked = { readonly value: string; readonly problem?: undefined } | { readonly problem: Message };
+
+const NOT_TEXT = message("auth.input.text");
 const MAX_NAME_LENGTH = 255;
 
 /** An email address in its normal form. */
 export function checkEmail(input: unknown): Checked {
-  if (input === null || input === undefined || input === "") return { problem: "Enter an email address." };
+  if (input === null || input === undefined || input === "") return { problem: message("auth.email.missing") };
   if (typeof input !== "string") return { problem: NOT_TEXT };
   const value = normalizeEmail(input);
-  return value === null ? { problem: "This is not an email address." } : { value };
+  return value === null ? { problem: message("auth.email.invalid") } : { value };
 }
 
 /**
@@ -30,11 +34,11 @@ export function requireEmail(input: unknown): string {
 
 /** What a person, or whoever else has an account, is called: any text that stands in one line and is not blank. */
 export function checkName(input: unknown): Checked {
-  if (input === null || input === undefined) return { problem: "Enter a name." };
+  if (input === null || input === undefined) return { problem: message("auth.name.missing") };
   if (typeof input !== "string") return { problem: NOT_TEXT };
-  if (input.length > MAX_NAME_LENGTH) return { problem: `Use at most ${MAX_NAME_LENGTH} characters.` };
-  if (/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(input)) return { problem: "This holds a character that cannot be used." };
-  return input.trim() === "" ? { problem: "Enter a name." } : { value: input };
+  if (input.length > MAX_NAME_LENGTH) return { problem: message("auth.name.tooLong", { max: MAX_NAME_LENGTH }) };
+  if (/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(input)) return { problem: message("auth.name.characters") };
+  return input.trim() === "" ? { problem: message("auth.name.missing") } : { value: input };
 }
 
 /**
@@ -43,21 +47,17 @@ export function checkName(input: unknown): Checked {
  *
  * @throws `E_OVERLOADED`
  */
-export async function choosePassword(
-  user: AccountUser,
-  password: unknown,
-  confirmation: unknown,
-): Promise<FieldErrors> {
-  const errors: FieldErrors = {};
+export async function choosePassword(user: AccountUser, password: unknown, confirmation: unknown): Promise<Problems> {
+  const errors: Problems = {};
   try {
     await user.setPassword(password);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
-    Object.assign(errors, error.errors);
+    Object.assign(errors, error.problems);
   }
   // By what they hold: a list that was sent twice is refused as a password, and the two are the same.
   if (!isDeepStrictEqual(confirmation, password)) {
-    errors.password_confirmation = ["The two passwords are not the same."];
+    errors.password_confirmation = [message("auth.password.confirmation")];
   }
   return errors;
 }
@@ -86,6 +86,6 @@ export async function hashChosenPassword(
 }
 
 /** @throws `E_INVALID_INPUT` where there are errors */
-export function refuse(errors: Readonly<FieldErrors>): void {
+export function refuse(errors: FieldProblems): void {
   if (Object.keys(errors).length > 0) throw new ValidationError(errors);
 }

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { KEY_PURPOSES } from "../../../test/support/key-purposes.ts";
-import { generateSecret, Signer } from "../../security/index.ts";
+import { generateSecret, KeyPurpose, Signer } from "../../security/index.ts";
 import { setClock } from "../../support/index.ts";
 import { AccountLinks } from "./account-links.ts";
 
 const SECRET = generateSecret();
-const LIFETIMES = { verificationExpiresInMinutes: 60, emailChangeExpiresInMinutes: 30 };
+const LIFETIMES = { verificationExpiresMinutes: 60, emailChangeExpiresMinutes: 30 };
 const links = new AccountLinks(SECRET, LIFETIMES);
 const EMAIL = "ada@example.com";
 const ADA = { guard: "web", id: "1", epoch: "an epoch's digest" } as const;
@@ -27,14 +27,14 @@ describe("a verification token", () => {
   });
 
   test("is read as it stands in mails that were sent already", () => {
-    const signer = new Signer(SECRET, "email-verification");
+    const signer = new Signer(SECRET, new KeyPurpose("email-verification"));
     const { guard, id, epoch, newEmail } = CHANGE;
     const token = signer.sign(JSON.stringify(["change", guard, id, epoch, EMAIL, newEmail]));
     expect(links.readVerification(token)).toEqual(CHANGE);
   });
 
   test("is written in the form in which it is read, one for each kind, so that versions side by side read each other's", () => {
-    const signer = new Signer(SECRET, "email-verification");
+    const signer = new Signer(SECRET, new KeyPurpose("email-verification"));
     const { guard, id, epoch, newEmail } = CHANGE;
     expect([VERIFY, CHANGE].map((claim) => JSON.parse(signer.verify(links.verification(claim))!))).toEqual([
       ["verify", guard, id, epoch, EMAIL],
@@ -130,12 +130,13 @@ describe("S8 purposes do not mix", () => {
   test.each(KEY_PURPOSES)("S8 what was signed for %s is neither, unless that is its purpose", (purpose) => {
     const links = new AccountLinks(SECRET, LIFETIMES);
     const signer = new Signer(SECRET, purpose);
+    const isFor = (name: string) => purpose instanceof KeyPurpose && String(purpose) === name;
     const verification = signer.sign(JSON.stringify(["verify", "web", "1", "epoch", EMAIL]));
     const reset = signer.sign(JSON.stringify(["web", "1", "epoch", "random"]));
-    expect(links.readVerification(verification) !== null).toBe(purpose === "email-verification");
-    expect(links.readReset(reset) !== null).toBe(purpose === "password-reset");
+    expect(links.readVerification(verification) !== null).toBe(isFor("email-verification"));
+    expect(links.readReset(reset) !== null).toBe(isFor("password-reset"));
     const undo = signer.sign(JSON.stringify(["web", "1", "random"]));
-    expect(links.readUndo(undo) !== null).toBe(purpose === "email-change-undo");
+    expect(links.readUndo(undo) !== null).toBe(isFor("email-change-undo"));
   });
 
   test("S8 what was signed with another key is neither", () => {
@@ -164,18 +165,22 @@ describe("S8 purposes do not mix", () => {
     ["another kind of a change", ["reset", "web", "1", "epoch", EMAIL, EMAIL]],
     ["another kind alone", ["reset"]],
   ])("S8 %s is no verification token, though the key is right", (_, parts) => {
-    const token = new Signer(SECRET, "email-verification").sign(JSON.stringify(parts));
+    const token = new Signer(SECRET, new KeyPurpose("email-verification")).sign(JSON.stringify(parts));
     expect(links.readVerification(token)).toBeNull();
   });
 
   test.each([[["web", "1"]], [["web", "1", "random"]], [["web", "1", "epoch", "random", "more"]], [[]]])(
     "S8 %j is no reset token",
     (parts) => {
-      expect(links.readReset(new Signer(SECRET, "password-reset").sign(JSON.stringify(parts)))).toBeNull();
+      expect(
+        links.readReset(new Signer(SECRET, new KeyPurpose("password-reset")).sign(JSON.stringify(parts))),
+      ).toBeNull();
     },
   );
 
   test.each([[["web", "1"]], [["web", "1", "random", "more"]], [[]]])("S8 %j is no undo token", (parts) => {
-    expect(links.readUndo(new Signer(SECRET, "email-change-undo").sign(JSON.stringify(parts)))).toBeNull();
+    expect(
+      links.readUndo(new Signer(SECRET, new KeyPurpose("email-change-undo")).sign(JSON.stringify(parts))),
+    ).toBeNull();
   });
 });

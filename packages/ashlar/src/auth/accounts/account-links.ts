@@ -1,4 +1,4 @@
-import { digest, type RotationOptions, randomToken, Signer } from "../../security/index.ts";
+import { digest, KeyPurpose, type RotationOptions, randomToken, Signer } from "../../security/index.ts";
 import { accessEpochOf } from "../access-epoch.ts";
 import type { Authenticatable } from "../authenticatable.ts";
 
@@ -25,12 +25,16 @@ export type UndoClaim = Omit<AccountClaim, "epoch">;
 
 /** How long links can be used, in minutes. */
 export interface LinkLifetimes {
-  readonly verificationExpiresInMinutes: number;
-  readonly emailChangeExpiresInMinutes: number;
+  readonly verificationExpiresMinutes: number;
+  readonly emailChangeExpiresMinutes: number;
 }
 
 /** How long a change of address can be undone. */
 export const UNDO_EXPIRES_IN_HOURS = 72;
+
+const VERIFICATION = new KeyPurpose("email-verification");
+const RESET = new KeyPurpose("password-reset");
+const UNDO = new KeyPurpose("email-change-undo");
 
 const VERIFY = "verify";
 const CHANGE = "change";
@@ -64,16 +68,16 @@ export class AccountLinks {
    * @throws `E_WEAK_SECRET`
    */
   constructor(secret: string, lifetimes: LinkLifetimes, options: RotationOptions = {}) {
-    this.#verification = new Signer(secret, "email-verification", options);
-    this.#reset = new Signer(secret, "password-reset", options);
-    this.#undo = new Signer(secret, "email-change-undo", options);
+    this.#verification = new Signer(secret, VERIFICATION, options);
+    this.#reset = new Signer(secret, RESET, options);
+    this.#undo = new Signer(secret, UNDO, options);
     this.#lifetimes = lifetimes;
   }
 
   /** The token of a link that verifies an address, or replaces it with a new one. */
   verification({ guard, id, epoch, email, newEmail }: VerificationClaim): string {
-    const { verificationExpiresInMinutes, emailChangeExpiresInMinutes } = this.#lifetimes;
-    const minutes = newEmail === null ? verificationExpiresInMinutes : emailChangeExpiresInMinutes;
+    const { verificationExpiresMinutes, emailChangeExpiresMinutes } = this.#lifetimes;
+    const minutes = newEmail === null ? verificationExpiresMinutes : emailChangeExpiresMinutes;
     const parts = newEmail === null ? [VERIFY, guard, id, epoch, email] : [CHANGE, guard, id, epoch, email, newEmail];
     return this.#verification.sign(JSON.stringify(parts), { expiresInSeconds: minutes * 60 });
   }

@@ -129,6 +129,8 @@ export type QueuedMailData<N extends AccountMailName> = Omit<
 > & {
   /** The guard whose user the mail goes to. */
   readonly guard: string;
+  /** The language of the visitor who caused the mail, for a user who has none of their own; the default one if left out. */
+  readonly language?: string;
 };
 
 /** The class of a mail about an account: made with what the mail is about. Its recipient is set from outside. */

@@ -61,7 +61,7 @@ describe("the application's own mails", () => {
 
   test("are made with what they are about", async () => {
     const accounts = await testAccounts({
-      ACCOUNTS: { mailables: OWN, verificationExpires: 90, emailChangeExpires: 30 },
+      ACCOUNTS: { mailables: OWN, verificationExpiresMinutes: 90, emailChangeExpiresMinutes: 30 },
     });
     const visitor = await accounts.loggedIn();
     await accounts.mails();

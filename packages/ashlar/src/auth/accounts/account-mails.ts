@@ -69,7 +69,7 @@ export class AccountMails {
 
   /** Queues a mail, after {@link prepare}. */
   queue<N extends AccountMailName>(name: N, to: string, queued: QueuedMailData<N>, mailer?: Mailer): void {
-    const { guard, ...data } = queued;
+    const { guard, language: visitors = null, ...data } = queued;
     const mailable = (this.#mailables[name] ?? this.#builtIn!.BUILT_IN_MAILS[name]) as AccountMailableClass<
       AccountMailDataByName[N]
     >;
@@ -79,7 +79,10 @@ export class AccountMails {
       remainingTokens,
       newPasswordUrl: this.#newPasswordUrl(guard),
     } as unknown as AccountMailDataByName[N];
-    (mailer ?? this.#container.make("mail")).queue(new mailable(complete), to);
+    const mail = new mailable(complete);
+    const language = this.#container.make("messages").ofUser(data.user) ?? visitors;
+    if (language !== null) mail.inLanguage(language);
+    (mailer ?? this.#container.make("mail")).queue(mail, to);
   }
 
   /**

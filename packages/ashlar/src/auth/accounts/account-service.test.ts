@@ -65,13 +65,13 @@ test("users of guards are where their models say, as far as they are models", as
   expect(() => service.modelNamed("hand")).toThrow('The model of the guard "hand" cannot have accounts.');
   expect(() => service.modelOf("nobody")).toThrow("config/auth.ts: GUARDS.nobody: its users cannot have accounts.");
   expect(service.guardNames).toEqual(["web", "elsewhere", "hand", "members"]);
-  expect(["web", "nobody"].map((guard) => service.keepsSessions(guard))).toEqual([true, false]);
+  expect(["web", "nobody"].map((guard) => service.keepsLogins(guard))).toEqual([true, false]);
 });
 
 test("S40 the URL of a page is under APP_URL, unless its route has a domain of its own", async () => {
   const admin = { model: AdminUser, driver: "web" };
   const routes = [authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).domain("admin.example")];
-  const service = await serviceOf({ guards: { admin }, routes, leftOut: { forgotPassword: false } });
+  const service = await serviceOf({ guards: { admin }, routes, leftOut: { requestPasswordReset: false } });
   expect(service.url("web", "email.verify", { token: "x" })).toBe(`${APP_URL}/email/verify/x`);
   expect(service.url("web", "password_reset", {}, { token: "x" })).toBe(`${APP_URL}/password_reset?token=x`);
   expect(service.url("admin", "login", {})).toBe("https://admin.example/login");
@@ -112,7 +112,7 @@ test("no API tokens remain, unless the API says which", async () => {
   expect(service.remainingTokensOf(FullUser)).toEqual({ expiresInMinutes: 5 });
 });
 
-test("guards that name no model, or keep no sessions, are passed over when those of a user are ended", async () => {
+test("guards that name no model, or keep no logins, are passed over when those of a user are ended", async () => {
   class User extends FullUser {}
   const guards = { people: {}, devices: { model: User } };
   const service = await serviceOf({ User, guards, providers: [PeopleProvider] });
@@ -120,7 +120,7 @@ test("guards that name no model, or keep no sessions, are passed over when those
     [User, User],
     ["web", "devices"],
   ]);
-  expect([service.sessionGuardsOf(new User()), service.hasSessions]).toEqual([["web"], true]);
+  expect([service.loginGuardsOf(new User()), service.hasLogins]).toEqual([["web"], true]);
 });
 
 test("a verification link says whose address it is about, and which one replaces it", async () => {
@@ -144,6 +144,6 @@ test("an application without config/auth.ts has no guards, and no accounts to pr
   const application = await createApplication({ providers: [AuthProvider], environment: { APP_ENV: "test" } });
   onTestFinished(() => application.shutdown());
   const service = application.container.make("accounts");
-  expect([service.guardNames, service.models, service.hasSessions]).toEqual([[], [], false]);
+  expect([service.guardNames, service.models, service.hasLogins]).toEqual([[], [], false]);
   expect(await application.prune()).toEqual({});
 });

@@ -4,17 +4,18 @@ import type { HttpRequest, QueryParameters, RouteParameters } from "../../http/i
 import type { Background, Container } from "../../kernel/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError, currentDate } from "../../support/index.ts";
-import { AUTH_EXPORTS, type AuthConfiguration, authConfiguration } from "../configuration.ts";
 import type { GuardPages } from "../guard-pages.ts";
+import type { LoginStores } from "../logins/login-stores.ts";
+import { authSettingsOf, type CompleteAuthSettings } from "../settings.ts";
 import { isModel, isUserOf, keepsSameRows } from "../users-of.ts";
 import { AccountLinks, epochDigestOf } from "./account-links.ts";
 import { AccountMails } from "./account-mails.ts";
 import { type AccountModel, type AccountUser, asAccountModel } from "./account-user.ts";
-import { type AccountsConfiguration, accountsConfiguration } from "./configuration.ts";
 import { EmailChanges } from "./email-changes.ts";
 import type {} from "./events.ts";
 import { PasswordResets } from "./password-resets.ts";
 import type { RemainingTokens, RemainingTokensOf } from "./remaining-tokens.ts";
+import type { CompleteAccountsSettings } from "./settings.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
@@ -22,8 +23,6 @@ declare module "../../kernel/container.ts" {
     accounts: AccountService;
   }
 }
-
-const WEB = "web";
 
 /** The table of a guard's users. */
 export interface UserTable {
@@ -34,11 +33,11 @@ export interface UserTable {
 
 /** What the accounts of an application have in common: the container's `accounts`. One request's are `context.accounts`. */
 export class AccountService {
-  readonly configuration: AccountsConfiguration;
+  readonly settings: CompleteAccountsSettings;
   readonly links: AccountLinks;
   readonly mails: AccountMails;
   readonly #application: Application;
-  readonly #auth: AuthConfiguration;
+  readonly #auth: CompleteAuthSettings;
   #resets: PasswordResets | null = null;
   #emailChanges: EmailChanges | null = null;
   #remainingTokensOf: RemainingTokensOf = () => null;
@@ -46,13 +45,12 @@ export class AccountService {
   /** @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` where `config/auth.ts` cannot work */
   constructor(application: Application) {
     const { config, container, settings } = application;
-    const section = config.has("auth") ? config.section("auth", AUTH_EXPORTS) : {};
     this.#application = application;
-    this.#auth = authConfiguration(section);
-    this.configuration = accountsConfiguration(section.ACCOUNTS);
+    this.#auth = authSettingsOf(config);
+    this.settings = this.#auth.accounts;
     const rotation = { previousSecrets: settings.previousKeys };
-    this.links = new AccountLinks(settings.key, this.configuration, rotation);
-    const { mailables } = this.configuration;
+    this.links = new AccountLinks(settings.key, this.settings, rotation);
+    const { mailables } = this.settings;
     const remainingTokensOf = (model: object) => this.remainingTokensOf(model);
     this.mails = new AccountMails(container, mailables, remainingTokensOf, (guard) => this.newPasswordUrl(guard));
   }
@@ -130,13 +128,13 @@ export class AccountService {
    * The guards that a user can be logged in by with a session: those whose models have the user's table, be it by
    * another class. What ends access to a row must not leave it open by another name.
    */
-  sessionGuardsOf(user: AccountUser): readonly string[] {
-    return this.guardsKeeping(user.constructor).filter((name) => this.keepsSessions(name));
+  loginGuardsOf(user: AccountUser): readonly string[] {
+    return this.guardsKeeping(user.constructor).filter((name) => this.keepsLogins(name));
   }
 
   /** The guards whose users are the rows of a model's table, whatever their class. */
   guardsKeeping(model: object): readonly string[] {
-    const { default: connection } = this.database.configuration;
+    const { default: connection } = this.database.settings;
     return [...this.#auth.guards].flatMap(([name, { model: other }]) =>
       other !== null && keepsSameRows(model, other, connection) ? [name] : [],
     );
@@ -156,14 +154,19 @@ export class AccountService {
     return users?.connection === this.database.connection() ? users : null;
   }
 
-  /** Tells whether the application has a table of sessions. */
-  get hasSessions(): boolean {
-    return this.guardNames.some((name) => this.keepsSessions(name));
+  /** Tells whether a guard of the application keeps logins. */
+  get hasLogins(): boolean {
+    return this.logins.all.length > 0;
   }
 
-  /** Tells whether a guard's logins are rows of the table of sessions. */
-  keepsSessions(guard: string): boolean {
-    return this.#auth.guards.get(guard)?.driver === WEB;
+  /** Tells whether a guard keeps logins. */
+  keepsLogins(guard: string): boolean {
+    return this.logins.has(guard);
+  }
+
+  /** Where the logins of each guard are kept. */
+  get logins(): LoginStores {
+    return this.container.make("logins");
   }
 
   /** Where the pages of each guard are. */
@@ -196,9 +199,11 @@ export class AccountService {
     const guard = this.#guardOf(user, request);
     const { email } = user;
     const url = this.verificationUrl(guard, user, null);
-    const expiresInMinutes = this.configuration.verificationExpiresInMinutes;
+    const expiresInMinutes = this.settings.verificationExpiresMinutes;
     await this.mails.prepare();
-    this.mails.queue("verifyEmail", email, { guard, user, email, isChange: false, url, expiresInMinutes }, mail);
+    const language = request.language();
+    const data = { guard, language, user, email, isChange: false, url, expiresInMinutes };
+    this.mails.queue("verifyEmail", email, data, mail);
     const { container } = this.#application;
     if (!container.has("events")) return;
     const event = { time: currentDate(), address: request.clientAddress, guard, user, email };

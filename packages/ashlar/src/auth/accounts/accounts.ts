@@ -92,7 +92,7 @@ export class Accounts {
   }
 
   /**
-   * Sets a new password by the token of a link, once. It ends all sessions of the user and revokes the API token, and a
+   * Sets a new password by the token of a link, once. It ends all logins of the user and revokes the API token, and a
    * notice is mailed. It doesn't log the user in.
    *
    * Security: with `authenticates` off, API tokens are accepted until they expire: see {@link remainingTokens}.
@@ -107,7 +107,7 @@ export class Accounts {
   }
 
   /**
-   * Gives the user who is logged in a new password. It ends all other sessions, revokes the API token, and a notice is
+   * Gives the user who is logged in a new password. It ends all other logins, revokes the API token, and a notice is
    * mailed. Problems stand under `current_password`, `password` and `password_confirmation`.
    *
    * Security: with `authenticates` off, API tokens are accepted until they expire: see {@link remainingTokens}.
@@ -137,7 +137,7 @@ export class Accounts {
    * `email.verify.store`, which calls this again.
    *
    * A new address ends all access to the account, except for the login of this request if that is the user's: all other
-   * sessions, the API token where that is checked in the database, and every link mailed before. The old address is
+   * logins, the API token where that is checked in the database, and every link mailed before. The old address is
    * mailed a link that undoes the change for 72 hours.
    *
    * @param token the parameter of the route `email.verify`
@@ -174,7 +174,7 @@ export class Accounts {
   }
 
   /**
-   * Mails a link to a new address of the user who is logged in, good for `ACCOUNTS.emailChangeExpires` minutes. The old
+   * Mails a link to a new address of the user who is logged in, good for `ACCOUNTS.emailChangeExpiresMinutes` minutes. The old
    * address stays the account's until the link is followed, and gets a notice now and another one then. Problems stand
    * under `email` and `password`. The owner of an address that is taken is mailed; with `ACCOUNTS.preventEnumeration` the
    * caller is not told that it is.

@@ -26,7 +26,7 @@ export interface RegisterController {
 }
 
 /** Asking for a link that sets a new password. */
-export interface ForgotPasswordController {
+export interface RequestPasswordResetController {
   /** `GET /change_password`: the form, with `email`. */
   show(context: HttpContext): unknown;
   /** `POST /change_password`. */
@@ -60,12 +60,12 @@ export interface VerifyEmailController {
 }
 
 /** The devices that the user is logged in on. */
-export interface SessionsController {
-  /** `GET /sessions`, for users. */
+export interface LoginsController {
+  /** `GET /logins`, for users. */
   index(context: HttpContext): unknown;
-  /** `DELETE /sessions/@id`, for users: ends one. */
+  /** `DELETE /logins/@id`, for users: ends one. */
   destroy(context: HttpContext): unknown;
-  /** `DELETE /sessions`, for users: ends all but this one. */
+  /** `DELETE /logins`, for users: ends all but this one. */
   destroyOthers(context: HttpContext): unknown;
 }
 
@@ -106,10 +106,10 @@ export interface AuthControllers {
   readonly login: ControllerClass<LoginController>;
   readonly home: ControllerClass<HomeController>;
   readonly register: ControllerClass<RegisterController>;
-  readonly forgotPassword: ControllerClass<ForgotPasswordController>;
+  readonly requestPasswordReset: ControllerClass<RequestPasswordResetController>;
   readonly resetPassword: ControllerClass<ResetPasswordController>;
   readonly verifyEmail: ControllerClass<VerifyEmailController>;
-  readonly sessions: ControllerClass<SessionsController>;
+  readonly logins: ControllerClass<LoginsController>;
   readonly confirmPassword: ControllerClass<ConfirmPasswordController>;
   readonly changePassword: ControllerClass<ChangePasswordController>;
   readonly changeEmail: ControllerClass<ChangeEmailController>;

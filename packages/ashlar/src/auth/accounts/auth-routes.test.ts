@@ -46,9 +46,9 @@ describe("authRoutes()", () => {
       "GET /email/verify/@token email.verify (auth.page:token)",
       "POST /email/verify/@token email.verify.store (auth.page:token, throttle:email.undo)",
       "POST /email/resend email.resend (auth.page, auth, throttle:email.resend,user)",
-      "GET /sessions sessions (auth.page, auth)",
-      "DELETE /sessions/@id sessions.destroy (auth.page, auth)",
-      "DELETE /sessions sessions.destroy_others (auth.page, auth)",
+      "GET /logins logins (auth.page, auth)",
+      "DELETE /logins/@id logins.destroy (auth.page, auth)",
+      "DELETE /logins logins.destroy_others (auth.page, auth)",
       "GET /confirm_password confirm_password (auth.page, auth)",
       "POST /confirm_password confirm_password.store (auth.page, auth, throttle:login,user)",
       "GET /account/password account.password (auth.page, auth)",
@@ -87,8 +87,8 @@ describe("authRoutes()", () => {
     const hasAddress = (leftOut: object): boolean =>
       listed(authRoutes(ACCOUNT_CONTROLLERS, leftOut)).some((route) => route.includes("/.well-known/"));
     expect(hasAddress({ changePassword: false })).toBe(true);
-    expect(hasAddress({ forgotPassword: false })).toBe(true);
-    expect(hasAddress({ changePassword: false, forgotPassword: false })).toBe(false);
+    expect(hasAddress({ requestPasswordReset: false })).toBe(true);
+    expect(hasAddress({ changePassword: false, requestPasswordReset: false })).toBe(false);
   });
 
   test("the bodies of their forms are short, except for the registration's, which may bring a picture", () => {
@@ -127,8 +127,8 @@ describe("authRoutes()", () => {
     expect(() => authRoutes(ACCOUNT_CONTROLLERS, options)).toThrow(
       'Auth.routes: "registration" is no group of routes.',
     );
-    const controllers = { ...ACCOUNT_CONTROLLERS, logins: ACCOUNT_CONTROLLERS.login };
-    expect(() => authRoutes(controllers)).toThrow('"logins" is no group of routes. Did you mean "login"?');
+    const controllers = { ...ACCOUNT_CONTROLLERS, logn: ACCOUNT_CONTROLLERS.login };
+    expect(() => authRoutes(controllers)).toThrow('"logn" is no group of routes. Did you mean "login" or "logins"?');
   });
 
   test("a kernel that lacks the throttle, or any other middleware of theirs, ends the boot", async () => {
@@ -141,9 +141,7 @@ describe("authRoutes()", () => {
       providers: [ThrottleProvider],
       environment: { APP_ENV: "test" },
     });
-    await expect(boot).rejects.toThrow(
-      /POST \/login: the middleware "throttle" is not known\.[\s\S]*"auth" is not known/,
-    );
+    await expect(boot).rejects.toThrow(/POST \/login: the middleware "throttle" is unknown\.[\s\S]*"auth" is unknown/);
   });
 });
 
@@ -157,7 +155,7 @@ describe("the answers of the routes", () => {
     "/email/verify/token",
     "/logout",
   ];
-  const USER_PATHS = ["/home", "/sessions", "/confirm_password", "/account/password", "/account/email"];
+  const USER_PATHS = ["/home", "/logins", "/confirm_password", "/account/password", "/account/email"];
 
   test.each([...GUEST_PATHS, ...USER_PATHS])(
     "S16 GET %s carries Cache-Control: no-store, for guests and users",
@@ -255,7 +253,7 @@ describe("the answers of the routes", () => {
   test("S28 GET and HEAD change nothing", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
-    const tables = ["users", "sessions", "password_resets"];
+    const tables = ["users", "logins", "password_resets"];
     const state = async (): Promise<unknown> => Promise.all(tables.map((table) => accounts.rows(table)));
     const before = await state();
     const query = `?email=${ADA.email}&password=${PASSWORD}&current_password=${PASSWORD}&token=x&__method=POST`;
@@ -281,28 +279,28 @@ describe("the answers of the routes", () => {
     expect(headers.has("ratelimit")).toBe(true);
   });
 
-  test("the sessions page lists the devices and ends them", async () => {
+  test("the logins page lists the devices and ends them", async () => {
     const accounts = await testAccounts();
     const [here, there] = [await accounts.loggedIn(), await accounts.loggedIn()];
-    const [current, other] = devices(await here.get("/sessions")).toSorted(
+    const [current, other] = devices(await here.get("/logins")).toSorted(
       (a, b) => Number(b.isCurrent) - Number(a.isCurrent),
     );
     expect([current?.isCurrent, other?.isCurrent]).toEqual([true, false]);
-    const ended = await sendForm(accounts, here, `/sessions/${other!.id}`);
-    expect([ended.status, ended.headers.get("location")]).toEqual([302, "/sessions"]);
+    const ended = await sendForm(accounts, here, `/logins/${other!.id}`);
+    expect([ended.status, ended.headers.get("location")]).toEqual([302, "/logins"]);
     expect(await there.get("/me")).toMatchObject({ body: { user: null } });
     await accounts.loggedIn();
-    await sendForm(accounts, here, "/sessions");
-    expect(devices(await here.get("/sessions"))).toHaveLength(1);
+    await sendForm(accounts, here, "/logins");
+    expect(devices(await here.get("/logins"))).toHaveLength(1);
   });
 });
 
-/** The devices that the sessions page lists. */
+/** The devices that the logins page lists. */
 function devices({ body }: Page): { readonly id: string; readonly isCurrent: boolean }[] {
   return String(body)
     .split("<li>")
     .flatMap((item) => {
-      const [, id] = /action="\/sessions\/(\d+)"/.exec(item) ?? [];
+      const [, id] = /action="\/logins\/(\d+)"/.exec(item) ?? [];
       return id === undefined ? [] : [{ id, isCurrent: item.includes("This device") }];
     });
 }

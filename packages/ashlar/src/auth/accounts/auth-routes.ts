@@ -1,5 +1,6 @@
 import { Route, RouteCollection, type RouteDefinition } from "../../routing/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../../support/index.ts";
+import { message } from "../messages.ts";
 import type { AuthControllers, AuthRouteGroup } from "./auth-controllers.ts";
 
 type Groups = {
@@ -18,7 +19,7 @@ const GROUPS: Groups = {
     Route.get("/register", [controller, "show"]).name("register"),
     Route.post("/register", [controller, "store"]).name("register.store").middleware("throttle:register"),
   ],
-  forgotPassword: (controller) => [
+  requestPasswordReset: (controller) => [
     Route.get("/change_password", [controller, "show"]).name("change_password"),
     Route.post("/change_password", [controller, "store"])
       .name("change_password.store")
@@ -42,10 +43,10 @@ const GROUPS: Groups = {
       .name("email.resend")
       .middleware("auth", "throttle:email.resend,user"),
   ],
-  sessions: (controller) => [
-    Route.get("/sessions", [controller, "index"]).name("sessions").middleware("auth"),
-    Route.delete("/sessions/@id", [controller, "destroy"]).name("sessions.destroy").middleware("auth"),
-    Route.delete("/sessions", [controller, "destroyOthers"]).name("sessions.destroy_others").middleware("auth"),
+  logins: (controller) => [
+    Route.get("/logins", [controller, "index"]).name("logins").middleware("auth"),
+    Route.delete("/logins/@id", [controller, "destroy"]).name("logins.destroy").middleware("auth"),
+    Route.delete("/logins", [controller, "destroyOthers"]).name("logins.destroy_others").middleware("auth"),
   ],
   confirmPassword: (controller) => [
     Route.get("/confirm_password", [controller, "show"]).name("confirm_password").middleware("auth"),
@@ -148,7 +149,7 @@ export function authRoutes(given: Partial<AuthControllers>, options: AuthRouteOp
   }
   const routes = known.flatMap((group) => (left[group] === false ? [] : routesOf(group, given)));
   // An origin has one such address: that of the default guard's accounts.
-  const hasPasswords = left.changePassword !== false || left.forgotPassword !== false;
+  const hasPasswords = left.changePassword !== false || left.requestPasswordReset !== false;
   if (guard === undefined && hasPasswords) routes.push(CHANGE_PASSWORD);
   return new RouteCollection((guard === undefined ? routes : routesBy(guard, routes)).map(keepOutOfCaches));
 }
@@ -192,10 +193,5 @@ function keepOutOfCaches(route: RouteDefinition): RouteDefinition {
 }
 
 function refuseToLogOut(): never {
-  throw new AshlarError(
-    "E_METHOD_NOT_ALLOWED",
-    "You were not logged out. A link cannot log you out, since any other site could have you follow it; go back and use " +
-      "the button.",
-    { headers: { Allow: "POST" } },
-  );
+  throw new AshlarError("E_METHOD_NOT_ALLOWED", message("auth.logout.byLink"), { headers: { Allow: "POST" } });
 }

@@ -98,7 +98,7 @@ await onEachDatabase("a changed address", (engine) => {
   });
 
   test.each([
-    ["the sessions cannot be ended", 'delete from "sessions"'],
+    ["the logins cannot be ended", 'delete from "logins"'],
     ["the change cannot be kept for an undo", 'insert into "email_changes"'],
   ])("all of it, or nothing: where %s, the address stays, and the link is good still", async (_, failing) => {
     const accounts = await testAccounts({ engine });
@@ -146,7 +146,7 @@ describe("the link to a new address", () => {
 
   test.each([
     [undefined, 60],
-    [{ emailChangeExpires: 5 }, 5],
+    [{ emailChangeExpiresMinutes: 5 }, 5],
   ])("S51 lives an hour, or as long as ACCOUNTS says: %j", async (ACCOUNTS, minutes) => {
     const accounts = await testAccounts(ACCOUNTS === undefined ? {} : { ACCOUNTS });
     const start = Date.now();

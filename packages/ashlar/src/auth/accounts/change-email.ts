@@ -2,6 +2,7 @@ import { UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
 import { announce } from "../events.ts";
+import { message } from "../messages.ts";
 import { rotateAccess } from "../rotate-access.ts";
 import { requireEmail } from "./account-input.ts";
 import { UNDO_EXPIRES_IN_HOURS, type VerificationClaim } from "./account-links.ts";
@@ -29,8 +30,8 @@ export async function requestEmailChange(
   // Without it the change could be asked for, and not be made.
   service.url(guard, "email.undo", { token: "-" });
   await requirePassword(service, context, password, "password");
-  if (newEmail === email) throw new ValidationError({ email: ["This is your address already."] });
-  const { preventEnumeration, emailChangeExpiresInMinutes: expiresInMinutes } = service.configuration;
+  if (newEmail === email) throw new ValidationError({ email: [message("auth.email.unchanged")] });
+  const { preventEnumeration, emailChangeExpiresMinutes: expiresInMinutes } = service.settings;
   const request = () => {
     announce(context, "auth.email_change_requested", guard, { user, previousEmail: email, email: newEmail });
   };
@@ -46,11 +47,11 @@ export async function requestEmailChange(
       await tellOwner(service, guard, newEmail, true);
     } else {
       if (preventEnumeration) request();
-      const data = { guard, user, email: newEmail, isChange: true, url, expiresInMinutes };
+      const data = { guard, language: context.language, user, email: newEmail, isChange: true, url, expiresInMinutes };
       service.mails.tryQueue("verifyEmail", newEmail, data);
     }
     // In any case: it goes to a mailbox of the one who asks.
-    service.mails.tryQueue("emailChanged", email, { guard, user, email, newEmail });
+    service.mails.tryQueue("emailChanged", email, { guard, language: context.language, user, email, newEmail });
   });
 }
 
@@ -94,6 +95,7 @@ export async function completeEmailChange(
   const expiresInHours = UNDO_EXPIRES_IN_HOURS;
   service.mails.tryQueue("emailChangeCompleted", previousEmail, {
     guard,
+    language: context.language,
     user,
     email: previousEmail,
     newEmail: email,

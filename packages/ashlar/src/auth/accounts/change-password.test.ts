@@ -12,6 +12,7 @@ import {
 import { guardProvider, HeaderGuard } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { Route } from "../../routing/index.ts";
+import type { CredentialHolder } from "../access-epoch.ts";
 
 const CHANGED = "/home";
 const SENT = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
@@ -27,7 +28,7 @@ async function problems(visitor: Visitor, sent: object): Promise<unknown> {
 }
 
 await onEachDatabase("changePassword()", (engine) => {
-  test("S22 ends all other sessions and the API token; this session goes on", async () => {
+  test("S22 ends all other logins and the API token; this login goes on", async () => {
     const accounts = await testAccounts({ engine });
     const [here, there, elsewhere] = [
       await accounts.loggedIn(),
@@ -70,11 +71,11 @@ await onEachDatabase("changePassword()", (engine) => {
     expect(await accounts.toldOf("auth.password_changed")).toHaveLength(1);
   });
 
-  test("all of it, or nothing: where the sessions cannot be ended, the password stays", async () => {
+  test("all of it, or nothing: where the logins cannot be ended, the password stays", async () => {
     const accounts = await testAccounts({ engine });
     const visitor = await accounts.loggedIn();
     const stop = accounts.database.onQuery(({ sql }) => {
-      if (sql.startsWith('delete from "sessions"')) throw new Error("The disk is full.");
+      if (sql.startsWith('delete from "logins"')) throw new Error("The disk is full.");
     });
     expect(await problems(visitor, SENT)).toEqual([500, undefined]);
     stop();
@@ -103,7 +104,7 @@ describe("changePassword()", () => {
     [NEW_PASSWORD, null, { password_confirmation: ["The two passwords are not the same."] }],
     [["a list"], ["a list"], expect.objectContaining({ password: ["The password must be text."] })],
     [12_345_678, 12_345_678, { password: ["The password must be text."] }],
-  ])("S31 refuses %j with %j, and the other sessions go on", async (password, password_confirmation, errors) => {
+  ])("S31 refuses %j with %j, and the other logins go on", async (password, password_confirmation, errors) => {
     const accounts = await testAccounts();
     const [visitor, other] = [await accounts.loggedIn(), await accounts.loggedIn()];
     const sent = { current_password: PASSWORD, password, password_confirmation };
@@ -169,14 +170,11 @@ describe("changePassword()", () => {
 
   test("S22 ends a token that the model keeps in a way of its own, or changes nothing", async () => {
     const kept = { digest: "a digest" as string | null, isBroken: true };
-    class User extends PlainUser {
-      tokenDigest(): string | null {
-        return kept.digest;
-      }
-
-      async storeTokenDigest(digest: string | null): Promise<void> {
+    class User extends PlainUser implements CredentialHolder {
+      async endCredentials(): Promise<void> {
+        if (kept.digest === null) return;
         if (kept.isBroken) throw new Error("broken");
-        kept.digest = digest;
+        kept.digest = null;
       }
     }
     const accounts = await testAccounts({ User });
@@ -191,7 +189,7 @@ describe("changePassword()", () => {
     expect(await change(visitor, { current_password: NEW_PASSWORD, ...passwords })).toBe(CHANGED);
   });
 
-  test("by a guard without sessions asks for the password as well, and ends the sessions of all devices", async () => {
+  test("by a guard without logins asks for the password as well, and ends the logins of all devices", async () => {
     const change = Route.post("/by-header", async ({ accounts: own, request }) => {
       await own.changePassword(request.input("current_password"), NEW_PASSWORD, NEW_PASSWORD);
       return "changed";

@@ -1,6 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, currentDate, ValidationError } from "../../support/index.ts";
 import { announce } from "../events.ts";
+import { message } from "../messages.ts";
 import { provesOwnPassword } from "../own-password.ts";
 import { rotateAccess } from "../rotate-access.ts";
 import { hashChosenPassword } from "./account-input.ts";
@@ -32,16 +33,16 @@ export async function requirePassword(
   field: string,
 ): Promise<void> {
   if (password !== null && password !== undefined && typeof password !== "string") {
-    throw new ValidationError({ [field]: ["This must be text."] });
+    throw new ValidationError({ [field]: [message("auth.input.text")] });
   }
   if (!(await provesPassword(service, context, password))) {
-    throw new ValidationError({ [field]: ["This is not your password."] });
+    throw new ValidationError({ [field]: [message("auth.password.wrong")] });
   }
 }
 
 async function provesPassword(service: AccountService, context: HttpContext, password: unknown): Promise<boolean> {
   const { auth } = context;
-  if (service.keepsSessions(auth.guardName)) return auth.confirmPassword(password);
+  if (service.keepsLogins(auth.guardName)) return auth.webGuard.confirmPassword(password);
   return provesOwnPassword(context, auth.guardName, await requireUser(context), password);
 }
 
@@ -62,11 +63,18 @@ export async function changePassword(
   await service.database.transaction(async () => {
     // Of two changes at the same moment, both with the password before them, one is made.
     if (!(await rotateAccess(user, { [passwordColumn]: hash }))) {
-      throw new ValidationError({ current_password: ["Your account has changed in the meantime. Log in again."] });
+      throw new ValidationError({ current_password: [message("auth.account.changed")] });
     }
     await endAccess(service, user, context);
   });
   announce(context, "auth.password_changed", guard, { user });
   const { email } = user;
-  service.mails.tryQueue("passwordChanged", email, { guard, user, email, changedAt: currentDate(), wasReset: false });
+  service.mails.tryQueue("passwordChanged", email, {
+    guard,
+    language: context.language,
+    user,
+    email,
+    changedAt: currentDate(),
+    wasReset: false,
+  });
 }

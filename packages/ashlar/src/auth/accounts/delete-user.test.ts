@@ -30,21 +30,21 @@ const OLD_ADDRESS = "grace@old.example";
 const IP = "203.0.113.77";
 const BROWSER = "Grace's own browser";
 const TRACES: readonly (string | number)[] = [GRACE.id, GRACE.name, GRACE.email, OLD_ADDRESS, IP];
-const KEPT = ["sessions", "password_resets", "email_changes"];
+const KEPT = ["logins", "password_resets", "email_changes"];
 const EVERYWHERE = [
   "email_changes.email",
   "email_changes.user_id",
   "password_resets.email",
-  "sessions.ip",
-  "sessions.user_agent",
-  "sessions.user_id",
+  "logins.ip",
+  "logins.user_agent",
+  "logins.user_id",
 ];
 
 async function applicationWithGrace(engine: TestEngine, options: TestAccountsOptions = {}): Promise<TestAccounts> {
   const accounts = await testAccounts({
     engine,
     guards: { admin: { driver: "web", model: AdminUser } },
-    config: { session: { SESSION: { driver: "database" } } },
+    config: { session: { SESSION: { store: "database" } } },
     ...options,
   });
   const { kysely } = accounts.database;
@@ -281,7 +281,7 @@ describe("deleting a user", () => {
     await accounts.loggedIn();
     await accounts.User.where("id", ADA.id).delete();
     expect(await user.delete()).toBe(false);
-    expect(await accounts.rows("sessions")).toEqual([]);
+    expect(await accounts.rows("logins")).toEqual([]);
   });
 
   test("of no guard runs one statement", async () => {
@@ -298,7 +298,7 @@ describe("deleting a user", () => {
     const before = await everything(accounts);
     const full = new Error("The disk is full.");
     const stop = accounts.database.onQuery(({ sql }) => {
-      if (sql.startsWith('delete from "sessions"')) throw full;
+      if (sql.startsWith('delete from "logins"')) throw full;
     });
     await expect((await accounts.user()).delete()).rejects.toBe(full);
     stop();
@@ -322,15 +322,15 @@ describe("deleting a user", () => {
     await accounts.loggedIn();
     await expect((await accounts.user()).delete()).rejects.toBe(refused);
     expect(await User.find(ADA.id)).not.toBeNull();
-    expect(await accounts.rows("sessions")).toHaveLength(1);
+    expect(await accounts.rows("logins")).toHaveLength(1);
   });
 
-  test("of a guard without sessions needs no table of them", async () => {
+  test("of a guard without logins needs no table of them", async () => {
     const accounts = await testAccounts({
       providers: [PeopleProvider],
       guards: { admin: { driver: "cookie", model: AdminUser } },
     });
-    await accounts.database.kysely.schema.dropTable("sessions").execute();
+    await accounts.database.kysely.schema.dropTable("logins").execute();
     expect(await (await AdminUser.findOrFail(1)).delete()).toBe(true);
     expect(await accounts.rows("admins")).toEqual([]);
   });

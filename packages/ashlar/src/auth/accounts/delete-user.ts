@@ -1,6 +1,5 @@
 import { type Connection, type Model, type ModelClass, tableHasColumn } from "../../database/index.ts";
 import type { UserId } from "../authenticatable.ts";
-import { endAllSessions } from "../web/session-table.ts";
 import type { AccountService } from "./account-service.ts";
 
 /**
@@ -29,7 +28,7 @@ export async function deleteUser(
     const take = async () => ({ email: await lockedAddress(users, model, key), isDeleted: await deleteRow() });
     const { email, isDeleted } = await (users === database.connection() ? take() : users.transaction(take));
     for (const guard of guards) {
-      if (service.keepsSessions(guard)) await endAllSessions(database, guard, key);
+      if (service.keepsLogins(guard)) await service.logins.of(guard).endAll({ guard, userId: key });
     }
     const reserved = await service.emailChanges.delete(guards, key, email);
     await service.resets.delete(guards, email === null ? reserved : [email, ...reserved]);
@@ -41,7 +40,6 @@ export async function deleteUser(
 async function lockedAddress(users: Connection, model: ModelClass, key: UserId): Promise<string | null> {
   if (!(await tableHasColumn(model, "email"))) return null;
   const query = users.kysely.selectFrom(model.table).select("email").where(model.primaryKey, "=", key);
-  // On SQLite the transaction has locked everything.
-  const row = await (users.dialect === "postgres" ? query.forUpdate() : query).executeTakeFirst();
+  const row = await users.dialect.lockRows(query, "change").executeTakeFirst();
   return typeof row?.email === "string" ? row.email : null;
 }

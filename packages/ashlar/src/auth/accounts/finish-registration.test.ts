@@ -40,7 +40,7 @@ async function mailed(accounts: TestAccounts): Promise<string[]> {
 }
 
 describe("an account whose address is registered again before it is verified", () => {
-  test("loses its password, its sessions and its links, and gets one link, while others keep theirs", async () => {
+  test("loses its password, its logins and its links, and gets one link, while others keep theirs", async () => {
     const accounts = await preventing();
     for (const { id } of [ADA, BOB]) await (await accounts.user(id)).markEmailAsVerified();
     const [ada, bob] = [await accounts.loggedIn(), await accounts.loggedIn(BOB)];
@@ -55,7 +55,7 @@ describe("an account whose address is registered again before it is verified", (
     const after = await accounts.rows("users");
     expect([after.length, after[1], after[0]?.password]).toEqual([2, before[1], "!"]);
     expect(after[0]?.access_epoch).not.toBe(before[0]?.access_epoch);
-    expect(await accounts.rows("sessions")).toMatchObject([{ user_id: BOB.id }]);
+    expect(await accounts.rows("logins")).toMatchObject([{ user_id: BOB.id }]);
     expect(await ada.get("/me")).toMatchObject({ body: { user: null } });
     expect(await bob.get("/me")).toMatchObject({ body: { user: { id: BOB.id } } });
     await accounts.visitor().post(link);
@@ -128,12 +128,12 @@ describe("an account whose address is registered again before it is verified", (
     expect(await accounts.user(3)).toMatchObject({ name: "Cleo", email, password: "!", verified_at: null });
   });
 
-  test("all of it, or nothing: where the sessions cannot be ended, the password stays, and no link is mailed", async () => {
+  test("all of it, or nothing: where the logins cannot be ended, the password stays, and no link is mailed", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await preventing({ logged });
     const before = await accounts.rows("users");
     const stop = accounts.database.onQuery(({ sql }) => {
-      if (sql.startsWith('delete from "sessions"')) throw new Error("The disk is full.");
+      if (sql.startsWith('delete from "logins"')) throw new Error("The disk is full.");
     });
     await register(accounts);
     expect([await mailed(accounts), await accounts.rows("users")]).toEqual([[], before]);

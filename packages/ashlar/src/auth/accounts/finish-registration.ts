@@ -9,7 +9,7 @@ export const FINISH_PAGE = "password_reset";
 
 /** Tells whether an account waits for its address to be verified before anyone can log in to it. */
 export function isUnfinished(service: AccountService, guard: string, user: AccountUser): boolean {
-  if (!service.configuration.preventEnumeration || !service.pages.has(guard, FINISH_PAGE)) return false;
+  if (!service.settings.preventEnumeration || !service.pages.has(guard, FINISH_PAGE)) return false;
   return isVerifiable(user) && !user.hasVerifiedEmail();
 }
 

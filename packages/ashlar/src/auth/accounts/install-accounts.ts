@@ -1,9 +1,10 @@
 import type { Application } from "../../boot/index.ts";
 import { claimModel } from "../../database/index.ts";
-import { NEW_DEVICE_LIMIT } from "../../throttle/index.ts";
+import { limitsOf } from "../../throttle/index.ts";
 import { AccountService } from "./account-service.ts";
 import { isVerifiable } from "./account-user.ts";
 import { Accounts } from "./accounts.ts";
+import { ACCOUNT_LIMITS, NEW_DEVICE_LIMIT } from "./limits.ts";
 import { mayMail } from "./may-mail.ts";
 
 /**
@@ -17,8 +18,9 @@ export function installAccounts(application: Application): void {
   if (container.has("accounts")) return;
   const service = new AccountService(application);
   container.bind("accounts", service);
+  limitsOf(container).add(ACCOUNT_LIMITS, "AuthProvider");
   // Otherwise a login would tell who registers another's address whether it was free.
-  if (service.configuration.preventEnumeration) {
+  if (service.settings.preventEnumeration) {
     container.make("auth").admitOnly((user) => !isVerifiable(user) || user.hasVerifiedEmail());
   }
   application.contextProperty("accounts", (context) => new Accounts(context, service));

@@ -55,8 +55,8 @@ export class PasswordResets {
     if (users === null) return sql<boolean>`1 = 1`;
     const { kysely, dialect } = this.#database;
     const owner = kysely.selectFrom(users.table).select("email").where("email", "=", email);
-    // PostgreSQL must be told to wait for a deletion that is under way, or it would go by the row as it was.
-    const locked = dialect === "postgres" ? owner.forKeyShare() : owner;
+    // Waits for a deletion that is under way, instead of going by the row as it was.
+    const locked = dialect.lockRows(owner, "reference");
     return sql<boolean>`exists (select 1 from ${locked.as("owner")}) = ${isKnown}`;
   }
 

@@ -1,8 +1,8 @@
 import { ConfigurationError } from "../../support/index.ts";
-import { EMAIL_TAKEN_LIMIT } from "../../throttle/index.ts";
 import type { AccountService } from "./account-service.ts";
 import { type AccountModel, isVerifiable } from "./account-user.ts";
 import { FINISH_PAGE, isUnfinished, offerPassword } from "./finish-registration.ts";
+import { EMAIL_TAKEN_LIMIT } from "./limits.ts";
 import { mayMail } from "./may-mail.ts";
 
 const WHERE = "config/auth.ts: ACCOUNTS.preventEnumeration";
@@ -13,7 +13,7 @@ const WHERE = "config/auth.ts: ACCOUNTS.preventEnumeration";
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function requireVerification(service: AccountService): void {
-  if (!service.configuration.preventEnumeration) return;
+  if (!service.settings.preventEnumeration) return;
   if (!service.mails.areSent) {
     const remedy = 'Add it to PROVIDERS: import { MailProvider } from "ashlar/mail".';
     throw new ConfigurationError(WHERE, "users are told everything by mail, and MailProvider is missing.", remedy);

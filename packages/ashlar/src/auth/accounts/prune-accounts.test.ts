@@ -17,8 +17,8 @@ import { AuthProvider } from "../auth-provider.ts";
 const NOON = Date.parse("2026-03-01T12:00:00.000Z");
 const [MINUTE, DAY] = [60_000, 86_400_000];
 const NOTHING = {
-  sessions: 0,
-  "addresses of unused sessions": 0,
+  logins: 0,
+  "addresses of unused logins": 0,
   "password resets": 0,
   "changes of address": 0,
   "counts of limits": 0,
@@ -28,8 +28,8 @@ afterEach(() => setClock(null));
 
 let stored = 0;
 
-/** Stores sessions of a user, by the guard `web` and not ended unless the values say otherwise. */
-async function storeSessions(
+/** Stores logins of a user, by the guard `web` and not ended unless the values say otherwise. */
+async function storeLogins(
   { database }: TestAccounts,
   userId: number,
   count: number,
@@ -50,7 +50,7 @@ async function storeSessions(
   }));
   for (let first = 0; first < count; first += 100) {
     await database.kysely
-      .insertInto("sessions")
+      .insertInto("logins")
       .values(rows.slice(first, first + 100))
       .execute();
   }
@@ -69,7 +69,7 @@ await onEachDatabase("pruning accounts", (engine) => {
       // Of another application on the same database.
       [77, "other"],
     ] as const) {
-      await storeSessions(accounts, id, 1, { guard });
+      await storeLogins(accounts, id, 1, { guard });
       const link = { guard, created_at: new Date(NOON), expires_at: new Date(NOON + DAY) };
       const token = `of ${id} of ${guard}`;
       const { email } = id === ADA.id ? ADA : BOB;
@@ -85,14 +85,14 @@ await onEachDatabase("pruning accounts", (engine) => {
     expect(await accounts.application.prune()).toEqual({
       // There is one admin alone.
       ...NOTHING,
-      sessions: 1,
+      logins: 1,
       "password resets": 1,
       "changes of address": 1,
     });
     expect(await accounts.User.where("id", ADA.id).delete()).toBe(1);
     expect(await accounts.application.prune()).toEqual({
       ...NOTHING,
-      sessions: 1,
+      logins: 1,
       "password resets": 1,
       "changes of address": 1,
     });
@@ -105,7 +105,7 @@ await onEachDatabase("pruning accounts", (engine) => {
       ["other", 77],
       ["web", BOB.id],
     ];
-    expect([await left("sessions"), await left("email_changes")]).toEqual([owners, owners]);
+    expect([await left("logins"), await left("email_changes")]).toEqual([owners, owners]);
     expect(await left("password_resets")).toEqual([
       ["admin", ADA.email],
       ["other", BOB.email],
@@ -132,36 +132,36 @@ await onEachDatabase("pruning accounts", (engine) => {
     };
     // Of the logins and of the request for a link.
     expect(await prunedAfter(2 * DAY + 120 * MINUTE - 1)).toEqual({ "counts of limits": 2 });
-    expect(await prunedAfter(2 * DAY + 120 * MINUTE)).toEqual({ sessions: 1 });
+    expect(await prunedAfter(2 * DAY + 120 * MINUTE)).toEqual({ logins: 1 });
     expect(await prunedAfter(4 * DAY - 1)).toEqual({});
     expect(await prunedAfter(4 * DAY)).toEqual({ "password resets": 1 });
     expect(await prunedAfter(7 * DAY - 1)).toEqual({});
-    expect(await accounts.rows("sessions")).toMatchObject([{ ip: "203.0.113.7", user_agent: "Ada's own browser" }]);
-    expect(await prunedAfter(7 * DAY)).toEqual({ "addresses of unused sessions": 1 });
-    expect(await accounts.rows("sessions")).toMatchObject([{ ip: null, user_agent: null }]);
+    expect(await accounts.rows("logins")).toMatchObject([{ ip: "203.0.113.7", user_agent: "Ada's own browser" }]);
+    expect(await prunedAfter(7 * DAY)).toEqual({ "addresses of unused logins": 1 });
+    expect(await accounts.rows("logins")).toMatchObject([{ ip: null, user_agent: null }]);
     expect(await remembered.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
     // The use brings the address of the use.
     await accounts.application.shutdown();
     const restarted = await testAccounts({ restarted: accounts, engine, ACCOUNTS });
-    expect(await restarted.rows("sessions")).toMatchObject([{ ip: "203.0.113.7" }]);
+    expect(await restarted.rows("logins")).toMatchObject([{ ip: "203.0.113.7" }]);
   });
 
   test("deletes a few rows at a time, and stops in between when it is told to", async () => {
     setClock(() => NOON);
     const accounts = await testAccounts({ engine });
-    await storeSessions(accounts, BOB.id, 1100, { expires_at: new Date(NOON) });
+    await storeLogins(accounts, BOB.id, 1100, { expires_at: new Date(NOON) });
     const statements: string[] = [];
     const stop = new AbortController();
     let stopsAfter = 1;
     accounts.database.onQuery(({ sql }) => {
-      if (/^delete from .sessions/.test(sql)) statements.push(sql);
+      if (/^delete from .logins/.test(sql)) statements.push(sql);
       if (statements.length === stopsAfter) stop.abort();
     });
-    expect(await accounts.application.prune(stop.signal)).toMatchObject({ sessions: 500 });
+    expect(await accounts.application.prune(stop.signal)).toMatchObject({ logins: 500 });
     stopsAfter = Number.POSITIVE_INFINITY;
-    expect(await accounts.application.prune()).toMatchObject({ sessions: 600 });
+    expect(await accounts.application.prune()).toMatchObject({ logins: 600 });
     expect(statements).toHaveLength(3);
-    expect(await accounts.rows("sessions")).toEqual([]);
+    expect(await accounts.rows("logins")).toEqual([]);
   });
 
   test("finds every row without its user in a table of more than one batch", async () => {
@@ -172,10 +172,10 @@ await onEachDatabase("pruning accounts", (engine) => {
       [BOB.id, 700],
       [4711, 301],
     ] as const) {
-      await storeSessions(accounts, userId, count);
+      await storeLogins(accounts, userId, count);
     }
-    expect(await accounts.application.prune()).toMatchObject({ sessions: 601 });
-    expect(await accounts.rows("sessions")).toHaveLength(700);
+    expect(await accounts.application.prune()).toMatchObject({ logins: 601 });
+    expect(await accounts.rows("logins")).toHaveLength(700);
   });
 
   test("S71 takes what is left of an address: the one of the client, or the browser", async () => {
@@ -188,10 +188,10 @@ await onEachDatabase("pruning accounts", (engine) => {
       { ip: null, user_agent: null, last_used_at },
       { ip: "203.0.113.9", user_agent: "Bob's own browser", last_used_at: new Date(NOON - 7 * DAY + 1) },
     ]) {
-      await storeSessions(accounts, BOB.id, 1, values);
+      await storeLogins(accounts, BOB.id, 1, values);
     }
-    expect(await accounts.application.prune()).toEqual({ ...NOTHING, "addresses of unused sessions": 2 });
-    const left = (await accounts.rows("sessions")).filter(({ ip, user_agent }) => ip !== null || user_agent !== null);
+    expect(await accounts.application.prune()).toEqual({ ...NOTHING, "addresses of unused logins": 2 });
+    const left = (await accounts.rows("logins")).filter(({ ip, user_agent }) => ip !== null || user_agent !== null);
     expect(left).toMatchObject([{ ip: "203.0.113.9", user_agent: "Bob's own browser" }]);
   });
 });
@@ -199,7 +199,7 @@ await onEachDatabase("pruning accounts", (engine) => {
 test("asks for no other users than those that the rows at hand name", async () => {
   setClock(() => NOON);
   const accounts = await testAccounts();
-  await storeSessions(accounts, BOB.id, 3);
+  await storeLogins(accounts, BOB.id, 3);
   const lookups: string[] = [];
   const changes: string[] = [];
   accounts.database.onQuery(({ sql }) => {
@@ -225,15 +225,15 @@ test("finds nothing where there are neither guards nor tables", async () => {
 test("S71 keeps the address of a login that is used while the table is gone through", async () => {
   setClock(() => NOON);
   const accounts = await testAccounts({ ACCOUNTS: { retention: { addressDays: 7 } } });
-  await storeSessions(accounts, BOB.id, 1, { last_used_at: new Date(NOON - 7 * DAY) });
+  await storeLogins(accounts, BOB.id, 1, { last_used_at: new Date(NOON - 7 * DAY) });
   const { DATABASES } = accounts.application.config.section("database") as {
     readonly DATABASES: { readonly main: { readonly path: string } };
   };
   const other = new DatabaseSync(DATABASES.main.path);
   onTestFinished(() => other.close());
   accounts.database.onQuery(({ sql }) => {
-    if (sql.startsWith('update "sessions"')) other.exec("update sessions set last_used_at = created_at");
+    if (sql.startsWith('update "logins"')) other.exec("update logins set last_used_at = created_at");
   });
   expect(await accounts.application.prune()).toEqual(NOTHING);
-  expect(await accounts.rows("sessions")).toMatchObject([{ ip: "203.0.113.7" }]);
+  expect(await accounts.rows("logins")).toMatchObject([{ ip: "203.0.113.7" }]);
 });

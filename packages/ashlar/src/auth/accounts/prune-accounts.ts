@@ -1,6 +1,5 @@
 import { type BatchTable, deleteInBatches, type Row, visitInBatches } from "../../database/index.ts";
 import { now } from "../../support/index.ts";
-import { pruneSessions, SESSION_TABLE } from "../web/session-table.ts";
 import type { AccountService } from "./account-service.ts";
 
 const DAY_MS = 86_400_000;
@@ -16,14 +15,19 @@ export async function pruneAccounts(
   service: AccountService,
   signal?: AbortSignal,
 ): Promise<Readonly<Record<string, number>>> {
-  const { addressDays, loginDays, linkDays } = service.configuration.retention;
+  const { addressDays, loginDays, linkDays } = service.settings.retention;
   const pruned: Record<string, number> = {};
-  if (service.hasSessions) {
-    const sessions = { kysely: service.database.kysely, table: SESSION_TABLE, key: "id" };
-    const ended = await pruneSessions(service.database, daysAgo(loginDays), signal);
-    pruned.sessions = ended + (await pruneOrphans(service, sessions, "user_id", signal));
-    pruned["addresses of unused sessions"] = await forgetAddresses(sessions, daysAgo(addressDays), signal);
+  for (const store of service.logins.all) {
+    const { logins, addresses } = await store.prune({
+      endedBefore: daysAgo(loginDays),
+      unusedSince: daysAgo(addressDays),
+      existingUsers: (guard, userIds) => knownOwners(service, guard, "user_id", userIds),
+      signal,
+    });
+    pruned.logins = (pruned.logins ?? 0) + logins;
+    pruned["addresses of unused logins"] = (pruned["addresses of unused logins"] ?? 0) + addresses;
   }
+  if (!service.container.has("database")) return pruned;
   const links: readonly [string, BatchTable | null, OwnerColumn][] = [
     ["password resets", await service.resets.rows(), "email"],
     ["changes of address", await service.emailChanges.rows(), "user_id"],
@@ -79,30 +83,4 @@ async function knownOwners(
   const column = owner === "email" ? owner : primaryKey;
   const found = await connection.kysely.selectFrom(table).select(column).where(column, "in", values).execute();
   return new Set(found.map((row) => String(row[column])));
-}
-
-/** Takes the IP addresses and user agents from sessions that go on, and were last used before a time. */
-async function forgetAddresses(sessions: BatchTable, before: Date, signal: AbortSignal | undefined): Promise<number> {
-  const { kysely, table, key } = sessions;
-  let forgotten = 0;
-  const visit = async (batch: readonly Row[]): Promise<void> => {
-    const old = batch.filter(({ ip, user_agent, last_used_at }) => {
-      return (ip !== null || user_agent !== null) && new Date(last_used_at as Date | string) <= before;
-    });
-    if (old.length === 0) return;
-    const { numUpdatedRows } = await kysely
-      .updateTable(table)
-      .set({ ip: null, user_agent: null })
-      .where(
-        key,
-        "in",
-        old.map((row) => row[key]),
-      )
-      // It can have been used since.
-      .where("last_used_at", "<=", before)
-      .executeTakeFirst();
-    forgotten += Number(numUpdatedRows);
-  };
-  await visitInBatches(sessions, ["ip", "user_agent", "last_used_at"], visit, signal);
-  return forgotten;
 }

@@ -139,7 +139,7 @@ describe("register()", () => {
   });
 
   test("the owner of an address that is taken is mailed no link to a page that the application does not have", async () => {
-    const accounts = await testAccounts({ leftOut: { login: false, forgotPassword: false } });
+    const accounts = await testAccounts({ leftOut: { login: false, requestPasswordReset: false } });
     await accounts.visitor().post("/register", { ...CLEO, email: ADA.email });
     const [mail] = await accounts.mails();
     expect([mail?.to, mail?.subject]).toEqual([ADA.email, "You already have an account"]);

@@ -1,8 +1,9 @@
 import { planOf, UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
-import { type FieldErrors, isPlainObject, ValidationError } from "../../support/index.ts";
+import { isPlainObject, ValidationError } from "../../support/index.ts";
 import { announce } from "../events.ts";
-import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
+import { message } from "../messages.ts";
+import { checkEmail, checkName, choosePassword, type Problems, refuse } from "./account-input.ts";
 import type { AccountService } from "./account-service.ts";
 import { type AccountModel, type AccountUser, isVerifiable } from "./account-user.ts";
 import { requireVerifiable, tellOwner } from "./prevent-enumeration.ts";
@@ -41,7 +42,7 @@ export async function registerUser(
   if (email.problem === undefined) user.email = email.value;
   // Everything else first: whether an address is taken is told to no one who has not made the effort to register it.
   refuse({ ...errors, ...(await choosePassword(user, password, confirmation)) });
-  if (service.configuration.preventEnumeration) {
+  if (service.settings.preventEnumeration) {
     await registerInBackground(service, context, user, columns);
     return null;
   }
@@ -103,14 +104,14 @@ async function store(
 }
 
 /** A column that holds text must not be given a list: what a database makes of one, no two agree on. */
-function problemsOf(columns: Readonly<Record<string, unknown>>, casts: ReadonlyMap<string, string>): FieldErrors {
-  const errors: FieldErrors = {};
+function problemsOf(columns: Readonly<Record<string, unknown>>, casts: ReadonlyMap<string, string>): Problems {
+  const errors: Problems = {};
   for (const [name, value] of Object.entries(columns)) {
     if (name === "name") {
       const { problem } = checkName(value);
       if (problem !== undefined) errors.name = [problem];
     } else if ((Array.isArray(value) || isPlainObject(value)) && casts.get(name) !== "json") {
-      errors[name] = ["This must be text."];
+      errors[name] = [message("auth.input.text")];
     }
   }
   return errors;

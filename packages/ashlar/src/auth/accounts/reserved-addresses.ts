@@ -1,8 +1,10 @@
+import type { Message } from "../../support/index.ts";
+import { message } from "../messages.ts";
 import type { AccountService } from "./account-service.ts";
 import type { AccountUser } from "./account-user.ts";
 
 /** What is said of an address that another account has, or can still take back: which of the two does not show. */
-export const TAKEN = "This is taken already.";
+export const TAKEN: Message = message("auth.email.taken");
 
 /** Thrown to roll back what has given an account an address that another one can still take back. */
 export class ReservedAddress extends Error {}

@@ -69,7 +69,7 @@ describe("the page behind a reset link", () => {
   });
 
   test("leads to the login if there is no page to request a new link", async () => {
-    const accounts = await testAccounts({ leftOut: { forgotPassword: false } });
+    const accounts = await testAccounts({ leftOut: { requestPasswordReset: false } });
     const { status, body } = await accounts.visitor().get(pathOf("x"));
     expect([status, body]).toEqual([410, expect.stringContaining('href="/login"')]);
     expect(body).not.toContain("/change_password");
@@ -95,7 +95,7 @@ describe("/.well-known/change-password", () => {
   test("redirects to the page for a forgotten password if there is no other, and is missing without both", async () => {
     const forgotten = await testAccounts({ leftOut: { changePassword: false } });
     expect((await forgotten.visitor().get(PATH)).headers.get("location")).toBe("/change_password");
-    const none = await testAccounts({ leftOut: { changePassword: false, forgotPassword: false } });
+    const none = await testAccounts({ leftOut: { changePassword: false, requestPasswordReset: false } });
     expect((await none.visitor().get(PATH)).status).toBe(404);
   });
 

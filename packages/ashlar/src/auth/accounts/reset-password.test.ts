@@ -156,21 +156,21 @@ await onEachDatabase("a reset link", (engine) => {
     expect(await reset(accounts, await accounts.resetToken())).toBe(DONE);
     for (const device of devices) expect(await device.get("/me")).toMatchObject({ body: { user: null } });
     expect(await bob.get("/me")).toMatchObject({ body: { user: { id: BOB.id } } });
-    expect((await accounts.rows("sessions")).map(({ user_id }) => user_id)).toEqual([BOB.id]);
+    expect((await accounts.rows("logins")).map(({ user_id }) => user_id)).toEqual([BOB.id]);
     expect([(await accounts.user()).api_token, (await accounts.user(BOB.id)).api_token]).toEqual([
       null,
       "b".repeat(43),
     ]);
   });
 
-  test("S39 is not used up where ending the sessions fails: all of it, or nothing", async () => {
+  test("S39 is not used up where ending the logins fails: all of it, or nothing", async () => {
     const accounts = await testAccounts({ engine });
     const token = await accounts.resetToken();
-    await accounts.database.kysely.schema.alterTable("sessions").renameTo("elsewhere").execute();
+    await accounts.database.kysely.schema.alterTable("logins").renameTo("elsewhere").execute();
     const sent = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     expect(await problems(accounts, sent)).toEqual([500, undefined]);
     expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
-    await accounts.database.kysely.schema.alterTable("elsewhere").renameTo("sessions").execute();
+    await accounts.database.kysely.schema.alterTable("elsewhere").renameTo("logins").execute();
     expect(await accounts.toldOf("auth.password_reset")).toEqual([]);
     expect(await reset(accounts, token)).toBe(DONE);
   });
@@ -185,7 +185,7 @@ describe("a reset link", () => {
       [
         "password1",
         "password1",
-        { password: ["This is one of the most used passwords and would be guessed at once; choose another."] },
+        { password: ["This password is one of the most common and easy to guess; choose another."] },
       ],
       [PASSWORD, PASSWORD, { password: ["This is the password in use; choose another."] }],
       [NEW_PASSWORD, "another", { password_confirmation: ["The two passwords are not the same."] }],
@@ -441,9 +441,9 @@ describe("asking for a reset link", () => {
   test("S39 changes nothing on the account", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
-    const before = [await accounts.rows("users"), await accounts.rows("sessions")];
+    const before = [await accounts.rows("users"), await accounts.rows("logins")];
     await accounts.resetToken();
-    expect([await accounts.rows("users"), await accounts.rows("sessions")]).toEqual(before);
+    expect([await accounts.rows("users"), await accounts.rows("logins")]).toEqual(before);
     expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
   });
 

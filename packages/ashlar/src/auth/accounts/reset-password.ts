@@ -1,9 +1,10 @@
 import type { HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
-import { PASSWORD_LIMIT } from "../../throttle/index.ts";
 import { makeAccessEpoch } from "../access-epoch.ts";
 import { announce } from "../events.ts";
+import { PASSWORD_LIMIT } from "../limits.ts";
+import { message } from "../messages.ts";
 import { rotateAccess } from "../rotate-access.ts";
 import { hashChosenPassword, requireEmail } from "./account-input.ts";
 import { type AccountClaim, epochDigestOf } from "./account-links.ts";
@@ -35,7 +36,15 @@ export async function requestPasswordReset(
     const url = service.url(guard, "password_reset", {}, { token });
     announce(context, "auth.password_reset_requested", guard, { user, email });
     const expiresInMinutes = service.resetExpiresInMinutes;
-    if (user !== null) service.mails.tryQueue("resetPassword", email, { guard, user, email, url, expiresInMinutes });
+    if (user !== null)
+      service.mails.tryQueue("resetPassword", email, {
+        guard,
+        language: context.language,
+        user,
+        email,
+        url,
+        expiresInMinutes,
+      });
   });
 }
 
@@ -88,7 +97,7 @@ export async function resetPassword(
   confirmation: unknown,
 ): Promise<AccountUser | null> {
   if (token === null || token === undefined) return null;
-  if (typeof token !== "string") throw new ValidationError({ token: ["This must be text."] });
+  if (typeof token !== "string") throw new ValidationError({ token: [message("auth.input.text")] });
   const found = await findReset(service, context, token);
   if (found === null) return null;
   const { claim, user } = found;
@@ -97,7 +106,7 @@ export async function resetPassword(
   const { passwordColumn } = service.modelOf(claim.guard);
   const hash = await hashChosenPassword(user, passwordColumn, password, confirmation);
   // Users who cannot log in before their address is verified have this way left when the link for that has expired.
-  const isProof = service.configuration.preventEnumeration && isVerifiable(user) && !user.hasVerifiedEmail();
+  const isProof = service.settings.preventEnumeration && isVerifiable(user) && !user.hasVerifiedEmail();
   const proof = isProof ? { verified_at: currentDate() } : {};
   const isDone = await service.database.transaction(async () => {
     if (!(await service.resets.consume(token))) return false;
@@ -113,7 +122,14 @@ export async function resetPassword(
   if (isProof) announce(context, "auth.email_verified", claim.guard, { user });
   const { guard } = claim;
   const { email } = user;
-  service.mails.tryQueue("passwordChanged", email, { guard, user, email, changedAt: currentDate(), wasReset: true });
+  service.mails.tryQueue("passwordChanged", email, {
+    guard,
+    language: context.language,
+    user,
+    email,
+    changedAt: currentDate(),
+    wasReset: true,
+  });
   return user;
 }
 

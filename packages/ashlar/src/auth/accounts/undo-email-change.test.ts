@@ -111,12 +111,12 @@ await onEachDatabase("undoing a change of address", (engine) => {
     expect((await accounts.user()).email).toBe(email("this"));
   });
 
-  test("all of it, or nothing: where the sessions cannot be ended, the change stays, and so does the link", async () => {
+  test("all of it, or nothing: where the logins cannot be ended, the change stays, and so does the link", async () => {
     const accounts = await undoing({ engine });
     const token = await stolen(accounts);
     const before = await accounts.rows("users");
     const stop = accounts.database.onQuery(({ sql }) => {
-      if (sql.startsWith('delete from "sessions"')) throw new Error("The disk is full.");
+      if (sql.startsWith('delete from "logins"')) throw new Error("The disk is full.");
     });
     expect((await undo(accounts, token))[0]).toBe(500);
     stop();

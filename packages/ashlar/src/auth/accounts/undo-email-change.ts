@@ -52,7 +52,7 @@ export async function undoEmailChange(
   if (outcome !== "undone") return { outcome };
   const { email: restoredEmail } = change;
   // If it was not the owner who has undone the change, this is the only word the owner gets.
-  const notice = { guard: change.guard, user, email: previousEmail, restoredEmail };
+  const notice = { guard: change.guard, language: context.language, user, email: previousEmail, restoredEmail };
   service.mails.tryQueue("emailChangeUndone", previousEmail, notice);
   const resetToken = await resetTokenFor(service, change.guard, user);
   announce(context, "auth.email_change_undone", change.guard, { user, previousEmail, email: restoredEmail });

@@ -1,6 +1,7 @@
 import type { HttpContext, Middleware, Next } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import { AshlarError } from "../../support/index.ts";
+import { message } from "../messages.ts";
 import { refuseGuest } from "../refuse-guest.ts";
 import { requireGuards } from "../require-guards.ts";
 import { isVerifiable } from "./account-user.ts";
@@ -21,7 +22,7 @@ export class VerifiesEmailMiddleware implements Middleware {
     const user = await auth.user();
     if (user === null) return refuseGuest(context, auth.guard(auth.guardName));
     if (isVerifiable(user) && user.hasVerifiedEmail()) return next();
-    if (request.wantsJson()) throw new AshlarError("E_FORBIDDEN", "Verify your email address first.");
+    if (request.wantsJson()) throw new AshlarError("E_FORBIDDEN", message("auth.email.unverified"));
     return auth.redirectToRoute("email.verify.notice");
   }
 

@@ -70,7 +70,7 @@ describe("events", () => {
 });
 
 describe("what is remembered of the visitor", () => {
-  const withSessions = (options: TestWebOptions = {}) =>
+  const withLogins = (options: TestWebOptions = {}) =>
     testWeb({
       ...options,
       providers: [SessionProvider],
@@ -85,7 +85,7 @@ describe("what is remembered of the visitor", () => {
     (await browser.get("/cart")).body as { readonly cart: unknown; readonly id: string };
 
   test("S18, S26 a login keeps it under a new id, and so with a new CSRF token", async () => {
-    const web = await withSessions();
+    const web = await withLogins();
     const browser = web.browser();
     const { id } = (await browser.post("/cart")).body as { readonly id: string };
     await browser.post("/login", { ...credentials, password: "wrong" });
@@ -98,7 +98,7 @@ describe("what is remembered of the visitor", () => {
   });
 
   test("S19 a logout forgets it", async () => {
-    const web = await withSessions();
+    const web = await withLogins();
     const browser = web.browser();
     await browser.post("/login", credentials);
     const { id } = (await browser.post("/cart")).body as { readonly id: string };
@@ -108,7 +108,7 @@ describe("what is remembered of the visitor", () => {
 
   test("S19 a logout forgets it but for who the visitor is, while another guard has a user on the device", async () => {
     class User extends TestUser {}
-    const web = await withSessions({
+    const web = await withLogins({
       User,
       guards: { staff: { driver: "web", model: User } },
       routes: [
@@ -125,14 +125,14 @@ describe("what is remembered of the visitor", () => {
     expect(await cartOf(browser)).toEqual({ cart: null, id: expect.not.stringMatching(id) });
   });
 
-  test("a login of a visitor of whom nothing is remembered begins no session", async () => {
-    const web = await withSessions();
+  test("a login of a visitor of whom nothing is remembered begins no login", async () => {
+    const web = await withLogins();
     const browser = web.browser();
     await browser.post("/login", credentials);
     expect([...browser.cookies.keys()].sort()).toEqual(["device", "token"]);
   });
 
-  test("a login where the route has no session works as without the feature", async () => {
+  test("a login where the route has no login works as without the feature", async () => {
     const web = await testWeb({ providers: [SessionProvider] });
     const browser = await web.loggedIn(BOB);
     expect((await browser.get("/me")).body).toEqual({ user: BOB });
@@ -149,5 +149,5 @@ test("an application that shuts down writes all uses that wait for it, also of t
   for (const browser of browsers) await browser.get("/me");
   web.forgetQueries();
   await web.application.shutdown();
-  expect(web.queries).toEqual(Array(3).fill(expect.stringMatching(/^update "sessions" set "last_used_at"/)));
+  expect(web.queries).toEqual(Array(3).fill(expect.stringMatching(/^update "logins" set "last_used_at"/)));
 });

@@ -59,10 +59,10 @@ await onEachDatabase("the guard web", (engine) => {
       const browser = await web.loggedIn();
       web.forgetQueries();
       expect((await browser.get("/me")).body).toEqual({ user: ADA });
-      expect(web.queries).toEqual([expect.stringMatching(/^select "users"\.\*.* from "sessions" inner join "users"/)]);
+      expect(web.queries).toEqual([expect.stringMatching(/^select "users"\.\*.* from "logins" inner join "users"/)]);
     });
 
-    test("S18 makes a new token each time, and ends the session that the browser had", async () => {
+    test("S18 makes a new token each time, and ends the login that the browser had", async () => {
       const web = await testWeb({ engine });
       const browser = await web.loggedIn(ADA);
       const [before] = [...browser.cookies.values()];
@@ -89,7 +89,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect((await web.rows()).map(({ user_id }) => user_id)).toEqual([1, 1]);
     });
 
-    test("twice in one request leaves one session", async () => {
+    test("twice in one request leaves one login", async () => {
       const web = await testWeb({
         engine,
         routes: [Route.post("/twice", async ({ auth }) => [await auth.attemptById(1), await auth.attemptById(2)])],
@@ -146,7 +146,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect([status, browser.cookies.has("token"), await web.rows()]).toEqual([200, false, []]);
     });
 
-    test("S19 works where the session has ended, and where there was none", async () => {
+    test("S19 works where the login has ended, and where there was none", async () => {
       const web = await testWeb({ engine });
       const browser = await web.loggedIn();
       travel(121);
@@ -155,7 +155,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect((await browser.post("/logout")).status).toBe(200);
     });
 
-    test("S19 ends every session that a doubled cookie names, although nobody is logged in by it", async () => {
+    test("S19 ends every login that a doubled cookie names, although nobody is logged in by it", async () => {
       const web = await testWeb({ engine });
       const [a, b] = [await web.loggedIn(ADA), await web.loggedIn(BOB)];
       const cookie = `token=${a.cookies.get("token")}; token=${b.cookies.get("token")}`;
@@ -187,9 +187,9 @@ await onEachDatabase("the guard web", (engine) => {
     const forged = { "x-user-id": "2", user_id: "2", authorization: "Bearer 2" };
     expect((await browser.get("/me?user_id=2&id=2&auth=2", forged)).body).toEqual({ user: ADA });
     expect((await web.browser().get("/me?user_id=1", { ...forged, cookie: "user_id=1; id=1" })).body).toEqual(GUEST);
-    await browser.post("/sessions/end-others", { user_id: 2, userId: 2 });
+    await browser.post("/logins/end-others", { user_id: 2, userId: 2 });
     const [, bob] = [browser, await web.loggedIn(BOB)];
-    await browser.post("/sessions/end-all", { user_id: 2 });
+    await browser.post("/logins/end-all", { user_id: 2 });
     expect((await bob.get("/me")).body).toEqual({ user: BOB });
   });
 

@@ -1,54 +1,52 @@
-import type { Database } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { Logger } from "../../kernel/index.ts";
 import { digest } from "../../security/index.ts";
 import { AshlarError, currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
-import { accessEpochOf, staleProof } from "../access-epoch.ts";
+import { accessEpochOf, readAgain, staleProof } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
 import { announce } from "../events.ts";
-import { Guard, type LoginOptions } from "../guard.ts";
-import { deviceName } from "./device-name.ts";
-import type { KnownDevices } from "./known-devices.ts";
-import { FoundSession, type SessionFinder } from "./session-finder.ts";
-import { deleteSession, deleteSessionsByDigest, type StoredSession } from "./session-table.ts";
-import { makeSessionToken, presentedToken, presentedTokens } from "./session-token.ts";
-import type { SessionUses } from "./session-uses.ts";
-import type { SessionWriter } from "./session-writer.ts";
-import { UserSessions } from "./user-sessions.ts";
-import type { WebGuardOptions } from "./web-guard-options.ts";
+import { LoginGuard, type LoginOptions } from "../login-guard.ts";
+import { deviceName } from "../logins/device-name.ts";
+import type { KnownDevices } from "../logins/known-devices.ts";
+import type { FoundLogin, Login, LoginOwner, LoginProof, LoginStore } from "../logins/login-store.ts";
+import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login-token.ts";
+import type { LoginUses } from "../logins/login-uses.ts";
+import { UserLogins } from "../logins/user-logins.ts";
+import { provesOwnPassword } from "../own-password.ts";
+import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
 
 /** What a {@link WebGuard} works with: made once, at boot, for all requests. */
 export interface WebGuardParts {
-  readonly options: WebGuardOptions;
-  readonly database: Database;
-  readonly finder: SessionFinder;
-  readonly writer: SessionWriter;
-  readonly uses: SessionUses;
+  readonly options: CompleteWebGuardSettings;
+  readonly store: LoginStore;
+  readonly uses: LoginUses;
   readonly devices: KnownDevices;
   /** What a user's account is counted by. */
   readonly accountOf: (user: Authenticatable) => string;
   readonly logger: Logger;
+  /** Does some work in a transaction of the application's database, if it has one. */
+  readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** What is kept of the session that a request's user is logged in by. */
-type CurrentSession = Pick<StoredSession, "id" | "authenticatedAt" | "expiresAt" | "createdAt">;
+/** What is kept of the login that a request's user is logged in by. */
+type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "expiresAt" | "createdAt">;
 
 /** A use is written down at most this often. */
 const USE_INTERVAL_MS = 5 * 60_000;
-/** Where sessions end soon when they are not used, a use may not stay unwritten for more than this part of that time. */
+/** Where logins end soon when they are not used, a use may not stay unwritten for more than this part of that time. */
 const USE_INTERVAL_SHARE = 20;
 /** The most of a user agent that is stored, in UTF-16 units. */
 const MAX_USER_AGENT_LENGTH = 255;
 
 /**
- * Knows a request's user by a cookie with a random token, and has a row in the table `sessions` for each device that
+ * Knows a request's user by a cookie with a random token, and has a row in the table `logins` for each device that
  * somebody is logged in on. The table holds digests of tokens, never the tokens.
  */
-export class WebGuard extends Guard {
+export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<User> {
   readonly #parts: WebGuardParts;
-  /** The session that this request's user is logged in by. */
-  #session: CurrentSession | null = null;
-  /** Whether a login or a logout has decided on the session, whatever the request brought. */
+  /** The login that this request's user is logged in by. */
+  #login: CurrentLogin | null = null;
+  /** Whether a login or a logout has decided on the login, whatever the request brought. */
   #isDecided = false;
 
   constructor(name: string, context: HttpContext, model: AuthenticatableClass, parts: WebGuardParts) {
@@ -61,57 +59,61 @@ export class WebGuard extends Guard {
   }
 
   protected override retrieve(): MaybePromise<Authenticatable | null> {
-    const { options, finder } = this.#parts;
+    const { options, store } = this.#parts;
     const token = presentedToken(this.context.request, options.cookie);
     if (token === null) return null;
-    const found = finder.find(digest(token));
-    return found instanceof Promise ? found.then((row) => this.#recognise(row)) : this.#recognise(found);
+    const found = store.find(this.name, digest(token));
+    return found instanceof Promise ? found.then((login) => this.#recognise(login)) : this.#recognise(found);
   }
 
-  #recognise(row: Record<string, unknown> | undefined): MaybePromise<Authenticatable | null> {
-    if (row === undefined) return null;
-    const { finder } = this.#parts;
-    const session = new FoundSession(row);
-    // Asked this way round, a time that is none counts as past.
-    if (!(session.expiresAt > now())) return null;
-    const user = finder.userOf(row);
-    return user instanceof Promise ? user.then((one) => this.#accept(session, one)) : this.#accept(session, user);
+  #recognise(login: FoundLogin | null): MaybePromise<Authenticatable | null> {
+    // Written so that an invalid date counts as past.
+    if (login === null || !(login.expiresAt.getTime() > now())) return null;
+    const { user = this.model.findByAuthId(login.userId) } = login;
+    return user instanceof Promise ? user.then((one) => this.#accept(login, one)) : this.#accept(login, user);
   }
 
-  #accept(session: StoredSession, user: Authenticatable | null): Authenticatable | null {
-    // What ended access to the account since ended this login too, whether or not its row was deleted.
-    if (user === null || session.accessEpoch !== accessEpochOf(user)) return null;
+  #accept(login: FoundLogin, user: Authenticatable | null): Authenticatable | null {
+    // Whatever a store or a class makes of a key, no one gets another user's login.
+    if (user === null || String(user.authId()) !== String(login.userId)) return null;
+    // What ended access to the account since ended this login too, whether or not it was deleted.
+    if (login.accessEpoch !== accessEpochOf(user)) return null;
     if (!this.#isDecided) {
-      this.#session = session;
-      this.#noteUse(session);
+      this.#login = login;
+      this.#noteUse(login);
     }
     return user;
   }
 
   protected override async persist(user: Authenticatable, options: LoginOptions): Promise<void> {
     const { remember = false, passwordConfirmed = false } = options;
-    const { writer, options: settings } = this.#parts;
-    const token = makeSessionToken();
+    const { store, options: settings } = this.#parts;
+    const token = makeLoginToken();
     const at = currentDate();
-    const session = await writer.insert(user, {
+    const proof = this.#proofOf(user);
+    const login = {
       guard: this.name,
+      userId: user.authId(),
       tokenHash: digest(token),
+      accessEpoch: proof.accessEpoch,
       ...this.#device(),
-      now: at,
+      authenticatedAt: passwordConfirmed ? at : null,
+      lastUsedAt: at,
       expiresAt: new Date(at.getTime() + (remember ? settings.rememberMs : settings.idleMs)),
-      passwordConfirmed,
-    });
-    if (session === null) throw staleProof();
+      createdAt: at,
+    };
+    const id = await store.start(login, proof);
+    if (id === null) throw staleProof();
     // What the browser brought is ended and never taken over: somebody else may have put it there.
     await this.#endPresented();
-    this.#session = session;
+    this.#login = { ...login, id };
     this.#sendToken(token);
     this.context.visitor?.regenerate();
   }
 
   protected override async forget(): Promise<void> {
     await this.#endPresented();
-    this.#session = null;
+    this.#login = null;
     this.#noStore().withoutCookie(this.#parts.options.cookie);
     // What is remembered may be the user's, all of it. The identity is shared with who is logged in by another guard: with a
     // new one the forms on their pages would be refused.
@@ -120,19 +122,16 @@ export class WebGuard extends Guard {
     else this.context.visitor?.invalidate();
   }
 
-  override async loginAs(user: RegisteredUser, options: LoginOptions = {}): Promise<RegisteredUser> {
-    await super.loginAs(user, options);
-    const userId = (user as Authenticatable).authId();
+  protected override afterLogin(user: User, options: LoginOptions): void {
+    const account = user as unknown as Authenticatable;
     const { devices, accountOf } = this.#parts;
-    const isKnown = devices.remember(this.context, this.name, userId, accountOf(user as Authenticatable));
-    if (!isKnown && options.firstLogin !== true) {
-      const { userAgent } = this.#device();
-      announce(this.context, "auth.new_device", this.name, { user, userAgent, device: deviceName(userAgent) });
-    }
-    return user;
+    const isKnown = devices.remember(this.context, this.name, account.authId(), accountOf(account));
+    if (isKnown || options.firstLogin === true) return;
+    const { userAgent } = this.#device();
+    announce(this.context, "auth.new_device", this.name, { user, userAgent, device: deviceName(userAgent) });
   }
 
-  /** Ends the session and takes the cookie back; also where the user cannot be loaded. */
+  /** Ends the login and takes the cookie back; also where the user cannot be loaded. */
   override async logout(): Promise<void> {
     try {
       await this.user();
@@ -143,66 +142,113 @@ export class WebGuard extends Guard {
     await super.logout();
   }
 
-  override sessions(): UserSessions {
-    return new UserSessions({
+  /** The devices that the user is logged in on. */
+  logins(): UserLogins {
+    return new UserLogins({
       guard: this.name,
-      database: this.#parts.database,
+      store: this.#parts.store,
       user: async () => (await this.user()) as Authenticatable | null,
-      currentId: () => this.#session?.id ?? null,
+      currentId: () => this.#login?.id ?? null,
       logout: () => this.logout(),
+      t: this.context.t,
+      transaction: this.#parts.transaction,
     });
   }
 
-  override async logoutOtherDevices(password: unknown): Promise<boolean> {
-    if (!(await this.provePassword(password))) return false;
+  /**
+   * Ends the user's logins on all devices but this one.
+   *
+   * @returns whether the password was the user's; otherwise nothing is ended
+   * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
+   */
+  async logoutOtherDevices(password: unknown): Promise<boolean> {
+    if (!(await this.#provePassword(password))) return false;
     try {
-      await this.sessions().endOthers();
+      await this.logins().endOthers();
       return true;
     } catch (error) {
-      if (error instanceof AshlarError && error.code === "E_STALE_PROOF") return this.proofFailed();
+      if (error instanceof AshlarError && error.code === "E_STALE_PROOF") return this.#proofFailed();
       throw error;
     }
   }
 
-  override async confirmPassword(password: unknown): Promise<boolean> {
-    if (!(await this.provePassword(password))) return false;
-    const session = this.#session;
-    if (session === null) return true;
-    // A confirmation gives the session a new token as well: one that was stolen before must not gain by it.
-    const token = makeSessionToken();
+  /**
+   * Has the user prove the password again, as the middleware `password.confirm` asks for.
+   *
+   * The steps of a login are asked here too.
+   *
+   * @returns whether the password was the user's, and no step keeps it from counting; `auth.pending` names one that does
+   * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
+   */
+  async confirmPassword(password: unknown): Promise<boolean> {
+    if (!(await this.#provePassword(password))) return false;
+    const login = this.#login;
+    const options = { remember: login !== null && this.#isRemembered(login), passwordConfirmed: true };
+    // If a step asks for more, the login that follows it takes the place of this one.
+    if ((await this.hold((await this.user())!, options)) !== null) return false;
+    if (login === null) return true;
+    // A confirmation gives the login a new token as well: one that was stolen before must not gain by it.
+    const token = makeLoginToken();
     const at = currentDate();
-    const user = (await this.user()) as Authenticatable;
-    if (!(await this.#parts.writer.renew(user, session.id, digest(token), at))) return this.proofFailed();
-    const { id, expiresAt, createdAt } = session;
-    this.#session = { id, authenticatedAt: at.getTime(), expiresAt, createdAt };
+    const user = (await this.user()) as unknown as Authenticatable;
+    const renewal = { tokenHash: digest(token), authenticatedAt: at };
+    const isRenewed = await this.#parts.store.renew(this.#reference(login), renewal, this.#proofOf(user));
+    if (!isRenewed) return this.#proofFailed();
+    const { id, userId, expiresAt, createdAt } = login;
+    this.#login = { id, userId, authenticatedAt: at, expiresAt, createdAt };
     this.#sendToken(token);
     this.context.visitor?.regenerate();
     return true;
   }
 
-  override async passwordConfirmedAt(): Promise<Date | null> {
+  /** When the user last proved the password, at login or since; `null` if they never did. */
+  async passwordConfirmedAt(): Promise<Date | null> {
     await this.user();
-    // The beginning of time stands for a login without a password.
-    const at = this.#session?.authenticatedAt;
-    return at ? new Date(at) : null;
+    return this.#login?.authenticatedAt ?? null;
+  }
+
+  /** Tells whether a password is that of the request's user. A wrong one counts, and is told, as a failed login. */
+  async #provePassword(password: unknown): Promise<boolean> {
+    const user = await this.user();
+    return provesOwnPassword(this.context, this.name, user as Authenticatable | null, password);
+  }
+
+  /** Tells that the request's user could not prove who they are. */
+  #proofFailed(): false {
+    announce(this.context, "auth.failed", this.name, { user: this.knownUser, identifier: null });
+    return false;
   }
 
   async #endPresented(): Promise<void> {
-    const { database, options } = this.#parts;
-    const session = this.#session;
+    const { store, options } = this.#parts;
+    const login = this.#login;
     this.#isDecided = true;
-    const digests = presentedTokens(this.context.request, options.cookie).map(digest);
-    await deleteSessionsByDigest(database.kysely, this.name, digests);
+    for (const token of presentedTokens(this.context.request, options.cookie)) {
+      await store.end({ guard: this.name, tokenHash: digest(token) });
+    }
     // One that was begun in this very request has no cookie yet that names it.
-    if (session !== null) await deleteSession(database.kysely, session.id);
+    if (login !== null) await store.end(this.#reference(login));
+  }
+
+  #reference({ id, userId }: CurrentLogin): LoginOwner & { readonly id: string } {
+    return { guard: this.name, userId, id };
+  }
+
+  #proofOf(user: Authenticatable): LoginProof {
+    const { model } = this;
+    return {
+      user,
+      accessEpoch: accessEpochOf(user),
+      holds: async () => (await readAgain(model, user)) !== null,
+    };
   }
 
   #sendToken(token: string): void {
     const { options } = this.#parts;
-    const session = this.#session!;
+    const login = this.#login!;
     // Rounded down: the browser never keeps a token that is dead already.
-    const maxAgeSeconds = Math.floor((session.expiresAt - now()) / 1000);
-    this.#noStore().cookie(options.cookie, token, this.#isRemembered(session) ? { maxAgeSeconds } : {});
+    const maxAgeSeconds = Math.floor((login.expiresAt.getTime() - now()) / 1000);
+    this.#noStore().cookie(options.cookie, token, this.#isRemembered(login) ? { maxAgeSeconds } : {});
   }
 
   /** The answer, marked as one that no cache may hand to somebody else. */
@@ -210,19 +256,19 @@ export class WebGuard extends Guard {
     return this.context.response.header("cache-control", "private, no-store");
   }
 
-  /** Only a session that is remembered is given longer at once than the others can ever get. */
-  #isRemembered({ createdAt, expiresAt }: CurrentSession): boolean {
-    return expiresAt - createdAt > this.#parts.options.absoluteMs;
+  /** Only a login that is remembered is given longer at once than the others can ever get. */
+  #isRemembered({ createdAt, expiresAt }: CurrentLogin): boolean {
+    return expiresAt.getTime() - createdAt.getTime() > this.#parts.options.absoluteMs;
   }
 
-  #noteUse(session: StoredSession): void {
+  #noteUse(login: FoundLogin): void {
     const { options, uses } = this.#parts;
     const at = now();
-    if (at - session.lastUsedAt < Math.min(USE_INTERVAL_MS, options.idleMs / USE_INTERVAL_SHARE)) return;
-    const expiresAt = this.#isRemembered(session)
-      ? session.expiresAt
-      : Math.min(at + options.idleMs, session.createdAt + options.absoluteMs);
-    uses.note({ id: session.id, ...this.#device(), now: new Date(at), expiresAt: new Date(expiresAt) });
+    if (at - login.lastUsedAt.getTime() < Math.min(USE_INTERVAL_MS, options.idleMs / USE_INTERVAL_SHARE)) return;
+    const expiresAt = this.#isRemembered(login)
+      ? login.expiresAt
+      : new Date(Math.min(at + options.idleMs, login.createdAt.getTime() + options.absoluteMs));
+    uses.note({ guard: this.name, id: login.id, ...this.#device(), lastUsedAt: new Date(at), expiresAt });
   }
 
   #device(): { readonly ip: string | null; readonly userAgent: string | null } {

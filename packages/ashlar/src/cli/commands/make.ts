@@ -13,12 +13,12 @@ import type { Terminal } from "../terminal.ts";
 
 async function write(terminal: Terminal, file: NewFile): Promise<void> {
   if (!(await writeNewFile(terminal.root, file))) {
-    throw new AshlarError("E_COMMAND", `${file.path} exists already and was left as it is. Choose another name.`);
+    throw new AshlarError("E_COMMAND", `${file.path} already exists and was not changed. Choose another name.`);
   }
-  terminal.print(`Made ${file.path}`);
+  terminal.print(`Created ${file.path}`);
 }
 
-/** The `make:…` commands: each writes one new file, and never over an old one. */
+/** The `make:…` commands: each creates one file and never overwrites an existing one. */
 export function makeCommands(terminal: Terminal): Command[] {
   const make = (what: string, description: string, build: (name: string, root: string) => Promise<NewFile>): Command =>
     new Command(`make:${what}`)
@@ -27,22 +27,22 @@ export function makeCommands(terminal: Terminal): Command[] {
       .action(async (name: string) => await write(terminal, await build(name, terminal.root)));
 
   const controller = new Command("make:controller")
-    .description("Makes a controller in app/controllers.")
+    .description("Creates a controller in app/controllers.")
     .argument("<name>", "such as Orders")
-    .option("-r, --resource", "with the seven methods that Route.resource names")
-    .option("-a, --api", "with the five methods that Route.api names")
+    .option("-r, --resource", "with the seven methods of Route.resource")
+    .option("-a, --api", "with the five methods of Route.api")
     .action(async (name: string, options: { resource?: true; api?: true }) => {
       if (options.api && options.resource) {
-        throw new AshlarError("E_COMMAND", "Choose one of --api (five methods) and --resource (seven, with pages).");
+        throw new AshlarError("E_COMMAND", "Use either --api (five methods) or --resource (seven, with pages).");
       }
       await write(terminal, await makeController(name, options.api ? "api" : options.resource ? "resource" : "plain"));
     });
 
   return [
     controller,
-    make("model", "Makes a model in app/models.", makeModel),
-    make("migration", "Makes a migration in database/migrations.", makeMigration),
-    make("middleware", "Makes a middleware in app/middleware.", makeMiddleware),
-    make("provider", "Makes a provider in app/providers.", makeProvider),
+    make("model", "Creates a model in app/models.", makeModel),
+    make("migration", "Creates a migration in database/migrations.", makeMigration),
+    make("middleware", "Creates a middleware in app/middleware.", makeMiddleware),
+    make("provider", "Creates a provider in app/providers.", makeProvider),
   ];
 }

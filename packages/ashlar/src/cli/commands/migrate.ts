@@ -7,22 +7,22 @@ import { withMigrations } from "../with-migrations.ts";
 
 function parseCount(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("It is a whole number from 1 on.");
+  throw new InvalidArgumentError("It must be a whole number, at least 1.");
 }
 
-const ALLOW_MISSING = "leave alone what was run and has no file here, as after a change of branch";
+const ALLOW_MISSING = "ignore migrations that have run but have no file here, such as after switching branches";
 
-/** @throws `E_COMMAND` in production, unless the author means it */
+/** @throws `E_COMMAND` in production without `--force` */
 async function requireForce(root: string, isForced: boolean, consequence: string): Promise<void> {
   const variables = readEnvironment(root);
   const config = await loadConfiguration(root, variables);
   const { APP } = config.has("app") ? config.section("app") : {};
   const { environment = null } = (isPlainObject(APP) ? APP : {}) as { readonly environment?: EnvironmentName };
   if (isForced || environmentName(variables, environment) !== "production") return;
-  throw new AshlarError("E_COMMAND", `${consequence} Nothing was done: add --force if you mean it.`);
+  throw new AshlarError("E_COMMAND", `${consequence} Nothing was done. Add --force to do it anyway.`);
 }
 
-/** The `migrate` commands: they bring the tables to where `database/migrations` says, or back. */
+/** The `migrate` commands: run and roll back the migrations in `database/migrations`. */
 export function migrateCommands(terminal: Terminal): Command[] {
   const report = (done: string, names: readonly string[], nothing: string): void => {
     if (names.length === 0) terminal.print(nothing);
@@ -38,18 +38,18 @@ export function migrateCommands(terminal: Terminal): Command[] {
     });
 
   const rollback = new Command("migrate:rollback")
-    .description("Takes the last batch of migrations back.")
-    .option("--steps <number>", "so many migrations, instead of the last batch", parseCount)
+    .description("Rolls back the last batch of migrations.")
+    .option("--steps <number>", "how many migrations to roll back, instead of the last batch", parseCount)
     .option("--allow-missing", ALLOW_MISSING)
-    .option("--force", "also in production, where what the tables and columns hold is lost")
+    .option("--force", "in production too; deletes the data in the dropped tables and columns")
     .action(async ({ force = false, ...options }: RollbackOptions & { force?: boolean }) => {
-      await requireForce(terminal.root, force, "This drops tables and columns of a database in production.");
+      await requireForce(terminal.root, force, "This drops tables and columns of a production database.");
       const names = await withMigrations(terminal.root, (migrations) => migrations.rollback(options));
       report("Rolled back", names, "Nothing to roll back.");
     });
 
   const status = new Command("migrate:status")
-    .description("Lists the migrations and whether they were run.")
+    .description("Lists the migrations and whether they have been run.")
     .action(async () => {
       const rows = await withMigrations(terminal.root, (migrations) => migrations.status());
       if (rows.length === 0) {
@@ -66,12 +66,12 @@ export function migrateCommands(terminal: Terminal): Command[] {
     });
 
   const fresh = new Command("migrate:fresh")
-    .description("Drops every table, and runs all migrations.")
-    .option("--force", "also in production, where everything that is stored is lost")
+    .description("Drops all tables and runs all migrations.")
+    .option("--force", "in production too; deletes all data")
     .action(async ({ force }: { force?: true }) => {
-      await requireForce(terminal.root, force ?? false, "This drops every table of a database in production.");
+      await requireForce(terminal.root, force ?? false, "This drops all tables of a production database.");
       const names = await withMigrations(terminal.root, (migrations) => migrations.fresh());
-      report("Migrated", names, "Every table was dropped; there are no migrations.");
+      report("Migrated", names, "All tables were dropped; there are no migrations to run.");
     });
 
   return [up, rollback, status, fresh];

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { describeHandler } from "../describe-handler.ts";
+import type { CompiledRoute } from "../../routing/index.ts";
 import { loadApplication } from "../load-application.ts";
 import { type Terminal, table } from "../terminal.ts";
 
@@ -30,4 +30,11 @@ export function routesCommand(terminal: Terminal): Command {
         await application.shutdown();
       }
     });
+}
+
+/** A short description of a route's handler: `OrdersController.show`, `view welcome`, `redirect /home`, `function`. */
+function describeHandler({ handler }: CompiledRoute): string {
+  if (typeof handler === "function") return handler.name === "" ? "function" : handler.name;
+  if (!("kind" in handler)) return `${handler[0].name}.${handler[1]}`;
+  return handler.kind === "view" ? `view ${handler.template}` : `redirect ${handler.to}`;
 }

@@ -1,10 +1,11 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { endWithShell } from "../end-with-shell.ts";
 import { loadApplication } from "../load-application.ts";
 import type { Terminal } from "../terminal.ts";
 import { warnOfPendingMigrations } from "../warn-of-pending-migrations.ts";
-import { obeySupervisor } from "../watch/obey-supervisor.ts";
-import { supervise } from "../watch/supervise.ts";
+import { obeySupervisor, supervise } from "../watch/supervise.ts";
+
+/** How often to check whether the shell is still running. */
+const SHELL_INTERVAL_MS = 500;
 
 interface Options {
   readonly watch?: true;
@@ -17,16 +18,16 @@ interface Options {
 function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("It is a number from 0 (any free port) to 65535.");
+  throw new InvalidArgumentError("It must be a number from 0 (any free port) to 65535.");
 }
 
-/** `serve`: serves the application until it is told to stop. */
+/** `serve`: serves the application until a signal stops it. */
 export function serveCommand(terminal: Terminal): Command {
   return new Command("serve")
     .description("Serves the application.")
     .option("-p, --port <number>", "the port to listen on, instead of PORT", parsePort)
     .option("--host <address>", "the address to listen on, instead of HOST")
-    .option("-w, --watch", "start again when a file changes")
+    .option("-w, --watch", "restart when a file changes")
     .addOption(new Option("--supervised").hideHelp())
     .action(async (options: Options) => {
       // The child process of `--watch` ends with its parent.
@@ -44,16 +45,31 @@ async function serve(terminal: Terminal, { port, host, supervised }: Options): P
     ...(port !== undefined && { port }),
     ...(host !== undefined && { hostname: host }),
   });
-  const line = `${application.settings.name} answers at ${server.url}`;
+  const line = `${application.settings.name} is listening on ${server.url}`;
   if (application.environment !== "production") {
     terminal.print(line);
     return;
   }
-  // What reads the log in production reads JSON, line by line.
+  // In production, log readers expect one JSON object per line.
   application.logger.info({ url: server.url }, line);
   await warnOfPendingMigrations(application);
 }
 
 function listenArguments({ port, host }: Options): string[] {
   return [...(port === undefined ? [] : ["--port", String(port)]), ...(host === undefined ? [] : ["--host", host])];
+}
+
+/**
+ * Ends the process as SIGTERM does, once the shell that npm started it with has exited. npm sends a signal only to that
+ * shell, and a shell such as dash doesn't forward it: a server that a supervisor stops would keep running and keep its
+ * port.
+ */
+function endWithShell(): void {
+  if (process.env.npm_lifecycle_event === undefined || process.platform === "win32") return;
+  const shell = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(timer);
+    process.kill(process.pid, "SIGTERM");
+  }, SHELL_INTERVAL_MS).unref();
 }

@@ -3,25 +3,25 @@ import { basename, dirname, join, sep } from "node:path";
 import { isWatchedFile, isWatchedFolder } from "./watched-files.ts";
 
 /**
- * Tells which of an application's files change, come and go.
+ * Reports which of an application's files change, appear and disappear.
  *
- * It watches folders. The watch of a file ends when an editor saves it by renaming another one over it, as most do; that
- * of its folder reports the rename. macOS and Windows watch a whole tree at once. Linux doesn't, and where Node makes up
- * for it, it watches every file, `node_modules` included; so there each folder is watched on its own.
+ * It watches folders. A file's watch ends when an editor saves the file by renaming another one over it, as most do; its
+ * folder's watch reports the rename. macOS and Windows watch a whole tree at once. Linux doesn't, and Node's emulation
+ * watches every file, including `node_modules`; so on Linux each folder is watched separately.
  */
 export class FolderWatcher {
   readonly #root: string;
   readonly #changed: (path: string) => void;
-  /** The folders of the application by their path within it; the root's is empty. One watched by its parent has `null`. */
+  /** The application's folders by relative path; the root's is empty. `null` if the parent's watch covers the folder. */
   readonly #folders = new Map<string, FSWatcher | null>();
   readonly #watchesTrees: boolean;
 
   /**
-   * Starts to watch.
+   * Starts watching.
    *
    * @param root the application's folder
-   * @param changed is told of each change, by the file's path within the root
-   * @param watchesTrees whether the system watches a folder with all that is in it
+   * @param changed called for each change, with the file's path relative to the root
+   * @param watchesTrees whether the system watches a folder with everything in it
    */
   constructor(
     root: string,
@@ -40,9 +40,9 @@ export class FolderWatcher {
     this.#folders.clear();
   }
 
-  /** Watches a folder and those in it, and tells of the files that are there. */
+  /** Watches a folder and its subfolders, and reports the files in them. */
   #add(folder: string, found: (path: string) => void): void {
-    // Watched first and read then, so that nothing that comes in between is missed.
+    // Watch first, then read, so that nothing in between is missed.
     this.#folders.set(folder, folder === "" || !this.#watchesTrees ? this.#watch(folder) : null);
     for (const entry of entriesOf(join(this.#root, folder))) {
       const path = join(folder, entry.name);
@@ -56,7 +56,7 @@ export class FolderWatcher {
     try {
       const options = { recursive: this.#watchesTrees, persistent: true };
       const watcher = watch(join(this.#root, folder), options, (_event, name) => {
-        // Where the system doesn't say which file it was, anything can have been.
+        // If the system doesn't say which file changed, it may be any.
         if (name === null) this.#changed(folder || basename(this.#root));
         else this.#look(join(folder, name));
       });
@@ -69,16 +69,16 @@ export class FolderWatcher {
     }
   }
 
-  /** Looks what has become of a path. */
+  /** Checks what happened to a path. */
   #look(path: string): void {
     const parent = dirname(path);
     if (parent !== "." && !isWatchedFolder(parent)) return;
     const isKnownFolder = this.#folders.has(path);
     if (statSync(join(this.#root, path), { throwIfNoEntry: false })?.isDirectory() === true) {
       if (!isWatchedFolder(path)) return;
-      // The tree's own watch goes on, and tells of a known folder whenever anything in it changes.
+      // The tree's own watch continues, and reports a known folder whenever anything in it changes.
       if (isKnownFolder && this.#watchesTrees) return;
-      // One of the same name may have taken the place of the folder that is watched.
+      // A folder of the same name may have replaced the watched one.
       this.#remove(path);
       this.#add(path, this.#changed);
     } else if (isKnownFolder) {

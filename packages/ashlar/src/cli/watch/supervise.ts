@@ -2,24 +2,25 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Application } from "../../boot/index.ts";
 import { counted, PACKAGE_FOLDER } from "../../support/index.ts";
 import type { Terminal } from "../terminal.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
 
-/** How long nothing may change before a restart: a checkout or "save all" is one change, not fifty. */
+/** How long nothing may change before a restart, so that a checkout or "save all" is one change, not fifty. */
 const QUIET_MS = 100;
 /** How long the application may take to shut down before it is killed. */
 const STOP_TIMEOUT_MS = 5000;
-/** npm passes on the Ctrl+C that the terminal has sent to every process already: within this time it is the same one. */
+/** npm forwards the Ctrl+C that the terminal already sent to every process: within this time it is the same one. */
 const SAME_SIGNAL_MS = 500;
 
 const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
 
 /**
- * Serves the application of a folder in a child process, and starts another whenever its files change, until this
- * process is told to end. An application that ends on its own, such as by a syntax error, is started at the next change.
+ * Serves a folder's application in a child process and restarts it when its files change, until a signal ends this
+ * process. An application that exits on its own, such as after a syntax error, is restarted at the next change.
  *
- * @param args what `ashlar serve` is given
+ * @param args the arguments of `ashlar serve`
  */
 export async function supervise(terminal: Terminal, args: readonly string[]): Promise<void> {
   const supervisor = new Supervisor(terminal, args);
@@ -70,7 +71,7 @@ class Supervisor {
       if (this.#child !== child) return;
       this.#child = null;
       if (this.#isRestarting || this.#endedAt !== null) return;
-      this.#terminal.print(`The application has ended (${signal ?? code}). It starts again when a file changes.`);
+      this.#terminal.print(`The application exited (${signal ?? code}). It will restart when a file changes.`);
     });
   }
 
@@ -81,7 +82,7 @@ class Supervisor {
       const [first, ...others] = this.#changed;
       const more = others.length === 0 ? "" : ` and ${counted(others.length, "more file")}`;
       this.#terminal.print(`Restarting: ${first}${more} changed.`);
-      // Stopped before the next one starts: the two would want the same port.
+      // Stopped before the next one starts, because both need the same port.
       await this.#stop();
       await this.#quiet();
       this.#changed.clear();
@@ -99,16 +100,35 @@ class Supervisor {
     }
   }
 
-  /** Has the application finish what is under way and end. */
+  /** Lets the application finish requests in flight and exit. */
   async #stop(): Promise<void> {
     const child = this.#child;
     if (child === null) return;
     const ended = once(child, "exit");
-    // Windows has no signal that a process could answer to.
+    // Windows has no signal that a process could handle.
     if (child.connected) child.send("stop", () => {});
     else child.kill("SIGTERM");
     const late = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
     await ended;
     clearTimeout(late);
   }
+}
+
+/**
+ * Ends this process when its supervisor says so or exits: an application that kept running would keep the port.
+ *
+ * @returns a function to call with the application once it exists, so that it is shut down first
+ */
+export function obeySupervisor(): (application: Application) => void {
+  let running: Application | null = null;
+  const stop = (): void => {
+    if (running === null) process.exit(0);
+    void running.shutdown().finally(() => process.exit(0));
+  };
+  process.once("message", stop).once("disconnect", stop);
+  // The channel alone must not keep the process running.
+  process.channel?.unref();
+  return (application) => {
+    running = application;
+  };
 }

@@ -43,4 +43,4 @@ test.each([
   "app/kernel.ts~",
   "app/4913",
   "app/sedx3Fq1",
-])("%s is not", (path) => expect(isWatched(path)).toBe(false));
+])("%s is not watched", (path) => expect(isWatched(path)).toBe(false));

@@ -1,6 +1,6 @@
 import { basename, extname, sep } from "node:path";
 
-/** What an application is written in. Anything else, such as a database, a log or an upload, is data. */
+/** Extensions of source files. Anything else, such as a database, a log or an upload, is data. */
 const EXTENSIONS: ReadonlySet<string> = new Set(
   ".ts .mts .cts .js .mjs .cjs .json .edge .html .yaml .yml .toml .sql .graphql".split(" "),
 );
@@ -8,20 +8,20 @@ const EXTENSIONS: ReadonlySet<string> = new Set(
 /** Folders at the application's root that the server doesn't load from, or reads at each request. */
 const OTHER_FOLDERS: ReadonlySet<string> = new Set(["public", "tests", "coverage", "storage", "tmp"]);
 
-/** What editors and tools leave beside a `.env`, and the example, which is only copied. */
+/** Files that editors and tools leave next to a `.env`, and the example, which is only copied. */
 const OTHER_ENV_FILES = /\.(example|tmp|bak|orig|sw[a-z])$|~$/;
 
-/** Tells whether a folder can have files in it that {@link isWatchedFile}. @param path relative to the root */
+/** Returns whether a folder may contain files that {@link isWatchedFile} accepts. @param path relative to the root */
 export function isWatchedFolder(path: string): boolean {
   const parts = path.split(sep);
   return !OTHER_FOLDERS.has(parts[0]!) && !parts.some((part) => part === "node_modules" || part.startsWith("."));
 }
 
 /**
- * Tells whether the application may have to start again when a file changes. What names a file by its extension alone
- * also leaves out the files that editors write for a moment: `4913`, `kernel.ts~`, `.kernel.ts.swp`, `sedx3Fq1`.
+ * Returns whether the application may have to restart when a file changes. Checking the extension also excludes the
+ * temporary files of editors: `4913`, `kernel.ts~`, `.kernel.ts.swp`, `sedx3Fq1`.
  *
- * @param path relative to the root, in a folder that {@link isWatchedFolder}
+ * @param path relative to the root, in a folder that {@link isWatchedFolder} accepts
  */
 export function isWatchedFile(path: string): boolean {
   const name = basename(path);

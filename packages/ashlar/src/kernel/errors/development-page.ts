@@ -4,19 +4,20 @@ import { withoutTokens } from "../loggable-path.ts";
 import { redact } from "../redaction.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
 
-/** A page, and the headers that let it show. */
+/** A page, and the headers it needs. */
 export interface Page {
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * The page that shows a developer what went wrong: the error, its causes, the source around each line of the stack.
+ * Renders the page that shows a developer what went wrong: the error, its causes, the source around each line of the
+ * stack.
  *
- * Security: it shows source code; it is for development alone.
+ * Security: it shows source code; use it in development only.
  *
- * @param path the path of the request as it may be shown
- * @param load imports the package that makes the page; without it there is a plain one
+ * @param path the path of the request, without secrets
+ * @param load imports the package that renders the page; without the package, a plain page is returned
  */
 export async function developmentPage(
   error: unknown,
@@ -25,7 +26,7 @@ export async function developmentPage(
   path: string,
   load: () => Promise<typeof import("youch")> = () => import("youch"),
 ): Promise<Page> {
-  // Loaded at the first error, and not in production, where it need not be installed.
+  // Loaded at the first error, and never in production, where it need not be installed.
   const youch = await load().catch(() => null);
   if (youch === null) return plainPage(error, title);
   const { Youch } = youch;
@@ -50,19 +51,19 @@ export async function developmentPage(
 }
 
 function plainPage(error: unknown, title: string): Page {
-  const detail = "The source around each line is shown with a package: npm install --save-dev youch";
+  const detail = "To see the source around each line, run: npm install --save-dev youch";
   const problem = { type: "about:blank", title, status: 500, detail, code: "E_INTERNAL" } as const;
   return { html: errorPage({ ...problem, errors: { "": stackLines(error) } }), headers: PAGE_HEADERS };
 }
 
 function headersOf({ headers }: Request): Record<string, string> {
   const shown = redact(Object.fromEntries(headers)) as Record<string, string>;
-  // The page before may have been that of a mailed link.
+  // The previous page may have been that of a mailed link.
   if (shown.referer !== undefined) shown.referer = withoutTokens(shown.referer);
   return shown;
 }
 
-/** What runs at a click on the page's one button, and the digest that lets it. */
+/** The code behind the page's only button, and the digest that allows it. */
 const COPY_BUTTON = createHash("sha256").update("copyErrorMessage(this)").digest("base64");
 
 function policy(nonce: string): string {
@@ -71,7 +72,7 @@ function policy(nonce: string): string {
     `script-src 'nonce-${nonce}'`,
     `script-src-attr 'unsafe-hashes' 'sha256-${COPY_BUTTON}'`,
     `style-src 'nonce-${nonce}'`,
-    // The lines of source have their numbers in style attributes.
+    // The page puts the line numbers of source code in style attributes.
     "style-src-attr 'unsafe-inline'",
     "img-src data:",
     "base-uri 'none'",
@@ -80,7 +81,7 @@ function policy(nonce: string): string {
   ].join("; ");
 }
 
-/** The lines of an error's stack, its causes' below it, for a problem document in development. */
+/** Returns the lines of an error's stack, followed by its causes', for a problem document in development. */
 export function stackLines(error: unknown): string[] {
   const lines: string[] = [];
   for (let one: unknown = error; one instanceof Error && lines.length < 200; one = one.cause) {

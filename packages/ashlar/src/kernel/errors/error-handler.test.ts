@@ -158,7 +158,7 @@ describe("production", () => {
     expect([status, headers.get("retry-after")]).toEqual([503, "3"]);
     expect(body).toContain("<p>The server is too busy; try again in a moment.</p>");
     expect(body).not.toContain("pool of 7");
-    expect(lines).toMatchObject([{ level: "warn", msg: "The request was turned away." }]);
+    expect(lines).toMatchObject([{ level: "warn", msg: "The request was refused." }]);
   });
 });
 
@@ -307,7 +307,7 @@ describe("the application's own answers", () => {
     expect(broken.body).not.toContain("hunter2");
     const refused = await application.fetch(new Request("http://localhost/boom", { method: "PUT" }), CLIENT);
     expect([refused.status, await refused.text()]).toEqual([500, "Something went wrong."]);
-    expect(lines.map(({ msg }) => msg)).toEqual(["The request failed.", "The answer to an error failed."]);
+    expect(lines.map(({ msg }) => msg)).toEqual(["The request failed.", "Handling an error failed."]);
   });
 });
 

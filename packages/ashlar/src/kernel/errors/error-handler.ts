@@ -5,21 +5,23 @@ import type { LoggablePaths } from "../loggable-path.ts";
 import type { Logger } from "../logger.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
-import { type Problem, problemOf, statusTitle } from "./problem.ts";
+import { statusTitle } from "./messages.ts";
+import { type Problem, problemOf } from "./problem.ts";
 import type { SitePages } from "./site-pages.ts";
 import { UnmatchedError } from "./unmatched.ts";
 
 /**
- * Sees an error before it is answered. What it returns is the answer; `undefined` leaves the error to the next one.
+ * Sees an error before the response. What it returns becomes the response; `undefined` passes the error to the next
+ * listener.
  *
- * @param error what was thrown, as it was thrown
+ * @param error whatever was thrown
  */
 export type ErrorListener = (error: unknown, context: HttpContext) => unknown;
 
-/** Makes the application's own page for an error of one status. */
+/** Renders the application's own page for errors of one status. */
 export type ErrorPageRenderer = (context: HttpContext, error: AshlarError) => unknown;
 
-/** Turns whatever was thrown into an answer, and logs what the application is to blame for. */
+/** Turns whatever was thrown into a response, and logs the errors that the application caused. */
 export class ErrorHandler {
   readonly #logger: Logger;
   readonly #showsDetails: (raw: Request) => boolean;
@@ -29,8 +31,8 @@ export class ErrorHandler {
   #site: SitePages | null = null;
 
   /**
-   * @param showsDetails whether the 500 of a request shows message, stack and source; never in production
-   * @param paths says how the path of a request stands in the log
+   * @param showsDetails whether a 500 shows message, stack and source; never in production
+   * @param paths returns a request's path as it may appear in the log
    */
   constructor(logger: Logger, showsDetails: (raw: Request) => boolean, paths: LoggablePaths) {
     this.#logger = logger;
@@ -38,27 +40,27 @@ export class ErrorHandler {
     this.#paths = paths;
   }
 
-  /** Adds a listener; the first that returns something answers. */
+  /** Adds a listener; the first that returns something provides the response. */
   listen(listener: ErrorListener): void {
     this.#listeners.push(listener);
   }
 
-  /** Sets the page for errors of a status; a caller that wants JSON gets the problem document all the same. */
+  /** Sets the page for errors of a status; a caller that wants JSON still gets the problem document. */
   page(status: number, render: ErrorPageRenderer): void {
     this.#pages.set(status, render);
   }
 
-  /** Has errors that have no page of their own answered with the site's. */
+  /** Uses the site's pages for errors that do not have a page of their own. */
   useSite(pages: SitePages): void {
     this.#site = pages;
   }
 
-  /** What answers what was thrown, to be made a `Response` of. It never throws and never rejects. */
+  /** Returns the result for whatever was thrown, to be turned into a `Response`. It never throws and never rejects. */
   answer(thrown: unknown, context: HttpContext): unknown {
     const error = asAshlarError(thrown);
     try {
       if (error.status >= 500) this.#log(error, thrown, context);
-      // What the handler had said of its own answer is not true of this one.
+      // What the handler had set for its own response does not apply to this one.
       context.startedResponse?.forgetContent();
       const isPlain = this.#listeners.length === 0 && !this.#pages.has(error.status);
       const answer = isPlain ? this.#standard(error, thrown, context) : this.#own(error, thrown, context);
@@ -68,7 +70,7 @@ export class ErrorHandler {
     }
   }
 
-  /** Makes a `Response` of what {@link ErrorHandler.answer} gave. It never throws. */
+  /** Turns the result of {@link ErrorHandler.answer} into a `Response`. It never throws. */
   toResponse(context: HttpContext, answer: unknown): Response {
     try {
       return toResponse(context, answer);
@@ -77,7 +79,7 @@ export class ErrorHandler {
     }
   }
 
-  /** The answer of the application's own listeners and pages. */
+  /** The response from the application's own listeners and pages. */
   async #own(error: AshlarError, thrown: unknown, context: HttpContext): Promise<unknown> {
     try {
       context.response.status(error.status).header("cache-control", "no-store");
@@ -100,25 +102,25 @@ export class ErrorHandler {
   #standard(error: AshlarError, thrown: unknown, context: HttpContext): MaybePromise<unknown> {
     const showsDetails = error.status === 500 && this.#showsDetails(context.request.raw);
     if (wantsJson(error, context)) {
-      const problem = showsDetails ? detailedProblem(error, thrown) : problemOf(error);
-      return respond(error, JSON.stringify(problem), { "content-type": "application/problem+json" });
+      const problem = showsDetails ? detailedProblem(error, thrown) : problemOf(error, context.t);
+      return respond(error, JSON.stringify(problem), { "content-type": "application/problem+json" }, context);
     }
     if (showsDetails) {
-      const shown = developmentPage(thrown, context, statusTitle(error.status), this.#paths.of(context));
-      return shown.then((page) => respond(error, page.html, page.headers));
+      const shown = developmentPage(thrown, context, statusTitle(error.status).message, this.#paths.of(context));
+      return shown.then((page) => respond(error, page.html, page.headers, context));
     }
     const reference = error.status >= 500 ? context.request.id : null;
-    const plain = () => respond(error, errorPage(problemOf(error), reference), PAGE_HEADERS);
+    const plain = () => respond(error, plainPage(error, reference, context), PAGE_HEADERS, context);
     return this.#ofSite(error, context, reference)?.then((page) => page ?? plain()) ?? plain();
   }
 
-  /** The site's page, or `null`. That it fails is logged, and changes nothing: the error is still the first one. */
+  /** Returns the site's page, or `null`. If rendering fails, that is logged; the error stays the first one. */
   #ofSite(error: AshlarError, context: HttpContext, reference: string | null): Promise<unknown> | null {
     const failed = (second: unknown): null => {
       context.startedResponse?.forgetContent();
       const failure = asAshlarError(second);
-      // What the stack refuses, such as one request too many, is nothing that is broken.
-      if (failure.status >= 500) this.#log(failure, second, context, "The page of an error failed.");
+      // If the stack refuses the request, for example because of a limit, nothing is broken.
+      if (failure.status >= 500) this.#log(failure, second, context, "An error page failed.");
       return null;
     };
     try {
@@ -138,24 +140,24 @@ export class ErrorHandler {
       path: this.#paths.of(context),
     };
     if (message !== null) this.#logger.error(data, message);
-    else if (error.status === 503) this.#logger.warn(data, "The request was turned away.");
+    else if (error.status === 503) this.#logger.warn(data, "The request was refused.");
     else this.#logger.error(data, "The request failed.");
   }
 
-  /** What answers where answering an error failed as well. It never throws. */
+  /** Responds if handling an error failed too. It never throws. */
   lastResort(second: unknown): Response {
-    this.#logger.error({ err: second }, "The answer to an error failed.");
+    this.#logger.error({ err: second }, "Handling an error failed.");
     return new FastResponse("Something went wrong.", { status: 500, headers: { "content-type": "text/plain" } });
   }
 }
 
-/** The answer of an application that has shut down. */
+/** The response of an application that has shut down. */
 export function refusal(): Response {
   const error = new AshlarError("E_SHUTTING_DOWN", undefined, { headers: { "retry-after": "5", connection: "close" } });
-  return respond(error, errorPage(problemOf(error)), PAGE_HEADERS);
+  return respond(error, errorPage(problemOf(error)), PAGE_HEADERS, null);
 }
 
-/** The error of the framework that stands for whatever was thrown. */
+/** Converts whatever was thrown to an error of the framework. */
 export function asAshlarError(thrown: unknown): AshlarError {
   return thrown instanceof AshlarError ? thrown : new AshlarError("E_INTERNAL", undefined, { cause: thrown });
 }
@@ -169,14 +171,23 @@ function detailedProblem(error: AshlarError, thrown: unknown): Problem {
   return { ...problemOf(error), detail, code: error.code, stack: stackLines(thrown) };
 }
 
-function respond(error: AshlarError, body: string, headers: Readonly<Record<string, string>>): Response {
+function plainPage(error: AshlarError, reference: string | null, { language, t }: HttpContext): string {
+  return errorPage(problemOf(error, t), reference, language, t);
+}
+
+function respond(
+  error: AshlarError,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  context: HttpContext | null,
+): Response {
   const all = {
     ...error.headers,
     ...headers,
     "content-length": String(Buffer.byteLength(body)),
-    // An error is of this moment and of this caller: no cache keeps it, and nothing guesses at its type.
+    // An error is about this moment and this caller: no cache may keep it, and its type must not be guessed.
     "cache-control": "no-store",
-    vary: "accept",
+    vary: context?.isLanguageNegotiated === true ? "accept, accept-language" : "accept",
     "x-content-type-options": "nosniff",
   };
   return new FastResponse(body, { status: error.status, headers: all });

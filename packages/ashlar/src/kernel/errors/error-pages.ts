@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
-import type { FieldErrors } from "../../support/index.ts";
+import { ENGLISH, inEnglish } from "../../messages/index.ts";
+import { escapeHtml, type FieldErrors, type Message } from "../../support/index.ts";
+import { referenceLine } from "./messages.ts";
 import type { Problem } from "./problem.ts";
 
 const STYLE = `
@@ -18,34 +20,28 @@ a{color:inherit}
 
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
-/** The headers of every error page. The style's digest lets this one style in, and no other style or script. */
+/** The headers of every error page. The digest allows this one style, and no other style or script. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 });
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** Text as it may stand in HTML, between tags or in a quoted attribute. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!);
-}
-
 /**
- * The page that tells of an error where the application has none of its own.
+ * Renders an error page if the application has none of its own.
  *
- * @param reference what finds the request in the log; left out where the visitor can mend the matter alone
+ * @param reference finds the request in the log; `null` if the visitor can solve the problem alone
+ * @param language the page's language
+ * @param t translates a sentence into that language
  */
-export function errorPage(problem: Problem, reference: string | null = null): string {
+export function errorPage(
+  problem: Problem,
+  reference: string | null = null,
+  language: string = ENGLISH,
+  t: (message: Message) => string = inEnglish,
+): string {
   const title = escapeHtml(problem.title);
   return `<!doctype html>
-<html lang="en">
+<html lang="${escapeHtml(language)}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -59,7 +55,7 @@ export function errorPage(problem: Problem, reference: string | null = null): st
 <p class="status">${problem.status}</p>
 <h1>${title}</h1>
 <p>${escapeHtml(problem.detail)}</p>
-${fieldList(problem.errors)}${reference === null ? "" : `<p class="reference">Reference: ${escapeHtml(reference)}</p>\n`}</main>
+${fieldList(problem.errors)}${reference === null ? "" : `<p class="reference">${escapeHtml(t(referenceLine(reference)))}</p>\n`}</main>
 </body>
 </html>
 `;

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
+import "../../public/api.ts";
+import "../../public/mail.ts";
+import "../../public/session.ts";
+import "../../public/views.ts";
 import { AshlarError, ERRORS, type ErrorCode, ValidationError } from "../../support/index.ts";
-import { problemOf, statusTitle } from "./problem.ts";
+import { statusTitle } from "./messages.ts";
+import { problemOf } from "./problem.ts";
 
 describe("problemOf", () => {
   test("an error below 500 says all that it knows (RFC 9457 §3.1)", () => {
@@ -64,7 +69,7 @@ describe("problemOf", () => {
 });
 
 test("every status of the registry has a title", () => {
-  for (const [status] of Object.values(ERRORS)) expect(statusTitle(status)).not.toBe("Error");
-  expect(statusTitle(419)).toBe("Page Expired");
-  expect(statusTitle(599)).toBe("Error");
+  for (const [status] of Object.values(ERRORS)) expect(statusTitle(status).message).not.toBe("Error");
+  expect(statusTitle(419).message).toBe("Page Expired");
+  expect(statusTitle(599).message).toBe("Error");
 });

@@ -1,11 +1,11 @@
 import { AshlarError } from "../../support/index.ts";
 
-/** No route answers: the path is unknown (404), or this method is none of the path's (405). */
+/** No route matches: the path is unknown (404), or the path does not have this method (405). */
 export class UnmatchedError extends AshlarError {
-  /** Whether the path belongs to the API, whose every answer is JSON. */
+  /** Whether the path belongs to the API, which always responds with JSON. */
   readonly answersJson: boolean;
 
-  /** @param allowed the methods that the path does have; none where it is unknown */
+  /** @param allowed the methods that the path has; empty if it is unknown */
   constructor(allowed: readonly string[], answersJson: boolean) {
     if (allowed.length === 0) super("E_NOT_FOUND");
     else super("E_METHOD_NOT_ALLOWED", undefined, { headers: { allow: allowed.join(", ") } });

@@ -10,13 +10,13 @@ describe("html", () => {
     );
   });
 
-  test("a backslash in a template stays what it means", () => {
+  test("a backslash in a template keeps its meaning", () => {
     expect(String(html`a\tb${new Html("<i>")}`)).toBe("a\tb<i>");
   });
 });
 
 describe("linked", () => {
-  test("addresses of sites become links, without the full stop after them", () => {
+  test("web addresses become links, without the period after them", () => {
     const text = 'See https://shop.example/verify?a=1&b="2" and (http://x.example/y). Not javascript:alert(1).';
     expect(linked(text).join("")).toBe(
       'See <a href="https://shop.example/verify?a=1&amp;b=">https://shop.example/verify?a=1&amp;b=</a>&quot;2&quot; and ' +

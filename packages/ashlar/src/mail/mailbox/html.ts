@@ -1,8 +1,10 @@
-/** Markup that may stand in a page as it is. */
+import { escapeHtml } from "../../support/index.ts";
+
+/** Markup that is safe to insert into a page. */
 export class Html {
   readonly #text: string;
 
-  /** @param text markup, in which nothing is escaped any more */
+  /** @param text markup, which is not escaped any further */
   constructor(text: string) {
     this.#text = text;
   }
@@ -12,23 +14,15 @@ export class Html {
   }
 }
 
-/** What may stand in a template: text is escaped, markup is not, a list is joined. */
+/** A value in a template: text is escaped, markup is not, a list is joined. */
 export type HtmlValue = string | number | Html | readonly Html[];
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** Makes markup of a template literal, in which whatever is no markup itself is escaped. */
+/** Builds markup from a template literal; values that aren't markup are escaped. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(String.raw({ raw: strings }, ...values.map(markup)));
 }
 
-/** A text as it stands, with the addresses of sites in it as links. */
+/** A text with its web addresses turned into links. */
 export function linked(text: string): Html[] {
   return text.split(/(https?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)])/).map((part, index) => {
     return index % 2 === 0 ? html`${part}` : html`<a href="${part}">${part}</a>`;
@@ -38,5 +32,5 @@ export function linked(text: string): Html[] {
 function markup(value: HtmlValue): string {
   if (value instanceof Html) return value.toString();
   if (typeof value === "object") return value.join("");
-  return String(value).replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!);
+  return escapeHtml(String(value));
 }

@@ -7,16 +7,16 @@ import { MAILBOX_PREFIX, type Mailbox } from "./mailbox.ts";
 import { framed, listPage, mailPage, PAGE_POLICY, previewsPage, problemPage, SANDBOX, type Section } from "./pages.ts";
 import { findPreviews } from "./previews.ts";
 
-/** What the mailbox's pages are made of. */
-export interface MailboxSiteParts {
-  /** `null` where mails are sent elsewhere; the previews are there all the same. */
+/** The dependencies of the mailbox's pages. */
+export interface MailboxSiteDependencies {
+  /** `null` if mails are sent elsewhere; the previews still exist. */
   readonly mailbox: Mailbox | null;
   readonly composer: MailComposer;
   /** The absolute path of `app/mailables`. */
   readonly mailables: string;
 }
 
-/** A mail with the place of its page. */
+/** A mail and its page. */
 interface Shown {
   readonly message: MailMessage;
   readonly path: string;
@@ -26,30 +26,32 @@ interface Shown {
 const COMMON: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
-  // A mail holds links that log somebody in: no other site is to see them as the page one came from.
+  // Mails contain links that log a user in, which must not leak to other sites as the referrer.
   "referrer-policy": "no-referrer",
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** A mail may style itself and show pictures. It runs nothing, sends nothing, and frames nothing. */
+/** A mail may have styles and images. It can't run scripts, submit forms or embed frames. */
 const MAIL_POLICY = `sandbox ${SANDBOX}; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data: https:; font-src data: https:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'`;
 
 const SAMPLE_RECIPIENT: MailAddress = mailAddress("reader@example.com", "The recipient");
 
-/** Answers what comes under the mailbox's prefix: the list, each mail with its parts, and the previews. */
-export function mailboxSite(parts: MailboxSiteParts): FetchFunction {
+/** Serves the paths under the mailbox's prefix: the list, each mail with its parts, and the previews. */
+export function mailboxSite(dependencies: MailboxSiteDependencies): FetchFunction {
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return notAllowed();
     const path = new URL(request.url).pathname;
-    if (path === "/") return page(200, listPage(parts.mailbox?.mails ?? [], parts.mailbox !== null));
+    if (path === "/") return page(200, listPage(dependencies.mailbox?.mails ?? [], dependencies.mailbox !== null));
     const [first = "", second, ...rest] = path.slice(1).split("/");
-    if (first !== "preview") return showMail(parts.mailbox, first, second === undefined ? [] : [second, ...rest]);
-    if (second === undefined || second === "") return page(200, previewsPage(await findPreviews(parts.mailables)));
-    return showPreview(parts, second, rest);
+    if (first !== "preview")
+      return showMail(dependencies.mailbox, first, second === undefined ? [] : [second, ...rest]);
+    if (second === undefined || second === "")
+      return page(200, previewsPage(await findPreviews(dependencies.mailables)));
+    return showPreview(dependencies, second, rest);
   };
 }
 
-/** Answers with the mails as JSON, the newest first. */
+/** Serves the mails as JSON, newest first. */
 export function mailboxJson(mailbox: Mailbox | null): FetchFunction {
   return (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return notAllowed();
@@ -71,15 +73,19 @@ function showMail(mailbox: Mailbox | null, id: string, rest: readonly string[]):
   return show({ message: mail.message, path: `${MAILBOX_PREFIX}/${id}`, section: "mailbox" }, rest);
 }
 
-async function showPreview(parts: MailboxSiteParts, name: string, rest: readonly string[]): Promise<Response> {
-  const { previews } = await findPreviews(parts.mailables);
+async function showPreview(
+  dependencies: MailboxSiteDependencies,
+  name: string,
+  rest: readonly string[],
+): Promise<Response> {
+  const { previews } = await findPreviews(dependencies.mailables);
   const preview = previews.find((one) => one.name === name);
   if (preview === undefined) return missing("preview");
   let message: MailMessage;
   try {
     const mailable = await preview.make();
     const { to } = mailable.envelope();
-    message = await parts.composer.compose(mailable, to.length === 0 ? [SAMPLE_RECIPIENT] : []);
+    message = await dependencies.composer.compose(mailable, to.length === 0 ? [SAMPLE_RECIPIENT] : []);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     return page(500, problemPage(`${name} cannot be shown`, problem, "preview"));
@@ -87,7 +93,7 @@ async function showPreview(parts: MailboxSiteParts, name: string, rest: readonly
   return show({ message, path: `${MAILBOX_PREFIX}/preview/${name}`, section: "preview" }, rest);
 }
 
-/** A mail, or the part of it that the rest of the path names. */
+/** Serves a mail, or the part of it named by the rest of the path. */
 async function show(
   { message, path, section }: Shown,
   [part = "", index, ...more]: readonly string[],
@@ -108,7 +114,7 @@ function attachment(message: MailMessage, index: string, section: Section): Resp
   return new Response(Buffer.from(file.content), {
     headers: {
       ...COMMON,
-      // Always a download: a page of the sender's would run as one of the application's.
+      // Always a download: an attached page would run with the application's origin.
       "content-type": "application/octet-stream",
       "content-disposition": `attachment; filename*=UTF-8''${name}`,
     },
@@ -116,7 +122,7 @@ function attachment(message: MailMessage, index: string, section: Section): Resp
 }
 
 function missing(section: Section): Response {
-  return page(404, problemPage("Not found", "There is no such mail.", section));
+  return page(404, problemPage("Not found", "This mail does not exist.", section));
 }
 
 function notAllowed(): Response {

@@ -80,14 +80,14 @@ function bare(page: string): string {
 }
 
 describe("/dev/mailbox.json", () => {
-  test("with mails and without, it says once that it starts empty", async () => {
-    const count = async () => (await get("/dev/mailbox"))[1].split("It starts empty").length - 1;
+  test("with and without mails, the page says once when it is emptied", async () => {
+    const count = async () => (await get("/dev/mailbox"))[1].split("The mailbox is emptied").length - 1;
     const before = await count();
     await send(new Note("First"));
     expect([before, await count()]).toEqual([1, 1]);
   });
 
-  test("it lists the mails, the newest first, with exactly these members", async () => {
+  test("it lists the mails, newest first, with exactly these members", async () => {
     await send(new Note("First", "one").cc("c@shop.example"));
     await application.container
       .make("mail")
@@ -119,7 +119,7 @@ describe("/dev/mailbox.json", () => {
     expect(await get("/dev/mailbox.json")).toEqual([200, "[]"]);
   });
 
-  test("a queued mail is there once it was sent", async () => {
+  test("a queued mail appears once it was sent", async () => {
     application.container.make("mail").queue(new Note(), "jane@shop.example");
     await application.container.make("mail").settled();
     expect(JSON.parse((await get("/dev/mailbox.json"))[1])).toHaveLength(1);
@@ -133,7 +133,7 @@ describe("/dev/mailbox", () => {
     expect(page).toContain("No mail yet.");
   });
 
-  test("it lists the mails, the newest first, each with its page", async () => {
+  test("it lists the mails, newest first, each with its page", async () => {
     await send(new Note("First"));
     await send(new Note("Second"));
     const [, page] = await get("/dev/mailbox/");
@@ -153,10 +153,10 @@ describe("/dev/mailbox", () => {
     expect((await get("/dev/mailbox/203"))[0]).toBe(200);
   });
 
-  test("where mails are sent elsewhere, the page says so and the previews are there", async () => {
+  test("if mails are sent elsewhere, the page says so and the previews still work", async () => {
     await application.shutdown();
     application = await create({ transport: "smtp", smtp: { host: "localhost" } });
-    expect((await get("/dev/mailbox"))[1]).toContain("Mails do not land here");
+    expect((await get("/dev/mailbox"))[1]).toContain("Mails are not kept here");
     expect(await get("/dev/mailbox.json")).toEqual([200, "[]"]);
     expect((await get("/dev/mailbox/1"))[0]).toBe(404);
     expect((await get("/dev/mailbox/preview"))[0]).toBe(200);
@@ -187,7 +187,7 @@ describe("a mail's page", () => {
     );
   });
 
-  test("its parts can be had alone: HTML, text, source", async () => {
+  test("its parts have their own pages: HTML, text, source", async () => {
     await send(new Note("Größe", "Grüße <b>"));
     expect(await get("/dev/mailbox/1/html")).toEqual([
       200,
@@ -205,13 +205,13 @@ describe("a mail's page", () => {
     expect((await request("/dev/mailbox/1/text")).headers.get("content-type")).toBe("text/plain; charset=utf-8");
   });
 
-  test("a mail of text alone has no frame and no HTML", async () => {
+  test("a text-only mail has no frame and no HTML", async () => {
     await send(new Note("A note", "Hello", false));
     expect((await get("/dev/mailbox/1"))[1]).not.toContain("<iframe");
     expect((await get("/dev/mailbox/1/html"))[0]).toBe(404);
   });
 
-  test("files are downloads, whatever they are", async () => {
+  test("all files are downloads", async () => {
     const attachment = { filename: "Überblick's.html", content: "<script>alert(1)</script>", contentType: "text/html" };
     await send(new Note().attach(attachment));
     expect((await get("/dev/mailbox/1"))[1]).toContain(
@@ -254,7 +254,7 @@ describe("a mail's page", () => {
   });
 });
 
-describe("safety", () => {
+describe("security", () => {
   test("S41 what a user typed is escaped in every page", async () => {
     const attack = `<img src=x onerror=alert(1)>"'`;
     await send(new Note(attack, attack).cc("c@shop.example", attack).attach({ filename: attack, content: "" }));
@@ -283,7 +283,7 @@ describe("safety", () => {
     }
   });
 
-  test("the HTML of a mail can run nothing, whether framed or opened alone", async () => {
+  test("a mail's HTML can't run scripts, whether framed or opened directly", async () => {
     await send(new Note());
     expect((await request("/dev/mailbox/1/html")).headers.get("content-security-policy")).toBe(
       "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data: https:; font-src data: https:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
@@ -328,7 +328,7 @@ describe("previews", () => {
     expect(await get("/dev/mailbox.json")).toEqual([200, "[]"]);
   });
 
-  test("a file that cannot be loaded, and a preview that fails, are told, and nothing else suffers", async () => {
+  test("a file that cannot be loaded and a failing preview are reported without affecting others", async () => {
     write("broken.ts", "throw new Error('broken <b>');");
     write("welcome.ts", mailable("Welcome"));
     write(

@@ -4,12 +4,12 @@ import type { MailTransport, MailTransportSource } from "../mail-transport.ts";
 
 /** A mail in the mailbox. */
 export interface KeptMail {
-  /** Counted from 1. */
+  /** A number, starting at 1. */
   readonly id: string;
   readonly message: MailMessage;
 }
 
-/** Where the mailbox is. */
+/** The path of the mailbox. */
 export const MAILBOX_PREFIX = "/dev/mailbox";
 
 const DEFAULT_CAPACITY = 200;
@@ -17,7 +17,7 @@ const DEFAULT_CAPACITY = 200;
 /**
  * Keeps the latest mails in memory instead of sending them, for development.
  *
- * Security: whoever reaches its pages reads every mail, reset links included.
+ * Security: anyone who can open its pages can read every mail, including reset links.
  */
 export class Mailbox implements MailTransport {
   readonly #logger: Logger;
@@ -25,7 +25,7 @@ export class Mailbox implements MailTransport {
   readonly #mails: KeptMail[] = [];
   #count = 0;
 
-  /** @param capacity how many mails are kept */
+  /** @param capacity the number of mails to keep */
   constructor(logger: Logger, capacity: number = DEFAULT_CAPACITY) {
     this.#logger = logger;
     this.#capacity = capacity;
@@ -35,24 +35,27 @@ export class Mailbox implements MailTransport {
     const id = String(++this.#count);
     this.#mails.unshift({ id, message });
     if (this.#mails.length > this.#capacity) this.#mails.pop();
-    this.#logger.info({ mailable: message.mailable, path: `${MAILBOX_PREFIX}/${id}` }, "A mail is in the mailbox.");
+    this.#logger.info(
+      { mailable: message.mailable, path: `${MAILBOX_PREFIX}/${id}` },
+      "A mail was added to the mailbox.",
+    );
     return Promise.resolve([]);
   }
 
   close(): void {}
 
-  /** The mails, the newest first. */
+  /** The mails, newest first. */
   get mails(): readonly KeptMail[] {
     return this.#mails;
   }
 
-  /** The mail with a number, or `null`. */
+  /** Returns the mail with an id, or `null`. */
   find(id: string): KeptMail | null {
     return this.#mails.find((mail) => mail.id === id) ?? null;
   }
 }
 
-/** Keeps mails at `/dev/mailbox`: the default in development, and refused elsewhere. */
+/** Keeps mails at `/dev/mailbox`: the default in development, refused elsewhere. */
 export function mailbox(): MailTransportSource {
   return (container) => new Mailbox(container.make("logger"));
 }

@@ -20,12 +20,12 @@ const PAGES: readonly (readonly [string, string])[] = [
       problems: [{ file: "x.ts", problem: "<b>" }],
     }),
   ],
-  ["a problem", problemPage("Not found", "There is no such mail.", "preview")],
+  ["a problem", problemPage("Not found", "This mail does not exist.", "preview")],
 ];
 
 describe("each page", () => {
   test.each(PAGES)(
-    "%s is a whole document with a language, a title, one heading of the first order and a landmark each",
+    "%s is a complete document with a language, a title, one first-level heading, and one landmark of each kind",
     (_, page) => {
       expect(page).toMatch(/^<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n/);
       expect(page).toMatch(/<title>[^<]+ · Mailbox<\/title>/);
@@ -49,11 +49,11 @@ describe("each page", () => {
     expect(open).toEqual([]);
   });
 
-  test.each(PAGES)("%s says in its navigation where one is", (_, page) => {
+  test.each(PAGES)("%s marks the current page in its navigation", (_, page) => {
     expect(page.match(/aria-current="true"/g)).toHaveLength(1);
   });
 
-  test("the colours follow the reader's, and have enough contrast in both", () => {
+  test("the colors follow the reader's scheme, and have enough contrast in both", () => {
     const page = listPage([], true);
     const palettes = [
       ...page.matchAll(/--ink:(#\w+);--soft:(#\w+);--paper:(#\w+);--card:(#\w+);--line:#\w+;--mark:(#\w+)/g),
@@ -68,7 +68,7 @@ describe("each page", () => {
 });
 
 describe("details", () => {
-  test("a mail without a subject can be found all the same", () => {
+  test("a mail without a subject still has a link", () => {
     expect(listPage([{ id: "7", message: MESSAGE }], true)).toContain('<a href="/dev/mailbox/7">(no subject)</a>');
   });
 
@@ -85,19 +85,19 @@ describe("details", () => {
     ['<HEAD lang="en">\n</HEAD>', '<HEAD lang="en"><base target="_blank">\n</HEAD>'],
     ["<header>x</header>", '<base target="_blank"><header>x</header>'],
     ["", '<base target="_blank">'],
-  ])("the links of %j open in a window of their own", (mail, shown) => {
+  ])("the links of %j open in a new window", (mail, shown) => {
     expect(framed(mail)).toBe(shown);
   });
 });
 
-/** The contrast of two colours (WCAG 2.2, contrast ratio). */
+/** The contrast of two colors (WCAG 2.2, contrast ratio). */
 function contrast(a: string, b: string): number {
   const [dark, light] = [luminance(a), luminance(b)].sort((x, y) => x - y) as [number, number];
   return (light + 0.05) / (dark + 0.05);
 }
 
-function luminance(colour: string): number {
-  const hex = colour.length === 4 ? colour.slice(1).replaceAll(/./g, "$&$&") : colour.slice(1);
+function luminance(color: string): number {
+  const hex = color.length === 4 ? color.slice(1).replaceAll(/./g, "$&$&") : color.slice(1);
   const [red, green, blue] = [0, 2, 4].map((at) => {
     const channel = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
     return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;

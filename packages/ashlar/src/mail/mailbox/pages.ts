@@ -35,17 +35,17 @@ white-space:pre-wrap;overflow-wrap:anywhere;font:.9rem/1.5 ui-monospace,monospac
 
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
-/** The policy of the mailbox's own pages: this one style, frames from here, and nothing else. */
+/** The policy of the mailbox's own pages: this one style, frames from the same origin, and nothing else. */
 export const PAGE_POLICY: string = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** What the frame of a mail may do: open links in a window of their own, and nothing else. */
+/** What a mail's frame may do: open links in new windows, and nothing else. */
 export const SANDBOX = "allow-popups allow-popups-to-escape-sandbox";
 
 /** The page that lists the mails. */
 export function listPage(mails: readonly KeptMail[], isOn: boolean): string {
   const none = isOn
-    ? html`<p>No mail yet. What the application sends in development lands here instead of being delivered.</p>`
-    : html`<p>Mails do not land here: MAIL.transport of config/mail.ts sends them elsewhere.</p>`;
+    ? html`<p>No mail yet. In development, the application's mail appears here instead of being delivered.</p>`
+    : html`<p>Mails are not kept here: MAIL.transport in config/mail.ts sends them elsewhere.</p>`;
   const items = mails.map(({ id, message }) => {
     return html`<li><p><a href="${MAILBOX_PREFIX}/${id}">${titleOf(message)}</a></p>
 <p class="soft">To ${line(message.to)} · ${moment(message.date)}</p></li>
@@ -53,13 +53,13 @@ export function listPage(mails: readonly KeptMail[], isOn: boolean): string {
   });
   const list = mails.length === 0 ? none : html`<ul class="mails">${items}</ul>`;
   const kept = html`${list}
-<p class="soft">It starts empty whenever the application starts; with --watch, that's after every saved change.</p>`;
+<p class="soft">The mailbox is emptied whenever the application starts; with --watch, that's after every saved change.</p>`;
   return layout("Mailbox", "mailbox", isOn ? kept : list);
 }
 
 /** The page that lists the mailables with a preview. */
 export function previewsPage({ previews, problems }: PreviewList): string {
-  const none = html`<p>No class in app/mailables has a static preview() that makes one of it with sample data.</p>`;
+  const none = html`<p>No class in app/mailables has a static preview() method that creates one with sample data.</p>`;
   const items = previews.map(({ name }) => {
     return html`<li><a href="${MAILBOX_PREFIX}/preview/${name}">${name}</a></li>
 `;
@@ -79,7 +79,7 @@ export function previewsPage({ previews, problems }: PreviewList): string {
 /**
  * The page that shows a mail.
  *
- * @param path where it is, such as `/dev/mailbox/7`; its parts are below it
+ * @param path the page's path, such as `/dev/mailbox/7`; the mail's parts are below it
  */
 export function mailPage(message: MailMessage, path: string, section: Section): string {
   const body = html`<dl>
@@ -90,16 +90,16 @@ ${people("To", message.to)}${people("Cc", message.cc)}${people("Bcc", message.bc
 </dl>
 ${attachments(message, path)}${htmlPart(message, path)}<h2>Text</h2>
 <pre>${linked(message.text)}</pre>
-<p class="soft"><a href="${path}/text">Text alone</a></p>`;
+<p class="soft"><a href="${path}/text">Text only</a></p>`;
   return layout(titleOf(message), section, body);
 }
 
-/** The page for what could not be shown. */
+/** The page for a mail or preview that can't be shown. */
 export function problemPage(title: string, problem: string, section: Section): string {
   return layout(title, section, html`<pre>${problem}</pre>`);
 }
 
-/** The HTML of a mail as its frame shows it: what one clicks there opens in a window of its own. */
+/** The HTML of a mail for its frame, where links open in a new window. */
 export function framed(mail: string): string {
   const base = '<base target="_blank">';
   const head = /<head(?:\s[^>]*)?>/i.exec(mail);
@@ -121,7 +121,7 @@ function layout(title: string, section: Section, body: Html): string {
 <style>${new Html(STYLE)}</style>
 </head>
 <body>
-<header><p>Mailbox of development</p>
+<header><p>Development mailbox</p>
 <nav aria-label="Mailbox"><ul>
 <li>${tab("Mails", MAILBOX_PREFIX, section === "mailbox")}</li>
 <li>${tab("Previews", `${MAILBOX_PREFIX}/preview`, section === "preview")}</li>
@@ -144,7 +144,7 @@ function htmlPart(message: MailMessage, path: string): Html {
   if (message.html === null) return html``;
   return html`<h2>HTML</h2>
 <iframe sandbox="${SANDBOX}" src="${path}/html" title="The mail as HTML"></iframe>
-<p class="soft"><a href="${path}/html">HTML alone</a></p>
+<p class="soft"><a href="${path}/html">HTML only</a></p>
 `;
 }
 

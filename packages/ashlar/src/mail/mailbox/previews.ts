@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { MaybePromise } from "../../support/index.ts";
 import type { Mailable } from "../mailable.ts";
 
-/** A mailable that shows itself with sample data. */
+/** A mailable with sample data. */
 export interface Preview {
   /** The name of its class. */
   readonly name: string;
@@ -22,7 +22,7 @@ interface PreviewableClass {
   readonly preview: () => MaybePromise<Mailable>;
 }
 
-/** Finds the classes with a static `preview()` in the modules of a folder and of those in it, by name. */
+/** Finds the classes with a static `preview()` in the modules of a folder and its subfolders, sorted by name. */
 export async function findPreviews(folder: string): Promise<PreviewList> {
   const previews = new Map<string, Preview>();
   const problems: { file: string; problem: string }[] = [];

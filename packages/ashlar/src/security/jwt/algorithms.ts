@@ -1,8 +1,8 @@
 import { AshlarError, suggestion } from "../../support/index.ts";
 
 /**
- * The signature algorithms of RFC 7518 §3.1, RFC 8037 §3.1 and RFC 9864 §2.2. `none` is not one of them. `EdDSA` leaves
- * the curve to the key; `Ed25519` and `Ed448` name it, and take its place in new applications (RFC 9864 §4.1.2).
+ * The signature algorithms of RFC 7518 §3.1, RFC 8037 §3.1 and RFC 9864 §2.2, without `none`. `EdDSA` leaves the curve
+ * to the key; `Ed25519` and `Ed448` name it, and replace `EdDSA` in new applications (RFC 9864 §4.1.2).
  */
 export type JwtAlgorithm =
   | "HS256"
@@ -25,9 +25,9 @@ export type JwtAlgorithm =
 export interface HmacAlgorithm {
   readonly family: "hmac";
   readonly hash: HashName;
-  /** Length of the hash in bytes, which is also the shortest secret allowed. */
+  /** Length of the hash in bytes, which is also the minimum length of the secret. */
   readonly hashBytes: number;
-  /** Length of the block that the hash works on, in bytes (RFC 2104 §2). */
+  /** Block size of the hash in bytes (RFC 2104 §2). */
   readonly blockBytes: number;
 }
 
@@ -43,7 +43,7 @@ export interface RsaAlgorithm {
 export interface EcdsaAlgorithm {
   readonly family: "ecdsa";
   readonly hash: HashName;
-  /** The curve by OpenSSL's name. */
+  /** OpenSSL's name of the curve. */
   readonly curve: string;
 }
 
@@ -57,7 +57,7 @@ export interface EddsaAlgorithm {
 /** What an algorithm's name stands for. */
 export type AlgorithmDetails = HmacAlgorithm | RsaAlgorithm | EcdsaAlgorithm | EddsaAlgorithm;
 
-/** A hash by OpenSSL's name. */
+/** OpenSSL's name of a hash. */
 export type HashName = "sha256" | "sha384" | "sha512";
 
 /** HMAC with SHA-256. */
@@ -82,9 +82,9 @@ const ALGORITHMS: ReadonlyMap<string, AlgorithmDetails> = new Map<JwtAlgorithm, 
 ]);
 
 /**
- * What the name of an algorithm stands for.
+ * Looks up an algorithm by its name.
  *
- * @throws `E_JWT_ALGORITHM` for every other name, `none` in any case among them
+ * @throws `E_JWT_ALGORITHM` for any other name, including `none` in any case
  */
 export function algorithmDetails(name: string): AlgorithmDetails {
   const details = ALGORITHMS.get(name);

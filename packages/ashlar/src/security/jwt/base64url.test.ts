@@ -47,6 +47,9 @@ describe("decoding base64url", () => {
     ["a slash", "Zm/v"],
     ["a character whose low byte is in the alphabet", "Zm9\u0176"],
     ["a length of one over", "Zm9vA"],
+    ["stray trailing bits", "YR"],
+    ["a dot", "YWJj.YWJj"],
+    ["white space at the end", "YWJj\n"],
     ["a lone surrogate", "Zm9\ud800"],
     ["a null character", "Zm9v\0"],
   ])("S6 %s is refused", (_, segment) => {

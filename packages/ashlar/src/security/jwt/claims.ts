@@ -5,25 +5,25 @@ import type { JwtVerifyOptions } from "./verify-options.ts";
 export interface JwtClaims {
   /** Who issued the token. */
   readonly iss?: string;
-  /** Whom the token speaks of. */
+  /** Who the token is about. */
   readonly sub?: string;
-  /** Whom the token is meant for. */
+  /** Who the token is intended for. */
   readonly aud?: string | readonly string[];
-  /** From when on the token is no longer valid. */
+  /** The time from which the token is no longer valid. */
   readonly exp?: number;
-  /** Until when the token is not yet valid. */
+  /** The time before which the token is not yet valid. */
   readonly nbf?: number;
   /** When the token was issued. */
   readonly iat?: number;
-  /** The token's own identifier. */
+  /** The token's unique identifier. */
   readonly jti?: string;
   readonly [name: string]: unknown;
 }
 
 /**
- * Whether the registered claims that are present have the types of RFC 7519 §4.1.
+ * Reports whether the registered claims that are present have the types of RFC 7519 §4.1.
  *
- * Presence decides and not truth: `exp: 0` is a time, and `exp: null` is not the absence of one.
+ * Presence matters, not truthiness: `exp: 0` is a time, and `exp: null` does not count as missing.
  */
 export function hasClaimTypes(claims: Readonly<Record<string, unknown>>): claims is JwtClaims {
   return (
@@ -42,12 +42,12 @@ function isAudience(value: unknown): boolean {
 }
 
 /**
- * Holds claims of the right types against the rules.
+ * Checks claims of the right types against the rules.
  *
- * The comparisons of times are written so that a clock that gives no number refuses.
+ * Times are compared so that a clock returning `NaN` refuses the token.
  *
  * @param now the current time, in seconds
- * @returns the first rule that is broken, or `null`
+ * @returns the first rule that was broken, or `null`
  */
 export function brokenRule(claims: JwtClaims, rules: JwtVerifyOptions, now: number): JwtFailure | null {
   if (rules.requireSubject && !claims.sub) return "subject";

@@ -18,14 +18,14 @@ export type JwtFailure =
 /**
  * A token was refused (`E_JWT_INVALID`, 401).
  *
- * Its message is the same for every reason and holds nothing of the token, so that a caller learns only that the token
- * is not valid.
+ * The message is the same for every reason and contains nothing of the token, so that a caller learns only that the
+ * token is not valid.
  */
 export class JwtError extends AshlarError {
-  /** Which check refused the token. Security: belongs into logs and events, not into an answer. */
+  /** The check that refused the token. Security: belongs in logs and events, not in a response. */
   readonly reason: JwtFailure;
 
-  /** @param reason which check refused the token */
+  /** @param reason the check that refused the token */
   constructor(reason: JwtFailure) {
     super("E_JWT_INVALID");
     this.reason = reason;

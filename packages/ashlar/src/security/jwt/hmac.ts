@@ -1,26 +1,26 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { HmacAlgorithm } from "./algorithms.ts";
 
-/** The longest message that the prepared buffer has room for, in bytes. */
+/** The longest message that fits in the prepared buffer, in bytes. */
 const PREPARED_BYTES = 8192;
 
 /**
  * HMAC (RFC 2104) over one key, prepared for many short messages.
  *
- * It is built from Node's one-shot hash because `createHmac` makes a stream object and looks the hash up for every
- * message, which costs a third to four fifths on top of hashing something as short as a token.
+ * It uses Node's one-shot hash because `createHmac` creates a stream object and looks up the hash for every message,
+ * which adds between a third and four fifths to the cost of hashing something as short as a token.
  */
 export class Hmac {
   readonly #hash: HmacAlgorithm["hash"];
   readonly #blockBytes: number;
-  /** The key xor ipad, followed by room for the message. */
+  /** The key XOR ipad, followed by room for the message. */
   readonly #inner: Buffer;
-  /** The key xor opad, followed by room for the inner hash. */
+  /** The key XOR opad, followed by room for the inner hash. */
   readonly #outer: Buffer;
   readonly #computed: Buffer;
   readonly #presented: Buffer;
 
-  /** @param key the secret, of any length; whether it is strong enough is decided by the caller */
+  /** @param key the secret, of any length; the caller decides whether it is strong enough */
   constructor(algorithm: HmacAlgorithm, key: Uint8Array) {
     this.#hash = algorithm.hash;
     this.#blockBytes = algorithm.blockBytes;
@@ -36,7 +36,7 @@ export class Hmac {
     this.#presented = Buffer.alloc(encodedBytes);
   }
 
-  /** The code of a message as base64url. */
+  /** Returns the code of a message as base64url. */
   compute(message: string | Uint8Array): string {
     const bytes = typeof message === "string" ? Buffer.from(message) : message;
     if (bytes.length > PREPARED_BYTES) {
@@ -47,9 +47,9 @@ export class Hmac {
   }
 
   /**
-   * Whether the part of a token after its second dot is the code of the part before it, compared in constant time.
+   * Reports whether the part of a token after its second dot is the code of the part before it, in constant time.
    *
-   * The codes are compared as base64url text, so that only the canonical encoding of the right code is equal.
+   * The codes are compared as base64url text, so that only the canonical encoding of the right code matches.
    */
   verifies(token: string, dot: number): boolean {
     if (token.length - dot - 1 !== this.#presented.length) return false;
@@ -57,7 +57,7 @@ export class Hmac {
     if (dot > PREPARED_BYTES) {
       code = this.compute(token.slice(0, dot));
     } else {
-      // Fewer bytes than characters means one that is not ASCII was left out, and a byte of an earlier token remains.
+      // Fewer bytes than characters means that a non-ASCII character was skipped and a byte of an earlier token remains.
       if (this.#inner.write(token, this.#blockBytes, dot) !== dot) return false;
       code = this.#finish(this.#inner.subarray(0, this.#blockBytes + dot));
     }

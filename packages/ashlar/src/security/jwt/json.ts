@@ -4,17 +4,17 @@ import { decodeTransient, encodeBase64url } from "./base64url.ts";
 /**
  * Reads a segment that must be a JSON object in UTF-8 in canonical base64url (RFC 7515 §5.2, RFC 8725 §3.7).
  *
- * Of members with the same name the last counts, as RFC 7515 §4 and RFC 7519 §4 allow: the object is read once, so what
- * was checked is what is used. A member `__proto__` is refused at any depth: it would be harmless here, and become the
- * prototype of the first object that the claims are copied into.
+ * If members share a name, the last one counts, as RFC 7515 §4 and RFC 7519 §4 allow. The object is read only once, so
+ * what was checked is what is used. A member `__proto__` is refused at any depth: it would be harmless here, but would
+ * become the prototype of the first object that the claims are copied into.
  *
- * @returns the object, or `null` where the segment is anything else
+ * @returns the object, or `null` if the segment is anything else
  */
 export function parseObjectSegment(segment: string): Dictionary | null {
   const bytes = decodeTransient(segment);
   if (bytes === null) return null;
   const text = bytes.buffer.toString("utf8", 0, bytes.length);
-  // Decoding puts U+FFFD where bytes are not UTF-8. It may also be meant, which only the bytes can tell.
+  // The decoder replaces bytes that are not UTF-8 with U+FFFD. Only the bytes show whether U+FFFD was really there.
   if (text.includes("\uFFFD") && !Buffer.from(text).equals(bytes.buffer.subarray(0, bytes.length))) return null;
   let value: unknown;
   try {
@@ -23,7 +23,7 @@ export function parseObjectSegment(segment: string): Dictionary | null {
     return null;
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
-  // A name can be spelt with escapes, so a text with a backslash is looked through as well.
+  // A name can be written with escapes, so a text with a backslash is searched too.
   if ((text.includes("__proto__") || text.includes("\\")) && holdsPrototypeMember(value)) return null;
   return value as Dictionary;
 }
@@ -31,8 +31,8 @@ export function parseObjectSegment(segment: string): Dictionary | null {
 /**
  * Writes an object as JSON in base64url.
  *
- * @param what names it in messages
- * @throws `E_JWT_CLAIMS` where it cannot be written
+ * @param what the name to use in messages
+ * @throws `E_JWT_CLAIMS` if it cannot be written
  */
 export function objectSegment(value: object, what: string): string {
   try {
@@ -43,9 +43,9 @@ export function objectSegment(value: object, what: string): string {
 }
 
 /**
- * Makes sure that a value is an object literal or a dictionary.
+ * Requires a value to be an object literal or a dictionary.
  *
- * @param what names it in messages
+ * @param what the name to use in messages
  * @throws `E_JWT_CLAIMS`
  */
 export function requirePlainObject(value: object, what: string): void {

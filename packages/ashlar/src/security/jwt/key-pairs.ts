@@ -3,18 +3,18 @@ import { AshlarError } from "../../support/index.ts";
 import type { AlgorithmDetails, EddsaAlgorithm, JwtAlgorithm, RsaAlgorithm } from "./algorithms.ts";
 import { checkJwk, isJwk, type KeyMaterial, type KeyUse } from "./key-material.ts";
 
-/** The algorithms whose key is a pair. */
+/** The algorithms that use a key pair. */
 export type PairAlgorithm = Exclude<AlgorithmDetails, { family: "hmac" }>;
 
-/** The smallest RSA modulus, in bits (RFC 7518 §3.3). */
+/** The minimum size of an RSA modulus, in bits (RFC 7518 §3.3). */
 const SMALLEST_MODULUS = 2048;
 
 const KEY_TYPES: Readonly<Record<PairAlgorithm["family"], string>> = { rsa: "RSA", ecdsa: "EC", eddsa: "OKP" };
 
 /**
- * The private key to sign with, checked against the algorithm.
+ * Reads the private key to sign with and checks it against the algorithm.
  *
- * @throws `E_JWT_KEY` where it is no private key, is of another kind, or is weak
+ * @throws `E_JWT_KEY` if it is not a private key, is of another kind, or is weak
  */
 export function privateKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyMaterial): KeyObject {
   const read = readKey(name, details, key, "sign");
@@ -24,9 +24,9 @@ export function privateKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyM
 }
 
 /**
- * The public key to verify with, checked against the algorithm; taken out of a private key where that is given.
+ * Reads the public key to verify with and checks it against the algorithm. A private key yields its public key.
  *
- * @throws `E_JWT_KEY` where it is no key of a pair, is of another kind, or is weak
+ * @throws `E_JWT_KEY` if it is not part of a key pair, is of another kind, or is weak
  */
 export function publicKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyMaterial): KeyObject {
   const read = readKey(name, details, key, "verify");
@@ -38,7 +38,7 @@ export function publicKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyMa
 function readKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyMaterial, use: KeyUse): KeyObject {
   if (key instanceof KeyObject) {
     if (key.type !== "secret") return key;
-    throw new AshlarError("E_JWT_KEY", `${name} needs a key pair, and was given a secret.`);
+    throw new AshlarError("E_JWT_KEY", `${name} needs a key pair, but was given a secret.`);
   }
   if (isJwk(key)) {
     const jwk = checkJwk(name, key, KEY_TYPES[details.family], use);
@@ -59,7 +59,7 @@ function parse(name: JwtAlgorithm, read: () => KeyObject): KeyObject {
   try {
     return read();
   } catch {
-    // The cause is left out: it could quote the key.
+    // The cause is dropped: it could quote the key.
     throw new AshlarError("E_JWT_KEY", `The key for ${name} could not be read, or has a passphrase.`);
   }
 }
@@ -71,7 +71,7 @@ function checkPair(name: JwtAlgorithm, details: PairAlgorithm, pair: KeyObject):
       : details.family === "ecdsa"
         ? curveProblem(details.curve, pair)
         : edwardsProblem(details, pair);
-  if (problem !== null) throw new AshlarError("E_JWT_KEY", `The key for ${name} does not fit: ${problem}`);
+  if (problem !== null) throw new AshlarError("E_JWT_KEY", `The key for ${name} cannot be used: ${problem}`);
 }
 
 function curveProblem(curve: string, pair: KeyObject): string | null {
@@ -80,34 +80,35 @@ function curveProblem(curve: string, pair: KeyObject): string | null {
 
 function edwardsProblem({ curves }: EddsaAlgorithm, pair: KeyObject): string | null {
   const names: readonly (string | undefined)[] = curves;
-  return names.includes(pair.asymmetricKeyType) ? null : `it is not a key of the type ${curves.join(" or ")}.`;
+  return names.includes(pair.asymmetricKeyType) ? null : `it is not a key of type ${curves.join(" or ")}.`;
 }
 
-/** What Node tells of every RSA key, and what it tells of some. */
+/** What Node reports about every RSA key, and what it reports about some. */
 type RsaDetails = AsymmetricKeyDetails & Required<Pick<AsymmetricKeyDetails, "modulusLength" | "publicExponent">>;
 
 function rsaProblem(details: RsaAlgorithm, pair: KeyObject): string | null {
   const type = pair.asymmetricKeyType;
   if (type !== "rsa" && !(type === "rsa-pss" && details.scheme === "pss"))
-    return "it is not an RSA key, or one for another scheme.";
+    return "it is not an RSA key, or is one for another scheme.";
   const { modulusLength, publicExponent, hashAlgorithm, mgf1HashAlgorithm, saltLength } =
     pair.asymmetricKeyDetails as RsaDetails;
   if (modulusLength < SMALLEST_MODULUS) {
-    return `its modulus has ${modulusLength} bits, and ${SMALLEST_MODULUS} are the least.`;
+    return `its modulus has ${modulusLength} bits; at least ${SMALLEST_MODULUS} are required.`;
   }
-  if (publicExponent < 3n || publicExponent % 2n === 0n) return "its public exponent is not an odd number from 3 on.";
-  // A key of the type RSASSA-PSS can name the only parameters that it may be used with (RFC 4055 §3.1).
+  if (publicExponent < 3n || publicExponent % 2n === 0n)
+    return "its public exponent is not an odd number of at least 3.";
+  // A key of type RSASSA-PSS can restrict the parameters it may be used with (RFC 4055 §3.1).
   if (hashAlgorithm !== undefined && (hashAlgorithm !== details.hash || mgf1HashAlgorithm !== details.hash)) {
     return `it is bound to the hash ${hashAlgorithm}.`;
   }
-  if (saltLength !== undefined && saltLength > details.hashBytes) return "it asks for a longer salt.";
+  if (saltLength !== undefined && saltLength > details.hashBytes) return "it requires a longer salt.";
   if (type === "rsa" && hasRocaFingerprint(pair)) return "it comes from a generator with known flaws (ROCA).";
   return null;
 }
 
 /**
- * Whether a modulus carries the fingerprint of keys that can be factored (CVE-2017-15361): modulo every small prime it
- * is a power of 65537. Of keys made by others, one in 100 million does so by chance.
+ * Reports whether a modulus has the fingerprint of keys that can be factored (CVE-2017-15361): modulo every small
+ * prime, it is a power of 65537. About one in 100 million keys from other generators matches by chance.
  */
 function hasRocaFingerprint(pair: KeyObject): boolean {
   const { n } = pair.export({ format: "jwk" });

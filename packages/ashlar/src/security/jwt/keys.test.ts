@@ -49,7 +49,7 @@ function boundPair(hash: string, saltLength: number, mgf1Hash = hash): { private
   });
 }
 
-/** The code of the error that making the key ends with, the same for signing and verifying; `null` where it is made. */
+/** The code of the error that making the key ends with, the same for signing and verifying; `null` if it is made. */
 function refusal(algorithm: JwtAlgorithm, key: unknown): string | null {
   const codes = [createSigningKey, createVerificationKey].map((create) => {
     try {
@@ -231,7 +231,7 @@ describe("which key pair fits which algorithm", () => {
     const small = generateKeyPairSync("rsa", { modulusLength: 2040 });
     for (const algorithm of ["RS256", "PS512"] as const) {
       expect(refusal(algorithm, small.privateKey)).toBe("E_JWT_KEY");
-      expect(() => createVerificationKey(algorithm, pem(small.publicKey))).toThrow(/2040 bits, and 2048 are the least/);
+      expect(() => createVerificationKey(algorithm, pem(small.publicKey))).toThrow(/2040 bits; at least 2048/);
     }
   });
 

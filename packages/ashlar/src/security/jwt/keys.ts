@@ -7,14 +7,14 @@ import { privateKey, publicKey } from "./key-pairs.ts";
 import { pairParameters, signWithPair, verifyWithPair } from "./pair-signatures.ts";
 import { hmacSecret } from "./secrets.ts";
 
-/** The protected header of a token (RFC 7515 §4). Nothing in it chooses a key or is fetched. */
+/** The protected header of a token (RFC 7515 §4). Nothing in it selects a key or is fetched. */
 export interface JwsHeader {
   readonly alg: JwtAlgorithm;
   readonly typ?: unknown;
   readonly [name: string]: unknown;
 }
 
-/** A key to sign with, bound to one algorithm; made by {@link createSigningKey}. It shows nothing of its secret. */
+/** A key to sign with, bound to one algorithm; created by {@link createSigningKey}. It never reveals its secret. */
 export class SigningKey {
   /** The algorithm that this key signs with. */
   readonly algorithm: JwtAlgorithm;
@@ -29,21 +29,21 @@ export class SigningKey {
     this.#sign = sign;
   }
 
-  /** @internal The signature of a signing input, as base64url. */
+  /** @internal Returns the signature of a signing input, as base64url. */
   sign(input: string): string {
     return this.#sign(input);
   }
 }
 
-/** A key to verify with, bound to one algorithm; made by {@link createVerificationKey}. It shows nothing of its secret. */
+/** A key to verify with, bound to one algorithm; created by {@link createVerificationKey}. It never reveals its secret. */
 export class VerificationKey {
   /** The only algorithm that this key accepts. */
   readonly algorithm: JwtAlgorithm;
-  /** @internal Whether it is a secret, and so never used next to public keys. */
+  /** @internal Whether it is a secret, which must never be used next to public keys. */
   readonly isSecret: boolean;
-  /** @internal The `kid` of the JWK that it was made of. It chooses nothing, and is only compared with that of others. */
+  /** @internal The `kid` of the JWK it was made from. It selects nothing and is only compared with other keys' `kid`. */
   readonly kid: string | null;
-  /** @internal The protected header of the tokens that `signJwt` makes, encoded, and what it says. */
+  /** @internal The encoded and decoded protected header of the tokens that `signJwt` creates. */
   readonly jwtHeader: string;
   /** @internal */
   readonly parsedJwtHeader: JwsHeader;
@@ -59,7 +59,7 @@ export class VerificationKey {
     this.#verifies = verifies;
   }
 
-  /** @internal Whether the part of a token after `dot` is a signature of the part before it. */
+  /** @internal Reports whether the part of a token after `dot` is a signature of the part before it. */
   verifies(token: string, dot: number): boolean {
     return this.#verifies(token, dot);
   }
@@ -68,12 +68,11 @@ export class VerificationKey {
 /**
  * Prepares a key to sign with, once, at boot.
  *
- * Security: an HMAC secret comes from a random generator; a phrase that somebody thought of can be guessed offline by
- * whoever holds one token.
+ * Security: generate an HMAC secret randomly; anyone who holds one token can guess a human-chosen phrase offline.
  *
- * @param algorithm what the key signs with; the token's `alg` is this and nothing else
- * @param key for HMAC a secret of at least the hash's length (32, 48, 64 bytes); else a private key: RSA of 2048 bits or
- *   more, the curve of the ECDSA algorithm, Ed25519 or Ed448
+ * @param algorithm the algorithm to sign with; it alone determines the token's `alg`
+ * @param key for HMAC, a secret at least as long as the hash (32, 48 or 64 bytes); otherwise a private key: RSA of at
+ *   least 2048 bits, the curve of the ECDSA algorithm, Ed25519 or Ed448
  * @throws `E_JWT_ALGORITHM`, `E_JWT_KEY`, `E_WEAK_SECRET`
  */
 export function createSigningKey(algorithm: JwtAlgorithm, key: KeyMaterial): SigningKey {
@@ -89,8 +88,8 @@ export function createSigningKey(algorithm: JwtAlgorithm, key: KeyMaterial): Sig
 /**
  * Prepares a key to verify with, once, at boot.
  *
- * @param algorithm the only algorithm that is accepted with this key, whatever a token says (RFC 8725 §3.1)
- * @param key the HMAC secret, or the public key; a private key stands for its public key
+ * @param algorithm the only algorithm accepted with this key, whatever a token says (RFC 8725 §3.1)
+ * @param key the HMAC secret, or the public key; given a private key, its public key is used
  * @throws `E_JWT_ALGORITHM`, `E_JWT_KEY`, `E_WEAK_SECRET`
  */
 export function createVerificationKey(algorithm: JwtAlgorithm, key: KeyMaterial): VerificationKey {
@@ -104,20 +103,20 @@ export function createVerificationKey(algorithm: JwtAlgorithm, key: KeyMaterial)
 }
 
 /**
- * The keys to try, in their order; at least one.
+ * Returns the keys to try, in order; at least one.
  *
- * @throws `E_JWT_KEY` where there is none; where a secret stands next to a public key, from which an algorithm confusion
- *   is one mistake away (RFC 8725 §2.1); where two JWKs have one name (RFC 7517 §4.5)
+ * @throws `E_JWT_KEY` if there are none; if a secret stands next to a public key, which is one mistake away from
+ *   algorithm confusion (RFC 8725 §2.1); if two JWKs have the same name (RFC 7517 §4.5)
  */
 export function keyList(
   keys: VerificationKey | readonly VerificationKey[],
 ): readonly [VerificationKey, ...VerificationKey[]] {
   const list = (Array.isArray(keys) ? keys : [keys]) as [VerificationKey, ...VerificationKey[]];
-  if (list.length === 0) throw new AshlarError("E_JWT_KEY", "No key was given to verify the token with.");
+  if (list.length === 0) throw new AshlarError("E_JWT_KEY", "No key was given to verify the token.");
   for (let index = 0; index < list.length; index++) {
     const key = list[index];
     if (!(key instanceof VerificationKey)) {
-      throw new AshlarError("E_JWT_KEY", "A token is verified with keys made by createVerificationKey().");
+      throw new AshlarError("E_JWT_KEY", "Verify tokens with keys from createVerificationKey().");
     }
     if (key.isSecret !== list[0].isSecret) {
       throw new AshlarError("E_JWT_KEY", "Secrets and public keys cannot verify the same tokens.");

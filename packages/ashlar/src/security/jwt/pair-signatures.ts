@@ -2,14 +2,14 @@ import { constants, type KeyObject, type SignKeyObjectInput, sign, verify } from
 import { decodeBase64url } from "./base64url.ts";
 import type { PairAlgorithm } from "./key-pairs.ts";
 
-/** How node:crypto is told to sign with a key pair. */
+/** The options with which node:crypto signs with a key pair. */
 export interface PairParameters {
-  /** `null` where the algorithm brings its own hash. */
+  /** `null` if the algorithm includes its own hash. */
   readonly hash: string | null;
   readonly input: Readonly<SignKeyObjectInput>;
 }
 
-/** Prepares a key of a pair for {@link signWithPair} and {@link verifyWithPair}. */
+/** Prepares a key pair's key for {@link signWithPair} and {@link verifyWithPair}. */
 export function pairParameters(details: PairAlgorithm, key: KeyObject): PairParameters {
   switch (details.family) {
     case "rsa":
@@ -20,7 +20,7 @@ export function pairParameters(details: PairAlgorithm, key: KeyObject): PairPara
             input: { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: details.hashBytes },
           };
     case "ecdsa":
-      // R and S side by side, as RFC 7518 §3.4 has it; OpenSSL's own form is DER.
+      // RFC 7518 §3.4 puts R and S side by side; OpenSSL's default is DER.
       return { hash: details.hash, input: { key, dsaEncoding: "ieee-p1363" } };
     case "eddsa":
       return { hash: null, input: { key } };
@@ -32,14 +32,14 @@ export function signWithPair(parameters: PairParameters, input: string): string 
   return sign(parameters.hash, Buffer.from(input), parameters.input).toString("base64url");
 }
 
-/** Whether the part of a token after its second dot is a signature of the part before it. */
+/** Reports whether the part of a token after its second dot is a signature of the part before it. */
 export function verifyWithPair(parameters: PairParameters, token: string, dot: number): boolean {
   const signature = decodeBase64url(token.slice(dot + 1));
   if (signature === null) return false;
   try {
     return verify(parameters.hash, Buffer.from(token.slice(0, dot)), parameters.input, signature);
   } catch {
-    // Whatever OpenSSL objects to in a signature, it is not one.
+    // If OpenSSL rejects a signature for whatever reason, it is not valid.
     return false;
   }
 }

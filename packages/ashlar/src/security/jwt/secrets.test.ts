@@ -28,7 +28,7 @@ function pem(key: KeyObject): string {
     : key.export({ type: "spki", format: "pem" }).toString();
 }
 
-/** The code of the error that making the key ends with, the same for signing and verifying; `null` where it is made. */
+/** The code of the error that making the key ends with, the same for signing and verifying; `null` if it is made. */
 function refusal(algorithm: JwtAlgorithm, key: unknown): string | null {
   const codes = [createSigningKey, createVerificationKey].map((create) => {
     try {
@@ -63,7 +63,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
   });
 
   test("what is wrong with it is said, with what to do", () => {
-    const remedy = `Make one of ${bytes} random bytes.`;
+    const remedy = `Generate one of ${bytes} random bytes.`;
     const problem = (key: unknown): string => {
       try {
         createSigningKey(algorithm, key as KeyMaterial);
@@ -73,9 +73,9 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
       }
     };
     expect(problem("")).toBe(`The secret for ${algorithm} is empty. ${remedy}`);
-    expect(problem("short")).toBe(`The secret for ${algorithm} has 5 bytes and needs ${bytes}. ${remedy}`);
-    expect(problem(RSA.publicKey)).toBe(`${algorithm} needs a secret, and was given a public key.`);
-    expect(problem(ED25519.privateKey)).toBe(`${algorithm} needs a secret, and was given a private key.`);
+    expect(problem("short")).toBe(`The secret for ${algorithm} has 5 bytes but needs ${bytes}. ${remedy}`);
+    expect(problem(RSA.publicKey)).toBe(`${algorithm} needs a secret, but was given a public key.`);
+    expect(problem(ED25519.privateKey)).toBe(`${algorithm} needs a secret, but was given a private key.`);
   });
 
   test("the length of a text is that of its UTF-8", () => {

@@ -5,10 +5,10 @@ import { decodeBase64url } from "./base64url.ts";
 import { checkJwk, type KeyMaterial, type KeyUse } from "./key-material.ts";
 
 /**
- * The bytes of an HMAC secret, checked.
+ * Checks an HMAC secret and returns its bytes.
  *
- * @throws `E_WEAK_SECRET` where it is empty or shorter than the hash (RFC 7518 §3.2); `E_JWT_KEY` where it is, or looks
- *   like, a key of another kind: whoever knows a public key could sign with it
+ * @throws `E_WEAK_SECRET` if it is empty or shorter than the hash (RFC 7518 §3.2); `E_JWT_KEY` if it is, or looks like,
+ *   another kind of key: anyone who knows a public key could sign with it
  */
 export function hmacSecret(name: JwtAlgorithm, details: HmacAlgorithm, key: KeyMaterial, use: KeyUse): Buffer {
   const bytes = secretBytes(name, key, use);
@@ -18,20 +18,20 @@ export function hmacSecret(name: JwtAlgorithm, details: HmacAlgorithm, key: KeyM
   if (looksLikeKey(bytes)) {
     throw new AshlarError(
       "E_JWT_KEY",
-      `The secret for ${name} is a key in PEM, JWK or DER form, which others may know. ${remedy(details)}`,
+      `The secret for ${name} is a key in PEM, JWK or DER form, which may be public. ${remedy(details)}`,
     );
   }
   if (bytes.length < details.hashBytes) {
     throw new AshlarError(
       "E_WEAK_SECRET",
-      `The secret for ${name} has ${bytes.length} bytes and needs ${details.hashBytes}. ${remedy(details)}`,
+      `The secret for ${name} has ${bytes.length} bytes but needs ${details.hashBytes}. ${remedy(details)}`,
     );
   }
   return bytes;
 }
 
 function remedy(details: HmacAlgorithm): string {
-  return `Make one of ${details.hashBytes} random bytes.`;
+  return `Generate one of ${details.hashBytes} random bytes.`;
 }
 
 function secretBytes(name: JwtAlgorithm, key: KeyMaterial, use: KeyUse): Buffer {
@@ -39,7 +39,7 @@ function secretBytes(name: JwtAlgorithm, key: KeyMaterial, use: KeyUse): Buffer 
   if (key instanceof Uint8Array) return Buffer.from(key);
   if (key instanceof KeyObject) {
     if (key.type === "secret") return key.export();
-    throw new AshlarError("E_JWT_KEY", `${name} needs a secret, and was given a ${key.type} key.`);
+    throw new AshlarError("E_JWT_KEY", `${name} needs a secret, but was given a ${key.type} key.`);
   }
   const jwk = checkJwk(name, key, "oct", use);
   const bytes = typeof jwk.k === "string" ? decodeBase64url(jwk.k) : null;
@@ -47,9 +47,9 @@ function secretBytes(name: JwtAlgorithm, key: KeyMaterial, use: KeyUse): Buffer 
   return bytes;
 }
 
-/** Whether a secret is a key that was meant for another algorithm, in any of the forms in which keys are kept. */
+/** Reports whether a secret is a key meant for another algorithm, in any form in which keys are stored. */
 function looksLikeKey(bytes: Buffer): boolean {
-  // In base64 there are the body of a PEM file without its first and last line, and files that a variable holds.
+  // Base64 covers the body of a PEM file without its first and last lines, and files stored in an environment variable.
   return isKey(bytes) || isKey(Buffer.from(bytes.toString(), "base64"));
 }
 
@@ -60,7 +60,7 @@ function isKey(bytes: Buffer): boolean {
 
 function isJwk(text: string): boolean {
   try {
-    // A list has `keys` as well, its method, and may be one of JWKs. What holds nothing is wrapped, and has neither.
+    // An array also has `keys` (its method), and may be an array of JWKs. Values without members are wrapped and have none.
     const value: object = Object(JSON.parse(text));
     return "kty" in value || "keys" in value;
   } catch {
@@ -71,7 +71,7 @@ function isJwk(text: string): boolean {
 function isDer(bytes: Buffer): boolean {
   return (
     parses(() => createPublicKey({ key: bytes, format: "der", type: "spki" })) ||
-    // Takes a private key for its public one too, be it in PKCS#1, PKCS#8 or SEC 1.
+    // Accepts a private key as its public key too, in PKCS#1, PKCS#8 or SEC 1 form.
     parses(() => createPublicKey({ key: bytes, format: "der", type: "pkcs1" })) ||
     parses(() => new X509Certificate(bytes))
   );

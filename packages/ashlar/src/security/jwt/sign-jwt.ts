@@ -4,33 +4,33 @@ import { objectSegment, parseObjectSegment, requirePlainObject } from "./json.ts
 import type { SigningKey } from "./keys.ts";
 import { signSegments } from "./sign-jws.ts";
 
-/** How a token is signed, beyond its claims and key. */
+/** How a token is signed, besides its claims and key. */
 export interface JwtSignOptions {
-  /** The header's `typ`; `JWT` where left out. */
+  /** The header's `typ`; `JWT` if omitted. */
   readonly typ?: string;
-  /** The current time in seconds, for `iat`; the clock's where left out. */
+  /** The current time in seconds, for `iat`; taken from the clock if omitted. */
   readonly now?: number;
 }
 
 /**
- * Signs claims: a JWT (RFC 7519) with the header `{"alg":…,"typ":"JWT"}`. `iat` is added where the claims lack it.
+ * Signs claims: a JWT (RFC 7519) with the header `{"alg":…,"typ":"JWT"}`. Adds `iat` if the claims lack it.
  *
  * ```ts
  * const token = signJwt({ sub: "42", exp: Math.floor(Date.now() / 1000) + 3600 }, createSigningKey("HS512", secret));
  * ```
  *
- * Security: the claims are signed, not encrypted; whoever sees the token can read them.
+ * Security: the claims are signed, not encrypted; anyone who sees the token can read them.
  *
- * @throws `E_JWT_CLAIMS` where the claims are no plain object, or a registered claim has a type that no verifier accepts
+ * @throws `E_JWT_CLAIMS` if the claims are not a plain object, or a registered claim has a type that no verifier accepts
  */
 export function signJwt(claims: JwtClaims, key: SigningKey, options: JwtSignOptions = {}): string {
   requirePlainObject(claims, "claims");
   const dated = claims.iat === undefined ? { ...claims, iat: options.now ?? nowInSeconds() } : claims;
   const payload = objectSegment(dated, "claims");
-  // What is judged is what a verifier will read: NaN has become null by now, and a Date a text.
+  // Check what a verifier will read: by now NaN has become null, and a Date text.
   const read = parseObjectSegment(payload);
   if (read === null || !hasClaimTypes(read)) {
-    throw new AshlarError("E_JWT_CLAIMS", 'A registered claim has a wrong type, or a member is named "__proto__".');
+    throw new AshlarError("E_JWT_CLAIMS", 'A registered claim has the wrong type, or a member is named "__proto__".');
   }
   if (options.typ === undefined) return signSegments(key.jwtHeader, payload, key);
   const header = objectSegment({ alg: key.algorithm, typ: options.typ }, "header");

@@ -6,28 +6,28 @@ import { maxBytesOf } from "./verify-options.ts";
 
 /** How a JWS is verified. */
 export interface JwsVerifyOptions {
-  /** The longest token that is looked at, in bytes; 8192 where left out. */
+  /** The longest token accepted, in bytes; 8192 if omitted. */
   readonly maxBytes?: number;
 }
 
-/** A JWS whose signature is right. */
+/** A JWS with a valid signature. */
 export interface VerifiedJws {
-  /** The protected header. Its `alg` is the key's; nothing else in it was checked. */
+  /** The protected header. Its `alg` matches the key's; nothing else in it has been checked. */
   readonly header: JwsHeader;
   readonly payload: Uint8Array;
-  /** Which of the keys the signature was made with. */
+  /** The key that the signature was made with. */
   readonly key: VerificationKey;
 }
 
 /**
- * Verifies a compact JWS of any payload (RFC 7515 §5.2).
+ * Verifies a compact JWS with any payload (RFC 7515 §5.2).
  *
- * Security: a signature says who made the bytes, not what for. Where several kinds of tokens share a key, check the
- * header's `typ`.
+ * Security: a signature shows who made the bytes, not what they are for. If several kinds of tokens share a key, check
+ * the header's `typ`.
  *
- * @param keys one key, or several while keys are exchanged: any of them may have signed
- * @throws {@link JwtError} (`E_JWT_INVALID`) where the token is not valid; `E_JWT_KEY` where the keys cannot be used;
- *   `E_INVALID_CONFIGURATION` where `maxBytes` cannot
+ * @param keys one key, or several during a key rotation: any of them may have signed
+ * @throws {@link JwtError} (`E_JWT_INVALID`) if the token is not valid; `E_JWT_KEY` if the keys cannot be used;
+ *   `E_INVALID_CONFIGURATION` if `maxBytes` is invalid
  */
 export function verifyJws(
   token: string,

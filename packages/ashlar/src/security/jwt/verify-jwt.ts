@@ -12,14 +12,14 @@ export type JwtVerification = { readonly claims: JwtClaims } | { readonly failur
 const NO_OPTIONS: JwtVerifyOptions = Object.freeze({});
 
 /**
- * Verifies a JWT (RFC 7519 §7.2) and hands the outcome out instead of throwing; what the path of a request uses.
+ * Verifies a JWT (RFC 7519 §7.2) and returns the outcome instead of throwing, for use on the request path.
  *
- * Size, shape, header and algorithm come first, then the signature, and only then are the claims read: their types, then
- * subject, issuer, audience, and at last the times.
+ * Size, shape, header and algorithm come first, then the signature. Only then are the claims read: their types, then
+ * subject, issuer, audience, and finally the times.
  *
- * @param token what the caller presented, whatever it is
- * @param keys one key, or several while keys are exchanged: any of them may have signed
- * @throws `E_JWT_KEY`, `E_INVALID_CONFIGURATION` where the keys or options cannot be used; nothing for any token
+ * @param token what the caller presented, of any type
+ * @param keys one key, or several during a key rotation: any of them may have signed
+ * @throws `E_JWT_KEY`, `E_INVALID_CONFIGURATION` if the keys or options cannot be used; never because of the token
  */
 export function tryVerifyJwt(
   token: string,
@@ -38,14 +38,14 @@ export function tryVerifyJwt(
 }
 
 /**
- * Verifies a JWT (RFC 7519 §7.2) as {@link tryVerifyJwt} does.
+ * Verifies a JWT (RFC 7519 §7.2) like {@link tryVerifyJwt}, but throws.
  *
  * ```ts
  * const claims = verifyJwt(token, createVerificationKey("HS512", secret), { issuer: "https://shop.example" });
  * ```
  *
- * @throws {@link JwtError} (`E_JWT_INVALID`) where the token is not valid; `E_JWT_KEY`, `E_INVALID_CONFIGURATION` where
- *   the keys or options cannot be used
+ * @throws {@link JwtError} (`E_JWT_INVALID`) if the token is not valid; `E_JWT_KEY`, `E_INVALID_CONFIGURATION` if the
+ *   keys or options cannot be used
  */
 export function verifyJwt(
   token: string,

@@ -1,18 +1,18 @@
 import { ConfigurationError } from "../../support/index.ts";
 import { DEFAULT_MAX_BYTES } from "./compact.ts";
 
-/** What a token is held against, beyond its signature. */
+/** What a token is checked against, besides its signature. */
 export interface JwtVerifyOptions {
-  /** The current time in seconds; the framework's clock where left out. */
+  /** The current time in seconds; taken from the framework's clock if omitted. */
   readonly clock?: () => number;
-  /** How far in the future `iat` and `nbf` may be, in seconds; none where left out. `exp` has no such allowance. */
+  /** How far in the future `iat` and `nbf` may be, in seconds; 0 if omitted. It does not apply to `exp`. */
   readonly clockSkewSeconds?: number;
-  /** What `iss` must be. */
+  /** The required `iss`. */
   readonly issuer?: string;
   /**
-   * What `aud` must be or hold.
+   * The required `aud`, or the value it must contain.
    *
-   * Security: where left out, a token that was made for somebody else with the same key is accepted.
+   * Security: if omitted, a token made with the same key for another audience is accepted.
    */
   readonly audience?: string;
   /**
@@ -23,35 +23,36 @@ export interface JwtVerifyOptions {
    * Security: if several kinds of tokens share a key, give each its own type, and name it here (RFC 8725 §3.11).
    */
   readonly typ?: string | null;
-  /** Requires the `typ`, `JWT` unless you name another, and compares it to the letter. */
+  /** Requires `typ` to be present and to match exactly: `JWT` unless you name another. */
   readonly exactTyp?: boolean;
-  /** Accepts a token that has expired. Everything else is checked, the type of `exp` among it. */
+  /** Accepts a token that has expired. Everything else is still checked, including the type of `exp`. */
   readonly ignoreExpiry?: boolean;
   /** Refuses a token whose `sub` is missing or empty. */
   readonly requireSubject?: boolean;
-  /** The longest token that is looked at, in bytes; 8192 where left out. */
+  /** The longest token accepted, in bytes; 8192 if omitted. */
   readonly maxBytes?: number;
 }
 
 /**
- * Checks what could make a comparison come out wrong: `NaN` is neither before nor after any time.
+ * Rejects options that could make a comparison come out wrong: `NaN` is neither before nor after any time.
  *
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function checkVerifyOptions(options: JwtVerifyOptions): void {
   const { clockSkewSeconds, issuer, audience, typ, exactTyp } = options;
   if (clockSkewSeconds !== undefined && !(Number.isFinite(clockSkewSeconds) && clockSkewSeconds >= 0)) {
-    throw invalid("clockSkewSeconds", "is no number of seconds from 0 on.");
+    throw invalid("clockSkewSeconds", "must be a number of seconds, at least 0.");
   }
-  if (issuer !== undefined && (typeof issuer !== "string" || issuer === "")) throw invalid("issuer", "is no text.");
+  if (issuer !== undefined && (typeof issuer !== "string" || issuer === "")) throw invalid("issuer", "must be text.");
   if (audience !== undefined && (typeof audience !== "string" || audience === "")) {
-    throw invalid("audience", "is no text.");
+    throw invalid("audience", "must be text.");
   }
-  if (typ !== undefined && typ !== null && (typeof typ !== "string" || typ === "")) throw invalid("typ", "is no text.");
+  if (typ !== undefined && typ !== null && (typeof typ !== "string" || typ === ""))
+    throw invalid("typ", "must be text.");
   if (exactTyp === true && typ === null) throw invalid("exactTyp", "contradicts typ: null, which accepts any type.");
 }
 
-/** Whether the `typ` of a header, of any kind of value, is what the options ask for. */
+/** Reports whether the `typ` of a header, of any type, is what the options require. */
 export function hasExpectedTyp(typ: unknown, { typ: expected, exactTyp }: JwtVerifyOptions): boolean {
   if (expected === null || typ === (expected ?? "JWT")) return true;
   if (exactTyp === true) return false;
@@ -59,24 +60,24 @@ export function hasExpectedTyp(typ: unknown, { typ: expected, exactTyp }: JwtVer
   return typeof typ === "string" && mediaType(typ) === mediaType(expected ?? "JWT");
 }
 
-/** RFC 7515 §4.1.9: a type without a slash stands for one that begins with `application/`. */
+/** RFC 7515 §4.1.9: a media type without a slash is short for one that begins with `application/`. */
 function mediaType(typ: string): string {
   const lower = typ.toLowerCase();
   return lower.includes("/") ? lower : `application/${lower}`;
 }
 
 /**
- * The longest token that is looked at, in bytes.
+ * Returns the longest token accepted, in bytes.
  *
- * @throws `E_INVALID_CONFIGURATION` where it is no whole number from 1 on
+ * @throws `E_INVALID_CONFIGURATION` if it is not a positive integer
  */
 export function maxBytesOf(options: { readonly maxBytes?: number }): number {
   const { maxBytes } = options;
   if (maxBytes === undefined) return DEFAULT_MAX_BYTES;
-  if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) throw invalid("maxBytes", "is no whole number from 1 on.");
+  if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) throw invalid("maxBytes", "must be an integer, at least 1.");
   return maxBytes;
 }
 
 function invalid(name: keyof JwtVerifyOptions, problem: string): ConfigurationError {
-  return new ConfigurationError(`JWT verification: ${name}`, problem, "Leave it out for the default.");
+  return new ConfigurationError(`JWT verification: ${name}`, problem, "Omit it to use the default.");
 }

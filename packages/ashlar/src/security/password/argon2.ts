@@ -2,12 +2,12 @@ import * as crypto from "node:crypto";
 import { AshlarError } from "../../support/index.ts";
 import type { Argon2Parameters } from "./phc.ts";
 
-/** Computes Argon2 (RFC 9106, version 1.3) and gives the tag. It takes its time: never on the event loop. */
+/** Computes an Argon2 tag (RFC 9106, version 1.3). It is slow: never call it on the event loop. */
 export type Argon2 = (message: string, salt: Buffer, parameters: Argon2Parameters) => Buffer;
 
 type Argon2Package = typeof import("@node-rs/argon2");
 
-/** The package declares these as a `const enum`, which cannot be imported where types are only stripped. */
+/** The package declares these as a `const enum`, which cannot be imported if types are only stripped. */
 const PACKAGE_VARIANTS = { argon2d: 0, argon2i: 1, argon2id: 2 } as const;
 const PACKAGE_VERSION_13 = 1;
 
@@ -28,11 +28,11 @@ const ofNode: Argon2 = (message, nonce, { variant, memory, passes, parallelism, 
   crypto.argon2Sync(variant, { message, nonce, memory, passes, parallelism, tagLength: tagBytes });
 
 /**
- * Loads Argon2: the native package, or Node's own where the package has no binary for the machine. Both give the same
+ * Loads Argon2: the native package, or Node's own if the package has no binary for the machine. Both produce the same
  * hashes; Node's takes more than twice as long.
  *
  * @param importPackage loads the package
- * @throws `E_MISSING_PACKAGE` where there is neither
+ * @throws `E_MISSING_PACKAGE` if there is neither
  */
 export async function loadArgon2(
   importPackage: () => Promise<Argon2Package> = () => import("@node-rs/argon2"),
@@ -40,7 +40,7 @@ export async function loadArgon2(
   try {
     return ofPackage(await importPackage());
   } catch (cause) {
-    // An OpenSSL older than 3.2, which a Node may be built with, has no Argon2.
+    // OpenSSL before 3.2, which Node may be built with, does not have Argon2.
     if (typeof crypto.argon2Sync === "function") return ofNode;
     throw new AshlarError("E_MISSING_PACKAGE", "Passwords need Argon2. Run `npm install @node-rs/argon2`.", { cause });
   }

@@ -62,17 +62,22 @@ describe("the parameters", () => {
   ])("S31 $memoryKiB KiB with $passes passes is the least that is taken", ({ memoryKiB, passes }) => {
     expect(() => argon2id({ memoryKiB, passes })).not.toThrow();
     expect(() => argon2id({ memoryKiB: memoryKiB - 1, passes })).toThrow(
-      "argon2id().memoryKiB: is too little: whoever steals the table could try passwords quickly. Set it at least to what " +
-        "OWASP recommends for the number of passes: 47104 for 1, 19456 for 2, 12288 for 3, 9216 for 4, 7168 for 5 or more.",
+      "argon2id().memoryKiB: is too little: an attacker with the table could try passwords quickly. Set it to " +
+        "at least OWASP's minimum for the number of passes: 47104 for 1, 19456 for 2, 12288 for 3, 9216 for 4, " +
+        "7168 for 5 or more.",
     );
   });
 
   test.each<[string, object, string]>([
-    ["too much memory", { memoryKiB: 262_145 }, "argon2id().memoryKiB: is not a number from 8 to 262144."],
-    ["half a KiB", { memoryKiB: 20_000.5 }, "argon2id().memoryKiB: is not a whole number."],
-    ["no passes", { passes: 0 }, "argon2id().passes: is not a number from 1 to 16."],
-    ["17 passes", { passes: 17 }, "argon2id().passes: is not a number from 1 to 16."],
-    ["17 lanes", { lanes: 17 }, "argon2id().lanes: is not a number from 1 to 16."],
+    [
+      "too much memory",
+      { memoryKiB: 262_145 },
+      "argon2id().memoryKiB: is 262145. Write a whole number of KiB from 8 to 262144",
+    ],
+    ["half a KiB", { memoryKiB: 20_000.5 }, "argon2id().memoryKiB: is 20000.5. Write a whole number of KiB"],
+    ["no passes", { passes: 0 }, "argon2id().passes: is 0. Write a whole number from 1 to 16, or leave it out for 2."],
+    ["17 passes", { passes: 17 }, "argon2id().passes: is 17. Write a whole number from 1 to 16"],
+    ["17 lanes", { lanes: 17 }, "argon2id().lanes: is 17. Write a whole number from 1 to 16"],
     ["a misspelling", { memory: 65_536 }, 'Did you mean "memoryKiB"?'],
   ])("%s is refused", (_, options, message) => {
     expect(() => argon2id(options)).toThrow(message);

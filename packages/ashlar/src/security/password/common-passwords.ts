@@ -4,11 +4,11 @@ import { PACKAGE_FOLDER } from "../../support/index.ts";
 
 const DATA = join(PACKAGE_FOLDER, "data");
 
-/** What passwords are made of that are guessed first. All of it is in lower case. */
+/** The parts of the passwords guessed first, all in lower case. */
 interface CommonPasswords {
-  /** The commonest of the published lists of leaked passwords, of at least 8 bytes; a word with an ending is left out. */
+  /** The commonest in the published lists of leaked passwords, of at least 8 bytes, without words that have an ending. */
   readonly passwords: ReadonlySet<string>;
-  /** First names and everyday words that head these lists, alone, twice, or with one of the endings. */
+  /** First names and everyday words that top these lists: alone, doubled, or with one of the endings. */
   readonly words: ReadonlySet<string>;
   readonly endings: readonly string[];
 }

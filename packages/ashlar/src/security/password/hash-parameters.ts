@@ -1,6 +1,6 @@
 import { type Argon2Parameters, readPhc } from "./phc.ts";
 
-/** How passwords are hashed unless the application says otherwise, the minimum that OWASP recommends. */
+/** How passwords are hashed by default: the minimum that OWASP recommends. */
 export const DEFAULT_PARAMETERS: Argon2Parameters = Object.freeze({
   variant: "argon2id",
   memory: 19_456,
@@ -12,7 +12,7 @@ export const SALT_BYTES = 16;
 
 const NAMES = Object.keys(DEFAULT_PARAMETERS) as (keyof Argon2Parameters)[];
 
-/** Tells whether a hash was made otherwise than with these parameters: with others of Argon2, by bcrypt, anyhow. */
+/** Reports whether a hash was made with anything but these parameters: other Argon2 parameters, bcrypt, anything else. */
 export function differsFrom(parameters: Argon2Parameters, hash: string): boolean {
   const made = readPhc(hash);
   if (made === null || made.saltBytes < SALT_BYTES) return true;

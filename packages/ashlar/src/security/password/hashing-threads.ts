@@ -3,31 +3,31 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "
 import { AshlarError, type ErrorCode } from "../../support/index.ts";
 import type { Argon2Parameters } from "./phc.ts";
 
-/** What a thread is asked for: whether a password matches a hash, or, where that is `null`, the password's own hash. */
+/** A job for a thread: verify a password against a hash, or, if the hash is `null`, hash the password. */
 export interface HashingJob {
   readonly hash: string | null;
   readonly plain: string;
-  /** What a hash is made with, and what a text costs that is no hash. */
+  /** The parameters for new hashes, and what verifying an unknown hash costs. */
   readonly parameters: Argon2Parameters;
 }
 
-/** What a thread answers: what came of the job, or the error that kept it from that. */
+/** A thread's answer: the job's result, or the error that prevented it. */
 export type HashingAnswer =
   | { readonly result: string | boolean }
   | { readonly code: ErrorCode; readonly error: unknown };
 
-/** The most threads where nothing else is said: each keeps memory, and so many verify some hundreds of logins a second. */
+/** The default maximum of threads: each one takes memory, and this many verify several hundred logins a second. */
 const MAX_THREADS = 8;
-/** One job more than a thread works on is handed to it ahead, so that it need not wait for the loop in between. */
+/** Each thread is given one job ahead, so that it need not wait for the event loop between two jobs. */
 const JOBS_AHEAD = 1;
-/** At some 10 ms a hash, the last in line waits for less than a second. */
+/** At some 10 ms a hash, the last job in the queue waits for less than a second. */
 const MAX_WAITING_PER_THREAD = 64;
 
-/** How {@link HashingThreads} work; what is left out suits the machine. */
+/** How {@link HashingThreads} work; omitted options are chosen to suit the machine. */
 export interface HashingThreadsOptions {
-  /** How many threads there are at most, at least 1; as many as cores, and no more than 8, where left out. */
+  /** The maximum number of threads, at least 1; one per core, up to 8, if omitted. */
   readonly threads?: number;
-  /** How many jobs wait for a thread at most; the next one is answered with `E_OVERLOADED`. 64 for each thread. */
+  /** How many jobs may wait for a thread; the next one fails with `E_OVERLOADED`. 64 per thread if omitted. */
   readonly maxWaiting?: number;
 }
 
@@ -37,17 +37,18 @@ interface Task {
   readonly reject: (error: unknown) => void;
 }
 
-/** The source runs as it is, or bundled: the worker stands beside it either way. */
+/** The source runs both as it is and bundled: the worker is next to it either way. */
 const WORKER = new URL(
   import.meta.url.endsWith(".ts") ? "./hashing-worker.ts" : "./hashing-worker.js",
   import.meta.url,
 );
 
 /**
- * Hashes passwords on threads of their own, which are started when they are first needed and stay.
+ * Hashes passwords on dedicated threads, which start when they are first needed and stay.
  *
- * A hash takes a core for some 10 ms, and 19 MiB. On libuv's pool, which reads files and looks up names, everybody would
- * wait behind the logins; here only logins do, and a thread goes from one hash to the next without waiting for the loop.
+ * A hash takes a core for some 10 ms, and 19 MiB. On libuv's pool, which reads files and resolves names, everything
+ * would wait behind the logins; here only logins do, and a thread goes from one hash to the next without waiting for
+ * the event loop.
  */
 export class HashingThreads {
   readonly #maxThreads: number;
@@ -61,10 +62,10 @@ export class HashingThreads {
   }
 
   /**
-   * Has a job done as soon as there is a thread for it, in the order of arrival.
+   * Runs a job on the next free thread (FIFO).
    *
-   * @throws `E_OVERLOADED` (503, `Retry-After: 1`) where the line is full: a login that is answered after its sender has
-   * given up costs as much as any other. `E_MISSING_PACKAGE`; `E_INTERNAL` where the thread ended without an answer
+   * @throws `E_OVERLOADED` (503, `Retry-After: 1`) if the queue is full: a login answered after the client has given up
+   *   costs as much as any other. `E_MISSING_PACKAGE`; `E_INTERNAL` if the thread ended without an answer
    */
   run(job: HashingJob): Promise<string | boolean> {
     return new Promise((resolve, reject) => {
@@ -76,7 +77,7 @@ export class HashingThreads {
     });
   }
 
-  /** The thread that has least to do, a new one where all have something; `null` where none can take a job. */
+  /** Returns the least busy thread, or a new one if all are busy; `null` if none can take a job. */
   #freeThread(): HashingThread | null {
     let free: HashingThread | null = null;
     for (const thread of this.#threads) {
@@ -98,7 +99,7 @@ export class HashingThreads {
     return thread;
   }
 
-  /** Finds other threads for those who waited for one that has ended. */
+  /** Finds other threads for the jobs of one that has ended. */
   #goOn(): void {
     while (this.#waiting.length > 0) {
       const thread = this.#freeThread();
@@ -109,13 +110,13 @@ export class HashingThreads {
 }
 
 interface HashingThreadListener {
-  /** Gives the job to go on with, if there is one. */
+  /** Returns the next job, if there is one. */
   next(): Task | undefined;
-  /** Told when the thread has ended, which it does only where something is wrong. */
+  /** Called when the thread has ended, which only happens on failure. */
   ended(): void;
 }
 
-/** One thread, and the jobs it has been given. It answers them in their order. */
+/** One thread and the jobs it was given, which it answers in order. */
 class HashingThread {
   readonly #worker: Worker;
   readonly #port: MessagePort;
@@ -125,10 +126,10 @@ class HashingThread {
 
   constructor(listener: HashingThreadListener) {
     this.#listener = listener;
-    // A channel of its own: under --watch, Node posts messages of its own on the worker's (nodejs/node#65044).
+    // A separate channel: under --watch, Node posts its own messages on the worker's channel (nodejs/node#65044).
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    // The flags of the process are for the application, which does not run there.
+    // The process's flags are meant for the application, which does not run in this thread.
     this.#worker = new Worker(WORKER, {
       name: "password-hash",
       execArgv: [],
@@ -143,13 +144,13 @@ class HashingThread {
     this.#worker.on("exit", () => this.#end());
   }
 
-  /** How many jobs it has been given and not yet answered. */
+  /** How many of its jobs are still unanswered. */
   get load(): number {
     return this.#tasks.length;
   }
 
   take(task: Task): void {
-    // The process stays for as long as somebody waits for an answer.
+    // The process stays alive while a job is unanswered.
     if (this.#tasks.push(task) === 1) this.#worker.ref();
     this.#port.postMessage(task.job);
   }
@@ -163,7 +164,7 @@ class HashingThread {
   }
 
   #end(): void {
-    // The end of a thread can overtake the answers that it sent before.
+    // The thread's exit can overtake the answers it sent before.
     for (let one = receiveMessageOnPort(this.#port); one !== undefined; one = receiveMessageOnPort(this.#port)) {
       finish(this.#tasks.shift()!, one.message as HashingAnswer);
     }

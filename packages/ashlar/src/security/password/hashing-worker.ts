@@ -1,4 +1,4 @@
-// A thread that hashes passwords, and does nothing else: one job after the other, in the order in which they come.
+// A thread that does nothing but hash passwords, one job after another, in order of arrival.
 import { getPriority, setPriority } from "node:os";
 import { type MessagePort, workerData } from "node:worker_threads";
 import { AshlarError } from "../../support/index.ts";
@@ -6,20 +6,20 @@ import { type Argon2, loadArgon2 } from "./argon2.ts";
 import type { HashingAnswer, HashingJob } from "./hashing-threads.ts";
 import { makeHash, matchesHash } from "./password-hashes.ts";
 
-/** How much nicer than the event loop: twelve steps leave a thread about a fifteenth of the weight. */
+/** Niceness added to the event loop's: twelve steps leave a thread about a fifteenth of the weight. */
 const STEPS = 12;
 const NICEST = 19;
 
 /**
- * Gives way to the event loop, where requests that need no hash would otherwise wait for milliseconds. Where nobody waits,
- * a hash is as quick as before. Only Linux has a priority for each thread; elsewhere it would be the whole process's.
+ * Yields to the event loop, which would otherwise delay requests that need no hash by milliseconds. When nothing else
+ * runs, hashing is as fast as before. Only Linux has a priority per thread; elsewhere it would apply to the process.
  */
 function giveWay(): void {
   if (process.platform !== "linux") return;
   try {
     setPriority(Math.min(getPriority() + STEPS, NICEST));
   } catch {
-    // No right to: then it keeps the priority it has.
+    // Not permitted: keep the current priority.
   }
 }
 

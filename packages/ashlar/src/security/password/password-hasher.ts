@@ -1,18 +1,18 @@
 /**
- * Turns passwords into what may be stored of them, and tells whether a password fits. `PASSWORDS.hasher` in
- * `config/auth.ts` is one: `argon2id()`, or your own. `passwordHasherSuite` of `ashlar/testing` tests what is promised
- * here.
+ * Hashes passwords for storage and verifies them. `PASSWORDS.hasher` in `config/auth.ts` is one: `argon2id()`, or your
+ * own. `passwordHasherSuite` in `ashlar/testing` tests the promises listed here.
  *
  * Security: a hasher promises that
  *
- * - two hashes of one password differ, and each holds all that `verify` needs;
+ * - two hashes of one password differ, and each contains everything that `verify` needs;
  * - every character of the password counts: nothing is trimmed, folded or cut;
- * - `verify` takes as long if there is no hash as for a hash of today, and compares in constant time, so that the time of
- *   a login tells nothing;
+ * - `verify` takes as long without a hash as with a current one, and compares in constant time, so that the duration of
+ *   a login reveals nothing;
  * - the work is done off the event loop.
  *
- * Hashes that are stored already are yours to verify: hand those of Argon2 to `argon2id()`, and say in `needsRehash` that
- * the next login is to replace them.
+ * Verifying hashes that are already stored is up to you: pass Argon2 hashes to `argon2id()`, and return `true` from
+ * `needsRehash` if the next login should replace them.
+ *
  *
  * ```ts
  * import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
@@ -46,22 +46,23 @@
  */
 export interface PasswordHasher {
   /**
-   * Makes a hash of a password.
+   * Hashes a password.
    *
-   * @param plain as it was typed
-   * @returns text of at most 255 characters, which begins with the name of the algorithm between two dollar signs
-   * @throws `E_INVALID_PASSWORD` if it is empty, or cannot be hashed otherwise; `E_OVERLOADED` if too many wait already
+   * @param plain the password as typed
+   * @returns text of at most 255 characters, which begins with the algorithm's name between two dollar signs
+   * @throws `E_INVALID_PASSWORD` if it is empty or cannot be hashed for another reason; `E_OVERLOADED` if too many are
+   *   waiting
    */
   hash(plain: string): Promise<string>;
   /**
-   * Tells whether a hash was made of this password.
+   * Reports whether a hash was made from this password.
    *
-   * @param hash as it is stored; `null` if there is no account, or none with a password. What is no hash that it knows
-   * matches nothing
-   * @param plain as it was typed
+   * @param hash the stored hash; `null` if there is no account, or the account has no password. An unknown hash never
+   *   matches
+   * @param plain the password as typed
    * @throws `E_OVERLOADED`
    */
   verify(hash: string | null, plain: string): Promise<boolean>;
-  /** Tells whether a hash was made otherwise than one would be now; the next login then replaces it. */
+  /** Reports whether a hash differs from what `hash` would make now; the next login then replaces it. */
   needsRehash(hash: string): boolean;
 }

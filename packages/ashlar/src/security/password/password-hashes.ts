@@ -6,13 +6,13 @@ import { type Argon2Hash, type Argon2Parameters, formatPhc, parsePhc } from "./p
 
 const DUMMY_SALT = randomBytes(SALT_BYTES);
 
-/** The hash of no password known to anyone: nothing has to be computed for it, and nothing matches it. */
+/** The hash of an unknown password: nothing has to be computed for it, and nothing matches it. */
 function dummy(parameters: Argon2Parameters): Argon2Hash {
   return { parameters, salt: DUMMY_SALT, tag: randomBytes(parameters.tagBytes) };
 }
 
 /**
- * Makes the hash of a password, with a salt of its own.
+ * Hashes a password with a new salt.
  *
  * @returns a PHC string
  */
@@ -22,8 +22,8 @@ export function makeHash(argon2: Argon2, plain: string, parameters: Argon2Parame
 }
 
 /**
- * Tells whether a hash was made of this password. A text that is no hash matches nothing, and takes as long as a hash
- * with the parameters of today.
+ * Reports whether a hash was made from this password. A text that is not a hash never matches, and takes as long as a
+ * hash with the current parameters.
  */
 export function matchesHash(argon2: Argon2, hash: string, plain: string, today: Argon2Parameters): boolean {
   if (isBcrypt(hash)) return verifyBcrypt(hash, plain);

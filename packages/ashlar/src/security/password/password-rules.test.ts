@@ -5,9 +5,9 @@ import { describe, expect, test } from "vitest";
 import { checkPassword, isHashable } from "./password-rules.ts";
 
 const TOO_SHORT = "The password is too short; use at least 8 characters.";
-const TOO_LONG = "The password is too long; at most 1024 bytes can be used.";
-const COMMON = "This is one of the most used passwords and would be guessed at once; choose another.";
-const NOT_UNICODE = "The password holds a character that is not valid Unicode.";
+const TOO_LONG = "The password is too long; use at most 1024 bytes.";
+const COMMON = "This password is one of the most common and easy to guess; choose another.";
+const NOT_UNICODE = "The password contains a character that is not valid Unicode.";
 
 describe("length", () => {
   test.each([

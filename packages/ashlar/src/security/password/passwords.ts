@@ -1,44 +1,44 @@
 import { argon2id } from "./argon2id.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
 
-/** What hashes passwords unless the application names its own. */
+/** Hashes passwords unless the application sets its own hasher. */
 export const DEFAULT_HASHER: PasswordHasher = argon2id();
 
 /**
- * Hashes a password off the loop, with argon2id (RFC 9106): 19456 KiB, two passes, one lane, a salt of 16 random bytes.
- * `PASSWORDS.hasher` of `config/auth.ts` has no say in it.
+ * Hashes a password off the event loop, with argon2id (RFC 9106): 19456 KiB, two passes, one lane, a salt of 16 random
+ * bytes. It ignores `PASSWORDS.hasher` in `config/auth.ts`.
  *
- * Security: it refuses what cannot be hashed, not what is easily guessed; a password that somebody chooses goes through
+ * Security: it refuses only what cannot be hashed, not what is easily guessed; run passwords that users choose through
  * `checkPassword` first.
  *
- * @param plain as it was typed: nothing is trimmed, folded or cut
+ * @param plain the password as typed: it is not trimmed, folded or cut
  * @returns a PHC string of 97 characters
- * @throws `E_INVALID_PASSWORD` where it is empty, longer than 1024 bytes or not well-formed; `E_OVERLOADED`;
- * `E_MISSING_PACKAGE`
+ * @throws `E_INVALID_PASSWORD` if it is empty, longer than 1024 bytes or not well-formed; `E_OVERLOADED`;
+ *   `E_MISSING_PACKAGE`
  */
 export function hashPassword(plain: string): Promise<string> {
   return DEFAULT_HASHER.hash(plain);
 }
 
 /**
- * Tells, off the loop, whether a password is the one that a hash was made of: Argon2 of any variant and of parameters up
- * to 256 MiB, 16 passes and 16 lanes, or bcrypt up to a cost of 14.
+ * Reports, off the event loop, whether a hash was made from a password. Supports Argon2 of any variant with parameters
+ * up to 256 MiB, 16 passes and 16 lanes, and bcrypt up to a cost of 14.
  *
- * A hash that is neither matches nothing, and takes as long as one that is.
+ * A hash of any other kind never matches, and takes as long as one that is supported.
  *
- * Security: bcrypt sees the first 72 bytes of a password and no more, and takes longer than `null` does, so that time tells
- * such an account from one that does not exist. Both end with the rehash that `needsRehash` asks for.
+ * Security: bcrypt sees only the first 72 bytes of a password, and takes longer than `null` does, so response times
+ * tell such an account from one that does not exist. Both end with the rehash that `needsRehash` asks for.
  *
- * @param hash as it is stored; `null` for an account that does not exist, or has no password: the work is done all the
- * same, and the answer is `false`
- * @param plain as it was typed
+ * @param hash the stored hash; `null` for an account that does not exist or has no password: the work is done all the
+ *   same, and the result is `false`
+ * @param plain the password as typed
  * @throws `E_OVERLOADED`; `E_MISSING_PACKAGE`
  */
 export function verifyPassword(hash: string | null, plain: string): Promise<boolean> {
   return DEFAULT_HASHER.verify(hash, plain);
 }
 
-/** Tells whether a hash was made otherwise than `hashPassword` would make it now, so that the next login should replace it. */
+/** Reports whether a hash differs from what `hashPassword` would make now, so the next login should replace it. */
 export function needsRehash(hash: string): boolean {
   return DEFAULT_HASHER.needsRehash(hash);
 }

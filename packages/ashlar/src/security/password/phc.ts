@@ -14,32 +14,33 @@ export interface Argon2Parameters {
   readonly tagBytes: number;
 }
 
-/** An Argon2 hash taken apart. */
+/** A parsed Argon2 hash. */
 export interface Argon2Hash {
   readonly parameters: Argon2Parameters;
   readonly salt: Buffer;
   readonly tag: Buffer;
 }
 
-/** What a PHC string says, with the bytes as it has them. */
+/** The contents of a PHC string, with the bytes as written. */
 export interface EncodedHash {
   readonly parameters: Argon2Parameters;
   readonly saltBytes: number;
-  /** In base64, as the tag is. */
+  /** In base64, like the tag. */
   readonly salt: string;
   readonly tag: string;
 }
 
 /**
- * What is verified at most. Parameters stand in the hash, so whoever can write one row of a table could otherwise make
- * each login take all memory, or all day. The bounds leave room for all that is in use: 256 MiB, 16 passes, 16 lanes.
+ * The limits for verification. The hash contains its parameters, so an attacker who can write one row of a table could
+ * otherwise make each login take all memory, or all day. The limits cover everything in use: 256 MiB, 16 passes, 16
+ * lanes.
  */
 export const MAX_MEMORY = 262_144;
 export const MAX_PASSES = 16;
 export const MAX_PARALLELISM = 16;
 const MIN_SALT_BYTES = 8;
 const MAX_SALT_BYTES = 64;
-/** A planted tag of a few bytes would be met by many a password. */
+/** Many passwords would match a planted tag of a few bytes. */
 const MIN_TAG_BYTES = 16;
 const MAX_TAG_BYTES = 64;
 const MAX_LENGTH = 256;
@@ -48,35 +49,35 @@ const PHC =
   /^\$(argon2d|argon2i|argon2id)\$v=19\$m=([1-9]\d{0,5}),t=([1-9]\d?),p=([1-9]\d?)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/** The bits of a last character beyond the last byte, by the length of the text modulo 4; one over is no length. */
+/** The bits of the last character beyond the last byte, by the text's length modulo 4; a remainder of 1 is impossible. */
 const SPARE_BITS = [0, undefined, 0b1111, 0b11];
 
-/** Base64 as PHC strings have it: without padding. */
+/** Base64 as PHC strings use it: without padding. */
 function encode(bytes: Buffer): string {
   const padded = bytes.toString("base64");
   const end = padded.indexOf("=");
   return end === -1 ? padded : padded.slice(0, end);
 }
 
-/** How many bytes a text in base64 stands for; 0 where that is not how they are encoded. */
+/** Returns how many bytes a base64 text stands for; 0 if it is not the canonical encoding. */
 function decodedLength(text: string): number {
   const spareBits = SPARE_BITS[text.length % 4];
   if (spareBits === undefined || (ALPHABET.indexOf(text.at(-1)!) & spareBits) !== 0) return 0;
   return Math.floor((text.length * 3) / 4);
 }
 
-/** Writes an Argon2 hash (version 1.3) as a PHC string: `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`. */
+/** Formats an Argon2 hash (version 1.3) as a PHC string: `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`. */
 export function formatPhc({ parameters, salt, tag }: Argon2Hash): string {
   const { variant, memory, passes, parallelism } = parameters;
   return `$${variant}$v=19$m=${memory},t=${passes},p=${parallelism}$${encode(salt)}$${encode(tag)}`;
 }
 
 /**
- * Reads what an Argon2 PHC string says: version 1.3, parameters in the order `m`, `t`, `p`, canonical base64, which is
- * left as it is.
+ * Reads the contents of an Argon2 PHC string: version 1.3, parameters in the order `m`, `t`, `p`, canonical base64, which
+ * is not decoded.
  *
- * @returns `null` where it is anything else, or where its parameters are beyond what is verified: 256 MiB, 16 passes, 16
- * lanes, a salt of 8 to 64 bytes, a tag of 16 to 64 bytes
+ * @returns `null` if it is anything else, or its parameters exceed what is verified: 256 MiB, 16 passes, 16 lanes, a
+ *   salt of 8 to 64 bytes, a tag of 16 to 64 bytes
  */
 export function readPhc(text: string): EncodedHash | null {
   if (text.length > MAX_LENGTH) return null;
@@ -96,7 +97,7 @@ export function readPhc(text: string): EncodedHash | null {
   return { parameters: { variant, memory, passes, parallelism, tagBytes }, saltBytes, salt: salt!, tag: tag! };
 }
 
-/** Takes an Argon2 PHC string apart that {@link readPhc} can read; `null` for any other. */
+/** Parses an Argon2 PHC string that {@link readPhc} accepts; returns `null` for any other. */
 export function parsePhc(text: string): Argon2Hash | null {
   const read = readPhc(text);
   if (read === null) return null;

@@ -3,24 +3,24 @@ import { readdir } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { now } from "../../support/index.ts";
 
-/** How old the list is at least before an unknown path has it read again, in milliseconds. */
+/** The minimum age of the list before an unknown path makes it be read again, in milliseconds. */
 const FRESH_MS = 1000;
-/** So many times longer than it takes to read the list does it last: whoever asks for what is not there costs 1 % at most. */
+/** The list lasts this many times longer than reading it takes: requests for missing files cost 1 % of the time at most. */
 const REST = 100;
 
-/** What a folder and the folders in it hold, with paths from that folder and slashes between their parts. */
+/** The contents of a folder and its subfolders, as paths relative to it, separated by slashes. */
 interface Content {
   readonly files: Set<string>;
-  /** With a slash at the end: what is behind them may be anything, and is asked for on disk. */
+  /** With a slash at the end: they may contain anything, so the disk is checked. */
   readonly links: string[];
 }
 
 /**
- * The files of a folder, read once, so that a path that leads to none of them is known not to without a look at the disk.
- * A file that is added later is found a second later at most: a path that is not in the list has the list read again, if
- * it is older than that.
+ * The files of a folder, read once, so that a path that matches none of them needs no disk access. A file that is added
+ * later is found within a second: a path that is not in the list makes the list be read again, if the list is older than
+ * that.
  *
- * No link is followed: it may lead to a folder that it is in itself, or to a large one elsewhere.
+ * Links are not followed: a link may point to a folder that contains it, or to a large one elsewhere.
  */
 export class FileList {
   readonly #folder: string;
@@ -46,10 +46,9 @@ export class FileList {
   }
 
   /**
-   * Tells whether a file may be served for the path of a URL: whether one of its names, which are tried one after the
-   * other, is that of a file.
+   * Reports whether a file may be served for the path of a URL: whether one of its candidate names is a file.
    *
-   * @param path decoded, with its slash at the beginning
+   * @param path decoded, with a leading slash
    */
   has(path: string): boolean | Promise<boolean> {
     const names = namesOf(path);
@@ -74,7 +73,7 @@ export class FileList {
       while (!step.done) step = walk.next(await readdir(join(this.#folder, step.value), { withFileTypes: true }));
       this.#take(step.value, startedAt);
     } catch {
-      // A folder changed while it was read, or is being replaced: the list of before lasts another while.
+      // A folder changed while it was read, or is being replaced: keep the previous list for now.
       this.#readAt = now();
     }
   }
@@ -87,7 +86,7 @@ export class FileList {
   }
 }
 
-/** Goes through a folder: asks for what is in one folder after the other, by its path, to be handed to it. */
+/** Walks a folder: yields the path of one folder after another and expects its contents in return. */
 function* contentOf(): Generator<string, Content, readonly Dirent[]> {
   const content: Content = { files: new Set(), links: [] };
   const folders = [""];
@@ -102,7 +101,7 @@ function* contentOf(): Generator<string, Content, readonly Dirent[]> {
   return content;
 }
 
-/** The names that srvx tries for a path, in their order. */
+/** The names that srvx tries for a path, in order. */
 function namesOf(path: string): string[] {
   const name = path.slice(1).replace(/\/+$/, "");
   if (name === "") return ["index.html"];

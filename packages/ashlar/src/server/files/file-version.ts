@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 
 const DIGEST_LENGTH = 10;
 
-/** Tells what is in a file by a short mark: ten digits of its SHA-256 in hexadecimal; `null` where it cannot be read. */
+/** Returns a short fingerprint of a file: ten hexadecimal digits of its SHA-256; `null` if it cannot be read. */
 export type FileVersions = (path: string) => string | null;
 
 interface Known {
@@ -13,9 +13,9 @@ interface Known {
 }
 
 /**
- * Makes {@link FileVersions}, which read a file again when its size or its time of change is another.
+ * Makes {@link FileVersions}, which read a file again when its size or modification time changes.
  *
- * @param maxBytes the size beyond which a file is not read, and has no version; any is read where left out
+ * @param maxBytes the size beyond which a file is not read and has no version; unlimited if omitted
  */
 export function fileVersions(maxBytes: number = Number.POSITIVE_INFINITY): FileVersions {
   const known = new Map<string, Known>();

@@ -4,10 +4,10 @@ import { prepare } from "../../kernel/index.ts";
 import type { PreparedResponse } from "../../node/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 
-/** The largest file that is read at once, in bytes: it costs no more memory than a piece of a larger one. */
+/** The largest file that is read at once, in bytes: it takes no more memory than one chunk of a larger file. */
 const MAX_WHOLE_BYTES = 65_536;
 
-/** The answer for a file, of which nothing is open. */
+/** A response with a file's body, holding nothing open. */
 export interface FileAnswer {
   readonly status: number;
   readonly headers: Map<string, string>;
@@ -15,13 +15,12 @@ export interface FileAnswer {
 }
 
 /**
- * Takes the open file out of an answer of srvx. Any middleware may throw an answer away without a word, and a file that
- * stays open then is one less for everyone, or the end of the process: Node takes a `FileHandle` that is collected while
- * open for an uncaught error. A small file is read here; a larger one is closed, and found again when its first piece is
- * asked for.
+ * Replaces the open file in an srvx response. Any middleware may discard a response silently, and a file left open then
+ * costs a file descriptor, or the whole process: Node treats a `FileHandle` that is garbage-collected while open as an
+ * uncaught error. A small file is read here; a larger one is closed, and opened again when its first chunk is requested.
  *
- * @param again answers the same request once more
- * @throws where a small file changes while it is read
+ * @param again responds to the same request again
+ * @throws if a small file changes while it is read
  */
 export async function withoutOpenFile(
   raw: Request,
@@ -57,7 +56,7 @@ async function readWhole(body: Readable, length: number): Promise<Uint8Array<Arr
   return bytes;
 }
 
-/** The pieces of a file that is asked for again, and has to be the same one still. */
+/** The chunks of a file that is requested again and must not have changed. */
 class FoundAgain implements ByteSource {
   readonly #again: () => MaybePromise<Response>;
   readonly #status: number;
@@ -86,7 +85,7 @@ class FoundAgain implements ByteSource {
   async #find(): Promise<Readable> {
     const { status, headers, body } = partsOf(await this.#again());
     if (body instanceof Readable) {
-      // The tag is made of size and time: ranges of one file differ by what was asked for, which is the same.
+      // The tag is made of size and time. A range does not change it.
       if (status === this.#status && headers.get("etag") === this.#tag) return body;
       body.destroy();
     }
@@ -95,5 +94,5 @@ class FoundAgain implements ByteSource {
 }
 
 function changed(): Error {
-  return new Error("The file changed while it was sent.");
+  return new Error("The file changed while it was being sent.");
 }

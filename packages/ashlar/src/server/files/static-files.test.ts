@@ -183,7 +183,7 @@ test("S62 a large file that is replaced before it is read is not sent under the 
   writeFileSync(path, "a".repeat(100_000));
   const answer = (await files(new Request("http://localhost/large.txt")))!;
   writeFileSync(path, "b".repeat(100_001));
-  await expect(answer.text()).rejects.toThrow("The file changed while it was sent.");
+  await expect(answer.text()).rejects.toThrow("The file changed while it was being sent.");
 });
 
 describe("ranges", () => {
@@ -276,7 +276,7 @@ describe("nothing else is served", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 8 }), async (pieces) => {
         const raw = new Request("http://localhost/");
-        // As a server might hand it on, unnormalised.
+        // As a server might hand it on, unnormalized.
         Object.defineProperty(raw, "_url", { value: { pathname: `/${pieces.join("")}`, search: "" } });
         expect(await (await files(raw))?.text()).not.toBe("SECRET");
       }),

@@ -8,31 +8,31 @@ import { FileList } from "./file-list.ts";
 import { fileVersions } from "./file-version.ts";
 import { withoutOpenFile } from "./static-body.ts";
 
-/** How long a browser may show a file without asking again whether it has changed. */
+/** How long a browser may show a file without checking whether it has changed. */
 const MAX_AGE_SECONDS = 0;
-/** RFC 8246: under a URL that names what is in the file, nothing else will ever be. */
+/** RFC 8246: a URL that contains the fingerprint of its file never gets other content. */
 const FOR_GOOD = "public, max-age=31536000, immutable";
-/** Anybody can write a mark behind a URL: what is read to check it must not hold up the loop. */
+/** Any client can put a fingerprint in a URL: what is read to check it must not block the event loop. */
 const MAX_CHECKED_BYTES = 4 * 1024 * 1024;
-/** How many paths of files that were served are remembered. */
+/** How many paths of served files are remembered. */
 const MAX_REMEMBERED = 10_000;
-/** The query of a URL that `asset()` makes in a view. */
+/** The query of a URL that `asset()` creates in a view. */
 const VERSION = /^\?v=([\da-f]+)$/;
 
 /**
  * Serves the files of a folder to GET and HEAD: streamed, with validators (`ETag`, `Last-Modified`) and single ranges.
  *
- * A file that is asked for with the mark of what is in it, as `asset()` writes its URL in a view, may be kept for good. A
- * mark of something else changes nothing: while one server has the new files and another the old ones, no cache may keep
- * an old file under the URL of the new one. A file of more than 4 MiB is asked for anew in any case.
+ * A file that is requested with the fingerprint of its content, as in the URLs that `asset()` writes in views, may be
+ * cached forever. A different fingerprint is ignored: while one server has the new files and another still has the old
+ * ones, no cache may keep an old file under the URL of the new one. A file of more than 4 MiB is always revalidated.
  *
- * Nothing outside the folder is served, by whatever spelling or symbolic link, and no name that begins with a dot,
- * `.well-known` aside (RFC 8615).
+ * Nothing outside the folder is served, whatever spelling or symbolic link is used, and no name that begins with a dot,
+ * except `.well-known` (RFC 8615).
  *
  * @param folder the absolute path, such as that of `public/`
- * @param remembers whether a list of the files is kept, so that no other path costs a look at the disk; a file that is
- * added is then found a second later at most
- * @returns `null` where there is no such folder
+ * @param remembers whether to keep a list of the files, so that other paths need no disk access; a file that is added is
+ *   then found within a second
+ * @returns `null` if the folder does not exist
  */
 export function staticFiles(folder: string, remembers = false): StaticFiles | null {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return null;
@@ -46,7 +46,7 @@ export function staticFiles(folder: string, remembers = false): StaticFiles | nu
     if (!isPlainPath(path)) return null;
     if (list !== null && !(await list.has(decodeURIComponent(path)))) return null;
     const version = VERSION.exec(requestSearch(raw))?.[1];
-    // Asked before the file is read: an old one that is replaced meanwhile is then not taken for the new one.
+    // Ask before the file is read: if the file is replaced meanwhile, the old one is not taken for the new one.
     const isForGood = version !== undefined && version === versionOf(join(folder, decodeURIComponent(path)));
     const found = await serve(raw, () => none);
     if (found === none) return null;
@@ -59,10 +59,10 @@ export function staticFiles(folder: string, remembers = false): StaticFiles | nu
   return Object.assign(answer, { hasServed: (path: string) => served.has(path) });
 }
 
-/** Refuses what no file of a site is called: malformed escapes, control characters, backslashes, escaped slashes. */
+/** Refuses what no file of a site is named: malformed escapes, control characters, backslashes, escaped slashes. */
 function isPlainPath(path: string): boolean {
   try {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
     return !/[\u0000-\u001f\u007f\\]|%2f|%5c/i.test(decodeURIComponent(path)) && !/%2f|%5c/i.test(path);
   } catch {
     return false;

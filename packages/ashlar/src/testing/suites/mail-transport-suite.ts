@@ -3,30 +3,30 @@ import { type Delivery, Mailable, type MailMessage, type MailTransport } from ".
 import type { MaybePromise } from "../../support/index.ts";
 import type { SuiteTest } from "./suite-test.ts";
 
-/** A mail as the other side of a transport has it. */
+/** A mail as received at the other end of a transport. */
 export interface ArrivedMail {
-  /** The addresses it was brought to, in any order: those of `to`, `cc` and `bcc`. */
+  /** The addresses it was delivered to, in any order: those of `to`, `cc` and `bcc`. */
   readonly recipients: readonly string[];
   readonly subject: string;
   readonly text: string;
-  /** `null` if it is text alone. */
+  /** `null` if it is text only. */
   readonly html: string | null;
   /** The contents of the attachments by name, as text. */
   readonly attachments: Readonly<Record<string, string>>;
 }
 
-/** A transport under test, and what has arrived at its other side. */
+/** A transport under test, and what has arrived at its other end. */
 export interface TransportUnderTest {
   readonly transport: MailTransport;
   /** The mails that have arrived so far, in any order. */
   readonly arrived: () => MaybePromise<readonly ArrivedMail[]>;
-  /** Ends the other side; called once the transport is closed. */
+  /** Ends the other end; called once the transport is closed. */
   readonly end?: () => MaybePromise<void>;
 }
 
 /** How {@link mailTransportSuite} tests a transport. */
 export interface MailTransportSuiteOptions {
-  /** Makes a transport whose other side cannot be reached; what needs one is left out without it. */
+  /** Creates a transport whose other end cannot be reached; tests that need one are skipped if omitted. */
   readonly unreachable?: () => MaybePromise<MailTransport>;
 }
 
@@ -66,16 +66,16 @@ function delivery(): Delivery {
   return { signal: new AbortController().signal, mailable: new Sample() };
 }
 
-/** Text with the line endings and the last line break that its transport may have changed. */
+/** Normalizes line endings and the last line break, which a transport may change. */
 function lines(text: string): string {
   return text.replaceAll("\r\n", "\n").trimEnd();
 }
 
 /**
- * What every {@link MailTransport} promises.
+ * Tests what every {@link MailTransport} promises.
  *
- * @param make makes a transport that delivers to an empty other side, such as a server on this machine; called once for each
- * test, which closes it
+ * @param make creates a transport that delivers to an empty other end, such as a server on this machine; called once for
+ *   each test, which closes it
  */
 export function mailTransportSuite(
   make: () => MaybePromise<TransportUnderTest>,

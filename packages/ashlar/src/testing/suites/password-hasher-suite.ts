@@ -3,14 +3,14 @@ import type { PasswordHasher } from "../../security/index.ts";
 import type { SuiteTest } from "./suite-test.ts";
 
 const PLAIN = "correct horse battery staple";
-/** What a column for hashes holds in a generated application. */
+/** The length of the hash column in a generated application. */
 const MAX_LENGTH = 255;
 
 /**
- * What every {@link PasswordHasher} promises, as far as it can be seen from outside. That `verify` takes as long if there is
- * no hash, and that the work is done off the event loop, has to be measured.
+ * Tests what every {@link PasswordHasher} promises, as far as it can be observed. That `verify` takes as long without a
+ * hash, and that the work is done off the event loop, must be measured.
  *
- * @param make makes the hasher; called once for each test
+ * @param make creates the hasher; called once for each test
  */
 export function passwordHasherSuite(make: () => PasswordHasher): readonly SuiteTest[] {
   const entry = (title: string, run: (hasher: PasswordHasher) => Promise<void>): SuiteTest => {

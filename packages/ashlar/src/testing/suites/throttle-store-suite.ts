@@ -14,16 +14,16 @@ function bucket(name: string): Bucket {
 /** How {@link throttleStoreSuite} tests a store. */
 export interface ThrottleStoreSuiteOptions {
   /**
-   * Makes time pass for the store, in seconds; the framework's clock travels if it is left out. `null` leaves out what needs
-   * it, for a store whose server has a clock of its own.
+   * Advances the store's time, in seconds; moves the framework's clock if omitted. `null` skips the tests that need it, for
+   * a store whose server has its own clock.
    */
   readonly elapse?: ((seconds: number) => MaybePromise<void>) | null;
 }
 
 /**
- * What every {@link ThrottleStore} promises. That several processes count together has to be tested with several.
+ * Tests what every {@link ThrottleStore} promises. Counting across several processes must be tested separately.
  *
- * @param make makes a store in which nothing is counted; called once for each test, which closes it
+ * @param make creates a store without counts; called once for each test, which closes it
  */
 export function throttleStoreSuite(
   make: () => MaybePromise<ThrottleStore>,

@@ -1,0 +1,17 @@
+import type { LimitDeclaration } from "../throttle/index.ts";
+
+const MINUTE = 60;
+
+/**
+ * The limits of the token endpoints, beside that of passwords. What counts by address alone counts failures: a genuine token
+ * is counted by itself, and not by the address it comes from.
+ */
+export const TOKEN_LIMITS: Readonly<Record<string, LimitDeclaration>> = {
+  "api.reauth": {
+    ofAccounts: true,
+    buckets: [
+      { by: ["account", "address"], attempts: 10, windowSeconds: MINUTE },
+      { by: ["address"], attempts: 120, windowSeconds: MINUTE },
+    ],
+  },
+};

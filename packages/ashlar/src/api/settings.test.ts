@@ -1,0 +1,252 @@
+import { generateKeyPairSync } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { Member, Person } from "../../test/support/people.ts";
+import { readApiSettings } from "./settings.ts";
+
+const SECRET = `${"a".repeat(10)}0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
+const OTHER = `${"Z".repeat(10)}0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
+
+/** The configuration that a driver's options give, next to a secret and a model that can be used. */
+function configured(options: object = {}) {
+  return readApiSettings({ jwt: { secret: SECRET, model: Member, ...options } });
+}
+
+describe("the source's table of options", () => {
+  test("every option has the default of the generated file, and those beyond it one that changes nothing", () => {
+    const { signingKey, verificationKeys, ...rest } = configured();
+    expect([signingKey.algorithm, verificationKeys.map((key) => key.algorithm)]).toEqual(["HS512", ["HS512"]]);
+    expect(rest).toEqual({
+      model: Member,
+      expiresInMinutes: null,
+      authenticates: false,
+      version: null,
+      issuer: null,
+      audience: null,
+      reauthWithinMinutes: null,
+      tokenInQuery: true,
+      clockSkewSeconds: 30,
+    });
+  });
+
+  test("every option is taken", () => {
+    const { signingKey, verificationKeys, ...rest } = configured({
+      algorithm: "HS256",
+      previousSecrets: [OTHER],
+      expires: 60,
+      authenticates: true,
+      version: "2",
+      issuer: "https://shop.example",
+      audience: "shop",
+      reauthWithinMinutes: 10_080,
+      tokenInQuery: false,
+      clockSkewSeconds: 5,
+    });
+    expect([signingKey.algorithm, verificationKeys.map((key) => key.algorithm)]).toEqual(["HS256", ["HS256", "HS256"]]);
+    expect(rest).toEqual({
+      model: Member,
+      expiresInMinutes: 60,
+      authenticates: true,
+      version: "2",
+      issuer: "https://shop.example",
+      audience: "shop",
+      reauthWithinMinutes: 10_080,
+      tokenInQuery: false,
+      clockSkewSeconds: 5,
+    });
+  });
+
+  const PROTECTING = ["expires", "version", "issuer", "audience", "reauthWithinMinutes"];
+  const OTHERS = ["algorithm", "previousSecrets", "authenticates", "tokenInQuery", "clockSkewSeconds"];
+
+  test.each(PROTECTING)("a blank %s switches nothing off: it ends the boot", (name) => {
+    expect(() => configured({ [name]: "" })).toThrow(
+      expect.objectContaining({
+        code: "E_INVALID_CONFIGURATION",
+        message: expect.stringMatching(`^config/api.ts: DRIVERS.jwt.${name}: is blank. Write .+, or leave it out.$`),
+      }),
+    );
+  });
+
+  test.each([
+    [null, [...PROTECTING, ...OTHERS]],
+    ["", OTHERS],
+  ])("%j stands for a default, as what is left out does", (nothing, all) => {
+    const { signingKey, verificationKeys, ...rest } = configured(
+      Object.fromEntries(all.map((name) => [name, nothing])),
+    );
+    const { signingKey: _, verificationKeys: __, ...defaults } = configured();
+    expect([signingKey.algorithm, verificationKeys.length, rest]).toEqual(["HS512", 1, defaults]);
+  });
+
+  test("it is frozen", () => {
+    expect(Object.isFrozen(configured())).toBe(true);
+  });
+});
+
+describe("S1 the algorithm", () => {
+  test.each(["none", "None", "NONE", "nOnE", "HS1", "hs512", "__proto__", 512, {}])("%j cannot be configured", (it) => {
+    expect(() => configured({ algorithm: it })).toThrow(
+      expect.objectContaining({
+        code: "E_JWT_ALGORITHM",
+        // A new secret would not help.
+        message: expect.stringMatching(/^config\/api\.ts: DRIVERS\.jwt\.algorithm: (?!.*JWT_SECRET).*[.?] ?$/),
+      }),
+    );
+  });
+});
+
+describe("S2 the secret fits its family", () => {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const pem = privateKey.export({ type: "pkcs8", format: "pem" });
+
+  test.each([
+    ["a private key", pem],
+    ["a public key", publicKey.export({ type: "spki", format: "pem" })],
+    ["a JWK", JSON.stringify(publicKey.export({ format: "jwk" }))],
+    ["a set of JWKs", JSON.stringify({ keys: [publicKey.export({ format: "jwk" })] })],
+  ])("%s is no secret of an HMAC", (_, secret) => {
+    expect(() => configured({ algorithm: "HS256", secret })).toThrow(
+      expect.objectContaining({
+        code: "E_JWT_KEY",
+        message: expect.stringMatching(/^config\/api\.ts: DRIVERS\.jwt\.secret: /),
+      }),
+    );
+  });
+
+  test("an algorithm with key pairs takes the private key in PEM, and verifies with its public key", () => {
+    const { signingKey, verificationKeys } = configured({ algorithm: "ES256", secret: pem });
+    expect([signingKey.algorithm, verificationKeys.map((key) => key.algorithm)]).toEqual(["ES256", ["ES256"]]);
+  });
+
+  test("an algorithm with key pairs takes no other key", () => {
+    expect(() => configured({ algorithm: "ES256" })).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
+    expect(() => configured({ algorithm: "RS256", secret: pem })).toThrow(
+      expect.objectContaining({ code: "E_JWT_KEY" }),
+    );
+  });
+
+  test("an error that is not about the key is passed on as it is", () => {
+    const broken = {
+      get kty() {
+        throw new RangeError("broken");
+      },
+    };
+    expect(() => configured({ secret: broken })).toThrow(RangeError);
+  });
+
+  test("a former secret is held against the same rules, and the error says which it is", () => {
+    expect(() => configured({ previousSecrets: [OTHER, "short"] })).toThrow(
+      /^config\/api\.ts: DRIVERS\.jwt\.previousSecrets\[1\]: /,
+    );
+  });
+});
+
+describe("S12 a missing or weak secret", () => {
+  test.each([
+    ["is not set", undefined],
+    ["is null", null],
+    ["is blank", ""],
+    ["is shorter than its hash", "a".repeat(63)],
+  ])("%s: an error with the command that mends it, and without the secret", (state, secret) => {
+    const failing = () => configured({ secret });
+    expect(failing).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
+    expect(failing).toThrow(/^config\/api\.ts: DRIVERS\.jwt\.secret: .*npx ashlar key:generate$/);
+    expect(failing).not.toThrow(/aaa/);
+    // The command leaves alone what is set: that has to be emptied first.
+    const isSet = state === "is shorter than its hash";
+    expect(failing).toThrow(
+      isSet ? /Empty the line of JWT_SECRET/ : /: is missing\. Write secret: env\("JWT_SECRET"\)/,
+    );
+  });
+});
+
+describe("S9 spans of time", () => {
+  const wrong = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, "60", true, [60]];
+  const cases = ["expires", "reauthWithinMinutes", "clockSkewSeconds"].flatMap((option) =>
+    wrong.map((value) => [option, value] as const),
+  );
+
+  test.each(cases)("%s: %o is an error", (option, value) => {
+    expect(() => configured({ [option]: value })).toThrow(`config/api.ts: DRIVERS.jwt.${option}: `);
+  });
+});
+
+test.each([
+  ["expires", "minutes"],
+  ["reauthWithinMinutes", "minutes"],
+  ["clockSkewSeconds", "seconds"],
+])("%s is a number of %s, and the error says so", (option, unit) => {
+  expect(() => configured({ [option]: "soon" })).toThrow(
+    `is "soon". Write a whole number of ${unit}, 1 or more, or leave it out`,
+  );
+});
+
+describe("everything else", () => {
+  test.each([
+    ["authenticates", "yes"],
+    ["tokenInQuery", 0],
+    ["version", Number.NaN],
+    ["version", {}],
+    ["version", true],
+    ["issuer", 5],
+    ["audience", ["shop"]],
+    ["previousSecrets", SECRET],
+  ])("%s: %j is an error that says where", (option, value) => {
+    expect(() => configured({ [option]: value })).toThrow(`config/api.ts: DRIVERS.jwt.${option}: `);
+  });
+
+  test("each is an error with the code of its kind", () => {
+    for (const wrong of [
+      { expires: 0 },
+      { authenticates: "yes" },
+      { version: {} },
+      { issuer: 5 },
+      { previousSecrets: SECRET },
+    ]) {
+      expect(() => configured(wrong)).toThrow(expect.objectContaining({ code: "E_INVALID_CONFIGURATION" }));
+    }
+  });
+
+  test.each([
+    [[], "a list"],
+    ["jwt", "text"],
+  ])("DRIVERS is not an object: %j", (DRIVERS, shown) => {
+    expect(() => readApiSettings(DRIVERS)).toThrow(`config/api.ts: DRIVERS: is ${shown}. Write an object: { jwt: … }.`);
+  });
+
+  test("an option that does not exist is named, with the one that was meant", () => {
+    expect(() => configured({ expire: 60 })).toThrow(
+      'config/api.ts: DRIVERS.jwt.expire: is not a known setting. Did you mean "expires"?',
+    );
+  });
+
+  test.each([[undefined], [{}], [{ jwt: null }]])(
+    "a section without the driver is an error with the command that writes it: %j",
+    (drivers) => {
+      expect(() => readApiSettings(drivers)).toThrow(
+        "config/api.ts: DRIVERS.jwt: is missing. Run npx ashlar api:install",
+      );
+    },
+  );
+
+  test.each([
+    ["no class", "User", "is text. Write the class of your users"],
+    ["nothing", undefined, "is missing. Write the class of your users"],
+    ["a class that is no user", class Stone {}, "Stone lacks what the mixin Authenticates gives"],
+    ["a user without tokens", Person, "Person lacks what the mixin AuthenticatesTokens gives"],
+  ])("a model that is %s is an error that names what it lacks", (_, model, message) => {
+    expect(() => configured({ model })).toThrow(
+      expect.objectContaining({ code: "E_INVALID_MODEL", message: expect.stringContaining(message) }),
+    );
+  });
+
+  test.each(["replaceTokenDigest", "tokenDigest", "storeTokenDigest"])(
+    "a user without %s is without tokens",
+    (name) => {
+      class Almost extends Member {}
+      const holder = name === "replaceTokenDigest" ? Almost : Almost.prototype;
+      Object.defineProperty(holder, name, { value: undefined });
+      expect(() => configured({ model: Almost })).toThrow("Almost lacks what the mixin AuthenticatesTokens gives");
+    },
+  );
+});

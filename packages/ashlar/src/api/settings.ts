@@ -1,0 +1,158 @@
+import {
+  createSigningKey,
+  createVerificationKey,
+  type JwtAlgorithm,
+  type KeyMaterial,
+  type SigningKey,
+  type VerificationKey,
+} from "../security/jwt/index.ts";
+import {
+  AshlarError,
+  type Complete,
+  ConfigurationError,
+  flag,
+  listOf,
+  minutes,
+  notBlank,
+  type Optional,
+  type Setting,
+  setting,
+  settings,
+  text,
+  whole,
+} from "../support/index.ts";
+import { requireTokenModel, type TokenModel } from "./token-model.ts";
+
+/** The value of `DRIVERS.jwt.version`, and of the claim `ver`. */
+export type TokenVersion = string | number;
+
+/** The shape of `DRIVERS.jwt` in `config/api.ts`. */
+export interface JwtSettings {
+  /** The algorithm that signs; HS512 if left out. */
+  readonly algorithm?: JwtAlgorithm;
+  /**
+   * With an HMAC algorithm, text of at least the hash's length; with any other, the private key in PEM.
+   *
+   * Tokens are signed with the secret itself, so that another service that knows it can verify them. Whatever else the
+   * framework signs or seals has a key derived for its own purpose; neither is accepted in place of the other.
+   */
+  readonly secret: KeyMaterial | null | undefined;
+  /** Secrets that still verify and no longer sign. */
+  readonly previousSecrets?: readonly KeyMaterial[];
+  /** The class of the users that tokens are issued to. */
+  readonly model: TokenModel;
+  /** How long a token lives, in minutes; for ever if left out. */
+  readonly expires?: number | null;
+  /** Whether each request checks in the database that the token still is its user's active one; `false` if left out. */
+  readonly authenticates?: boolean;
+  /** What the claim `ver` of every token must be; no such claim if left out. */
+  readonly version?: TokenVersion | null;
+  /** The claim `iss`; none if left out. */
+  readonly issuer?: Optional<string>;
+  /** The claim `aud`; none if left out. */
+  readonly audience?: Optional<string>;
+  /** How long after its expiry a token can be renewed, in minutes; for ever if left out. */
+  readonly reauthWithinMinutes?: number | null;
+  /** Whether the input `token` may stand in the query; `true` if left out. */
+  readonly tokenInQuery?: boolean;
+  /** How far in the future `iat` and `nbf` may lie, in seconds; 30 if left out. */
+  readonly clockSkewSeconds?: number;
+}
+
+/** The shape of `DRIVERS` in `config/api.ts`. */
+interface DriversSettings {
+  readonly jwt: JwtSettings;
+}
+
+/** {@link JwtSettings}, as they are read, with the keys that are made of the secrets. */
+export interface CompleteJwtSettings
+  extends Omit<Complete<JwtSettings>, "algorithm" | "secret" | "previousSecrets" | "expires"> {
+  readonly signingKey: SigningKey;
+  /** The key in use, then the former ones. */
+  readonly verificationKeys: readonly VerificationKey[];
+  /** `null`: for ever. */
+  readonly expiresInMinutes: number | null;
+}
+
+const WHERE = "config/api.ts: DRIVERS";
+// The command leaves alone what is set.
+const WEAK_SECRET_REMEDY = "Empty the line of JWT_SECRET in .env, and run: npx ashlar key:generate";
+const UNLIMITED = Number.POSITIVE_INFINITY;
+
+const SECRET: Setting<KeyMaterial> = setting({
+  what: "a secret",
+  remedy: 'Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate',
+  accept: (value) => value as KeyMaterial,
+  code: "E_WEAK_SECRET",
+});
+
+const MODEL: Setting<TokenModel> = setting({
+  what: "the class of your users: User",
+  accept: (value, where) => (typeof value === "function" ? requireTokenModel(value, where) : undefined),
+  code: "E_INVALID_MODEL",
+});
+
+const JWT = settings<JwtSettings>()({
+  // What it can be is said where keys are made of it.
+  algorithm: setting<JwtAlgorithm>({
+    what: "the name of an algorithm",
+    accept: (value) => value as JwtAlgorithm,
+    fallback: "HS512",
+  }),
+  secret: SECRET,
+  previousSecrets: listOf("a list: [oldSecret]", SECRET, []),
+  model: MODEL,
+  expires: notBlank(minutes(null, UNLIMITED)),
+  authenticates: flag(false),
+  version: notBlank(
+    setting<TokenVersion | null, TokenVersion>({
+      what: "text or a number",
+      accept: (value) => (typeof value === "string" || Number.isFinite(value) ? (value as TokenVersion) : undefined),
+      fallback: null,
+    }),
+  ),
+  issuer: notBlank(text(null)),
+  audience: notBlank(text(null)),
+  reauthWithinMinutes: notBlank(minutes(null, UNLIMITED)),
+  tokenInQuery: flag(true),
+  clockSkewSeconds: whole({ from: 1, to: UNLIMITED, unit: "seconds" }, 30),
+});
+
+const SCHEMA = settings<DriversSettings>()({
+  jwt: setting<ReturnType<typeof JWT.read>, JwtSettings>({
+    what: JWT.what,
+    remedy: "Run npx ashlar api:install, which writes config/api.ts.",
+    accept: JWT.read,
+  }),
+});
+
+/**
+ * Reads `DRIVERS`, and prepares its keys.
+ *
+ * @param drivers what `config/api.ts` exports as `DRIVERS`
+ * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
+ */
+export function readApiSettings(drivers: unknown): CompleteJwtSettings {
+  const { algorithm, secret, previousSecrets, expires, ...jwt } = SCHEMA.read(drivers, WHERE).jwt;
+  const verifying = (key: KeyMaterial): VerificationKey => createVerificationKey(algorithm, key);
+  return Object.freeze({
+    ...jwt,
+    expiresInMinutes: expires,
+    signingKey: prepared("secret", secret, (key) => createSigningKey(algorithm, key)),
+    verificationKeys: Object.freeze([
+      prepared("secret", secret, verifying),
+      ...previousSecrets.map((former, index) => prepared(`previousSecrets[${index}]`, former, verifying)),
+    ]),
+  });
+}
+
+function prepared<Key>(name: string, secret: KeyMaterial, create: (key: KeyMaterial) => Key): Key {
+  try {
+    return create(secret);
+  } catch (error) {
+    if (!(error instanceof AshlarError)) throw error;
+    const where = `${WHERE}.jwt.${error.code === "E_JWT_ALGORITHM" ? "algorithm" : name}`;
+    const remedy = error.code === "E_WEAK_SECRET" ? WEAK_SECRET_REMEDY : "";
+    throw new ConfigurationError(where, error.message, remedy, error.code);
+  }
+}

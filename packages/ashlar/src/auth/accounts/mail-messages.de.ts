@@ -1,0 +1,67 @@
+import type { MAIL_MESSAGES } from "./mail-messages.ts";
+
+export const GERMAN: Readonly<Record<keyof typeof MAIL_MESSAGES, string>> = {
+  "mails.orOpen": "Oder öffnen Sie",
+  "mails.expires": "Dieser Link ist {lifetime} gültig.",
+  "mails.ignore": "Wenn Sie das nicht angefordert haben, können Sie diese E-Mail ignorieren.",
+  "mails.wasYou": "Wenn Sie das waren, können Sie diese E-Mail ignorieren.",
+  "mails.setPassword": "Neues Passwort wählen",
+  "mails.setPasswordNow": "Wählen Sie jetzt ein neues:",
+  "mails.passwordKnown": "Wenn nicht, kennt jemand anderes Ihr Passwort.",
+  "mails.verify.subject": "Bestätigen Sie Ihre E-Mail-Adresse",
+  "mails.verify.subjectChange": "Bestätigen Sie Ihre neue E-Mail-Adresse",
+  "mails.verify.lead": "Folgen Sie diesem Link, um Ihre Adresse zu bestätigen:",
+  "mails.verify.leadChange": "Folgen Sie diesem Link, um dies zur Adresse Ihres Kontos zu machen:",
+  "mails.verify.button": "Adresse bestätigen",
+  "mails.reset.lead": "Folgen Sie diesem Link, um ein neues Passwort für Ihr Konto zu wählen:",
+  "mails.reset.once": "Der Link kann einmal benutzt werden.",
+  "mails.reset.onceWithin": "Der Link kann einmal benutzt werden und ist {lifetime} gültig.",
+  "mails.reset.ignore":
+    "Wenn Sie das nicht angefordert haben, können Sie diese E-Mail ignorieren: Ihr Passwort hat sich nicht geändert.",
+  "mails.finish.subject": "Schließen Sie Ihre Registrierung ab",
+  "mails.finish.lead":
+    "Ein Konto mit dieser E-Mail-Adresse wurde schon einmal begonnen, aber nie fertiggestellt. Wählen Sie ein Passwort, um es fertigzustellen:",
+  "mails.finish.button": "Passwort wählen",
+  "mails.finish.once": "Dieser Link funktioniert einmal.",
+  "mails.finish.onceWithin": "Dieser Link funktioniert einmal und ist {lifetime} gültig.",
+  "mails.finish.voided": "Links aus früheren E-Mails gelten nicht mehr.",
+  "mails.passwordChanged.subject": "Ihr Passwort wurde geändert",
+  "mails.passwordChanged.lead": "Das Passwort Ihres Kontos wurde geändert: {moment}.",
+  "mails.loggedOut.everywhere": "Sie wurden überall abgemeldet.",
+  "mails.loggedOut.others": "Sie wurden auf allen anderen Geräten abgemeldet.",
+  "mails.loggedOut.browsers": "Sie wurden in allen Browsern abgemeldet.",
+  "mails.loggedOut.otherBrowsers": "Sie wurden in allen anderen Browsern abgemeldet.",
+  "mails.passwordChanged.notYou": "Wenn nicht, kennt vielleicht jemand anderes Ihr Passwort.",
+  "mails.emailChanged.subject": "Die Adresse Ihres Kontos soll geändert werden",
+  "mails.emailChanged.lead":
+    "Jemand, der Ihr Passwort kennt, möchte die Adresse Ihres Kontos in {email} ändern. Sie ändert sich, sobald jemand dem Link folgt, der dorthin gesendet wurde.",
+  "mails.completed.subject": "Die E-Mail-Adresse Ihres Kontos wurde geändert",
+  "mails.completed.lead": "Die E-Mail-Adresse Ihres Kontos ist jetzt {email}. An diese hier senden wir nichts mehr.",
+  "mails.completed.notYou": "Wenn nicht, holen Sie Ihr Konto zurück, und wählen Sie ein neues Passwort:",
+  "mails.completed.notYouLink":
+    "Wenn nicht, folgen Sie diesem Link, um Ihr Konto zurückzuholen und ein neues Passwort zu wählen:",
+  "mails.completed.button": "Änderung rückgängig machen",
+  "mails.undone.subject": "Die Änderung Ihrer E-Mail-Adresse wurde rückgängig gemacht",
+  "mails.undone.lead": "Die E-Mail-Adresse Ihres Kontos ist wieder {restored}. An {email} senden wir nichts mehr.",
+  "mails.undone.password":
+    "Ihr altes Passwort gilt nicht mehr. Ein neues können Sie nur über eine E-Mail an {restored} wählen.",
+  "mails.undone.notYou":
+    "Wenn nicht, kann jemand anderes die E-Mails an {restored} lesen. Sichern Sie zuerst dieses Postfach. Wählen Sie dann ein neues Passwort.",
+  "mails.undone.contact": "Wenn Sie in dieses Postfach nicht hineinkommen, wenden Sie sich an uns.",
+  "mails.taken.subject": "Sie haben schon ein Konto",
+  "mails.taken.change":
+    "Jemand wollte dies zur E-Mail-Adresse eines anderen Kontos machen. Sie gehört zu Ihrem, deshalb hat sich nichts geändert.",
+  "mails.taken.register":
+    "Jemand wollte ein Konto mit dieser E-Mail-Adresse anlegen. Sie haben schon eines, deshalb hat sich nichts geändert.",
+  "mails.taken.logIn": "Wenn Sie das waren, melden Sie sich an:",
+  "mails.taken.button": "Anmelden",
+  "mails.taken.forgot": "Wenn Sie Ihr Passwort vergessen haben, wählen Sie ein neues:",
+  "mails.taken.notYou": "Wenn nicht, können Sie diese E-Mail ignorieren.",
+  "mails.device.subject": "Anmeldung auf einem neuen Gerät",
+  "mails.device.lead": "Jemand hat sich an Ihrem Konto angemeldet: {moment}, {device}.",
+  "mails.device.leadFrom": "Jemand hat sich an Ihrem Konto angemeldet: {moment}, {device}, von {address}.",
+  "mails.device.ends": "Damit werden Sie überall abgemeldet.",
+  "mails.device.endsBrowsers": "Damit werden Sie in allen Browsern abgemeldet.",
+  "mails.device.setEnds": "Wählen Sie jetzt ein neues. Damit werden Sie überall abgemeldet.",
+  "mails.device.setEndsBrowsers": "Wählen Sie jetzt ein neues. Damit werden Sie in allen Browsern abgemeldet.",
+};

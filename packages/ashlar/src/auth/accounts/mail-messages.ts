@@ -1,0 +1,74 @@
+import type { Catalogue } from "../../messages/index.ts";
+
+/** What the generated mails about accounts say. */
+export const MAIL_MESSAGES = {
+  "mails.orOpen": "Or open",
+  "mails.expires": "This link expires in {lifetime}.",
+  "mails.ignore": "If you didn't request this, you can ignore this email.",
+  "mails.wasYou": "If this was you, you can ignore this email.",
+  "mails.setPassword": "Set a new password",
+  "mails.setPasswordNow": "Set a new one now:",
+  "mails.passwordKnown": "If it wasn't you, someone else knows your password.",
+  "mails.verify.subject": "Verify your email address",
+  "mails.verify.subjectChange": "Confirm your new email address",
+  "mails.verify.lead": "Follow this link to verify your address:",
+  "mails.verify.leadChange": "Follow this link to make this the address of your account:",
+  "mails.verify.button": "Verify the address",
+  "mails.reset.lead": "Follow this link to set a new password for your account:",
+  "mails.reset.once": "The link can be used once.",
+  "mails.reset.onceWithin": "The link can be used once, within {lifetime}.",
+  "mails.reset.ignore": "If you didn't request this, you can ignore this email: your password has not changed.",
+  "mails.finish.subject": "Finish creating your account",
+  "mails.finish.lead":
+    "An account with this email address was started before, but never finished. Choose a password to finish it:",
+  "mails.finish.button": "Choose a password",
+  "mails.finish.once": "This link works once.",
+  "mails.finish.onceWithin": "This link works once, within {lifetime}.",
+  "mails.finish.voided": "Links that we mailed you earlier no longer work.",
+  "mails.passwordChanged.subject": "Your password was changed",
+  "mails.passwordChanged.lead": "The password of your account was changed on {moment}.",
+  "mails.loggedOut.everywhere": "You have been logged out everywhere.",
+  "mails.loggedOut.others": "You have been logged out on all other devices.",
+  "mails.loggedOut.browsers": "You have been logged out of all browsers.",
+  "mails.loggedOut.otherBrowsers": "You have been logged out of all other browsers.",
+  "mails.passwordChanged.notYou": "If it wasn't you, someone else may know your password.",
+  "mails.emailChanged.subject": "The address of your account is about to change",
+  "mails.emailChanged.lead":
+    "Someone who knows your password asked to change the address of your account to {email}. It changes once the link that was sent there is followed.",
+  "mails.completed.subject": "The email address of your account was changed",
+  "mails.completed.lead": "The email address of your account is now {email}. We no longer send anything to this one.",
+  "mails.completed.notYou": "If it wasn't you, get your account back and set a new password:",
+  "mails.completed.notYouLink": "If it wasn't you, follow this link to get your account back and set a new password:",
+  "mails.completed.button": "Undo the change",
+  "mails.undone.subject": "The change of your email address was undone",
+  "mails.undone.lead": "The email address of your account is {restored} again. We no longer send anything to {email}.",
+  "mails.undone.password":
+    "Your old password no longer works. You can set a new one only through an email to {restored}.",
+  "mails.undone.notYou":
+    "If it wasn't you, someone else can read the email sent to {restored}. Secure that mailbox first. Then set a new password.",
+  "mails.undone.contact": "If you can't get into that mailbox, contact us.",
+  "mails.taken.subject": "You already have an account",
+  "mails.taken.change":
+    "Someone tried to make this the email address of another account. It's the address of yours, so nothing has changed.",
+  "mails.taken.register":
+    "Someone tried to create an account with this email address. You already have one, so nothing has changed.",
+  "mails.taken.logIn": "If this was you, log in:",
+  "mails.taken.button": "Log in",
+  "mails.taken.forgot": "If you forgot your password, set a new one:",
+  "mails.taken.notYou": "If this wasn't you, you can ignore this email.",
+  "mails.device.subject": "A login on a new device",
+  "mails.device.lead": "Someone logged in to your account on {moment}: {device}.",
+  "mails.device.leadFrom": "Someone logged in to your account on {moment}: {device}, from {address}.",
+  "mails.device.ends": "That logs you out everywhere.",
+  "mails.device.endsBrowsers": "That logs you out of all browsers.",
+  "mails.device.setEnds": "Set a new one now, which logs you out everywhere.",
+  "mails.device.setEndsBrowsers": "Set a new one now, which logs you out of all browsers.",
+} as const;
+
+declare module "../../messages/catalogue.ts" {
+  interface FrameworkMessages extends Readonly<typeof MAIL_MESSAGES> {}
+}
+
+export function declareAccountMailMessages(catalogue: Catalogue): void {
+  catalogue.declare(MAIL_MESSAGES, { de: async () => (await import("./mail-messages.de.ts")).GERMAN });
+}

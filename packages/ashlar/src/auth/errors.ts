@@ -1,0 +1,25 @@
+import { declareErrors } from "../support/index.ts";
+
+declare module "../support/errors.ts" {
+  interface FrameworkErrors {
+    E_INVALID_CREDENTIALS: 401;
+    E_STALE_PROOF: 401;
+    E_LOGIN_PENDING: 401;
+    E_LOGIN_REFUSED: 403;
+    E_INVALID_LOGIN_STEP: 500;
+    E_PASSWORD_NOT_CONFIRMED: 403;
+    E_UNKNOWN_GUARD: 500;
+    E_UNSUPPORTED_GUARD_OPERATION: 500;
+  }
+}
+
+declareErrors({
+  E_INVALID_CREDENTIALS: [401, "The credentials are not valid."],
+  E_STALE_PROOF: [401, "The account has changed in the meantime. Log in again."],
+  E_LOGIN_PENDING: [401, "This login needs another step."],
+  E_LOGIN_REFUSED: [403, "This login is refused."],
+  E_INVALID_LOGIN_STEP: [500, "A step of the login gave no outcome."],
+  E_PASSWORD_NOT_CONFIRMED: [403, "Confirm your password to go on."],
+  E_UNKNOWN_GUARD: [500, "No guard has this name."],
+  E_UNSUPPORTED_GUARD_OPERATION: [500, "This guard does not support the operation."],
+});

@@ -1,0 +1,272 @@
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { migrationOfStub } from "../../../../test/support/migration-folder.ts";
+import { Person } from "../../../../test/support/people.ts";
+import { onEachDatabase } from "../../../../test/support/services.ts";
+import { proofOf, testLogin } from "../../../../test/support/test-logins.ts";
+import { ADA, BOB, PASSWORD, TestUser, testWeb } from "../../../../test/support/web-application.ts";
+import { Database, type Row } from "../../../database/index.ts";
+import { Route, type RouteEntry } from "../../../routing/index.ts";
+import { currentDate } from "../../../support/index.ts";
+import type { UserId } from "../../authenticatable.ts";
+import { loginFinder } from "./login-finder.ts";
+import { dateOf } from "./login-table.ts";
+import { loginWriter } from "./login-writer.ts";
+
+const JOINED = expect.stringMatching(/ from "logins" inner join "users" on /);
+const OF_LOGINS = expect.stringMatching(/ from "logins" where /);
+const OF_USERS = expect.stringMatching(/ from "users" where /);
+
+beforeEach(() => Person.populate(PASSWORD));
+
+await onEachDatabase("login and user", (engine) => {
+  test("are found by one statement, and the user has its own columns and no others", async () => {
+    class User extends TestUser {}
+    let seen: Row | null = null;
+    const web = await testWeb({
+      engine,
+      User,
+      routes: [
+        Route.get("/self", async ({ auth }) => {
+          const user = (await auth.user()) as TestUser;
+          seen = { ...user };
+          user.email = "countess@example.com";
+          return { isUser: user instanceof User, dirty: user.isDirty(), saved: await user.save() };
+        }),
+      ],
+    });
+    const browser = await web.loggedIn();
+    web.forgetQueries();
+    const { body } = await browser.get("/self");
+    const password = expect.stringContaining("argon2");
+    expect(seen).toEqual({ id: 1, email: ADA.email, password, access_epoch: expect.any(String) });
+    expect(body).toEqual({ isUser: true, dirty: true, saved: { id: 1, email: "countess@example.com" } });
+    const UPDATE = /^update "users" set "email" = \S+, "access_epoch" = \S+ where "id" = \S+$/;
+    expect(web.queries).toEqual([JOINED, expect.stringMatching(UPDATE)]);
+  });
+
+  test("are found by two, where the model has its own way to find a user, which is asked", async () => {
+    const banned = new Set<string>();
+    class User extends TestUser {
+      static override async findByAuthId<M>(id: UserId): Promise<M | null> {
+        const user = banned.has(String(id)) ? null : await User.findBy("id", id);
+        return user as M | null;
+      }
+    }
+    const web = await testWeb({ engine, User });
+    const browser = await web.loggedIn();
+    web.forgetQueries();
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    expect(web.queries).toEqual([OF_LOGINS, OF_USERS]);
+    banned.add("1");
+    expect((await browser.get("/me")).body).toEqual({ user: null });
+  });
+});
+
+describe("two statements are made also", () => {
+  test("where the model finds rows in its own way", async () => {
+    class User extends TestUser {
+      static override async find<M>(key: string | number | bigint): Promise<M | null> {
+        return (await User.where("id", key).where("email", "!=", BOB.email).first()) as M | null;
+      }
+    }
+    const web = await testWeb({ User });
+    const browser = await web.loggedIn(ADA);
+    web.forgetQueries();
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    expect(web.queries).toEqual([OF_LOGINS, OF_USERS]);
+    expect((await (await web.loggedIn(BOB)).get("/me")).body).toEqual({ user: null });
+  });
+
+  test("where the model makes users of rows in its own way", async () => {
+    class User extends TestUser {
+      static override fromRow<M>(row: Row): M {
+        return super.fromRow({ ...row, email: String(row.email).toUpperCase() }) as M;
+      }
+    }
+    const web = await testWeb({ User });
+    const browser = await web.loggedIn(ADA);
+    web.forgetQueries();
+    expect((await browser.get("/me")).body).toEqual({ user: { ...ADA, email: ADA.email.toUpperCase() } });
+    expect(web.queries).toEqual([OF_LOGINS, OF_USERS]);
+  });
+
+  test("where the model is on another connection", async () => {
+    const connection = { driver: "sqlite", path: ":memory:" };
+    const database = new Database({ default: "main", main: connection, accounts: connection }, "/");
+    onTestFinished(() => database.close());
+    const { kysely } = database.connection("accounts");
+    await kysely.schema
+      .createTable("users")
+      .addColumn("id", "integer")
+      .addColumn("email", "text")
+      .addColumn("password", "text")
+      .execute();
+    await kysely
+      .insertInto("users")
+      .values({ ...ADA, password: "a hash" })
+      .execute();
+    const { up } = await migrationOfStub("auth/migrations/create_logins.ts.stub");
+    await up(database.kysely);
+    const login = testLogin({ tokenHash: "x" });
+    class User extends TestUser {
+      static override connection = "accounts";
+    }
+    User.useDatabase(database);
+    const ada = (await User.find(1))!;
+    const writer = loginWriter(database, User);
+    expect(await writer.insert({ ...login, accessEpoch: ada.accessEpoch() }, proofOf(User, ada))).toBe("1");
+    const finder = loginFinder(database, "web", User);
+    const found = (await finder.find("x"))!;
+    const { accessEpoch } = proofOf(User, ada);
+    expect(found).toMatchObject({ id: "1", userId: 1, accessEpoch, createdAt: login.createdAt });
+    expect([found.user, await finder.find("y")]).toEqual([undefined, null]);
+    expect(await loginFinder(database, "admin", User).find("x")).toBeNull();
+    await kysely.updateTable("users").set({ password: "another hash" }).execute();
+    expect(await writer.insert({ ...login, tokenHash: "z" }, proofOf(User, ada))).toBeNull();
+    expect(await finder.find("z")).toBeNull();
+    expect(await finder.find("x")).not.toBeNull();
+  });
+});
+
+test("one statement is enough where the model names the connection that is the default", async () => {
+  class User extends TestUser {
+    static override connection = "main";
+  }
+  const web = await testWeb({ User });
+  const browser = await web.loggedIn();
+  web.forgetQueries();
+  expect((await browser.get("/me")).body).toEqual({ user: ADA });
+  expect(web.queries).toEqual([JOINED]);
+});
+
+test("the login of one guard is none to another guard of the same users", async () => {
+  const web = await testWeb();
+  await web.loggedIn();
+  const [{ id, token_hash }] = (await web.rows()) as [Row];
+  const found = (guard: string) => loginFinder(web.database, guard, web.User).find(String(token_hash));
+  expect(await found("web")).toMatchObject({ id: String(id) });
+  expect(await found("admin")).toBeNull();
+});
+
+test("a class of another ORM may name tables and connections of its own: it is asked", async () => {
+  class User extends Person {
+    static readonly table = "users of another ORM";
+    static readonly connection = null;
+  }
+  const web = await testWeb({ guards: { people: { driver: "web", model: User } } });
+  expect(await loginFinder(web.database, "people", User).find("x")).toBeNull();
+});
+
+test("times are read to the millisecond, as a Date or as text", () => {
+  const at = 1_900_000_000_123;
+  for (const time of [new Date(at), new Date(at).toISOString()]) expect(dateOf(time)).toEqual(new Date(at));
+});
+
+describe("a hand-made class as the users", () => {
+  const GUARDS = { people: { driver: "web", model: Person } };
+  const webOfPeople = async (...routes: readonly RouteEntry[]) => {
+    return testWeb({
+      guards: GUARDS,
+      routes: [
+        ...routes,
+        Route.post("/people/login", async ({ auth, request }) => {
+          return { user: await auth.guard("people").attempt(request.input("email"), request.input("password")) };
+        }),
+        Route.get("/people/me", ({ request }) => ({ user: request.user() })).middleware("guard:people"),
+        Route.post("/people/logout", ({ auth }) => auth.guard("people").logout()),
+        Route.get("/people/proved", async ({ auth }) => ({ at: await auth.guard("people").passwordConfirmedAt() })),
+        Route.get("/people/logins", ({ auth }) => auth.guard("people").logins().list()),
+      ],
+    });
+  };
+
+  test("logs in, is recognised and logs out as any other", async () => {
+    const web = await webOfPeople();
+    const browser = web.browser();
+    const { body } = await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
+    expect(body).toEqual({ user: ADA });
+    Person.lookups = [];
+    web.forgetQueries();
+    expect((await browser.get("/people/me")).body).toEqual({ user: ADA });
+    expect([Person.lookups, web.queries]).toEqual([[1], [OF_LOGINS]]);
+    expect((await browser.get("/people/proved")).body).toEqual({ at: expect.any(String) });
+    expect((await browser.get("/people/logins")).body).toEqual([expect.objectContaining({ isCurrent: true })]);
+    await browser.post("/people/logout");
+    expect([(await browser.get("/people/me")).body, await web.rows()]).toEqual([{ user: null }, []]);
+  });
+
+  test("S24 a login that finishes while the user of the old cookie is looked up has the last word", async () => {
+    const web = await webOfPeople(
+      Route.post("/people/switch", async ({ auth }) => {
+        const guard = auth.guard("people");
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const { findByAuthId } = Person;
+        const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+        Person.findByAuthId = (id) => {
+          asked();
+          return promise.then(() => findByAuthId(id));
+        };
+        const lookup = guard.user();
+        await isAsked;
+        Person.findByAuthId = findByAuthId;
+        await guard.loginAs(new Person(Person.rows[1]!));
+        resolve();
+        return [await lookup, await guard.user(), (await guard.logins().list()).map(({ isCurrent }) => isCurrent)];
+      }),
+    );
+    const browser = web.browser();
+    await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
+    expect((await browser.post("/people/switch")).body).toEqual([BOB, BOB, [true]]);
+    expect((await browser.get("/people/me")).body).toEqual({ user: BOB });
+  });
+
+  test("S37 a class that finds somebody else than was asked for gives nobody", async () => {
+    const web = await webOfPeople();
+    const browser = web.browser();
+    await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
+    const { findByAuthId } = Person;
+    const [ada, bob] = Person.rows as [(typeof Person.rows)[0], (typeof Person.rows)[0]];
+    try {
+      // The second has the access epoch of the one who was asked for.
+      for (const other of [bob, { ...ada, id: bob.id }]) {
+        Person.findByAuthId = async () => new Person(other);
+        expect((await browser.get("/people/me")).body).toEqual({ user: null });
+      }
+    } finally {
+      Person.findByAuthId = findByAuthId;
+    }
+  });
+
+  test("S52 a login is given no new token once the password has changed, or the user is gone", async () => {
+    const web = await webOfPeople();
+    await web.browser().post("/people/login", { email: ADA.email, password: PASSWORD });
+    const [{ id } = { id: 0 }] = await web.rows();
+    const writer = loginWriter(web.database, Person);
+    const proof = proofOf(Person, new Person({ ...Person.rows[0]! }));
+    const renew = (tokenHash: string) => writer.renew(String(id), { tokenHash, authenticatedAt: currentDate() }, proof);
+    expect(await renew("first")).toBe(true);
+    Person.rows[0]!.hash = `${Person.rows[0]!.hash} of another password`;
+    expect(await renew("second")).toBe(false);
+    Person.rows.shift();
+    expect(await renew("third")).toBe(false);
+  });
+
+  test("S19 logs out even where its users cannot be loaded, which the log tells", async () => {
+    const web = await webOfPeople();
+    const logged = vi.spyOn(web.application.logger, "error");
+    const browser = web.browser();
+    await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
+    const { findByAuthId } = Person;
+    const failure = new Error("The directory is down.");
+    Person.findByAuthId = () => Promise.reject(failure);
+    try {
+      expect((await browser.get("/people/me")).status).toBe(500);
+      logged.mockClear();
+      expect((await browser.post("/people/logout")).status).toBe(204);
+      expect(logged.mock.calls).toEqual([[{ err: failure, guard: "people" }, expect.any(String)]]);
+    } finally {
+      Person.findByAuthId = findByAuthId;
+    }
+    expect([[...browser.cookies.keys()], await web.rows()]).toEqual([["device"], []]);
+  });
+});

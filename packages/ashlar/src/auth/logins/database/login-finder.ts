@@ -1,0 +1,161 @@
+import { type Connection, type Database, Model, type Row, sql } from "../../../database/index.ts";
+import type { MaybePromise } from "../../../support/index.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../../authenticatable.ts";
+import { findsByPrimaryKey } from "../../authenticates.ts";
+import type { FoundLogin } from "../login-store.ts";
+import { dateOf, LOGIN_TABLE, standsBesideLogins, type UserModelClass } from "./login-table.ts";
+
+/** Finds logins of one guard. Its statement is compiled when it is made. */
+export interface LoginFinder {
+  find(tokenHash: string): MaybePromise<FoundLogin | null>;
+}
+
+/**
+ * Makes the finder for a guard, by its name: login and user in one query, if the user is a model whose table stands
+ * beside that of the logins and that is found by its primary key and nothing else; otherwise the login alone.
+ */
+export function loginFinder(database: Database, guard: string, model: AuthenticatableClass): LoginFinder {
+  const connection = database.connection();
+  return isJoinable(database, model)
+    ? new JoinedFinder(connection, guard, model)
+    : new SeparateFinder(connection, guard);
+}
+
+function isJoinable(database: Database, model: AuthenticatableClass): model is UserModelClass {
+  if (!standsBesideLogins(database, model)) return false;
+  // A class that finds its users in its own way, to leave out those who are banned, say, must be asked.
+  return findsByPrimaryKey(model) && model.find === Model.find && model.fromRow === Model.fromRow;
+}
+
+const COLUMNS = ["id", "access_epoch", "authenticated_at", "last_used_at", "expires_at", "created_at"] as const;
+
+/** A login's columns, under names of their own, since they may stand beside a user's. */
+const SELECTED = COLUMNS.map((column) => `${LOGIN_TABLE}.${column} as __login_${column}` as const);
+
+/** A login out of a row. On the path of every page, most of its times are never asked for: they are read when they are. */
+abstract class RowLogin implements FoundLogin {
+  readonly id: string;
+  readonly accessEpoch: string;
+  readonly #authenticatedAt: unknown;
+  readonly #lastUsedAt: unknown;
+  readonly #expiresAt: unknown;
+  readonly #createdAt: unknown;
+
+  constructor(row: Row) {
+    this.id = String(row.__login_id);
+    this.accessEpoch = row.__login_access_epoch as string;
+    this.#authenticatedAt = row.__login_authenticated_at;
+    this.#lastUsedAt = row.__login_last_used_at;
+    this.#expiresAt = row.__login_expires_at;
+    this.#createdAt = row.__login_created_at;
+  }
+
+  abstract get userId(): UserId;
+
+  get authenticatedAt(): Date | null {
+    return this.#authenticatedAt === null ? null : dateOf(this.#authenticatedAt);
+  }
+
+  get lastUsedAt(): Date {
+    return dateOf(this.#lastUsedAt);
+  }
+
+  get expiresAt(): Date {
+    return dateOf(this.#expiresAt);
+  }
+
+  get createdAt(): Date {
+    return dateOf(this.#createdAt);
+  }
+}
+
+/** A login that was found together with its user, which is made of the row when it is first asked for. */
+class LoginWithUser extends RowLogin {
+  readonly #row: Row;
+  readonly #model: UserModelClass;
+  #user: Authenticatable | null = null;
+
+  constructor(row: Row, model: UserModelClass) {
+    super(row);
+    this.#row = row;
+    this.#model = model;
+  }
+
+  get userId(): UserId {
+    return this.user.authId();
+  }
+
+  get user(): Authenticatable {
+    this.#user ??= this.#makeUser();
+    return this.#user;
+  }
+
+  #makeUser(): Authenticatable {
+    const row = this.#row;
+    delete row.__login_id;
+    delete row.__login_access_epoch;
+    delete row.__login_authenticated_at;
+    delete row.__login_last_used_at;
+    delete row.__login_expires_at;
+    delete row.__login_created_at;
+    return this.#model.fromRow(row);
+  }
+}
+
+class LoginAlone extends RowLogin {
+  readonly userId: UserId;
+
+  constructor(row: Row) {
+    super(row);
+    this.userId = row.user_id as UserId;
+  }
+}
+
+class JoinedFinder implements LoginFinder {
+  readonly #connection: Connection;
+  readonly #model: UserModelClass;
+  readonly #statement: string;
+
+  constructor(connection: Connection, guard: string, model: UserModelClass) {
+    this.#connection = connection;
+    this.#model = model;
+    const { table, primaryKey } = model;
+    this.#statement = connection.kysely
+      .selectFrom(LOGIN_TABLE)
+      .innerJoin(table, `${table}.${primaryKey}`, `${LOGIN_TABLE}.user_id`)
+      .selectAll(table)
+      .select(SELECTED)
+      .where(`${LOGIN_TABLE}.token_hash`, "=", "")
+      .where(`${LOGIN_TABLE}.guard`, "=", sql.lit(guard))
+      .compile().sql;
+  }
+
+  find(tokenHash: string): MaybePromise<FoundLogin | null> {
+    const found = this.#connection.first(this.#statement, tokenHash);
+    return found instanceof Promise ? found.then((row) => this.#login(row)) : this.#login(found);
+  }
+
+  #login(row: Row | undefined): FoundLogin | null {
+    return row === undefined ? null : new LoginWithUser(row, this.#model);
+  }
+}
+
+class SeparateFinder implements LoginFinder {
+  readonly #connection: Connection;
+  readonly #statement: string;
+
+  constructor(connection: Connection, guard: string) {
+    this.#connection = connection;
+    this.#statement = connection.kysely
+      .selectFrom(LOGIN_TABLE)
+      .select([...SELECTED, "user_id"])
+      .where("token_hash", "=", "")
+      .where("guard", "=", sql.lit(guard))
+      .compile().sql;
+  }
+
+  async find(tokenHash: string): Promise<FoundLogin | null> {
+    const row = await this.#connection.first(this.#statement, tokenHash);
+    return row === undefined ? null : new LoginAlone(row);
+  }
+}

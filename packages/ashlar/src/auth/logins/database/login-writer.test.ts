@@ -1,0 +1,218 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { Person } from "../../../../test/support/people.ts";
+import { onEachDatabase } from "../../../../test/support/services.ts";
+import { proofOf, testLogin } from "../../../../test/support/test-logins.ts";
+import { ADA, BOB, PASSWORD, type TestUser, type TestWeb, testWeb } from "../../../../test/support/web-application.ts";
+import { Model, type Row } from "../../../database/index.ts";
+import { Route } from "../../../routing/index.ts";
+import { AshlarError } from "../../../support/index.ts";
+import { accessEpochOf } from "../../access-epoch.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../../authenticatable.ts";
+import { type LoginWriter, loginWriter } from "./login-writer.ts";
+
+const LATER = new Date("2030-01-01T01:00:00.000Z");
+
+/** Stores a login of a user, or does not. */
+function insert(writer: LoginWriter, model: AuthenticatableClass, user: Authenticatable, tokenHash = "first") {
+  const proof = proofOf(model, user);
+  const login = testLogin({ userId: user.authId(), accessEpoch: proof.accessEpoch, tokenHash });
+  return writer.insert(login, proof);
+}
+
+function renew(writer: LoginWriter, model: AuthenticatableClass, user: Authenticatable, id: unknown) {
+  return writer.renew(String(id), { tokenHash: "renewed", authenticatedAt: LATER }, proofOf(model, user));
+}
+
+beforeEach(() => Person.populate(PASSWORD));
+
+/** Users who are rows beside the logins, of a model with its own methods instead of `Authenticates`. */
+function handMadeModel({ database }: TestWeb): AuthenticatableClass {
+  class Account extends Model implements Authenticatable {
+    static override table = "users";
+    static override timestamps = false;
+    static readonly identifierColumn: string = "email";
+    static findByAuthId = (id: UserId): Promise<Account | null> => Account.find(id);
+    static findByIdentifier = (email: string): Promise<Account | null> => Account.where("email", email).first();
+    declare id: number;
+    declare email: string;
+    declare password: string;
+
+    authId(): number {
+      return this.id;
+    }
+
+    passwordHash(): string {
+      return this.password;
+    }
+
+    async storePasswordHash(): Promise<void> {}
+  }
+  Account.useDatabase(database);
+  return Account;
+}
+
+/** A class of another ORM, which calls its connection and its methods as a model does. */
+class Foreign extends Person {
+  static readonly connection = null;
+
+  accessEpoch(): string {
+    return accessEpochOf(new Person(this.row));
+  }
+
+  accessConditions(): object {
+    return { email: this.row.email };
+  }
+
+  accessChanges(): object {
+    return {};
+  }
+}
+
+/** The writers, by the kind of class that the users are of. */
+const WRITERS: readonly [name: string, classOf: (web: TestWeb) => AuthenticatableClass][] = [
+  ["models beside the logins", ({ User }) => User],
+  ["models with methods of their own", handMadeModel],
+  ["of a class that is not a model", () => Person],
+  ["of a class of another ORM", () => Foreign],
+];
+
+await onEachDatabase("S52 a new token", (engine) => {
+  test.each(WRITERS)("is given to one login, in its own access epoch, of users who are %s", async (_, classOf) => {
+    const web = await testWeb({ engine });
+    const model = classOf(web);
+    const writer = loginWriter(web.database, model);
+    const [ada, bob] = [(await model.findByAuthId(ADA.id))!, (await model.findByAuthId(BOB.id))!];
+    for (const [user, tokenHash] of [
+      [ada, "first"],
+      [ada, "second"],
+      [bob, "third"],
+    ] as const) {
+      await insert(writer, model, user, tokenHash);
+    }
+    const [first, ...others] = (await web.rows()) as [Row, ...Row[]];
+    const renewed = async (accessEpoch: unknown): Promise<[isRenewed: boolean, rows: Row[]]> => {
+      const { kysely } = web.database;
+      await kysely.updateTable("logins").set({ access_epoch: accessEpoch }).where("token_hash", "=", "first").execute();
+      return [await renew(writer, model, ada, first.id), await web.rows()];
+    };
+    expect(await renewed("an older one")).toEqual([false, [{ ...first, access_epoch: "an older one" }, ...others]]);
+    const [isRenewed, [row, ...rest]] = await renewed(first.access_epoch);
+    const { authenticated_at } = row!;
+    expect([isRenewed, row, rest]).toEqual([true, { ...first, token_hash: "renewed", authenticated_at }, others]);
+    expect(new Date(authenticated_at as string | Date)).toEqual(LATER);
+    await web.database.kysely.deleteFrom("logins").where("id", "=", first.id).execute();
+    expect(await renewed(first.access_epoch)).toEqual([false, others]);
+  });
+
+  test("is not given once the user's row is gone, although the login is there", async () => {
+    const web = await testWeb({ engine });
+    const writer = loginWriter(web.database, web.User);
+    const ada = (await web.User.find(ADA.id))!;
+    await insert(writer, web.User, ada);
+    const before = await web.rows();
+    await web.database.kysely.deleteFrom("users").where("id", "=", ADA.id).execute();
+    const isRenewed = await renew(writer, web.User, ada, before[0]!.id);
+    expect([isRenewed, await web.rows()]).toEqual([false, before]);
+  });
+});
+
+test("S52 a login by a model with methods of its own is not stored once the password is another", async () => {
+  const web = await testWeb();
+  const model = handMadeModel(web);
+  const [ada, bob] = [(await model.findByAuthId(ADA.id))!, (await model.findByAuthId(BOB.id))!];
+  const writer = loginWriter(web.database, model);
+  await insert(writer, model, bob, "of Bob");
+  const before = await web.rows();
+  await web.database.kysely.updateTable("users").set({ password: "another hash" }).where("id", "=", ADA.id).execute();
+  expect([await insert(writer, model, ada), await web.rows()]).toEqual([null, before]);
+  const again = (await model.findByAuthId(ADA.id))!;
+  expect(await insert(writer, model, again)).toEqual(expect.any(String));
+  expect(await web.rows()).toMatchObject([{}, { access_epoch: accessEpochOf(again) }]);
+});
+
+test("S52 a confirmation by a model with methods of its own fails once the user's row is gone", async () => {
+  const web = await testWeb();
+  const model = handMadeModel(web);
+  const ada = (await model.findByAuthId(ADA.id))!;
+  const writer = loginWriter(web.database, model);
+  const id = (await insert(writer, model, ada))!;
+  expect(await renew(writer, model, ada, id)).toBe(true);
+  await web.database.kysely.deleteFrom("users").where("id", "=", ADA.id).execute();
+  expect(await renew(writer, model, ada, id)).toBe(false);
+});
+
+test("S52 a login of a user who is gone that cannot be taken back either is an error", async () => {
+  const web = await testWeb();
+  const writer = loginWriter(web.database, Person);
+  const ada = (await Person.findByAuthId(ADA.id))!;
+  const { findByAuthId } = Person;
+  Person.findByAuthId = async () => {
+    await web.database.kysely.schema.alterTable("logins").renameTo("elsewhere").execute();
+    return null;
+  };
+  try {
+    await expect(insert(writer, Person, ada)).rejects.toMatchObject({ code: "E_DATABASE" });
+  } finally {
+    Person.findByAuthId = findByAuthId;
+  }
+});
+
+test("S52 a given user to whom access has ended since they were read is not logged in, and nothing is stored", async () => {
+  const web: TestWeb = await testWeb({
+    routes: [
+      Route.post("/late", async ({ auth }) => {
+        const user = (await web.User.find(ADA.id)) as TestUser;
+        await ((await web.User.find(ADA.id)) as TestUser).endAccess();
+        const [login] = await Promise.allSettled([auth.loginAs(user)]);
+        return { code: login.status === "rejected" && login.reason.code, user: await auth.user() };
+      }),
+    ],
+  });
+  const { body, setCookies } = await web.browser().post("/late");
+  expect([body, setCookies, await web.rows()]).toEqual([{ code: "E_STALE_PROOF", user: null }, [], []]);
+});
+
+/** An application with routes that end all access to Ada's account between the lookup of the user and the proof. */
+async function withLateProofs(options: { readonly fails?: unknown } = {}): Promise<TestWeb> {
+  const web: TestWeb = await testWeb({
+    routes: [
+      Route.post("/late/@proof", async ({ auth, request }) => {
+        await auth.user();
+        await ((await web.User.find(ADA.id)) as TestUser).endAccess();
+        const proof = request.param("proof") as "confirmPassword" | "logoutOtherDevices";
+        return { done: await auth.webGuard[proof](PASSWORD) };
+      }),
+      Route.post("/failing", async ({ auth }) => {
+        await auth.user();
+        web.database.transaction = () => Promise.reject(options.fails);
+        const outcome = await Promise.allSettled([auth.webGuard.logoutOtherDevices(PASSWORD)]);
+        return { isPassedOn: outcome[0].status === "rejected" && outcome[0].reason === options.fails };
+      }),
+    ],
+  });
+  return web;
+}
+
+describe("S52 a password that is right, of an account to which access has ended since the user was looked up,", () => {
+  test.each(["confirmPassword", "logoutOtherDevices"])("fails in %s, and is told as a failed proof", async (proof) => {
+    const web = await withLateProofs();
+    const [here, there] = [await web.loggedIn(), await web.loggedIn()];
+    const before = await web.rows();
+    const { status, body, setCookies } = await here.post(`/late/${proof}`);
+    expect([status, body, setCookies, await web.rows()]).toEqual([200, { done: false }, [], before]);
+    expect(await web.toldOf("auth.failed")).toEqual([
+      { time: expect.any(Date), address: null, guard: "web", user: expect.objectContaining(ADA), identifier: null },
+    ]);
+    for (const browser of [here, there]) expect((await browser.get("/me")).body).toEqual({ user: null });
+  });
+
+  test.each([[new Error("The database is down.")], [new AshlarError("E_OVERLOADED")], [null]])(
+    "is not what any other failure is taken for: %s",
+    async (fails) => {
+      const web = await withLateProofs({ fails });
+      const browser = await web.loggedIn();
+      expect((await browser.post("/failing")).body).toEqual({ isPassedOn: true });
+      expect(await web.toldOf("auth.failed")).toEqual([]);
+    },
+  );
+});

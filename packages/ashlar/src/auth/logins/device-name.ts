@@ -1,0 +1,40 @@
+import { inEnglish } from "../../messages/index.ts";
+import type { Message } from "../../support/index.ts";
+import { message } from "../messages.ts";
+
+/** The first that fits counts: most browsers also claim to be those they descend from. */
+const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\bEdgi?A?(?:OS)?\//, "Edge"],
+  [/\bOPR\/|\bOPT\//, "Opera"],
+  [/\bSamsungBrowser\//, "Samsung Internet"],
+  [/\bVivaldi\//, "Vivaldi"],
+  [/\bFirefox\/|\bFxiOS\//, "Firefox"],
+  [/\bChrome\/|\bCriOS\/|\bChromium\//, "Chrome"],
+  [/\bVersion\/.*\bSafari\//, "Safari"],
+];
+
+const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\bWindows\b/, "Windows"],
+  [/\biPhone\b/, "iPhone"],
+  [/\biPad\b/, "iPad"],
+  [/\bAndroid\b/, "Android"],
+  [/\bCrOS\b/, "ChromeOS"],
+  [/\bMacintosh\b|\bMac OS X\b/, "macOS"],
+  [/\bLinux\b|\bX11\b/, "Linux"],
+];
+
+/**
+ * What to call the device that a user agent runs on, for a person to recognise: `Firefox on Windows`.
+ *
+ * It is what the client says of itself, and only good for being shown.
+ *
+ * @param userAgent the header `User-Agent`, or `null`
+ * @param t puts it into a language
+ */
+export function deviceName(userAgent: string | null, t: (message: Message) => string = inEnglish): string {
+  const text = userAgent ?? "";
+  const browser = BROWSERS.find(([pattern]) => pattern.test(text))?.[1];
+  const system = SYSTEMS.find(([pattern]) => pattern.test(text))?.[1];
+  if (browser !== undefined && system !== undefined) return t(message("auth.device.named", { browser, system }));
+  return browser ?? system ?? t(message("auth.device.unknown"));
+}

@@ -1,0 +1,95 @@
+import type { HttpContext } from "../../http/index.ts";
+import { digest, KeyPurpose, type RotationOptions, randomToken, Signer } from "../../security/index.ts";
+import type { UserId } from "../authenticatable.ts";
+
+const DEVICE = new KeyPurpose("device");
+/** Browsers keep no cookie for longer (RFC 6265bis §5.5). */
+const MAX_AGE_SECONDS = 400 * 24 * 60 * 60;
+/** How many users one browser is known for. */
+const MAX_USERS = 8;
+/** As many bits as no one can try: what stands here is signed, and tells nothing about accounts without the key. */
+const MARK_LENGTH = 11;
+const DEVICE_BYTES = 16;
+const SIGNATURE = { expiresInSeconds: MAX_AGE_SECONDS } as const;
+
+/** A user of a device, as its cookie has it. */
+interface KnownUser {
+  /** Of the guard and the primary key. */
+  readonly user: string;
+  /** Of the account as attempts at it are counted. */
+  readonly account: string;
+}
+
+interface Device {
+  /** Random, and for good; `null` if the device is not known. */
+  readonly id: string | null;
+  readonly users: readonly KnownUser[];
+}
+
+const UNKNOWN: Device = { id: null, users: [] };
+
+/**
+ * Knows the devices that users have logged in on, by a signed cookie which outlasts the logins: it proves only that
+ * a user who could log in has done so in this browser before. It holds digests, and nothing that must not be read.
+ */
+export class KnownDevices {
+  readonly #signer: Signer;
+  readonly #cookie: string;
+
+  /**
+   * @param secret the application's key
+   * @param isHttps whether the application's URL is https
+   * @param options the keys before it: a cookie they signed still counts, and is signed again at the next login
+   * @throws `E_WEAK_SECRET`
+   */
+  constructor(secret: string, isHttps: boolean, options: RotationOptions = {}) {
+    this.#signer = new Signer(secret, DEVICE, options);
+    this.#cookie = isHttps ? "__Host-device" : "device";
+  }
+
+  /**
+   * Remembers that a user logs in on the device that a request comes from.
+   *
+   * @param account what the user's account is counted by, for {@link deviceOf}
+   * @returns whether the user is known to have done so before
+   */
+  remember(context: HttpContext, guard: string, userId: UserId, account: string): boolean {
+    const device = this.#read(context);
+    const known = { user: digest(`${guard}\0${userId}`).slice(0, MARK_LENGTH), account: this.#markOf(account) };
+    const users = [known, ...device.users.filter(({ user }) => user !== known.user)].slice(0, MAX_USERS);
+    const list = users.map((one) => `${one.user}:${one.account}`).join(",");
+    const signed = this.#signer.sign(`${device.id ?? randomToken(DEVICE_BYTES)};${list}`, SIGNATURE);
+    context.response.cookie(this.#cookie, signed, { maxAgeSeconds: MAX_AGE_SECONDS });
+    return device.users.some(({ user }) => user === known.user);
+  }
+
+  /**
+   * What stands for the device that a request comes from, if it is known that an account was logged in to on it. It is
+   * the same text for one device, whichever of its users is asked about, however often they log in.
+   *
+   * Security: it looks at the request alone. Whether there is such an account shows in nothing.
+   */
+  deviceOf(context: HttpContext, account: string): string | null {
+    const { id, users } = this.#read(context);
+    const mark = this.#markOf(account);
+    return users.some((known) => known.account === mark) ? id : null;
+  }
+
+  /** Keyed, so that the cookie does not let others check guesses at who has used the device. */
+  #markOf(account: string): string {
+    const signed = this.#signer.sign(digest(account));
+    return signed.slice(signed.indexOf(".") + 1).slice(0, MARK_LENGTH);
+  }
+
+  #read({ request }: HttpContext): Device {
+    const signed = request.cookie(this.#cookie);
+    const value = signed === null ? null : this.#signer.verify(signed);
+    if (value === null) return UNKNOWN;
+    const [id, list] = value.split(";") as [string, string];
+    const users = list.split(",").map((entry) => {
+      const [user, account] = entry.split(":") as [string, string];
+      return { user, account };
+    });
+    return { id, users };
+  }
+}

@@ -1,0 +1,36 @@
+import type { AUTH_MESSAGES } from "./messages.ts";
+
+type AuthErrors =
+  | "E_INVALID_CREDENTIALS"
+  | "E_STALE_PROOF"
+  | "E_PASSWORD_NOT_CONFIRMED"
+  | "E_LOGIN_PENDING"
+  | "E_LOGIN_REFUSED";
+
+export const GERMAN: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${AuthErrors}`, string>> = {
+  "auth.login.failed": "E-Mail-Adresse oder Passwort ist falsch.",
+  "auth.login.already": "Sie waren schon angemeldet, deshalb wurde das Formular nicht verwendet.",
+  "auth.logout.byLink":
+    "Sie wurden nicht abgemeldet. Ein Link kann Sie nicht abmelden, denn jede andere Website könnte Sie ihm folgen lassen. Gehen Sie zurück, und benutzen Sie die Schaltfläche.",
+  "auth.device.named": "{browser} auf {system}",
+  "auth.device.unknown": "Unbekanntes Gerät",
+  "auth.input.text": "Dies muss Text sein.",
+  "auth.name.missing": "Geben Sie einen Namen ein.",
+  "auth.name.tooLong": "Verwenden Sie höchstens {max} Zeichen.",
+  "auth.name.characters": "Dies enthält ein Zeichen, das nicht verwendet werden kann.",
+  "auth.email.missing": "Geben Sie eine E-Mail-Adresse ein.",
+  "auth.email.invalid": "Das ist keine E-Mail-Adresse.",
+  "auth.email.taken": "Das ist schon vergeben.",
+  "auth.email.unchanged": "Das ist bereits Ihre Adresse.",
+  "auth.email.unverified": "Bestätigen Sie zuerst Ihre E-Mail-Adresse.",
+  "auth.password.text": "Das Passwort muss Text sein.",
+  "auth.password.unchanged": "Das ist Ihr jetziges Passwort. Wählen Sie ein anderes.",
+  "auth.password.confirmation": "Die beiden Passwörter stimmen nicht überein.",
+  "auth.password.wrong": "Das ist nicht Ihr Passwort.",
+  "auth.account.changed": "Ihr Konto hat sich inzwischen geändert. Melden Sie sich erneut an.",
+  "errors.E_INVALID_CREDENTIALS": "Die Zugangsdaten sind ungültig.",
+  "errors.E_STALE_PROOF": "Das Konto hat sich inzwischen geändert. Melden Sie sich erneut an.",
+  "errors.E_LOGIN_PENDING": "Für diese Anmeldung fehlt noch ein Schritt.",
+  "errors.E_LOGIN_REFUSED": "Diese Anmeldung wurde abgelehnt.",
+  "errors.E_PASSWORD_NOT_CONFIRMED": "Bestätigen Sie Ihr Passwort, um fortzufahren.",
+};

@@ -1,0 +1,102 @@
+import type { HttpContext } from "../http/index.ts";
+import { AshlarError, type MaybePromise, type RegisteredUser } from "../support/index.ts";
+import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
+import type { Guard } from "./guard.ts";
+import { isUserOf } from "./users-of.ts";
+
+/**
+ * What guards have in common: the request's user is looked up once, answers that show one stay out of shared caches, and
+ * `request.user()` gives the user of the active guard.
+ *
+ * ```ts
+ * class DeviceGuard extends RequestGuard {
+ *   protected override retrieve() {
+ *     const serial = this.context.request.header("x-device");
+ *     return serial === null ? null : this.model.findByIdentifier(serial);
+ *   }
+ * }
+ * ```
+ */
+export abstract class RequestGuard<User extends object = RegisteredUser> implements Guard<User> {
+  readonly name: string;
+  protected readonly context: HttpContext;
+  /** The class of the guard's users. */
+  protected readonly model: AuthenticatableClass;
+  #user: Authenticatable | null = null;
+  #known = false;
+  #retrieval: Promise<Authenticatable | null> | null = null;
+
+  constructor(name: string, context: HttpContext, model: AuthenticatableClass) {
+    this.name = name;
+    this.context = context;
+    this.model = model;
+  }
+
+  /** Finds the user that the request itself proves, or `null`. Called at most once per request. */
+  protected abstract retrieve(): MaybePromise<Authenticatable | null>;
+
+  get challenge(): string | null {
+    return null;
+  }
+
+  get keepsLogins(): boolean {
+    return false;
+  }
+
+  get knownUser(): User | null {
+    return this.#user as User | null;
+  }
+
+  user(): MaybePromise<User | null> {
+    if (this.#known) return this.knownUser;
+    if (this.#retrieval !== null) return this.#retrieval.then(() => this.knownUser);
+    const retrieved = this.retrieve();
+    if (retrieved instanceof Promise) return this.#settleLater(retrieved);
+    this.#settle(retrieved);
+    this.#markAnswer(retrieved);
+    return this.knownUser;
+  }
+
+  async check(): Promise<boolean> {
+    return (await this.user()) !== null;
+  }
+
+  once(user: User): void {
+    this.#settle(this.requireOwn(user));
+  }
+
+  /** Takes the request for a guest's, whatever it brought. */
+  protected assumeGuest(): void {
+    this.#settle(null);
+  }
+
+  /** @throws `E_INVALID_MODEL` if a user is of another class than the guard's users */
+  protected requireOwn(user: User): Authenticatable {
+    if (isUserOf(user, this.model)) return user as unknown as Authenticatable;
+    // A guard stores keys: the key of another table's user would log a different user in at the next request.
+    const problem = `The guard "${this.name}" has users of the class ${this.model.name}, not ${user.constructor.name}.`;
+    throw new AshlarError("E_INVALID_MODEL", problem);
+  }
+
+  async #settleLater(retrieval: Promise<Authenticatable | null>): Promise<User | null> {
+    this.#retrieval = retrieval;
+    const user = await retrieval;
+    // A login or logout that finished while the database was asked has the last word.
+    if (this.#retrieval === retrieval) this.#settle(user);
+    this.#markAnswer(user);
+    return this.knownUser;
+  }
+
+  #markAnswer(user: Authenticatable | null): void {
+    // By a cookie, the same URL gives other visitors something else, which no cache may hand on. By a token, caches know
+    // that only if it came in the header (RFC 9111 §3.5), and not in the query.
+    if (this.keepsLogins || user !== null) this.context.response.dependsOnVisitor(user !== null);
+  }
+
+  #settle(user: Authenticatable | null): void {
+    this.#user = user;
+    this.#known = true;
+    this.#retrieval = null;
+    if (this.context.auth.guardName === this.name) this.context.currentUser = this.knownUser;
+  }
+}

@@ -1,0 +1,134 @@
+import { expect, test } from "vitest";
+import { Person } from "../../test/support/people.ts";
+import { createApplication } from "../boot/index.ts";
+import { DEFAULT_HASHER } from "../security/index.ts";
+import { readAccountsSettings } from "./accounts/settings.ts";
+import { AuthProvider } from "./auth-provider.ts";
+import { readAuthSettings } from "./settings.ts";
+
+test("without a section there are no guards of its own, and the defaults of the source", () => {
+  expect(readAuthSettings({})).toEqual({
+    defaultGuard: null,
+    steps: [],
+    guards: new Map(),
+    passwordResetTable: "password_resets",
+    passwordResetExpirationInMinutes: 1440,
+    hasher: DEFAULT_HASHER,
+    accounts: readAccountsSettings({}),
+  });
+});
+
+test("every entry beyond the three names is a guard, whose driver is its own name unless it says otherwise", () => {
+  const read = readAuthSettings({
+    GUARDS: {
+      default: "web",
+      web: { model: Person },
+      staff: { driver: "web", model: Person, idleMinutes: 5 },
+      passwordResetTable: "resets",
+      passwordResetExpiration: 60,
+    },
+  });
+  expect(read).toEqual({
+    defaultGuard: "web",
+    steps: [],
+    guards: new Map([
+      ["web", { driver: "web", model: Person, routes: null, steps: [], options: {} }],
+      ["staff", { driver: "web", model: Person, routes: null, steps: [], options: { idleMinutes: 5 } }],
+    ]),
+    passwordResetTable: "resets",
+    passwordResetExpirationInMinutes: 60,
+    hasher: DEFAULT_HASHER,
+    accounts: readAccountsSettings({}),
+  });
+  const { guards } = read;
+  for (const part of [read, guards.get("staff"), guards.get("staff")!.options]) {
+    expect(Object.isFrozen(part)).toBe(true);
+  }
+});
+
+test.each([[""], [null], [undefined]])("what is %j is left out", (nothing) => {
+  const GUARDS = {
+    default: nothing,
+    passwordResetTable: nothing,
+    web: { driver: nothing, model: nothing, routes: nothing },
+  };
+  const { guards, ...rest } = readAuthSettings({ GUARDS });
+  const { guards: _, ...defaults } = readAuthSettings({});
+  expect(rest).toEqual(defaults);
+  expect(guards.get("web")).toEqual({ driver: "web", model: null, routes: null, steps: [], options: {} });
+});
+
+test("an expiration of null means that password resets do not expire", () => {
+  const { passwordResetExpirationInMinutes } = readAuthSettings({ GUARDS: { passwordResetExpiration: null } });
+  expect(passwordResetExpirationInMinutes).toBeNull();
+  expect(readAuthSettings({ GUARDS: { passwordResetExpiration: 1 } }).passwordResetExpirationInMinutes).toBe(1);
+});
+
+test.each([
+  ["GUARDS is a list", [], "config/auth.ts: GUARDS: "],
+  ["the default is no text", { default: 1 }, "config/auth.ts: GUARDS.default: "],
+  ["a guard is no object", { web: "User" }, "config/auth.ts: GUARDS.web: is text. Write web: { model: User }."],
+  ["a setting is misspelled", { passwordResetTabel: "resets" }, 'Did you mean "passwordResetTable"?'],
+  ["another is", { passwordResetExpiraton: 60 }, 'Did you mean "passwordResetExpiration"?'],
+  ["the default is", { defualt: "web" }, 'Did you mean "default"?'],
+  ["a driver is no text", { web: { driver: 1 } }, "config/auth.ts: GUARDS.web.driver: "],
+  ["a model is no class", { web: { model: "User" } }, "config/auth.ts: GUARDS.web.model: "],
+  [
+    "the table is no text",
+    { passwordResetTable: 7 },
+    'GUARDS.passwordResetTable: is a number. Write text in quotes: "…", or leave it out for "password_resets".',
+  ],
+  ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60"].map((expiration) => [
+    `the expiration is ${JSON.stringify(expiration)} (${expiration})`,
+    { passwordResetExpiration: expiration },
+    "Write a whole number of minutes, 1 or more, null for no expiry, or leave it out for 1440.",
+  ]),
+] as [string, unknown, string][])("%s: an error that says where", (_, GUARDS, where) => {
+  expect(() => readAuthSettings({ GUARDS })).toThrow(where);
+});
+
+test("a class without what auth asks of it is named with the mixin that mends it", () => {
+  const STATICS = ["identifierColumn", "findByAuthId", "findByIdentifier"];
+  const METHODS = ["authId", "passwordHash", "storePasswordHash"];
+  /** A class like any that is accepted, but for one of its members. */
+  const without = (missing: string): object => {
+    class Almost extends Person {}
+    if (METHODS.includes(missing)) Object.defineProperty(Almost.prototype, missing, { value: undefined });
+    else Object.defineProperty(Almost, missing, { value: undefined });
+    return Almost;
+  };
+  class Stone {}
+  const { identifierColumn, findByAuthId, findByIdentifier, prototype } = Person;
+  const lookalike = { identifierColumn, findByAuthId, findByIdentifier, prototype };
+  for (const model of [Stone, lookalike, ...[...STATICS, ...METHODS].map(without)]) {
+    expect(() => readAuthSettings({ GUARDS: { web: { model } } })).toThrow(
+      expect.objectContaining({
+        code: "E_INVALID_MODEL",
+        message: expect.stringMatching(/GUARDS\.web\.model: is .*\. Write a class with the mixin Authenticates/),
+      }),
+    );
+  }
+});
+
+test("routes is what the names of a guard's routes begin with", () => {
+  const configured = (routes: unknown) => readAuthSettings({ GUARDS: { admin: { model: Person, routes } } });
+  expect(configured("back.").guards.get("admin")).toEqual({
+    driver: "admin",
+    model: Person,
+    routes: "back.",
+    steps: [],
+    options: {},
+  });
+  expect(() => configured(["login"])).toThrow(
+    'config/auth.ts: GUARDS.admin.routes: is a list. Write text in quotes: "…", or leave it out.',
+  );
+});
+
+test.each(["GUARD", "ACCOUNT"])("an export whose name is near one that is read ends the boot: %s", async (name) => {
+  const booting = createApplication({
+    providers: [AuthProvider],
+    config: { auth: { [name]: {} } },
+    environment: { APP_ENV: "test" },
+  });
+  await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
+});

@@ -1,0 +1,179 @@
+import type { ConfigurationSections } from "../kernel/index.ts";
+import type { PasswordHasher } from "../security/index.ts";
+import {
+  ConfigurationError,
+  isPlainObject,
+  nearest,
+  quoted,
+  setting,
+  settings,
+  shape,
+  text,
+  unknownSetting,
+} from "../support/index.ts";
+import { type CompleteAccountsSettings, readAccountsSettings } from "./accounts/settings.ts";
+import { type AuthenticatableClass, isAuthenticatableClass } from "./authenticatable.ts";
+import { passwordHasher } from "./password-settings.ts";
+import type { LoginStep } from "./pipeline/login-step.ts";
+
+/** What an entry of `GUARDS` may have, whatever its driver. */
+interface GuardEntrySettings {
+  /** The guard's own name if left out. */
+  readonly driver?: string;
+  /** Left out if the driver brings the model. */
+  readonly model?: AuthenticatableClass;
+  /** What the names of the routes of the guard's pages begin with, such as `admin.`. */
+  readonly routes?: string;
+  /** The further steps of its logins, after those of all guards. */
+  readonly steps?: readonly LoginStep[];
+}
+
+/** What `GUARDS` holds besides the guards. */
+interface GuardsSettings {
+  readonly default?: string;
+  readonly passwordResetTable?: string;
+  readonly passwordResetExpiration?: number | null;
+  /** The further steps of logins by every guard. */
+  readonly steps?: readonly LoginStep[];
+}
+
+/** One guard of `GUARDS`. */
+export interface GuardEntry {
+  readonly driver: string;
+  /** `null` if the driver brings the model. */
+  readonly model: AuthenticatableClass | null;
+  /** What the names of the routes of the guard's pages begin with, such as `admin.`; `null` if it is not set. */
+  readonly routes: string | null;
+  /** The further steps of its logins: those of all guards, and then its own. */
+  readonly steps: readonly LoginStep[];
+  /** What the entry holds besides these. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** What `config/auth.ts` exports, as it is read. */
+export interface CompleteAuthSettings {
+  /** The name of the guard that a request begins with; `null`: the only one there is. */
+  readonly defaultGuard: string | null;
+  readonly guards: ReadonlyMap<string, GuardEntry>;
+  /** The further steps of logins by every guard. */
+  readonly steps: readonly LoginStep[];
+  /** The table of password resets. */
+  readonly passwordResetTable: string;
+  /** How long a password reset can be used, in minutes; `null`: for ever. */
+  readonly passwordResetExpirationInMinutes: number | null;
+  /** What hashes the users' passwords. */
+  readonly hasher: PasswordHasher;
+  readonly accounts: CompleteAccountsSettings;
+}
+
+const WHERE = "config/auth.ts: GUARDS";
+const EXPORTS: readonly string[] = ["GUARDS", "ACCOUNTS", "PASSWORDS"];
+/** What `GUARDS` holds besides the guards. */
+const NAMES: readonly string[] = ["default", "passwordResetTable", "passwordResetExpiration", "steps"];
+/** What a guard of any driver may have. */
+export const GUARD_SETTINGS: readonly string[] = ["driver", "model", "routes", "steps"];
+
+const OBJECT = setting<Readonly<Record<string, unknown>>>({
+  what: 'an object: { default: "web", web: { model: User } }',
+  accept: (value) => (isPlainObject(value) ? value : undefined),
+  fallback: {},
+});
+
+const STEPS = shape<readonly LoginStep[], readonly LoginStep[]>(
+  'a list of login steps: [{ name: "terms", check: () => "passed" }]',
+  (value): value is readonly LoginStep[] => Array.isArray(value) && value.every(isLoginStep),
+  [],
+);
+
+const GUARDS = settings<GuardsSettings>()({
+  default: text(null),
+  passwordResetTable: text("password_resets"),
+  passwordResetExpiration: setting<number | null, number>({
+    what: "a whole number of minutes, 1 or more, null for no expiry",
+    takesNull: true,
+    describe: quoted,
+    accept: (value) => (value === null || isPositiveWhole(value) ? value : undefined),
+    fallback: 1440,
+  }),
+  steps: STEPS,
+});
+
+const GUARD = settings<GuardEntrySettings>()({
+  driver: text(null),
+  model: shape(
+    "a class with the mixin Authenticates: compose(Model, Authenticates)",
+    isAuthenticatableClass,
+    null,
+    "E_INVALID_MODEL",
+  ),
+  routes: text(null),
+  steps: STEPS,
+});
+
+/** What was read of each configuration. */
+const known = new WeakMap<ConfigurationSections, CompleteAuthSettings>();
+
+/**
+ * The settings of `config/auth.ts`, which need not exist.
+ *
+ * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`
+ */
+export function authSettingsOf(config: ConfigurationSections): CompleteAuthSettings {
+  const read = known.get(config) ?? readAuthSettings(config.optionalSection("auth", EXPORTS));
+  known.set(config, read);
+  return read;
+}
+
+/**
+ * Reads what `config/auth.ts` exports.
+ *
+ * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`
+ */
+export function readAuthSettings(section: Readonly<Record<string, unknown>>): CompleteAuthSettings {
+  const all = Object.entries(OBJECT.read(section.GUARDS, WHERE));
+  const entries = all.filter(([name]) => !NAMES.includes(name));
+  const read = GUARDS.read(Object.fromEntries(all.filter(([name]) => NAMES.includes(name))), WHERE);
+  const steps = namedApart(read.steps, `${WHERE}.steps`);
+  const guards = new Map(entries.map(([name, entry]) => [name, guardEntry(name, entry, steps)]));
+  return Object.freeze({
+    defaultGuard: read.default,
+    steps,
+    guards,
+    passwordResetTable: read.passwordResetTable,
+    passwordResetExpirationInMinutes: read.passwordResetExpiration,
+    hasher: passwordHasher(section.PASSWORDS),
+    accounts: readAccountsSettings(section.ACCOUNTS),
+  });
+}
+
+function isPositiveWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
+}
+
+/** Steps as they are kept. */
+function namedApart(steps: readonly LoginStep[], where: string): readonly LoginStep[] {
+  const twice = steps.find(({ name }, index) => steps.findIndex((other) => other.name === name) !== index);
+  if (twice === undefined) return Object.freeze([...steps]);
+  throw new ConfigurationError(where, `two steps are named "${twice.name}".`, "Give each its own name.");
+}
+
+function isLoginStep(value: unknown): value is LoginStep {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, page, check } = value as Partial<LoginStep>;
+  const isPage = page === undefined || (typeof page === "string" && page !== "");
+  return typeof name === "string" && name !== "" && isPage && typeof check === "function";
+}
+
+function guardEntry(name: string, value: unknown, common: readonly LoginStep[]): GuardEntry {
+  const where = `${WHERE}.${name}`;
+  // What is not a guard was meant for one of the settings beside them.
+  if (!isPlainObject(value) && nearest(name, NAMES).length > 0) throw unknownSetting(where, name, NAMES);
+  const entry = setting<Readonly<Record<string, unknown>>>({
+    what: `${name}: { model: User }`,
+    accept: (given) => (isPlainObject(given) ? given : undefined),
+  }).read(value, where);
+  const { driver, model, routes, steps: own, ...options } = entry;
+  const read = GUARD.read({ driver, model, routes, steps: own }, where);
+  const steps = namedApart([...common, ...read.steps], `${where}.steps`);
+  return Object.freeze({ ...read, driver: read.driver ?? name, steps, options: Object.freeze(options) });
+}

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { databaseLogins } from "../logins/database/database-logins.ts";
+import { readWebGuardSettings } from "./web-guard-settings.ts";
+
+const MINUTE = 60_000;
+
+test("what is left out has a default", () => {
+  expect(readWebGuardSettings("web", {}, false)).toEqual({
+    cookie: "token",
+    idleMs: 120 * MINUTE,
+    logins: expect.any(Function),
+    absoluteMs: 720 * MINUTE,
+    rememberMs: 43_200 * MINUTE,
+  });
+});
+
+test("the options are taken as minutes, and what is made of them is frozen", () => {
+  const options = readWebGuardSettings("web", { idleMinutes: 5, absoluteMinutes: 60, rememberMinutes: 1440 }, false);
+  expect(options).toMatchObject({ idleMs: 5 * MINUTE, absoluteMs: 60 * MINUTE, rememberMs: 1440 * MINUTE });
+  expect(Object.isFrozen(options)).toBe(true);
+});
+
+test("a lifetime is a minute at least, and 400 days at most", () => {
+  const options = { idleMinutes: 1, absoluteMinutes: 2, rememberMinutes: 576_000 };
+  expect(readWebGuardSettings("web", options, false)).toMatchObject({ idleMs: MINUTE, rememberMs: 576_000 * MINUTE });
+});
+
+test("an idle lifetime and an absolute one can each be named alone", () => {
+  expect(readWebGuardSettings("web", { absoluteMinutes: 10 }, false)).toMatchObject({
+    idleMs: 10 * MINUTE,
+    absoluteMs: 10 * MINUTE,
+  });
+  expect(readWebGuardSettings("web", { idleMinutes: 1000 }, false)).toMatchObject({
+    idleMs: 1000 * MINUTE,
+    absoluteMs: 1000 * MINUTE,
+  });
+});
+
+describe("the cookie", () => {
+  test.each([
+    ["web", {}, false, "token"],
+    ["web", {}, true, "__Host-token"],
+    ["staff", {}, false, "staff_token"],
+    ["staff", {}, true, "__Host-staff_token"],
+    ["staff", { cookie: "desk" }, true, "__Host-desk"],
+    ["staff", { cookie: "x".repeat(64) }, false, "x".repeat(64)],
+  ])("S20 of the guard %s with %j, https: %s, is %s", (guard, options, isHttps, cookie) => {
+    expect(readWebGuardSettings(guard, options, isHttps).cookie).toBe(cookie);
+  });
+
+  test.each(["a b", "a=b", "a;b", "tökén", "a\r\nb", "x".repeat(65), 1, ["token"]])(
+    "S25 cannot be called %j",
+    (cookie) => {
+      expect(() => readWebGuardSettings("web", { cookie }, false)).toThrow(
+        /GUARDS\.web\.cookie: is (?:not valid|a number|a list)\. Write letters, digits, "-" and "_": "token", or leave it out\.$/,
+      );
+    },
+  );
+
+  test.each([[""], [null], [undefined]])("is called as usual if it is %j", (cookie) => {
+    expect(readWebGuardSettings("staff", { cookie }, false).cookie).toBe("staff_token");
+  });
+
+  test.each(["__Host-token", "__Secure-token", "__token"])("has no prefix of its own: %s", (cookie) => {
+    expect(() => readWebGuardSettings("web", { cookie }, true)).toThrow("GUARDS.web.cookie: has a prefix.");
+  });
+
+  test("a guard whose name cannot be part of a cookie's has to name its cookie", () => {
+    expect(() => readWebGuardSettings("the staff", {}, false)).toThrow("GUARDS.the staff.cookie");
+    expect(readWebGuardSettings("the staff", { cookie: "staff" }, false).cookie).toBe("staff");
+  });
+});
+
+describe("what ends the boot", () => {
+  const lifetimes = ["idleMinutes", "absoluteMinutes", "rememberMinutes"];
+  const values = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60", 576_001, Number.MAX_SAFE_INTEGER];
+  test.each(lifetimes.flatMap((name) => values.map((value) => [name, value] as const)))("S21 %s: %s", (name, value) => {
+    expect(() => readWebGuardSettings("web", { [name]: value }, false)).toThrow(
+      expect.objectContaining({
+        code: "E_INVALID_CONFIGURATION",
+        message: expect.stringMatching(
+          new RegExp(
+            `^config/auth\\.ts: GUARDS\\.web\\.${name}: is .*Write a whole number of minutes from 1 to 576000`,
+          ),
+        ),
+      }),
+    );
+  });
+
+  test("an idle lifetime that is longer than the absolute one", () => {
+    expect(() => readWebGuardSettings("web", { idleMinutes: 61, absoluteMinutes: 60 }, false)).toThrow(
+      "idleMinutes (61) is more than absoluteMinutes (60).",
+    );
+  });
+
+  test("a login that is remembered, and ends sooner than one that is not", () => {
+    expect(() => readWebGuardSettings("web", { rememberMinutes: 720 }, false)).toThrow(
+      "rememberMinutes (720) is not more than absoluteMinutes (720).",
+    );
+  });
+
+  test("an option that there is not, with the one that was meant", () => {
+    expect(() => readWebGuardSettings("web", { idleMinuts: 5 }, false)).toThrow(
+      'config/auth.ts: GUARDS.web.idleMinuts: is not a known setting. Did you mean "idleMinutes"?',
+    );
+    for (const [wrong, right] of [
+      ["modle", "model"],
+      ["drvier", "driver"],
+      ["ruotes", "routes"],
+      ["cokie", "cookie"],
+      ["absolutMinutes", "absoluteMinutes"],
+      ["remeberMinutes", "rememberMinutes"],
+    ] as const) {
+      expect(() => readWebGuardSettings("web", { [wrong]: null }, false)).toThrow(`Did you mean "${right}"?`);
+    }
+  });
+});
+
+test("logins is a store, or what makes one", () => {
+  const logins = databaseLogins();
+  expect(readWebGuardSettings("web", { logins }, false).logins).toBe(logins);
+  expect(readWebGuardSettings("web", { logins: null }, false)).toEqual(readWebGuardSettings("web", {}, false));
+  for (const odd of ["database", {}, { find() {} }]) {
+    expect(() => readWebGuardSettings("web", { logins: odd }, false)).toThrow(
+      /GUARDS\.web\.logins: is (?:text|an object)\. Write databaseLogins\(\), or a LoginStore, or leave it out\.$/,
+    );
+  }
+});

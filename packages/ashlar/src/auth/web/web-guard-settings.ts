@@ -1,0 +1,92 @@
+import { type Complete, ConfigurationError, minutes, settings, shape, textLike } from "../../support/index.ts";
+import { databaseLogins } from "../logins/database/database-logins.ts";
+import { isLoginStoreSource, type LoginStoreSource } from "../logins/login-store.ts";
+import { GUARD_SETTINGS } from "../settings.ts";
+
+/** What an entry of `GUARDS` may have whose driver is `web`, beyond `driver`, `model` and `routes`. */
+export interface WebGuardSettings {
+  /**
+   * The name of the cookie. If left out, it is `token` for the guard `web`, and `<name>_token` for any other. Over https it
+   * gets the prefix `__Host-`: no other host, and nothing that came over plain http, can set it.
+   */
+  readonly cookie?: string;
+  /** How long a login lasts without being used, in minutes, 1 to 576,000; 120 if left out, or `absoluteMinutes` if less. */
+  readonly idleMinutes?: number;
+  /** How long a login lasts at most, in minutes, 1 to 576,000; 720 if left out, or `idleMinutes` if more. */
+  readonly absoluteMinutes?: number;
+  /** How long a login lasts that is to be remembered, used or not, in minutes, 1 to 576,000; 43,200 (30 days) if left out. */
+  readonly rememberMinutes?: number;
+  /** Where the logins are kept; `databaseLogins()` if left out. */
+  readonly logins?: LoginStoreSource;
+}
+
+/** {@link WebGuardSettings}, as they are read. */
+export interface CompleteWebGuardSettings extends Pick<Complete<WebGuardSettings>, "cookie" | "logins"> {
+  readonly idleMs: number;
+  readonly absoluteMs: number;
+  readonly rememberMs: number;
+}
+
+/** Browsers keep no cookie for longer (RFC 6265bis §5.5). */
+const MAX_MINUTES = 400 * 24 * 60;
+const DEFAULT_IDLE_MINUTES = 2 * 60;
+const DEFAULT_ABSOLUTE_MINUTES = 12 * 60;
+const MS_PER_MINUTE = 60_000;
+
+const COOKIE = textLike('letters, digits, "-" and "_": "token"', /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/, null);
+
+const SCHEMA = settings<WebGuardSettings>()(
+  {
+    cookie: COOKIE,
+    idleMinutes: minutes(null, MAX_MINUTES),
+    absoluteMinutes: minutes(null, MAX_MINUTES),
+    rememberMinutes: minutes(30 * 24 * 60, MAX_MINUTES),
+    // One value, so that all guards that leave it out share a store.
+    logins: shape("databaseLogins(), or a LoginStore", isLoginStoreSource, databaseLogins()),
+  },
+  { alongside: GUARD_SETTINGS },
+);
+
+/**
+ * Reads what an entry of `GUARDS` holds for the driver `web`.
+ *
+ * @param guard the guard's name
+ * @param options what the entry holds beyond `driver`, `model` and `routes`
+ * @param isHttps whether the application's URL is https
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function readWebGuardSettings(guard: string, options: unknown, isHttps: boolean): CompleteWebGuardSettings {
+  const where = `config/auth.ts: GUARDS.${guard}`;
+  const read = SCHEMA.read(options, where);
+  const idle = read.idleMinutes ?? Math.min(DEFAULT_IDLE_MINUTES, read.absoluteMinutes ?? DEFAULT_ABSOLUTE_MINUTES);
+  const absolute = read.absoluteMinutes ?? Math.max(DEFAULT_ABSOLUTE_MINUTES, idle);
+  const remember = read.rememberMinutes;
+  if (idle > absolute) {
+    const problem = `idleMinutes (${idle}) is more than absoluteMinutes (${absolute}).`;
+    throw new ConfigurationError(where, problem, "A login that is not used ends no later than one that is.");
+  }
+  if (remember <= absolute) {
+    const problem = `rememberMinutes (${remember}) is not more than absoluteMinutes (${absolute}).`;
+    throw new ConfigurationError(where, problem, "A login that is remembered lasts longer than one that is not.");
+  }
+  return Object.freeze({
+    cookie: cookieName(read.cookie ?? defaultCookie(guard), `${where}.cookie`, isHttps),
+    idleMs: idle * MS_PER_MINUTE,
+    absoluteMs: absolute * MS_PER_MINUTE,
+    rememberMs: remember * MS_PER_MINUTE,
+    logins: read.logins,
+  });
+}
+
+function defaultCookie(guard: string): string {
+  return guard === "web" ? "token" : `${guard}_token`;
+}
+
+function cookieName(name: string, where: string, isHttps: boolean): string {
+  // A default one can be invalid as well, by the name of its guard.
+  COOKIE.read(name, where);
+  if (name.startsWith("__")) {
+    throw new ConfigurationError(where, "has a prefix.", "Leave it out: over https __Host- is added.");
+  }
+  return isHttps ? `__Host-${name}` : name;
+}

@@ -1,0 +1,73 @@
+import type { Application } from "../../boot/index.ts";
+import type { HttpContext } from "../../http/index.ts";
+import { ConfigurationError } from "../../support/index.ts";
+import type { Authenticatable } from "../authenticatable.ts";
+import { accountName, identifierOf } from "../counted-accounts.ts";
+import type { GuardFactory, GuardSettings } from "../guard-registry.ts";
+import { KnownDevices } from "../logins/known-devices.ts";
+import { LoginUses } from "../logins/login-uses.ts";
+import { WebGuard } from "./web-guard.ts";
+import { readWebGuardSettings } from "./web-guard-settings.ts";
+
+/** The driver `web` of one application, and what its guards have in common. */
+export class WebGuards {
+  readonly #application: Application;
+  readonly #uses: LoginUses;
+  /** Made with the first guard: an application without one needs no key for it. */
+  #devices: KnownDevices | null = null;
+  /** The guards that keep their token in a cookie, by its name. */
+  readonly #cookies = new Map<string, string>();
+
+  constructor(application: Application) {
+    const { container, logger } = application;
+    this.#application = application;
+    this.#uses = new LoginUses((use) => container.make("logins").of(use.guard).touch(use), logger);
+  }
+
+  /**
+   * Makes a guard of the configuration.
+   *
+   * @throws `E_INVALID_CONFIGURATION` if an option cannot work, another guard has the cookie, or its logins need a database
+   * that is not there
+   */
+  driver({ name, model, options }: GuardSettings): GuardFactory {
+    const { container, logger, settings } = this.#application;
+    const checked = readWebGuardSettings(name, options, this.#isHttps);
+    this.#claimCookie(name, checked.cookie);
+    const guards = container.make("auth");
+    const accountOf = (user: Authenticatable): string => accountName(guards.realmOf(name), identifierOf(user, model));
+    const store = container.make("logins").add(name, checked.logins);
+    this.#devices ??= new KnownDevices(settings.key, this.#isHttps, { previousSecrets: settings.previousKeys });
+    const transaction = <T>(work: () => Promise<T>): Promise<T> => this.#inTransaction(work);
+    const parts = { logger, options: checked, store, uses: this.#uses, devices: this.#devices, accountOf, transaction };
+    return (context) => new WebGuard(name, context, model, parts);
+  }
+
+  /** What stands for the device that a request comes from, if an account was logged in to on it; see {@link KnownDevices}. */
+  deviceOf(context: HttpContext, account: string): string | null {
+    return this.#devices?.deviceOf(context, account) ?? null;
+  }
+
+  /** Writes what is still to be written; the database must not be closed yet. */
+  shutdown(): Promise<void> {
+    return this.#uses.flush();
+  }
+
+  get #isHttps(): boolean {
+    return this.#application.settings.url?.startsWith("https:") ?? false;
+  }
+
+  #inTransaction<T>(work: () => Promise<T>): Promise<T> {
+    const { container } = this.#application;
+    return container.has("database") ? container.make("database").transaction(work) : work();
+  }
+
+  #claimCookie(guard: string, cookie: string): void {
+    const other = this.#cookies.get(cookie) ?? guard;
+    if (other !== guard) {
+      const problem = `its cookie "${cookie}" is that of the guard "${other}": a login by one would end that by the other.`;
+      throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.cookie`, problem, "Give it one of its own.");
+    }
+    this.#cookies.set(cookie, guard);
+  }
+}

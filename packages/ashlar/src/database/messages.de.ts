@@ -1,0 +1,8 @@
+type DatabaseErrors = "E_DATABASE_UNAVAILABLE" | "E_UNIQUE_VIOLATION" | "E_FOREIGN_KEY_VIOLATION";
+
+export const GERMAN: Readonly<Record<`errors.${DatabaseErrors}`, string>> = {
+  "errors.E_DATABASE_UNAVAILABLE":
+    "Die Datenbank ist nicht erreichbar oder hat zu lange gebraucht. Versuchen Sie es gleich noch einmal.",
+  "errors.E_UNIQUE_VIOLATION": "Einen Datensatz mit diesem Wert gibt es schon.",
+  "errors.E_FOREIGN_KEY_VIOLATION": "Ein Datensatz verweist auf einen, den es nicht gibt, oder wird noch gebraucht.",
+};

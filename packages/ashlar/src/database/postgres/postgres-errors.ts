@@ -1,0 +1,138 @@
+import { AshlarError } from "../../support/index.ts";
+import { ColumnValueError } from "../column-value-error.ts";
+import {
+  type ConstraintDetails,
+  DatabaseError,
+  ForeignKeyViolationError,
+  MIGRATE,
+  NotNullViolationError,
+  UniqueViolationError,
+  UnknownColumnError,
+} from "../errors.ts";
+import "../errors.ts";
+
+/** What the server sends about an error. https://www.postgresql.org/docs/current/protocol-error-fields.html */
+interface ServerError extends Error {
+  readonly code: string;
+  readonly severity: string;
+  readonly routine?: string;
+  readonly table?: string;
+  readonly column?: string;
+  readonly constraint?: string;
+  detail?: string | undefined;
+}
+
+const NOT_NULL_VIOLATION = "23502";
+const FOREIGN_KEY_VIOLATION = "23503";
+const UNIQUE_VIOLATION = "23505";
+const UNDEFINED_TABLE = "42P01";
+const UNDEFINED_COLUMN = "42703";
+/** What the message quotes, in whatever language. */
+const QUOTED = /(?<=["„“”«»])\w+(?=["„“”«»])/g;
+/** What the server says to every statement after one that failed. */
+export const IN_FAILED_TRANSACTION = "25P02";
+const DATA_EXCEPTION = "22";
+/** Those of them that are about a value as it was sent: too long, out of range, or not written as its type is. */
+const UNFIT_VALUES: ReadonlySet<string> = new Set([
+  "22001",
+  "22003",
+  "22007",
+  "22008",
+  "22021",
+  "22P02",
+  "22P03",
+  "22P05",
+]);
+
+/**
+ * What passes by itself: 08 (connection), 53 (no connections, memory or disk left), 57014 (a statement took too long),
+ * 57P (the server stops or starts), 25P03 and 25P04 (a transaction took too long).
+ * https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+const UNAVAILABLE = /^(?:08|53|57014$|57P0|25P0[34]$)/;
+
+/**
+ * What ends the session, of these: all but a statement that took too long, and no disk left. Servers name the severity in
+ * their own language, `FATAL` in most, and `pg` gives no other.
+ */
+const END_OF_SESSION = /^(?:08|57P0|25P0[34]$)/;
+
+/**
+ * The error of a statement in a transaction in which an earlier one failed: PostgreSQL refuses all that follow.
+ *
+ * @param failure the error of the earlier statement
+ */
+export function afterFailure(failure: AshlarError | null, problem: string): DatabaseError {
+  const earlier = failure === null ? "" : ` (${failure.code}: ${failure.message})`;
+  const remedy =
+    "Put a statement that may fail into a nested transaction: await database.transaction(() => user.save())";
+  return new DatabaseError(`${problem}${earlier}. ${remedy}`, IN_FAILED_TRANSACTION, failure);
+}
+
+/** Tells whether the server refused a statement, after which the connection is as good as before. */
+export function isStatementError(error: unknown): boolean {
+  return isServerError(error) && error.severity !== "FATAL" && !END_OF_SESSION.test(error.code);
+}
+
+/** Turns an error of `pg` into one of the framework, without any value of a row. */
+export function translatePostgresError(error: unknown): AshlarError {
+  if (error instanceof AshlarError) return error;
+  if (!isServerError(error)) return unreachable(error as NodeJS.ErrnoException);
+  const columns = columnsIn(error.detail);
+  // "Failing row contains (1, alice, $argon2id$…)": whoever logs the cause would log that.
+  delete error.detail;
+  const details: ConstraintDetails = {
+    table: error.table ?? null,
+    columns: error.column === undefined ? columns : [error.column],
+    constraint: error.constraint ?? null,
+    cause: error,
+  };
+  switch (error.code) {
+    case UNIQUE_VIOLATION:
+      return new UniqueViolationError(details);
+    case FOREIGN_KEY_VIOLATION:
+      return new ForeignKeyViolationError(details);
+    case NOT_NULL_VIOLATION:
+      return new NotNullViolationError(details);
+  }
+  if (UNFIT_VALUES.has(error.code)) {
+    return new ColumnValueError(error.column ?? null, `A value does not fit its column (SQLSTATE ${error.code}).`);
+  }
+  if (error.code.startsWith(DATA_EXCEPTION)) {
+    // These quote the value in the message itself, so the error as it stands is nothing to keep.
+    const cause = new Error(`SQLSTATE ${error.code} in ${error.routine ?? "the server"}`);
+    return new DatabaseError(
+      `PostgreSQL: a value does not fit its column or function (SQLSTATE ${error.code}).`,
+      error.code,
+      cause,
+    );
+  }
+  if (error.code === UNDEFINED_COLUMN) {
+    const reason = `PostgreSQL: ${error.message} (SQLSTATE ${error.code}).`;
+    return new UnknownColumnError(reason, error.message.match(QUOTED) ?? [], error.code, error);
+  }
+  const code = UNAVAILABLE.test(error.code) ? "E_DATABASE_UNAVAILABLE" : "E_DATABASE";
+  const remedy = error.code === UNDEFINED_TABLE ? MIGRATE : "";
+  const message = `PostgreSQL: ${error.message} (SQLSTATE ${error.code}).${remedy}`;
+  return new DatabaseError(message, error.code, error, code);
+}
+
+function isServerError(error: unknown): error is ServerError {
+  return "severity" in (error as Error);
+}
+
+function unreachable(error: NodeJS.ErrnoException): DatabaseError {
+  const reason =
+    error instanceof AggregateError && error.message === "" ? (error.errors[0] as Error).message : error.message;
+  return new DatabaseError(`PostgreSQL: ${reason}.`, error.code ?? null, error, "E_DATABASE_UNAVAILABLE");
+}
+
+/** The columns in `Key (tenant, email)=(…) already exists.`, in whatever language; none for an expression. */
+function columnsIn(detail: string | undefined): string[] {
+  if (detail === undefined) return [];
+  const end = detail.indexOf(")=(");
+  if (end === -1) return [];
+  const names = detail.slice(detail.indexOf("(") + 1, end).split(", ");
+  const plain = names.map((name) => name.replace(/^"(.*)"$/, "$1"));
+  return plain.every((name) => /^\w+$/.test(name)) ? plain : [];
+}

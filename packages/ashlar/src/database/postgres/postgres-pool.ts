@@ -1,0 +1,73 @@
+import type { ClientConfig, Pool, PoolConfig } from "pg";
+import { optionalPackage } from "../optional-package.ts";
+import type { PostgresSettings } from "./postgres.ts";
+
+// Object identifiers of types, from the catalog pg_type.
+const INT8 = 20;
+const DATE = 1082;
+const TIMESTAMP = 1114;
+
+/**
+ * Opens a pool; no connection is made yet.
+ *
+ * @param load imports the driver
+ * @throws `E_MISSING_PACKAGE` where `pg` is not installed
+ */
+export async function openPool(
+  settings: PostgresSettings,
+  load: () => Promise<typeof import("pg")> = () => import("pg"),
+): Promise<Pool> {
+  const { default: pg } = await optionalPackage("pg", "A connection to PostgreSQL", load);
+  // Kept to these connections: the driver's own table of parsers belongs to everybody in the process.
+  const types = {
+    // No statement asks for the binary format.
+    getTypeParser: (oid: number) => PARSERS.get(oid) ?? pg.types.getTypeParser(oid),
+  } as NonNullable<ClientConfig["types"]>;
+  const pool = new pg.Pool({
+    ...address(settings),
+    types,
+    max: settings.poolSize,
+    connectionTimeoutMillis: settings.acquireTimeoutMs,
+    idleTimeoutMillis: 30_000,
+    allowExitOnIdle: true,
+    keepAlive: true,
+    ...(settings.statementTimeoutMs !== null && { statement_timeout: settings.statementTimeoutMs }),
+  });
+  // A connection that fails is reported by the statement on it, if there is one, and leaves the pool. Without these
+  // listeners a restart of the server would end the process.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}
+
+function address({ url, host, port, user, password, database, ssl }: PostgresSettings): PoolConfig {
+  if (url !== null) return { connectionString: url };
+  return {
+    host,
+    port,
+    ...(user !== null && { user }),
+    ...(password !== null && { password }),
+    ...(database !== null && { database }),
+    ...(ssl && { ssl: true }),
+  };
+}
+
+const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
+  [INT8, parseInteger],
+  // A day is no moment: as a Date it would become another day west of here.
+  [DATE, (text) => text],
+  [TIMESTAMP, parseTimestamp],
+]);
+
+function parseInteger(text: string): number | bigint {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+}
+
+/** A time without a zone is one in UTC, as everything that is written here. */
+function parseTimestamp(text: string): Date | number | string {
+  if (text === "infinity") return Number.POSITIVE_INFINITY;
+  if (text === "-infinity") return Number.NEGATIVE_INFINITY;
+  const date = new Date(`${text.replace(" ", "T")}Z`);
+  return Number.isNaN(date.getTime()) ? text : date;
+}

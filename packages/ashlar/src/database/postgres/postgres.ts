@@ -1,0 +1,101 @@
+import { flag, fromText, type Optional, setting, settings, text, whole } from "../../support/index.ts";
+import type { DialectSetup, DialectSource } from "../dialect.ts";
+import { PostgresDialect } from "./postgres-dialect.ts";
+
+/** The options of {@link postgres}. */
+export interface PostgresOptions {
+  /** The server and the database as one address: `postgres://user:password@host:5432/database`. */
+  readonly url?: Optional<string>;
+  /** The server's host, if there is no `url`; 127.0.0.1 if left out. */
+  readonly host?: Optional<string>;
+  /** The server's port, if there is no `url`; 5432 if left out. */
+  readonly port?: Optional<number | string>;
+  readonly user?: Optional<string>;
+  readonly password?: Optional<string>;
+  readonly database?: Optional<string>;
+  /**
+   * Whether to encrypt, if there is no `url`; the server's certificate is verified then. An address says it by
+   * `?sslmode=verify-full`.
+   */
+  readonly ssl?: Optional<boolean | "true" | "false">;
+  /** How many connections there are at most, 1 to 10,000; 10 if left out. */
+  readonly poolSize?: Optional<number | string>;
+  /** After how long the server cancels a statement, in milliseconds, 1 to 86,400,000; never if left out. */
+  readonly statementTimeoutMs?: Optional<number | string>;
+  /** How long a query waits for a free connection, in milliseconds, 1 to 600,000; 10,000 if left out. */
+  readonly acquireTimeoutMs?: Optional<number | string>;
+}
+
+/** {@link PostgresOptions}, checked and complete. */
+export interface PostgresSettings {
+  /** The server and the database as one address; the other parts are not set if this is. */
+  readonly url: string | null;
+  readonly host: string;
+  readonly port: number;
+  readonly user: string | null;
+  readonly password: string | null;
+  readonly database: string | null;
+  readonly ssl: boolean;
+  readonly poolSize: number;
+  readonly statementTimeoutMs: number | null;
+  readonly acquireTimeoutMs: number;
+}
+
+const ADDRESS_NAMES = ["host", "port", "user", "password", "database", "ssl"] as const;
+const MILLISECONDS = { from: 1, to: 600_000, unit: "milliseconds" };
+
+const SCHEMA = settings<PostgresOptions>()(
+  {
+    // A message never quotes it: it holds a password.
+    url: setting<string | null, string>({
+      what: "the address of a PostgreSQL database: postgres://user:password@host:5432/database",
+      describe: (value) => (typeof value === "string" ? "not the address of a PostgreSQL database" : "not text"),
+      accept: (value) => (isPostgresUrl(value) ? value : undefined),
+      fallback: null,
+    }),
+    host: text(null),
+    port: fromText(whole({ from: 1, to: 65_535 }, null)),
+    user: text(null),
+    password: text(null),
+    database: text(null),
+    ssl: fromText(flag(null)),
+    poolSize: fromText(whole({ from: 1, to: 10_000 }, 10)),
+    statementTimeoutMs: fromText(whole({ ...MILLISECONDS, to: 86_400_000 }, null)),
+    acquireTimeoutMs: fromText(whole(MILLISECONDS, 10_000)),
+  },
+  {
+    check(read, refuse) {
+      const surplus = read.url === null ? undefined : ADDRESS_NAMES.find((name) => read[name] !== null);
+      if (surplus !== undefined) throw refuse(surplus, "is set together with url.", "Leave out one of the two.");
+    },
+  },
+);
+
+/**
+ * A connection to a PostgreSQL server. It needs the package `pg`: `npm install pg`.
+ *
+ * ```ts
+ * // config/database.ts
+ * export const DATABASES = { default: "main", main: postgres({ url: env("DATABASE_URL"), poolSize: 20 }) };
+ * ```
+ *
+ * The boot ends with `E_INVALID_CONFIGURATION` if an option is unknown or unfit, or is set although the url says it.
+ */
+export function postgres(options: PostgresOptions): DialectSource {
+  return (setup) => new PostgresDialect(postgresSettings(options, setup), setup.observer);
+}
+
+/**
+ * Checks the options, and fills in what is left out. Numbers and truth values may be text, as environment variables are.
+ *
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function postgresSettings(options: PostgresOptions, { where }: Pick<DialectSetup, "where">): PostgresSettings {
+  const read = SCHEMA.read(options, where);
+  return { ...read, host: read.host ?? "127.0.0.1", port: read.port ?? 5432, ssl: read.ssl ?? false };
+}
+
+function isPostgresUrl(value: unknown): value is string {
+  const protocol = typeof value === "string" ? URL.parse(value)?.protocol : undefined;
+  return protocol === "postgres:" || protocol === "postgresql:";
+}

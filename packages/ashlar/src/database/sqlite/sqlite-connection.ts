@@ -1,0 +1,282 @@
+import type { SQLInputValue, StatementSync } from "node:sqlite";
+import type { CompiledQuery, QueryResult } from "kysely";
+import { AshlarError, type MaybePromise } from "../../support/index.ts";
+import { BoundedCache } from "../bounded-cache.ts";
+import { isStorableText, kindOf } from "../column-names.ts";
+import { ColumnValueError } from "../column-value-error.ts";
+import type { ColumnValue, Observer, PhysicalConnection, Row } from "../dialect.ts";
+import { DatabaseError } from "../errors.ts";
+import { DatabaseSync } from "./node-sqlite.ts";
+import type { SqliteSettings } from "./sqlite.ts";
+import { isBusy, retryWhileBusy } from "./sqlite-busy.ts";
+import { translateSqliteError } from "./sqlite-errors.ts";
+import { createPrivately, IN_MEMORY } from "./sqlite-file.ts";
+
+/** How many prepared statements are kept: far more than an application has, where no list's length is in the SQL. */
+const STATEMENTS_KEPT = 500;
+
+interface PreparedStatement {
+  readonly handle: StatementSync;
+  /** Whether it gives rows. */
+  readonly reads: boolean;
+  /** Whether integers come out as bigints, to be made numbers where they fit. */
+  bigints: boolean;
+}
+
+/**
+ * One connection to the file, whose statements run synchronously; those that find it locked by another process are
+ * tried again, asynchronously, for `busyTimeoutMs`. What uses it sees to it that no other caller is in a transaction on it.
+ */
+export class SqliteConnection implements PhysicalConnection {
+  failure: AshlarError | null = null;
+  /** Whether a transaction was begun and not ended yet; SQLite may have rolled it back by itself meanwhile. */
+  isBegun = false;
+  /** Whether readers see the last commit while a transaction is under way: told by opening, where this writes. */
+  hasWriteAheadLog = false;
+  readonly #settings: SqliteSettings;
+  readonly #observer: Observer;
+  readonly #statements = new BoundedCache<PreparedStatement>(STATEMENTS_KEPT);
+  readonly #readOnly: boolean;
+  #database: DatabaseSync | null = null;
+  #closed = false;
+
+  /** @param readOnly whether every statement that would change the file is to fail */
+  constructor(settings: SqliteSettings, observer: Observer, readOnly: boolean) {
+    this.#settings = settings;
+    this.#observer = observer;
+    this.#readOnly = readOnly;
+  }
+
+  get inTransaction(): boolean {
+    return this.open().isTransaction;
+  }
+
+  execute(query: CompiledQuery): MaybePromise<QueryResult<Row>> {
+    this.#observer.notify?.(query.sql);
+    try {
+      return this.#execute(query);
+    } catch (error) {
+      return this.#again(error, () => this.#execute(query));
+    }
+  }
+
+  first(text: string, value: ColumnValue): MaybePromise<Row | undefined> {
+    this.#observer.notify?.(text);
+    try {
+      return this.#first(text, value);
+    } catch (error) {
+      // An integer that no column holds is in no row.
+      if (error instanceof ColumnValueError) return undefined;
+      return this.#again(error, () => this.#first(text, value));
+    }
+  }
+
+  /** The largest key given so far, by table: of tables whose key is declared AUTOINCREMENT. */
+  keysGiven(): ReadonlyMap<string, string> {
+    try {
+      // As text, which holds every integer.
+      const { handle } = this.#prepared("select name, cast(seq as text) as seq from sqlite_sequence");
+      return new Map(handle.all().map(({ name, seq }) => [String(name), String(seq)]));
+    } catch {
+      // No table is declared that way.
+      return new Map();
+    }
+  }
+
+  /**
+   * Counts on from keys that were given before a rollback, as PostgreSQL does. SQLite would give them to other rows, and
+   * they may be known by then: to a model, a log, a mail.
+   */
+  async giveNoneAgain(given: ReadonlyMap<string, string>): Promise<void> {
+    const kept = this.keysGiven();
+    for (const [table, key] of given) {
+      if (kept.get(table) === key) continue;
+      try {
+        await this.#raise(table, key);
+      } catch {
+        // The file is full, or locked for too long. What failed is the transaction, and that is what is reported.
+        return;
+      }
+    }
+  }
+
+  #raise(table: string, key: string): MaybePromise<void> {
+    try {
+      this.#raiseKey(table, key);
+    } catch (error) {
+      return this.#again(error, () => this.#raiseKey(table, key));
+    }
+  }
+
+  #raiseKey(table: string, key: string): void {
+    const raise = "update sqlite_sequence set seq = max(seq, cast(? as integer)) where name = ?";
+    if (Number(this.#prepared(raise).handle.run(key, table).changes) > 0) return;
+    // The row of its first key went too; so may have the table.
+    const add = `insert into sqlite_sequence (name, seq) select name, cast(? as integer) from sqlite_schema
+      where type = 'table' and name = ? and sql like '%autoincrement%'`;
+    this.#prepared(add).handle.run(key, table);
+  }
+
+  open(): DatabaseSync {
+    if (this.#database !== null) return this.#database;
+    if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
+    const { path, busyTimeoutMs } = this.#settings;
+    try {
+      const database = this.#readOnly
+        ? new DatabaseSync(path, { readOnly: true })
+        : this.#openForWriting(path, busyTimeoutMs);
+      this.#database = database;
+      return database;
+    } catch (error) {
+      throw new DatabaseError(`The SQLite file ${path} cannot be opened: ${(error as Error).message}.`, null, error);
+    }
+  }
+
+  #openForWriting(path: string, busyTimeoutMs: number): DatabaseSync {
+    if (path !== IN_MEMORY) createPrivately(path);
+    const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    // Only opening may wait in place. Later on that would stop everything else that the process does.
+    // With a write-ahead log no reader waits for a writer, and NORMAL loses nothing but, on a power cut, the last
+    // transactions; the file stays sound. What is deleted is overwritten: a user who was deleted is not to be found in
+    // the file.
+    const { journal_mode: mode } = database.prepare("pragma journal_mode = wal").get()!;
+    database.exec("pragma synchronous = normal; pragma secure_delete = on; pragma busy_timeout = 0");
+    // In memory, and on a file system that cannot share a log, it is another one.
+    this.hasWriteAheadLog = mode === "wal";
+    return database;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#database?.close();
+    this.#database = null;
+  }
+
+  #execute(query: CompiledQuery): QueryResult<Row> {
+    this.#refuseAlone();
+    const statement = this.#prepared(query.sql);
+    const values = query.parameters.map(bind);
+    if (statement.reads) return { rows: this.#rows(statement, values) };
+    const { changes, lastInsertRowid } = statement.handle.run(...values);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  }
+
+  #first(text: string, value: ColumnValue): Row | undefined {
+    this.#refuseAlone();
+    const statement = this.#prepared(text);
+    if (statement.bigints) return this.#rows(statement, [bind(value)])[0];
+    try {
+      return statement.handle.get(bind(value));
+    } catch (error) {
+      return this.#rowsWithBigints(error, statement, [bind(value)])[0];
+    }
+  }
+
+  /** Refuses what would be committed by itself, without what came before it: SQLite rolls back on a full disk, for one. */
+  #refuseAlone(): void {
+    if (!this.isBegun || this.inTransaction) return;
+    throw new DatabaseError(
+      "SQLite has rolled the transaction back, because a statement in it failed.",
+      null,
+      this.failure,
+    );
+  }
+
+  /** What follows the failure of a statement: more attempts where the file was locked, the translated error otherwise. */
+  #again<T>(error: unknown, attempt: () => T): Promise<T> {
+    if (!isBusy(error)) throw this.#translated(error);
+    return this.#retry(attempt);
+  }
+
+  async #retry<T>(attempt: () => T): Promise<T> {
+    const { path, busyTimeoutMs } = this.#settings;
+    try {
+      return await retryWhileBusy(attempt, busyTimeoutMs);
+    } catch (error) {
+      if (!isBusy(error)) throw this.#translated(error);
+      const problem = `The SQLite file ${path} was locked by another process for all of ${busyTimeoutMs} ms.`;
+      const remedy = "Keep its transactions short, or set busyTimeoutMs in config/database.ts.";
+      throw new AshlarError("E_OVERLOADED", `${problem} ${remedy}`, { cause: error });
+    }
+  }
+
+  #translated(error: unknown): AshlarError {
+    if (error instanceof AshlarError) return error;
+    this.failure = translateSqliteError(error);
+    return this.failure;
+  }
+
+  #prepared(text: string): PreparedStatement {
+    const database = this.open();
+    return this.#statements.get(text, () => {
+      const handle = database.prepare(text);
+      // What stands after the first statement would be left out without a word.
+      if (text.slice(handle.sourceSQL.length).trim() !== "") {
+        throw new AshlarError("E_INVALID_QUERY", "SQLite runs one statement at a time. Split the SQL into several.");
+      }
+      const reads = handle.columns().length > 0;
+      // A statement that writes cannot be run again, so it reads large integers right the first time: the connection's
+      // latest key, which comes with every such statement, and the rows it gives.
+      const bigints = !/^\s*select\b/i.test(text);
+      if (bigints) handle.setReadBigInts(true);
+      return { handle, reads, bigints };
+    });
+  }
+
+  #rows(statement: PreparedStatement, values: readonly SQLInputValue[]): Row[] {
+    if (!statement.bigints) {
+      try {
+        return statement.handle.all(...values);
+      } catch (error) {
+        return this.#rowsWithBigints(error, statement, values);
+      }
+    }
+    const rows: Row[] = statement.handle.all(...values);
+    for (const row of rows) narrowBigints(row);
+    return rows;
+  }
+
+  /** Runs a SELECT once more where an integer of its rows was too large for a number. */
+  #rowsWithBigints(error: unknown, statement: PreparedStatement, values: readonly SQLInputValue[]): Row[] {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_OUT_OF_RANGE") throw error;
+    statement.handle.setReadBigInts(true);
+    statement.bigints = true;
+    return this.#rows(statement, values);
+  }
+}
+
+function narrowBigints(row: Row): void {
+  for (const column in row) {
+    const value = row[column];
+    if (typeof value !== "bigint") continue;
+    const number = Number(value);
+    if (Number.isSafeInteger(number)) row[column] = number;
+  }
+}
+
+/** What SQLite stores for a value. */
+function bind(value: unknown): SQLInputValue {
+  switch (typeof value) {
+    case "string":
+      if (isStorableText(value)) return value;
+      break;
+    case "bigint":
+      if (BigInt.asIntN(64, value) === value) return value;
+      throw new ColumnValueError(null, "An integer for the database does not fit into 64 bits.");
+    case "number":
+      // A number is bound as a floating-point one, which a text column would store as "1.0".
+      if (Number.isSafeInteger(value)) return BigInt(value);
+      if (Number.isFinite(value)) return value;
+      break;
+    case "boolean":
+      return value ? 1n : 0n;
+    case "object":
+      if (value === null || value instanceof Uint8Array) return value;
+      if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+      break;
+  }
+  const problem = `A value for the database is ${kindOf(value)}.`;
+  if (typeof value === "string") throw new ColumnValueError(null, problem);
+  // The driver itself would store null for most of these.
+  throw new AshlarError("E_INVALID_QUERY", `${problem} Objects and lists are stored by the cast "json".`);
+}

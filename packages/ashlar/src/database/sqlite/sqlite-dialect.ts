@@ -1,0 +1,201 @@
+import {
+  CompiledQuery,
+  type DatabaseIntrospector,
+  type Kysely,
+  type QueryCompiler,
+  type SelectQueryBuilder,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from "kysely";
+import type { MaybePromise } from "../../support/index.ts";
+import type {
+  ColumnTypes,
+  Dialect,
+  Executor,
+  Observer,
+  PortableAdapter,
+  Reservation,
+  TestDatabase,
+  TransactionOptions,
+} from "../dialect.ts";
+import { ForeignKeyViolationError } from "../errors.ts";
+import { LockedExecutor } from "../locked-executor.ts";
+import { Mutex } from "../mutex.ts";
+import type { SqliteSettings } from "./sqlite.ts";
+import { SqliteConnection } from "./sqlite-connection.ts";
+import { IN_MEMORY } from "./sqlite-file.ts";
+import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
+import { SqliteShared } from "./sqlite-shared.ts";
+
+/** How many rows that refer to nothing a message names. */
+const VIOLATIONS_NAMED = 5;
+
+const COLUMN_TYPES: ColumnTypes = {
+  primaryKey: { type: "integer", define: (column) => column.primaryKey().autoIncrement() },
+  reference: "integer",
+  timestamp: "text",
+  json: "text",
+  // The very format of Date.prototype.toISOString, so that texts compare as times do.
+  now: sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
+};
+
+/**
+ * SQLite through `node:sqlite`, whose statements run synchronously: one connection that writes, and which a transaction
+ * has to itself until it ends, and one for the reads outside of transactions, which wait for no one.
+ *
+ * Times are stored as ISO 8601 text in UTC, with milliseconds; booleans as 0 and 1. An integer arrives as a number, or
+ * as a bigint where a number could not hold it exactly.
+ */
+export class SqliteDialect implements Dialect {
+  readonly name = "sqlite";
+  readonly acquireTimeoutMs: number;
+  readonly parsesJson = false;
+  readonly failureEndsTransaction = false;
+  readonly isInMemory: boolean;
+  readonly serverTime = null;
+  readonly columnNames = "select name from pragma_table_info(?)";
+  readonly adapter: PortableAdapter = Object.assign(new SqliteAdapter(), { columnTypes: COLUMN_TYPES });
+  readonly compiler: QueryCompiler = new SqliteQueryCompiler();
+  readonly shared: SqliteShared;
+  readonly #connection: SqliteConnection;
+  readonly #settings: SqliteSettings;
+  readonly #mutex: Mutex;
+  readonly #migrationLock: SqliteMigrationLock;
+
+  constructor(settings: SqliteSettings, observer: Observer) {
+    this.acquireTimeoutMs = settings.acquireTimeoutMs;
+    this.isInMemory = settings.path === IN_MEMORY;
+    this.#settings = settings;
+    this.#mutex = new Mutex(settings.acquireTimeoutMs);
+    this.#migrationLock = new SqliteMigrationLock(settings.path);
+    this.#connection = new SqliteConnection(settings, observer, false);
+    const line = new LockedExecutor(this.#connection, this.#mutex);
+    this.shared = new SqliteShared(this.#connection, line, settings, observer);
+  }
+
+  introspector(kysely: Kysely<unknown>): DatabaseIntrospector {
+    return new SqliteIntrospector(kysely);
+  }
+
+  async connect(): Promise<void> {
+    this.shared.open();
+  }
+
+  reserve(): MaybePromise<Reservation> {
+    const reservation: Reservation = { connection: this.#connection, release: () => this.#mutex.release() };
+    const turn = this.#mutex.acquire();
+    return turn === undefined ? reservation : turn.then(() => reservation);
+  }
+
+  async begin(connection: Executor, options: TransactionOptions): Promise<void> {
+    // Immediate: a transaction that takes the write lock late cannot wait for another process any more, and would fail.
+    await connection.execute(CompiledQuery.raw(options.readOnly === true ? "begin" : "begin immediate"));
+    this.#connection.isBegun = true;
+  }
+
+  async commit(connection: Executor): Promise<void> {
+    await connection.execute(CompiledQuery.raw("commit"));
+    this.#connection.isBegun = false;
+  }
+
+  async rollback(connection: Executor, savepoint: string | null): Promise<void> {
+    if (savepoint === null) this.#connection.isBegun = false;
+    // Some failures (a full disk, an I/O error) make SQLite roll back by itself.
+    if (!this.#connection.inTransaction) return;
+    const keys = this.#connection.keysGiven();
+    if (savepoint === null) {
+      await connection.execute(CompiledQuery.raw("rollback"));
+    } else {
+      await connection.execute(CompiledQuery.raw(`rollback to savepoint ${savepoint}`));
+      await connection.execute(CompiledQuery.raw(`release savepoint ${savepoint}`));
+    }
+    await this.#connection.giveNoneAgain(keys);
+  }
+
+  /** A transaction that writes has locked the file. */
+  lockRows<DB, T extends keyof DB, O>(query: SelectQueryBuilder<DB, T, O>): SelectQueryBuilder<DB, T, O> {
+    return query;
+  }
+
+  /** Outside of a transaction only: inside of one SQLite ignores this setting, without a word. */
+  async suspendForeignKeys(connection: Executor): Promise<void> {
+    await connection.execute(CompiledQuery.raw("pragma foreign_keys = off"));
+  }
+
+  async checkForeignKeys(connection: Executor): Promise<void> {
+    const { rows } = await connection.execute(CompiledQuery.raw("pragma foreign_key_check"));
+    if (rows.length === 0) return;
+    const named = rows.slice(0, VIOLATIONS_NAMED).map(({ table, rowid, parent }) => {
+      const row = rowid === null ? "a row" : `row ${rowid}`;
+      return `${row} of "${table}" refers to a row of "${parent}" that does not exist`;
+    });
+    if (rows.length > VIOLATIONS_NAMED) named.push(`and ${rows.length - VIOLATIONS_NAMED} more`);
+    const details = { table: String(rows[0]!.table), columns: [], constraint: null, cause: undefined };
+    const remedy =
+      "Foreign keys are off until the migration's end, so nothing cascades: change or delete these rows too.";
+    throw new ForeignKeyViolationError(details, `${named.join("; ")}. ${remedy}`);
+  }
+
+  async resumeForeignKeys(connection: Executor): Promise<void> {
+    await connection.execute(CompiledQuery.raw("pragma foreign_keys = on"));
+  }
+
+  async lockMigrations(): Promise<void> {
+    await this.#migrationLock.acquire();
+  }
+
+  unlockMigrations(): void {
+    this.#migrationLock.release();
+  }
+
+  async dropEverything(connection: Executor): Promise<void> {
+    const objects =
+      "select type, name from sqlite_schema where type in ('view', 'table') and name not like 'sqlite\\_%' escape '\\'";
+    // Views first; a virtual table takes the tables behind it along.
+    const order = "order by type desc, sql like 'create virtual %' desc";
+    await this.suspendForeignKeys(connection);
+    try {
+      const { rows } = await connection.execute(CompiledQuery.raw(`${objects} ${order}`));
+      for (const { type, name } of rows) {
+        await connection.execute(CompiledQuery.raw(`drop ${type} if exists ${quoted(String(name))}`));
+      }
+    } finally {
+      await this.resumeForeignKeys(connection);
+    }
+  }
+
+  async emptyTables(connection: Executor, kept: readonly string[]): Promise<void> {
+    const tables = "select name from sqlite_schema where type = 'table' and sql not like 'create virtual %'";
+    // Rows go in any order: all of them go.
+    await this.suspendForeignKeys(connection);
+    try {
+      const { rows } = await connection.execute(CompiledQuery.raw(tables));
+      for (const name of rows.map((row) => String(row.name))) {
+        // Of SQLite's own tables, the one that counts keys.
+        if (kept.includes(name) || (name.startsWith("sqlite_") && name !== "sqlite_sequence")) continue;
+        await connection.execute(CompiledQuery.raw(`delete from ${quoted(name)}`));
+      }
+    } finally {
+      await this.resumeForeignKeys(connection);
+    }
+  }
+
+  async createTestDatabase(): Promise<TestDatabase> {
+    const settings = { ...this.#settings, path: IN_MEMORY };
+    return { dialect: ({ observer }) => new SqliteDialect(settings, observer), remove: async () => {} };
+  }
+
+  async close(): Promise<void> {
+    await this.#mutex.acquire(true);
+    // The one that writes last: it puts the log back into the file.
+    this.shared.close();
+    this.#connection.close();
+    this.#mutex.release();
+  }
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

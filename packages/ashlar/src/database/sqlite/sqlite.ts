@@ -1,0 +1,70 @@
+import { resolve } from "node:path";
+import { fromText, type Optional, setting, settings, whole } from "../../support/index.ts";
+import type { DialectSetup, DialectSource } from "../dialect.ts";
+import { SqliteDialect } from "./sqlite-dialect.ts";
+import { IN_MEMORY } from "./sqlite-file.ts";
+
+/** The options of {@link sqlite}. */
+export interface SqliteOptions {
+  /**
+   * The file, relative to the application's root, or `:memory:`. A file that is made can be read by its owner only.
+   *
+   * Security: a file that is there keeps its mode. To close one that others can read: `chmod 600` it, its `-wal` and its
+   * `-shm`.
+   */
+  readonly path: Optional<string>;
+  /**
+   * How long a statement waits for another process to unlock the file, in milliseconds, 0 to 600,000; 5000 if left out.
+   * `E_OVERLOADED` (503) follows. Requests that don't need the file to be free are answered meanwhile.
+   */
+  readonly busyTimeoutMs?: Optional<number | string>;
+  /**
+   * How long a write or a transaction waits for its turn after the transactions of this process, in milliseconds, 1 to
+   * 600,000; 10,000 if left out.
+   */
+  readonly acquireTimeoutMs?: Optional<number | string>;
+}
+
+/** {@link SqliteOptions}, checked and complete. */
+export interface SqliteSettings {
+  /** The file's absolute path, or `:memory:`. */
+  readonly path: string;
+  readonly busyTimeoutMs: number;
+  readonly acquireTimeoutMs: number;
+}
+
+const SCHEMA = settings<SqliteOptions>()({
+  path: setting<string>({
+    what: 'the path of a file: "database/app.sqlite"',
+    accept: (value) => (typeof value === "string" ? value : undefined),
+  }),
+  busyTimeoutMs: fromText(whole({ from: 0, to: 600_000, unit: "milliseconds" }, 5000)),
+  acquireTimeoutMs: fromText(whole({ from: 1, to: 600_000, unit: "milliseconds" }, 10_000)),
+});
+
+/**
+ * A connection to a SQLite file, through Node's own SQLite.
+ *
+ * ```ts
+ * // config/database.ts
+ * export const DATABASES = { default: "main", main: sqlite({ path: env("DATABASE_PATH", "database/app.sqlite") }) };
+ * ```
+ *
+ * The boot ends with `E_INVALID_CONFIGURATION` if an option is unknown or unfit, or the path is missing.
+ */
+export function sqlite(options: SqliteOptions): DialectSource {
+  return (setup) => new SqliteDialect(sqliteSettings(options, setup), setup.observer);
+}
+
+/**
+ * Checks the options, and fills in what is left out. Numbers may be text of digits, as environment variables are.
+ *
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function sqliteSettings(
+  options: SqliteOptions,
+  { where, root }: Pick<DialectSetup, "where" | "root">,
+): SqliteSettings {
+  const { path, ...waits } = SCHEMA.read(options, where);
+  return { path: path === IN_MEMORY ? path : resolve(root, path), ...waits };
+}

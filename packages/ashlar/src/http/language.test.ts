@@ -1,0 +1,154 @@
+import { expect, test } from "vitest";
+import { folderWith } from "../../test/support/temporary-folder.ts";
+import { type Application, createApplication } from "../boot/index.ts";
+import { HttpKernel } from "../kernel/index.ts";
+import { Route } from "../routing/index.ts";
+import { ViewProvider } from "../views/index.ts";
+import type { HttpContext } from "./index.ts";
+
+const ENGLISH = 'export const MESSAGES = { "app.hello": "Hello, {name}" };';
+const GERMAN = 'export const MESSAGES = { "app.hello": "Hallo, {name}" };';
+const PAGE = '<html lang="{{ language }}">{{ t("app.hello", { name: "<Ada>" }) }}</html>';
+
+class Kernel extends HttpKernel {
+  override routeMiddleware = { web: [] };
+}
+
+/** An application that greets; `files` are those of its folder. */
+function create(files: Readonly<Record<string, string>>, APP: object = {}): Promise<Application> {
+  const root = folderWith({ "views/page.edge": PAGE, ...files });
+  return createApplication({
+    root,
+    kernel: Kernel,
+    providers: [ViewProvider],
+    environment: { APP_ENV: "test" },
+    config: { app: { APP } },
+    routes: [
+      Route.get("/number", ({ request }) => request.integer("age")),
+      Route.get("/plain", () => "plain"),
+      Route.get("/hello", ({ t }) => t("app.hello", { name: "Ada" })),
+      Route.get("/mine", (context: HttpContext) => {
+        context.currentUser = { language: "de" };
+        return context.t("app.hello", { name: "Ada" });
+      }),
+      Route.get("/twice", ({ t }) => [t("app.hello", { name: "A" }), t("app.hello", { name: "B" })]),
+      Route.get("/said", ({ response, t }) => {
+        response.header("content-language", "en, de").header("vary", "cookie");
+        return t("app.hello", { name: "Ada" });
+      }),
+      Route.get("/page", ({ view }) => view.render("page")),
+    ],
+  });
+}
+
+async function get(application: Application, path: string, language: string | null) {
+  const headers = new Headers(language === null ? {} : { "accept-language": language });
+  const response = await application.fetch(new Request(`http://localhost${path}`, { headers }));
+  return [await response.text(), response.headers.get("content-language"), response.headers.get("vary")];
+}
+
+const BOTH = { "lang/en.ts": ENGLISH, "lang/de.ts": GERMAN };
+
+test("an answer is in the language that the client prefers, and says so", async () => {
+  const application = await create(BOTH);
+  expect(await get(application, "/hello", "de-CH, en;q=0.5")).toEqual(["Hallo, Ada", "de", "accept-language"]);
+  expect(await get(application, "/hello", "fr")).toEqual(["Hello, Ada", "en", "accept-language"]);
+  expect(await get(application, "/hello", null)).toEqual(["Hello, Ada", "en", "accept-language"]);
+  expect(await get(application, "/twice", "de")).toEqual(['["Hallo, A","Hallo, B"]', "de", "accept-language"]);
+  expect(await get(application, "/said", "de")).toEqual(["Hallo, Ada", "en, de", "cookie, accept-language"]);
+});
+
+test("a user's own language goes before that of the client, and the answer does not vary by it", async () => {
+  expect(await get(await create(BOTH), "/mine", "en")).toEqual(["Hallo, Ada", "de", null]);
+});
+
+test("an answer without a sentence, or of an application with one language, says nothing of it", async () => {
+  expect(await get(await create(BOTH), "/plain", "de")).toEqual(["plain", null, null]);
+  expect(await get(await create({ "lang/en.ts": ENGLISH }), "/hello", "de")).toEqual(["Hello, Ada", null, null]);
+});
+
+test("the default language is the application's, and lang/ says which others there are", async () => {
+  const application = await create(BOTH, { language: "de" });
+  expect(application.messages.languages).toEqual(["de", "en"]);
+  expect((await get(application, "/hello", "fr"))[0]).toBe("Hallo, Ada");
+});
+
+test("templates say sentences, escaped, and know the language", async () => {
+  const [page, language] = await get(await create(BOTH), "/page", "de");
+  expect([page, language]).toEqual(['<html lang="de">Hallo, &lt;Ada&gt;</html>', "de"]);
+});
+
+test("templates outside of any request are in the default language", async () => {
+  const application = await create(BOTH, { language: "de" });
+  const page = await application.container.make("views").render("page");
+  expect(page).toBe('<html lang="de">Hallo, &lt;Ada&gt;</html>');
+});
+
+test("errors are told in the language of the client: as a problem document, and as a page", async () => {
+  const application = await create(BOTH);
+  const ask = async (accept: string, language = "de") => {
+    const headers = { accept, "accept-language": language };
+    return application.fetch(new Request("http://localhost/nowhere", { headers }));
+  };
+  const document = await ask("application/json");
+  expect([document.headers.get("content-language"), document.headers.get("vary")]).toEqual([
+    "de",
+    "accept, accept-language",
+  ]);
+  expect(await document.json()).toMatchObject({
+    title: "Nicht gefunden",
+    detail: "Die Seite oder Ressource wurde nicht gefunden.",
+    code: "E_NOT_FOUND",
+  });
+  const page = await (await ask("text/html")).text();
+  expect(page).toContain('<html lang="de">');
+  expect(page).toContain("<h1>Nicht gefunden</h1>");
+  expect(await (await ask("text/html", "en")).text()).toContain('<html lang="en">');
+});
+
+test("a site's own page of an error has its heading and its message in the language", async () => {
+  const page = "{{ language }} {{ title }}: {{ message }}";
+  const application = await create({ ...BOTH, "views/error.edge": page });
+  const headers = { accept: "text/html", "accept-language": "de" };
+  const answer = await application.fetch(new Request("http://localhost/nowhere", { headers }));
+  expect(await answer.text()).toBe(
+    "de Seite nicht gefunden: Unter dieser Adresse gibt es keine Seite. Prüfen Sie sie auf Tippfehler, oder beginnen Sie auf der Startseite.",
+  );
+  expect([answer.headers.get("content-language"), answer.headers.get("vary")]).toEqual([
+    "de",
+    "accept-language, accept",
+  ]);
+});
+
+test("what is wrong with an input is told in the language, with the rule and its parameters", async () => {
+  const application = await create(BOTH);
+  const ask = (language: string) => {
+    const headers = { accept: "application/json", "accept-language": language };
+    return application.fetch(new Request("http://localhost/number?age=old", { headers }));
+  };
+  const rules = { age: [{ rule: "input.integer", params: { name: "age" } }] };
+  expect(await (await ask("de")).json()).toEqual({
+    type: "about:blank",
+    title: "Ungültige Eingabe",
+    status: 422,
+    detail: "Das Feld „age“ muss eine ganze Zahl enthalten.",
+    code: "E_INVALID_INPUT",
+    errors: { age: ["Das Feld „age“ muss eine ganze Zahl enthalten."] },
+    rules,
+  });
+  const english = 'The field "age" must be a whole number.';
+  expect(await (await ask("en")).json()).toMatchObject({ detail: english, errors: { age: [english] }, rules });
+});
+
+test.each([
+  [{ "lang/deutsch-.ts": GERMAN }, {}, /^lang\/deutsch-\.ts: is not named after a language/],
+  [{ "lang/de.ts": "export const TEXTS = {};" }, {}, /^lang\/de\.ts: does not export MESSAGES/],
+  [{ "lang/de.ts": "export const MESSAGES = [];" }, {}, /^lang\/de\.ts: exports MESSAGES, which is not an object/],
+  [{ "lang/de.ts": 'export const MESSAGES = { "app.hello": "Hallo" };' }, {}, /not a message of lang\/en\.ts/],
+  [{}, { language: "english!" }, /^config\/app\.ts: APP\.language: is "english!"\. Write the tag of a language/],
+  [{}, { languages: "de" }, /^config\/app\.ts: APP\.languages: is text\. Write a list of languages/],
+  [{}, { languages: ["de", 7] }, /^config\/app\.ts: APP\.languages\[1\]: is 7\. Write the tag of a language/],
+  [{}, { languages: ["tlh"] }, /^config\/app\.ts: APP\.languages: offers "tlh", which has no sentences/],
+])("what is wrong with languages ends the boot: %j, %j", async (files, app, expected) => {
+  await expect(create(files, app)).rejects.toThrow(expected);
+});

@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import { Catalogue, type LanguageFile } from "./catalogue.ts";
+import { messagesOf } from "./message.ts";
+
+const CART = {
+  "cart.empty": "Your cart is empty.",
+  "cart.files": { one: "{count} file", other: "{count} files" },
+  "cart.expires": "Kept for {lifetime}, until {end}, by {owner}.",
+  "cart.owner": "the shop of {name}",
+} as const;
+
+const GERMAN = {
+  "cart.empty": "Ihr Warenkorb ist leer.",
+  "cart.files": { one: "{count} Datei", other: "{count} Dateien" },
+  "cart.expires": "Aufbewahrt für {lifetime}, bis {end}, von {owner}.",
+  "cart.owner": "dem Laden von {name}",
+} as const;
+
+const message = messagesOf(CART);
+
+/** A catalogue with the sentences of a cart, whose German is loaded if it is offered. */
+function withCart(language: string, languages: readonly string[]): { catalogue: Catalogue; loaded: string[] } {
+  const loaded: string[] = [];
+  const catalogue = new Catalogue(language, languages);
+  catalogue.declare(CART, {
+    de: () => {
+      loaded.push("de");
+      return Promise.resolve(GERMAN);
+    },
+  });
+  return { catalogue, loaded };
+}
+
+async function loaded(language: string, languages: readonly string[], ...files: LanguageFile[]): Promise<Catalogue> {
+  const { catalogue } = withCart(language, languages);
+  await catalogue.load(files);
+  return catalogue;
+}
+
+const file = (language: string, sentences: Readonly<Record<string, unknown>>): LanguageFile => {
+  return { file: `lang/${language}.ts`, language, sentences };
+};
+
+describe("messages", () => {
+  test("carry their key, their parameters and the English", () => {
+    expect(message("cart.files", { count: 1200 })).toEqual({
+      rule: "cart.files",
+      params: { count: 1200 },
+      message: "1,200 files",
+    });
+  });
+
+  test("can stand in one another", () => {
+    const owner = message("cart.owner", { name: "Ada" });
+    const end = new Date("2026-01-31T15:04:00Z");
+    const said = message("cart.expires", { lifetime: { minutes: 2880 }, end, owner });
+    expect(said.message).toBe("Kept for 2 days, until January 31, 2026 at 3:04 PM UTC, by the shop of Ada.");
+  });
+
+  test.each([
+    [{ minutes: 1 }, "1 minute"],
+    [{ minutes: 90 }, "90 minutes"],
+    [{ minutes: 60 }, "1 hour"],
+    [{ minutes: 1440 }, "24 hours"],
+    [{ minutes: 4320 }, "3 days"],
+    [{ seconds: 59 }, "59 seconds"],
+    [{ seconds: 0 }, "0 seconds"],
+    [{ seconds: 120 }, "120 seconds"],
+  ])("a duration is in the largest unit that fits: %j is %s", (lifetime, expected) => {
+    const said = message("cart.expires", { lifetime, end: "later", owner: "us" });
+    expect(said.message).toBe(`Kept for ${expected}, until later, by us.`);
+  });
+
+  test("what a value holds is no placeholder", () => {
+    expect(message("cart.owner", { name: "{name} $& {count}" }).message).toBe("the shop of {name} $& {count}");
+  });
+});
+
+describe("a language", () => {
+  test("says its own sentences, with its plurals, numbers, dates and durations", async () => {
+    const t = (await loaded("en", ["de"])).translator("de");
+    const owner = message("cart.owner", { name: "Ada" });
+    const end = new Date("2026-01-31T15:04:00Z");
+    expect([
+      t(message("cart.empty")),
+      t(message("cart.files", { count: 1 })),
+      t(message("cart.files", { count: 1200 })),
+      t(message("cart.expires", { lifetime: { minutes: 2880 }, end, owner })),
+    ]).toEqual([
+      "Ihr Warenkorb ist leer.",
+      "1 Datei",
+      "1.200 Dateien",
+      "Aufbewahrt für 2 Tage, bis 31. Januar 2026 um 15:04 UTC, von dem Laden von Ada.",
+    ]);
+  });
+
+  test("is loaded only if it is offered", async () => {
+    const { catalogue, loaded } = withCart("en", []);
+    await catalogue.load();
+    expect([loaded, catalogue.translator("de")(message("cart.empty"))]).toEqual([[], "Your cart is empty."]);
+  });
+
+  test("lacks what a wider one, the default language and at last English say", async () => {
+    const catalogue = await loaded(
+      "de",
+      ["de-AT", "fr"],
+      file("de", { "app.hello": "Hallo" }),
+      file("de-AT", { "cart.empty": "Ihr Wagerl ist leer." }),
+      file("fr", { "cart.files": "Fichiers" }),
+    );
+    const all = (language: string) => {
+      const t = catalogue.translator(language);
+      return [t(message("cart.empty")), t(message("cart.files", { count: 2 })), t("app.hello")];
+    };
+    expect(all("de-AT")).toEqual(["Ihr Wagerl ist leer.", "2 Dateien", "Hallo"]);
+    expect(all("fr")).toEqual(["Ihr Warenkorb ist leer.", "Fichiers", "Hallo"]);
+  });
+
+  test("is that of a user, if it is offered", async () => {
+    const catalogue = await loaded("en", ["de"]);
+    const of = (language: unknown) => catalogue.ofUser({ language });
+    expect([of("de"), of("de-CH"), of("fr"), of(""), of(null), of(7)]).toEqual(["de", "de", null, null, null, null]);
+    expect([catalogue.ofUser({}), catalogue.ofUser(null)]).toEqual([null, null]);
+  });
+
+  test("of a message that has no sentence there is its own", async () => {
+    const t = (await loaded("en", ["de"])).translator("de");
+    expect(t({ rule: "too_small", params: {}, message: "Too small." })).toBe("Too small.");
+    expect(t({ rule: null, params: {}, message: "As it is." })).toBe("As it is.");
+  });
+});
+
+describe("an application's sentences", () => {
+  test("replace those of features, in English as well", async () => {
+    const t = (await loaded("en", [], file("en", { "cart.empty": "Nothing in here." }))).translator("en");
+    expect(t(message("cart.empty"))).toBe("Nothing in here.");
+  });
+
+  test("a key that is asked for and unknown is named with what comes near", async () => {
+    const t = (await loaded("en", [], file("en", { "app.hello": "Hello, {name}" }))).translator("en");
+    expect(t("app.hello", { name: "Ada" })).toBe("Hello, Ada");
+    expect(() => t("app.helo")).toThrow('There is no sentence "app.helo". Did you mean "app.hello"?');
+  });
+});
+
+describe("the boot ends", () => {
+  test("with a key that is declared twice", () => {
+    const { catalogue } = withCart("en", []);
+    expect(() => catalogue.declare({ "cart.empty": "Empty." })).toThrow('The message "cart.empty" is declared twice.');
+  });
+
+  test.each<[string, LanguageFile, string]>([
+    [
+      "a misspelled key",
+      file("en", { "cart.emtpy": "…" }),
+      'lang/en.ts: MESSAGES["cart.emtpy"]: is not a message. Did you mean "cart.empty"?',
+    ],
+    [
+      "a key that is like no other",
+      file("en", { unheard_of_and_longer: "…" }),
+      'MESSAGES["unheard_of_and_longer"]: is not a message. Begin the keys of your own sentences with "app."',
+    ],
+    [
+      "an own sentence that the default language lacks",
+      file("de", { "app.hello": "Hallo" }),
+      'lang/de.ts: MESSAGES["app.hello"]: is not a message of lang/en.ts, the default language. Add it there.',
+    ],
+    [
+      "an unknown placeholder",
+      file("de", { "cart.owner": "{nmae}" }),
+      'lang/de.ts: MESSAGES["cart.owner"]: has an unknown placeholder {nmae}. Did you mean "name"?',
+    ],
+    [
+      "a placeholder where there is none",
+      file("en", { "cart.empty": "{count}" }),
+      'MESSAGES["cart.empty"]: has an unknown placeholder {count}. It has none.',
+    ],
+    [
+      "what is not a sentence",
+      file("en", { "cart.empty": { some: "…" } }),
+      'MESSAGES["cart.empty"]: is not a sentence. Write text, or { one: "…", other: "…" }.',
+    ],
+  ])("with %s", async (_, given, expected) => {
+    await expect(loaded("en", ["de"], given)).rejects.toThrow(expected);
+  });
+
+  test("with a language that has no sentences", async () => {
+    const expected = 'config/app.ts: APP.languages: offers "fr", which has no sentences. Add lang/fr.ts';
+    await expect(loaded("en", ["fr"])).rejects.toThrow(expected);
+  });
+});

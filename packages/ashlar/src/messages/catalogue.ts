@@ -1,0 +1,269 @@
+import {
+  AshlarError,
+  ConfigurationError,
+  type Message,
+  type MessageParams,
+  nearest,
+  suggestion,
+} from "../support/index.ts";
+import { ENGLISH, type ParamsOf } from "./message.ts";
+import { negotiateLanguage } from "./negotiate-language.ts";
+import { isSentence, paramNames, type Sentence, type Sentences } from "./sentence.ts";
+import { Wording } from "./wording.ts";
+
+/** The sentences of the framework's features, by key. An application augments {@link Messages} itself. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
+export interface FrameworkMessages {}
+
+/**
+ * The sentences that `t()` knows, by key, so that their parameters are checked. An application adds its own by declaration
+ * merging:
+ *
+ * ```ts
+ * declare module "ashlar" { interface Messages { "app.orders.count": { one: "{count} order"; other: "{count} orders" } } }
+ * ```
+ */
+export interface Messages extends FrameworkMessages {}
+
+/** The key of a sentence: one of {@link Messages}, or one of the application's that begins with `app.` */
+export type MessageKey = (keyof Messages & string) | `app.${string}`;
+
+/** The values that a sentence needs, by its key. Those of an undeclared sentence of the application are not checked. */
+export type ParamsOfKey<K extends MessageKey> = K extends keyof Messages
+  ? ParamsOf<Messages[K]>
+  : [params?: MessageParams];
+
+/** Puts a sentence into one language, or a message that was made before: `t("app.orders.count", { count: 2 })`. */
+export interface Translate {
+  /**
+   * @param key the sentence's key
+   * @param params values for its placeholders. Numbers, dates and durations are written as the language writes them; the
+   * number `count` chooses the plural form
+   * @throws `E_INTERNAL` if no language has a sentence with this key
+   */
+  <K extends MessageKey>(key: K, ...params: ParamsOfKey<K>): string;
+  /** @param message such as one of the problems of a `ValidationError` */
+  (message: Message): string;
+}
+
+/** Loads the sentences of other languages than English, by the language's tag. */
+export type Translations = Readonly<Record<string, () => Promise<Sentences>>>;
+
+/** The sentences that an application has of its own in one language, or instead of a feature's: one file of `lang/`. */
+export interface LanguageFile {
+  /** Its path, for messages: `lang/de.ts`. */
+  readonly file: string;
+  /** The language's tag: `de`. */
+  readonly language: string;
+  readonly sentences: Readonly<Record<string, unknown>>;
+}
+
+/** What the keys of an application's own sentences begin with. */
+const OWN = "app.";
+
+/** One language: its own way to write numbers and dates, and the sentences that it has. */
+interface Language {
+  readonly wording: Wording;
+  readonly sentences: Map<string, Sentence>;
+}
+
+/**
+ * The sentences of an application in all languages that it offers: the container's `messages`.
+ *
+ * Features declare theirs in English when they register, and say where those of other languages are. Only what the
+ * application offers is loaded, when it boots. What a language lacks is said in a wider one (`de` for `de-AT`), in the
+ * default language if the sentence is the application's own, and in English.
+ */
+export class Catalogue {
+  /** The language of visitors whose preference is unknown or not offered. */
+  readonly defaultLanguage: string;
+  /** The languages that visitors are offered, the default one first. */
+  readonly languages: readonly string[];
+  readonly #all = new Map<string, Language>();
+  readonly #translations: Translations[] = [];
+  readonly #orders = new Map<string, readonly string[]>();
+
+  /**
+   * @param defaultLanguage its tag (BCP 47)
+   * @param languages the tags of all that are offered
+   */
+  constructor(defaultLanguage: string = ENGLISH, languages: readonly string[] = []) {
+    this.defaultLanguage = defaultLanguage;
+    this.languages = Object.freeze([...new Set([defaultLanguage, ...languages])]);
+  }
+
+  /**
+   * Declares the sentences of a feature. A provider calls it in `register()`.
+   *
+   * @param sentences in English, by key: the feature's name, what it is about, what it says
+   * @param translations loads them in other languages, by tag
+   * @throws `E_INVALID_CONFIGURATION` if a key was declared before
+   */
+  declare(sentences: Sentences, translations: Translations = {}): void {
+    const english = this.#language(ENGLISH).sentences;
+    for (const [key, sentence] of Object.entries(sentences)) {
+      if (english.has(key)) {
+        const message = `The message "${key}" is declared twice. Begin the keys of a feature with its name.`;
+        throw new AshlarError("E_INVALID_CONFIGURATION", message);
+      }
+      english.set(key, sentence);
+    }
+    this.#translations.push(translations);
+  }
+
+  /**
+   * Loads the languages that are offered, once every feature has declared its sentences.
+   *
+   * @param files the application's own, which win
+   * @throws `E_INVALID_CONFIGURATION` if a key is unknown, a sentence is not one or has an unknown placeholder, or a language
+   * has no sentences at all
+   */
+  async load(files: readonly LanguageFile[] = []): Promise<void> {
+    const wanted = new Set(this.languages.flatMap(withWiderTags));
+    await Promise.all(
+      this.#translations.flatMap((translations) =>
+        Object.entries(translations).map(async ([language, load]) => {
+          if (wanted.has(language)) this.#add(language, await load());
+        }),
+      ),
+    );
+    // The others are checked against the application's own sentences in its default language.
+    const ordered = files.toSorted((a, b) => Number(this.#isDefault(b.language)) - Number(this.#isDefault(a.language)));
+    for (const file of ordered) this.#add(file.language, this.#checked(file));
+    for (const language of this.languages) {
+      if (withWiderTags(language).some((tag) => tag === ENGLISH || this.#all.has(tag))) continue;
+      const remedy = `Add lang/${language}.ts: export const MESSAGES = { … };`;
+      throw new ConfigurationError(
+        "config/app.ts: APP.languages",
+        `offers "${language}", which has no sentences.`,
+        remedy,
+      );
+    }
+  }
+
+  /** @internal The sentences that are there in a language itself, by key. */
+  sentencesIn(language: string): ReadonlyMap<string, Sentence> {
+    return this.#all.get(language)?.sentences ?? new Map();
+  }
+
+  /** The language of a user's own choice, the property `language`; `null` if there is none, or it is not offered. */
+  ofUser(user: object | null): string | null {
+    const { language } = (user ?? {}) as { readonly language?: unknown };
+    return typeof language === "string" ? negotiateLanguage(language, this.languages) : null;
+  }
+
+  /** The language for a client by its `Accept-Language`. */
+  negotiate(acceptLanguage: string | null): string {
+    return negotiateLanguage(acceptLanguage, this.languages) ?? this.defaultLanguage;
+  }
+
+  /**
+   * What puts sentences into a language. It needs no `this`.
+   *
+   * @param language its tag, or what gives it when a sentence is asked for
+   */
+  translator(language: string | (() => string)): Translate {
+    return ((subject: string | Message, params: MessageParams = {}): string => {
+      const order = this.#order(typeof language === "string" ? language : language());
+      if (typeof subject !== "string") return this.#message(order, subject);
+      return this.#sentence(order, subject, params) ?? this.#unknown(subject);
+    }) as Translate;
+  }
+
+  /** Where a sentence is looked for: in the language, in wider ones, in the default language, in English. */
+  #order(language: string): readonly string[] {
+    let order = this.#orders.get(language);
+    if (order === undefined) {
+      order = [...new Set([...withWiderTags(language), ...withWiderTags(this.defaultLanguage), ENGLISH])];
+      this.#orders.set(language, order);
+    }
+    return order;
+  }
+
+  #sentence(order: readonly string[], key: string, params: MessageParams): string | null {
+    for (const tag of order) {
+      const language = this.#all.get(tag);
+      const sentence = language?.sentences.get(key);
+      if (sentence === undefined) continue;
+      return language!.wording.say(sentence, params, (message) => this.#message(order, message));
+    }
+    return null;
+  }
+
+  #message(order: readonly string[], { rule, params, message }: Message): string {
+    return (rule === null ? null : this.#sentence(order, rule, params)) ?? message;
+  }
+
+  #unknown(key: string): never {
+    const near = suggestion(key, this.#keys());
+    throw new AshlarError(
+      "E_INTERNAL",
+      `There is no sentence "${key}". ${near} Those of the application are in lang/.`,
+    );
+  }
+
+  #keys(): string[] {
+    return [...new Set([...this.#all.values()].flatMap(({ sentences }) => [...sentences.keys()]))];
+  }
+
+  #isDefault(language: string): boolean {
+    return language === this.defaultLanguage;
+  }
+
+  #language(tag: string): Language {
+    let language = this.#all.get(tag);
+    if (language === undefined) {
+      language = { wording: new Wording(tag), sentences: new Map() };
+      this.#all.set(tag, language);
+    }
+    return language;
+  }
+
+  #add(tag: string, sentences: Sentences): void {
+    const language = this.#language(tag);
+    for (const [key, sentence] of Object.entries(sentences)) language.sentences.set(key, sentence);
+  }
+
+  /** The sentences of a file, each of which replaces or translates one that is there, or is one of the application's own. */
+  #checked({ file, language, sentences }: LanguageFile): Sentences {
+    for (const [key, sentence] of Object.entries(sentences)) {
+      const where = `${file}: MESSAGES["${key}"]`;
+      if (!isSentence(sentence)) {
+        throw new ConfigurationError(where, "is not a sentence.", 'Write text, or { one: "…", other: "…" }.');
+      }
+      const known = this.#original(key);
+      if (known === undefined) {
+        if (key.startsWith(OWN) && this.#isDefault(language)) continue;
+        throw new ConfigurationError(where, `is not a message${this.#whose(key)}.`, this.#near(key));
+      }
+      const names = paramNames(known);
+      for (const name of paramNames(sentence)) {
+        if (names.has(name)) continue;
+        const remedy = names.size === 0 ? "It has none." : suggestion(name, names);
+        throw new ConfigurationError(where, `has an unknown placeholder {${name}}.`, remedy);
+      }
+    }
+    return sentences as Sentences;
+  }
+
+  /** The sentence that one of the same key replaces or translates. */
+  #original(key: string): Sentence | undefined {
+    return this.#all.get(ENGLISH)?.sentences.get(key) ?? this.#all.get(this.defaultLanguage)?.sentences.get(key);
+  }
+
+  #whose(key: string): string {
+    return key.startsWith(OWN) ? ` of lang/${this.defaultLanguage}.ts, the default language` : "";
+  }
+
+  #near(key: string): string {
+    const near = nearest(key, this.#keys());
+    if (near.length > 0) return suggestion(key, near);
+    return key.startsWith(OWN) ? "Add it there." : `Begin the keys of your own sentences with "${OWN}".`;
+  }
+}
+
+/** A tag, then the wider ones: `de-AT`, `de`. */
+function withWiderTags(tag: string): string[] {
+  const parts = tag.split("-");
+  return parts.map((_, index) => parts.slice(0, parts.length - index).join("-"));
+}

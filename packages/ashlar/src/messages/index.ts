@@ -1,0 +1,11 @@
+export { canonicalLanguage } from "./canonical-language.ts";
+export {
+  Catalogue,
+  type LanguageFile,
+  type MessageKey,
+  type Messages,
+  type Translate,
+  type Translations,
+} from "./catalogue.ts";
+export { ENGLISH, inEnglish, type MessageMaker, messagesOf } from "./message.ts";
+export type { Sentence, Sentences } from "./sentence.ts";

@@ -1,0 +1,44 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { negotiateLanguage } from "./negotiate-language.ts";
+
+const OFFERED = ["en", "de", "fr-CA"];
+
+test.each([
+  ["de", "de"],
+  ["de-CH", "de"],
+  ["DE-ch-1996, en;q=0.5", "de"],
+  ["en;q=0.4, de;q=0.5", "de"],
+  ["de;q=0.5, en;q=0.5", "de"],
+  ["es, de;q=0.1", "de"],
+  ["fr", "fr-CA"],
+  ["fr-FR, de;q=0.9", "de"],
+  ["*", "en"],
+  ["*, en;q=0", "de"],
+  ["es;q=1, *;q=0.1", "en"],
+  ["de;q=0", null],
+  ["de-AT;q=0, de", "de"],
+  ["de;q=0, de-AT", null],
+  ["es", null],
+  ["d", null],
+  ["", null],
+  ["de;q=2", null],
+  ["de;q=0.1234, fr", "fr-CA"],
+  ["de_DE, x y, fr;level=1", null],
+  ["zh-Hant-x-de", null],
+])("%j leads to %j", (header, language) => {
+  expect(negotiateLanguage(header, OFFERED)).toBe(language);
+});
+
+test("without the header, nothing is preferred", () => {
+  expect(negotiateLanguage(null, OFFERED)).toBeNull();
+});
+
+test("whatever a header says, an offered language or none comes of it, and fast", () => {
+  const part = fc.constantFrom("de", "-", "*", ";q=", "0.5", "1", ",", " ", "en", "x", "é");
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 200 }), (parts) => {
+      expect([...OFFERED, null]).toContain(negotiateLanguage(parts.join(""), OFFERED));
+    }),
+  );
+});

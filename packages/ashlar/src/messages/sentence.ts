@@ -1,0 +1,44 @@
+/**
+ * A sentence with placeholders, `Use at most {max} characters.`, or its plural forms, of which the parameter `count`
+ * chooses by the rules of the language (CLDR): `{ one: "{count} file", other: "{count} files" }`.
+ */
+export type Sentence = string | PluralForms;
+
+/** The plural forms of a sentence. What a language does not tell apart is left out. */
+export type PluralForms = { readonly [Form in Intl.LDMLPluralRule]?: string } & { readonly other: string };
+
+/** Sentences by key. */
+export type Sentences = Readonly<Record<string, Sentence>>;
+
+/** The names of the placeholders in a text. */
+type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
+
+/** The names of the parameters that a sentence takes. */
+export type ParamNames<S> = S extends string
+  ? NamesIn<S>
+  : S extends { readonly other: infer Other }
+    ? NamesIn<Other> | "count"
+    : never;
+
+const PLACEHOLDER = /\{(\w+)\}/g;
+
+/** A text with its placeholders replaced. */
+export function fill(text: string, valueFor: (name: string) => string): string {
+  return text.replaceAll(PLACEHOLDER, (_, name: string) => valueFor(name));
+}
+
+/** The names of the parameters that a sentence may use. */
+export function paramNames(sentence: Sentence): ReadonlySet<string> {
+  const texts = typeof sentence === "string" ? [sentence] : Object.values(sentence);
+  const names = texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map(([, name]) => name!));
+  return new Set(typeof sentence === "string" ? names : [...names, "count"]);
+}
+
+/** Tells whether something that an application wrote is a sentence. */
+export function isSentence(value: unknown): value is Sentence {
+  if (typeof value === "string") return true;
+  if (typeof value !== "object" || value === null || !("other" in value)) return false;
+  return Object.entries(value).every(([form, text]) => FORMS.has(form) && typeof text === "string");
+}
+
+const FORMS: ReadonlySet<string> = new Set<Intl.LDMLPluralRule>(["zero", "one", "two", "few", "many", "other"]);

@@ -1,0 +1,19 @@
+import { type Catalogue, type MessageMaker, messagesOf } from "../../messages/index.ts";
+
+/** What is said of passwords that cannot be chosen. */
+export const PASSWORD_MESSAGES = {
+  "password.tooLong": "The password is too long; use at most {max} bytes.",
+  "password.tooShort": "The password is too short; use at least {min} characters.",
+  "password.notUnicode": "The password contains a character that is not valid Unicode.",
+  "password.common": "This password is one of the most common and easy to guess; choose another.",
+} as const;
+
+declare module "../../messages/catalogue.ts" {
+  interface FrameworkMessages extends Readonly<typeof PASSWORD_MESSAGES> {}
+}
+
+export const message: MessageMaker<typeof PASSWORD_MESSAGES> = messagesOf(PASSWORD_MESSAGES);
+
+export function declarePasswordMessages(catalogue: Catalogue): void {
+  catalogue.declare(PASSWORD_MESSAGES, { de: async () => (await import("./messages.de.ts")).GERMAN });
+}

@@ -1,0 +1,91 @@
+import type { Connection } from "../database/index.ts";
+import { ConfigurationError } from "../support/index.ts";
+import type { SessionStore, SessionStoreSource, StoredSession } from "./session-store.ts";
+
+/** The table of session data. */
+export const SESSION_DATA_TABLE = "session_data";
+
+const MAX_BYTES = 65_536;
+
+/** A row, as drivers give it: moments as text or as a `Date`. */
+interface Row {
+  readonly data: string;
+  readonly created_at: string | Date;
+  readonly last_used_at: string | Date;
+}
+
+/**
+ * Keeps the data of sessions in the table `session_data` of the application's database, up to 64 KB each, so that a login or a
+ * logout ends the session that was there before. {@link createSessionDataTable} makes the table.
+ *
+ * ```ts
+ * // config/session.ts
+ * export const SESSION = { store: databaseSessions() } satisfies SessionSettings;
+ * ```
+ *
+ * The boot ends with `E_INVALID_CONFIGURATION` if there is no database, or no such connection.
+ *
+ * @param options `connection`: its name in `config/database.ts`; the default one if left out
+ */
+export function databaseSessions({ connection }: { readonly connection?: string } = {}): SessionStoreSource {
+  return (container) => {
+    const where = "config/session.ts: SESSION.store";
+    if (container.has("database")) {
+      return new DatabaseSessions(container.make("database").connectionNamedBy(where, connection));
+    }
+    const remedy = "Add DatabaseProvider to PROVIDERS in config/providers.ts.";
+    throw new ConfigurationError(where, "is the database, and the application has none.", remedy);
+  };
+}
+
+/** Keeps sessions in the table `session_data`, one row for each. */
+export class DatabaseSessions implements SessionStore {
+  readonly maxBytes: number = MAX_BYTES;
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  async read(key: string): Promise<StoredSession | null> {
+    const row = (await this.#connection.kysely
+      .selectFrom(SESSION_DATA_TABLE)
+      .select(["data", "created_at", "last_used_at"])
+      .where("id", "=", key)
+      .executeTakeFirst()) as Row | undefined;
+    if (row === undefined) return null;
+    const [createdAt, usedAt] = [new Date(row.created_at).getTime(), new Date(row.last_used_at).getTime()];
+    return { createdAt, usedAt, contents: row.data };
+  }
+
+  async create(key: string, { createdAt, ...session }: StoredSession): Promise<void> {
+    const row = { id: key, created_at: new Date(createdAt), ...changed(session) };
+    await this.#connection.kysely.insertInto(SESSION_DATA_TABLE).values(row).execute();
+  }
+
+  async update(key: string, session: StoredSession): Promise<boolean> {
+    const query = this.#connection.kysely.updateTable(SESSION_DATA_TABLE).set(changed(session)).where("id", "=", key);
+    const { numUpdatedRows } = await query.executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
+  async destroy(key: string): Promise<void> {
+    await this.#connection.kysely.deleteFrom(SESSION_DATA_TABLE).where("id", "=", key).execute();
+  }
+
+  async prune(usedBefore: number, createdBefore: number): Promise<number> {
+    // The database is loaded where there is one; sessions in cookies need none.
+    const { deleteInBatches } = await import("../database/index.ts");
+    const { kysely } = this.#connection;
+    return deleteInBatches({ kysely, table: SESSION_DATA_TABLE, key: "id" }, (is) =>
+      is.or([is("last_used_at", "<=", new Date(usedBefore)), is("created_at", "<=", new Date(createdBefore))]),
+    );
+  }
+
+  /** The database closes itself. */
+  close(): void {}
+}
+
+function changed({ usedAt, contents }: Pick<StoredSession, "usedAt" | "contents">) {
+  return { data: contents, last_used_at: new Date(usedAt) };
+}

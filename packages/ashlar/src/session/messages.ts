@@ -1,0 +1,22 @@
+import { type Catalogue, type MessageMaker, messagesOf } from "../messages/index.ts";
+
+/** What is said of forms whose page has expired. */
+export const SESSION_MESSAGES = {
+  "session.expired":
+    "The page has expired. Nothing was changed. Go back, reload the page, and send it again. If that does not help, allow cookies for this site.",
+  "session.expiredForm":
+    "The page had expired, and nothing was changed. Send the form again. If that does not help, allow cookies for this site.",
+  "session.notUsed": "The page had expired, so the form was not used.",
+  "session.elsewhere":
+    "The request came from another site. Nothing was changed. Open the page on this site and send it from there.",
+} as const;
+
+declare module "../messages/catalogue.ts" {
+  interface FrameworkMessages extends Readonly<typeof SESSION_MESSAGES> {}
+}
+
+export const message: MessageMaker<typeof SESSION_MESSAGES> = messagesOf(SESSION_MESSAGES);
+
+export function declareSessionMessages(catalogue: Catalogue): void {
+  catalogue.declare(SESSION_MESSAGES, { de: async () => (await import("./messages.de.ts")).GERMAN });
+}

@@ -1,0 +1,128 @@
+import type { Container } from "../kernel/index.ts";
+import {
+  type Complete,
+  ConfigurationError,
+  minutes,
+  oneOf,
+  quoted,
+  type Setting,
+  setting,
+  settings,
+  textLike,
+} from "../support/index.ts";
+import { CookieSessions, cookieSessions } from "./cookie-sessions.ts";
+import { databaseSessions } from "./database-sessions.ts";
+import type { SessionStore, SessionStoreSource } from "./session-store.ts";
+
+/** The stores that the framework brings, by name. */
+export type SessionStoreName = "cookie" | "database";
+
+/** The shape of `SESSION` in `config/session.ts`. */
+export interface SessionSettings {
+  /**
+   * Where the data is kept: `cookieSessions()`, `databaseSessions()`, their names, or a store of your own;
+   * `cookieSessions()` if left out.
+   */
+  readonly store?: CookieSessions | SessionStoreSource | SessionStoreName;
+  /** The cookie's name; `session` if left out. Over https it is bound to its host by a prefix: `__Host-session`. */
+  readonly cookie?: string;
+  /** After how many minutes without use a session ends, from 1 to 525,600; 120 if left out. */
+  readonly lifetimeMinutes?: number;
+  /**
+   * After how many minutes a session ends, however much it is used, from `lifetimeMinutes` to 525,600; a day or
+   * `lifetimeMinutes` if left out, whichever is longer. A new id begins a new count.
+   */
+  readonly absoluteMinutes?: number;
+  /** Which requests of other sites carry the cookie; `lax` if left out. `none` needs https. */
+  readonly sameSite?: "lax" | "strict" | "none";
+}
+
+/** {@link SessionSettings}, as they are read. */
+export interface CompleteSessionSettings extends Omit<Complete<SessionSettings>, "store"> {
+  readonly store: CookieSessions | SessionStoreSource;
+}
+
+const WHERE = "config/session.ts: SESSION";
+const DAY_IN_MINUTES = 1440;
+/** RFC 6265 §4.1.1: a cookie's name is a token. */
+const COOKIE_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/;
+const PREFIXED = /^__(host|secure)-/i;
+
+const STORES: Readonly<Record<SessionStoreName, CookieSessions | SessionStoreSource>> = {
+  cookie: cookieSessions(),
+  database: databaseSessions(),
+};
+
+const STORE: Setting<CookieSessions | SessionStoreSource, NonNullable<SessionSettings["store"]>> = setting({
+  what: "cookieSessions(), databaseSessions(), or an object with the methods of SessionStore",
+  fallback: STORES.cookie,
+  words: Object.keys(STORES),
+  describe: quoted,
+  accept(value) {
+    if (value instanceof CookieSessions || typeof value === "function" || isStore(value))
+      return value as CookieSessions | SessionStoreSource;
+    const name = Object.keys(STORES).find((one) => one === value);
+    return name === undefined ? undefined : STORES[name as SessionStoreName];
+  },
+});
+
+const SCHEMA = settings<SessionSettings>()(
+  {
+    store: STORE,
+    cookie: textLike('the name of a cookie, such as "visit"', COOKIE_NAME, "session"),
+    lifetimeMinutes: minutes(120),
+    absoluteMinutes: minutes(null),
+    sameSite: oneOf(["lax", "strict", "none"], "lax"),
+  },
+  { former: { driver: "Write store: cookieSessions(), or store: databaseSessions()." } },
+);
+
+/**
+ * Reads `SESSION`.
+ *
+ * @param session what `config/session.ts` exports as `SESSION`
+ * @param appUrl the application's own origin; `null` if it is not known
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function readSessionSettings(session: unknown, appUrl: string | null): CompleteSessionSettings {
+  const read = SCHEMA.read(session, WHERE);
+  const isHttps = appUrl?.startsWith("https:") === true;
+  const { lifetimeMinutes, sameSite } = read;
+  const absoluteMinutes = read.absoluteMinutes ?? Math.max(DAY_IN_MINUTES, lifetimeMinutes);
+  if (absoluteMinutes < lifetimeMinutes) {
+    const problem = "is less than lifetimeMinutes, so that the latter would mean nothing.";
+    throw new ConfigurationError(`${WHERE}.absoluteMinutes`, problem, `Set it to ${lifetimeMinutes} or more.`);
+  }
+  if (sameSite === "none" && !isHttps) throw requiresHttps("sameSite", sameSite);
+  return Object.freeze({ ...read, cookie: cookieName(read.cookie, isHttps), absoluteMinutes });
+}
+
+/**
+ * The store that a source makes, or is.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if what it makes is not a store
+ */
+export function storeOf(source: SessionStoreSource, container: Container): SessionStore {
+  const made: unknown = typeof source === "function" ? source(container) : source;
+  if (isStore(made)) return made;
+  const remedy = "Return an object with the methods of SessionStore, and not a promise of one.";
+  throw new ConfigurationError(`${WHERE}.store`, "is a function that does not return a store.", remedy);
+}
+
+function isStore(value: unknown): value is SessionStore {
+  const { maxBytes, read, create, update, destroy, close } = Object(value) as Partial<SessionStore>;
+  const hasMethods = [read, create, update, destroy, close].every((method) => typeof method === "function");
+  return hasMethods && Number.isSafeInteger(maxBytes);
+}
+
+function cookieName(name: string, isHttps: boolean): string {
+  const isPrefixed = PREFIXED.test(name);
+  if (isPrefixed && !isHttps) throw requiresHttps("cookie", name);
+  // RFC 6265bis §4.1.3.2: no other host, and nothing that came over plain http, can set a cookie with this prefix.
+  return isHttps && !isPrefixed ? `__Host-${name}` : name;
+}
+
+function requiresHttps(name: keyof SessionSettings, value: string): ConfigurationError {
+  const problem = `is "${value}", which browsers accept over https only.`;
+  return new ConfigurationError(`${WHERE}.${name}`, problem, "Set APP_URL to an https address, or leave it out.");
+}

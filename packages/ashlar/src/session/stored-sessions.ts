@@ -1,0 +1,75 @@
+import { digest } from "../security/index.ts";
+import { AshlarError, isThenable, type MaybePromise } from "../support/index.ts";
+import { endOf, type SessionKeeper, type SessionRecord } from "./session-keeper.ts";
+import type { SessionStore, StoredSession } from "./session-store.ts";
+import type { CompleteSessionSettings } from "./settings.ts";
+import "./errors.ts";
+
+const ID = /^[\w-]{43}$/;
+
+/**
+ * Keeps sessions in a store, under the digest of the id that the cookie carries: a store that leaks opens no session.
+ *
+ * A request that changes nothing writes nothing. Of two requests at once that both change the session, the one that is
+ * done last is kept. A session that ended meanwhile is not brought back.
+ */
+export class StoredSessions implements SessionKeeper {
+  readonly isRemote = true;
+  readonly maxBytes: number;
+  readonly remedy = "Keep what is large in a table of its own, and in the session what finds it there.";
+  readonly #store: SessionStore;
+  readonly #settings: CompleteSessionSettings;
+
+  constructor(store: SessionStore, settings: CompleteSessionSettings) {
+    this.#store = store;
+    this.#settings = settings;
+    this.maxBytes = store.maxBytes;
+  }
+
+  find(cookie: string): MaybePromise<SessionRecord | null> {
+    if (!ID.test(cookie)) return null;
+    const found = this.#store.read(digest(cookie));
+    return isThenable(found) ? Promise.resolve(found).then((stored) => record(cookie, stored)) : record(cookie, found);
+  }
+
+  cookieFor({ id }: SessionRecord): string {
+    return id;
+  }
+
+  async save(record: SessionRecord, previous: SessionRecord | null): Promise<boolean> {
+    const { id, createdAt, usedAt, contents } = record;
+    const session = { createdAt, usedAt, contents };
+    const expiresAt = endOf(record, this.#settings);
+    if (previous?.id === id) {
+      // Never a creation: it would bring back what a request at the same time has ended.
+      const isKept: unknown = await this.#store.update(digest(id), session, expiresAt);
+      if (typeof isKept === "boolean") return isKept;
+      throw new AshlarError("E_SESSION", "The session store's update() must return whether the session was there.");
+    }
+    await this.#store.create(digest(id), session, expiresAt);
+    if (previous !== null) await this.remove(previous);
+    return true;
+  }
+
+  async remove({ id }: SessionRecord): Promise<void> {
+    await this.#store.destroy(digest(id));
+  }
+
+  prune(usedBefore: number, createdBefore: number): MaybePromise<number> {
+    return this.#store.prune?.(usedBefore, createdBefore) ?? 0;
+  }
+
+  close(): MaybePromise<void> {
+    return this.#store.close();
+  }
+}
+
+function record(id: string, stored: StoredSession | null): SessionRecord | null {
+  if (stored === null) return null;
+  const { createdAt, usedAt, contents } = Object(stored) as StoredSession;
+  // A session without a time would never be too old.
+  if (Number.isFinite(createdAt) && Number.isFinite(usedAt) && typeof contents === "string")
+    return { id, createdAt, usedAt, contents };
+  const remedy = "It must return null, or { createdAt, usedAt, contents } with two numbers and a text.";
+  throw new AshlarError("E_SESSION", `The session store's read() returned something that is not a session. ${remedy}`);
+}

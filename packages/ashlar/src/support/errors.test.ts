@@ -1,0 +1,84 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { outputOf } from "../../test/support/own-process.ts";
+import { folderWith } from "../../test/support/temporary-folder.ts";
+import { AshlarError, declareErrors, ERRORS, type ErrorCode } from "./errors.ts";
+
+declare module "./errors.ts" {
+  interface ErrorCodes {
+    E_ORDER_CLOSED: 409;
+    E_BAD_STATUS: 200;
+  }
+}
+
+const ERRORS_MODULE = join(import.meta.dirname, "errors.ts");
+
+/** What becomes of modules that declare errors, loaded one after the other in a process of their own. */
+async function declared(modules: Readonly<Record<string, string>>): Promise<string> {
+  const imports = `import { declareErrors } from ${JSON.stringify(ERRORS_MODULE)};\n`;
+  const files = Object.entries(modules).map(([name, text]) => [name, `${imports}declareErrors(${text});\n`]);
+  const cwd = folderWith(Object.fromEntries(files));
+  const program = `
+    try {
+      for (const name of ${JSON.stringify(Object.keys(modules))}) await import(${JSON.stringify(cwd)} + "/" + name);
+      await import(${JSON.stringify(cwd)} + "/" + ${JSON.stringify(Object.keys(modules)[0])} + "?again");
+      console.log("declared");
+    } catch (error) {
+      console.log(error.code + " " + error.message);
+    }`;
+  return (await outputOf(program, { cwd })).trim();
+}
+
+describe("declareErrors", () => {
+  test("gives errors of an application their status and sentence", () => {
+    declareErrors({ E_ORDER_CLOSED: [409, "The order is closed."] });
+    const error = new AshlarError("E_ORDER_CLOSED");
+    expect([error.code, error.status, error.message]).toEqual(["E_ORDER_CLOSED", 409, "The order is closed."]);
+    expect(new AshlarError("E_ORDER_CLOSED", "Order 7 is closed.").message).toBe("Order 7 is closed.");
+    expect(ERRORS.E_ORDER_CLOSED).toEqual([409, "The order is closed."]);
+  });
+
+  test("refuses what cannot be a status, a code or a sentence, with the place", () => {
+    const place =
+      /errors\.test\.ts:\d+: E_\w+ is not the declaration of an error code\. Write it as E_ORDER_CLOSED: \[409/i;
+    expect(() => declareErrors({ E_BAD_STATUS: [200, "Fine."] })).toThrow(place);
+    expect(() => declareErrors({ E_ORDER_CLOSED: [409, ""] })).toThrow(place);
+    expect(() => declareErrors({ e_lower: [409, "Lower."] } as never)).toThrow(place);
+  });
+
+  test("accepts a code again from a copy of its module, and changed from the file that an edit has changed", async () => {
+    const one = '{ E_ORDER_CLOSED: [409, "The order is closed."] }';
+    expect(await declared({ "one.mjs": one, "copy.mjs": one })).toBe("declared");
+    const other = '{ E_ORDER_CLOSED: [import.meta.url.includes("?") ? 410 : 409, "The order is closed."] }';
+    expect(await declared({ "one.mjs": other })).toBe("declared");
+  });
+
+  test("refuses a code with another meaning, naming both places", async () => {
+    expect(
+      await declared({
+        "orders.mjs": '{ E_CLOSED: [409, "The order is closed."] }',
+        "shop.mjs": '{ E_CLOSED: [403, "The shop is closed."] }',
+      }),
+    ).toBe(
+      "E_INVALID_CONFIGURATION shop.mjs:2: the error code E_CLOSED has another meaning already, from orders.mjs. " +
+        "Give one of them a name of its own.",
+    );
+  });
+
+  test("refuses another meaning for a code of the framework", async () => {
+    expect(await declared({ "shop.mjs": '{ E_NOT_FOUND: [410, "It is gone."] }' })).toBe(
+      "E_INVALID_CONFIGURATION shop.mjs:2: the error code E_NOT_FOUND has another meaning already, from the framework. " +
+        "Give one of them a name of its own.",
+    );
+  });
+});
+
+test("an error with a code that was not declared is an internal one that says what to do, with its cause", () => {
+  const cause = new Error("the first");
+  const make = () => new AshlarError("E_UNDECLARED" as ErrorCode, "s3cret", { cause });
+  expect(make).toThrow(
+    "The error code E_UNDECLARED has not been declared. " +
+      "Import the module that declares it by declareErrors() into the one that throws it.",
+  );
+  expect(make).toThrow(expect.objectContaining({ code: "E_INTERNAL", status: 500, cause }));
+});

@@ -1,0 +1,20 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { escapeHtml } from "./html.ts";
+
+test("escaped text never opens a tag or ends an attribute, and reads the same", () => {
+  const read = (text: string) =>
+    text
+      .replaceAll("&lt;", "<")
+      .replaceAll("&gt;", ">")
+      .replaceAll("&quot;", '"')
+      .replaceAll("&#39;", "'")
+      .replaceAll("&amp;", "&");
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom("<", ">", "&", '"', "'", "a", ";", "l", "t") }), (text) => {
+      const escaped = escapeHtml(text);
+      expect(escaped).not.toMatch(/[<>"']/);
+      expect(read(escaped)).toBe(text);
+    }),
+  );
+});

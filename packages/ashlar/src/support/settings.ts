@@ -1,0 +1,120 @@
+import { isPlainObject } from "./dictionary.ts";
+import { ConfigurationError } from "./errors.ts";
+import { suggestion } from "./nearest.ts";
+import { isLeftOut, type Setting, setting } from "./setting.ts";
+
+/** Settings as they are read: with the defaults for what an author left out. */
+export type Complete<Written> = {
+  readonly [Name in keyof Written]-?: Exclude<Written[Name], undefined>;
+};
+
+/** A setting for each name that an author may write, and for no other. */
+type Schema<Written> = {
+  readonly [Name in keyof Written]-?: Setting<unknown, NonNullable<Written[Name]>>;
+};
+
+type ReadBy<S> = {
+  readonly [Name in keyof S]: S[Name] extends { read(value: unknown, where: string): infer Read } ? Read : never;
+};
+
+/** Makes the error that refuses a setting: what is wrong with it, and what to write. */
+export type Refusal = (name: string, problem: string, remedy: string) => ConfigurationError;
+
+/** What holds for an object of settings beyond each single one. */
+export interface SettingsOptions<Read> {
+  /** Throws if settings contradict each other. */
+  readonly check?: (settings: Read, refuse: Refusal) => void;
+  /** Names of the same object that are read elsewhere, and so may be meant by a misspelt one. */
+  readonly alongside?: readonly string[];
+  /** Names that were settings once, with what to do instead. */
+  readonly former?: Readonly<Record<string, string>>;
+}
+
+/**
+ * An object of settings, such as `SCHEMA` in `session/settings.ts`. What is read is frozen.
+ *
+ * It is called twice because the first type argument is given and the second one inferred. A schema that lacks a name of
+ * `Written`, has one too many, or reads another type, does not compile.
+ */
+export function settings<Written extends object>(): <S extends Schema<Written>>(
+  schema: S & Readonly<Record<Exclude<keyof S, keyof Written>, never>>,
+  options?: SettingsOptions<ReadBy<S>>,
+) => Setting<ReadBy<S>, Written> {
+  return (schema, options = {}) => {
+    const entries = Object.entries<Pick<Setting<unknown>, "read">>(schema);
+    const names = entries.map(([name]) => name);
+    return objectSetting(names[0] ?? "name", (values, where) => {
+      requireKnownNames(values, where, names, options);
+      const read = entries.map(([name, entry]) => [name, entry.read(values[name], `${where}.${name}`)]);
+      const complete = Object.freeze(Object.fromEntries(read));
+      options.check?.(complete, (name, ...reason) => new ConfigurationError(`${where}.${name}`, ...reason));
+      return complete;
+    });
+  };
+}
+
+/**
+ * An object whose names are the author's, such as those of guards; each member is read alike.
+ *
+ * @param checkName throws if a name cannot be used
+ */
+export function recordOf<Read, Written>(
+  entry: Setting<Read, Written>,
+  checkName: (name: string, where: string) => void = () => {},
+): Setting<Readonly<Record<string, Read>>, Readonly<Record<string, Written>>> {
+  return objectSetting("name", (values, where) => {
+    const read = Object.entries(values).map(([name, value]) => {
+      checkName(name, `${where}.${name}`);
+      return [name, entry.read(value, `${where}.${name}`)] as const;
+    });
+    return Object.freeze(Object.fromEntries(read));
+  });
+}
+
+/** A list whose entries are read alike. It is left out for an empty one only if `fallback` says so. */
+export function listOf<Read, Written>(
+  what: string,
+  entry: Setting<Read, Written>,
+  fallback?: readonly [],
+): Setting<readonly Read[], readonly Written[]> {
+  return setting<readonly Read[], readonly Written[]>({
+    what,
+    fallback,
+    accept(value, where) {
+      if (!Array.isArray(value) || (value.length === 0 && fallback === undefined)) return undefined;
+      return Object.freeze(value.map((one, index) => entry.read(one, `${where}[${index}]`)));
+    },
+  });
+}
+
+function objectSetting<Read, Written>(
+  example: string,
+  read: (values: Readonly<Record<string, unknown>>, where: string) => Read,
+): Setting<Read, Written> {
+  const object = setting<Read, Written>({
+    what: `an object: { ${example}: … }`,
+    accept: (value, where) => (isPlainObject(value) ? read(value, where) : undefined),
+  });
+  return Object.freeze({
+    what: object.what,
+    read: (value: unknown, where: string) => object.read(isLeftOut(value) ? {} : value, where),
+  });
+}
+
+function requireKnownNames(
+  values: Readonly<Record<string, unknown>>,
+  where: string,
+  known: readonly string[],
+  { alongside = [], former = {} }: Pick<SettingsOptions<never>, "alongside" | "former">,
+): void {
+  const unknown = Object.keys(values).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const place = `${where}.${unknown}`;
+  if (!Object.hasOwn(former, unknown)) throw unknownSetting(place, unknown, [...alongside, ...known]);
+  throw new ConfigurationError(place, "is no longer a setting.", former[unknown]!);
+}
+
+/** The error that refuses the name of a setting, with the near ones. */
+export function unknownSetting(where: string, name: string, known: readonly string[]): ConfigurationError {
+  return new ConfigurationError(where, "is not a known setting.", suggestion(name, known));
+}

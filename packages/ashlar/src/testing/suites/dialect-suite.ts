@@ -1,0 +1,51 @@
+import { Database, type TestDatabase } from "../../database/index.ts";
+import type { MaybePromise } from "../../support/index.ts";
+import { createRows } from "./dialect/dialect-test.ts";
+import { MAINTENANCE } from "./dialect/maintenance.ts";
+import { STATEMENTS } from "./dialect/statements.ts";
+import { TRANSACTIONS } from "./dialect/transactions.ts";
+import { VALUES } from "./dialect/values.ts";
+import type { SuiteTest } from "./suite-test.ts";
+
+/** The options for a test's dialect. */
+export interface DialectSuiteOptions {
+  /** How long the dialect lets callers wait for a connection, in milliseconds. */
+  readonly acquireTimeoutMs: number;
+}
+
+/** Long enough for any machine; tests of the limit itself take {@link SHORT_MS}. */
+const LONG_MS = 30_000;
+const SHORT_MS = 200;
+
+/**
+ * Tests what every {@link Dialect} promises.
+ *
+ * ```ts
+ * import { test } from "node:test";
+ *
+ * const suite = dialectSuite(({ acquireTimeoutMs }) => ({
+ *   dialect: sqlite({ path: ":memory:", acquireTimeoutMs }),
+ *   remove: async () => {},
+ * }));
+ * for (const { title, run } of suite) test(title, run);
+ * ```
+ *
+ * @param make creates an empty database, and a dialect that connects to it with at most 30 connections; called once for
+ *   each test, which removes it
+ */
+export function dialectSuite(make: (options: DialectSuiteOptions) => MaybePromise<TestDatabase>): readonly SuiteTest[] {
+  return [...TRANSACTIONS, ...STATEMENTS, ...VALUES, ...MAINTENANCE].map(({ title, isImpatient = false, run }) => ({
+    title,
+    async run() {
+      const made = await make({ acquireTimeoutMs: isImpatient ? SHORT_MS : LONG_MS });
+      const database = new Database({ default: "suite", suite: made.dialect }, process.cwd());
+      try {
+        await createRows(database);
+        await run(database);
+      } finally {
+        await database.close();
+        await made.remove();
+      }
+    },
+  }));
+}

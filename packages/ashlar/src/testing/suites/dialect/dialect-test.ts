@@ -1,0 +1,63 @@
+import { type Database, json, primaryKey, reference, timestamp } from "../../../database/index.ts";
+
+/** A test of a dialect, on a database that holds the empty tables of {@link createRows}. */
+export interface DialectTest {
+  readonly title: string;
+  /** Whether callers are to wait for a connection for a moment only. */
+  readonly isImpatient?: boolean;
+  readonly run: (database: Database) => Promise<void>;
+}
+
+/** The table of most tests. */
+export const ROWS = "suite_rows";
+/** A table that refers to it. */
+export const NOTES = "suite_notes";
+
+/** Makes the tables of the tests. */
+export async function createRows({ kysely }: Database): Promise<void> {
+  await kysely.schema
+    .createTable(ROWS)
+    .$call(primaryKey(kysely))
+    .addColumn("name", "varchar(255)", (column) => column.notNull().unique())
+    .addColumn("amount", reference(kysely), (column) => column.notNull().defaultTo(0))
+    .addColumn("at", timestamp(kysely))
+    .addColumn("data", json(kysely))
+    .execute();
+  await kysely.schema
+    .createTable(NOTES)
+    .$call(primaryKey(kysely))
+    .addColumn("row_id", reference(kysely), (column) => column.notNull().references(`${ROWS}.id`))
+    .execute();
+}
+
+/** Inserts a row, and gives its key. */
+export async function insert({ kysely }: Database, name: string, others: object = {}): Promise<number> {
+  const row = { name, ...others };
+  const { id } = await kysely.insertInto(ROWS).values(row).returning("id").executeTakeFirstOrThrow();
+  return Number(id);
+}
+
+/** The names of the rows, in the order of their keys. */
+export async function names({ kysely }: Database): Promise<readonly string[]> {
+  const rows = await kysely.selectFrom(ROWS).select("name").orderBy("id").execute();
+  return rows.map(({ name }) => String(name));
+}
+
+/** The amount of the row of a name. */
+export async function amountOf({ kysely }: Database, name: string): Promise<number> {
+  const { amount } = await kysely.selectFrom(ROWS).select("amount").where("name", "=", name).executeTakeFirstOrThrow();
+  return Number(amount);
+}
+
+/** What a promise rejects with; `null` if it does not. */
+export function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => null,
+    (error: unknown) => error,
+  );
+}
+
+/** Calls a function many times at once. */
+export function atOnce<T>(count: number, task: (index: number) => Promise<T>): Promise<PromiseSettledResult<T>[]> {
+  return Promise.allSettled(Array.from({ length: count }, (_, index) => task(index)));
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { Database, ForeignKeyViolationError } from "../../../database/index.ts";
+import { AshlarError } from "../../../support/index.ts";
+import { atOnce, createRows, type DialectTest, failureOf, insert, NOTES, names, ROWS } from "./dialect-test.ts";
+
+export const MAINTENANCE: readonly DialectTest[] = [
+  {
+    title: "the columns of a table, and none of one that does not exist",
+    async run(database) {
+      assert.deepEqual(await columnsOf(database, ROWS), ["amount", "at", "data", "id", "name"]);
+      assert.deepEqual(await columnsOf(database, "no_such_table"), []);
+    },
+  },
+  {
+    title: "migrations run one at a time, and may begin others",
+    async run(database) {
+      let running = 0;
+      let most = 0;
+      const results = await atOnce(5, () =>
+        database.connection().withMigrationLock(async () => {
+          running++;
+          most = Math.max(most, running);
+          await database.connection().withMigrationLock(() => names(database));
+          running--;
+        }),
+      );
+      assert.deepEqual(
+        results.filter(({ status }) => status === "rejected"),
+        [],
+      );
+      assert.equal(most, 1, `${most} ran at once`);
+    },
+  },
+  {
+    title: "tables can be rebuilt, and foreign keys hold again afterwards",
+    async run(database) {
+      await insertNote(database, await insert(database, "a"));
+      const connection = database.connection();
+      await connection.rebuilding(() => connection.checkForeignKeys());
+      const failure = await failureOf(insertNote(database, 999));
+      assert.ok(failure instanceof ForeignKeyViolationError, `a note without its row threw ${failure}`);
+      assert.equal((await database.kysely.selectFrom(NOTES).selectAll().execute()).length, 1);
+    },
+  },
+  {
+    title: "tables are emptied whoever refers to whom, and keys count from 1 again",
+    async run(database) {
+      const { kysely } = database;
+      await kysely.schema.createTable("suite_kept").addColumn("n", "integer").execute();
+      await kysely.insertInto("suite_kept").values({ n: 7 }).execute();
+      await insertNote(database, await insert(database, "a"));
+      await database.connection().emptyTables(["suite_kept"]);
+      assert.deepEqual(await names(database), []);
+      assert.deepEqual(await kysely.selectFrom(NOTES).selectAll().execute(), []);
+      assert.equal((await kysely.selectFrom("suite_kept").selectAll().execute()).length, 1);
+      assert.equal(await insert(database, "b"), 1);
+      const failure = await failureOf(insertNote(database, 999));
+      assert.ok(failure instanceof ForeignKeyViolationError, "foreign keys no longer hold");
+    },
+  },
+  {
+    title: "everything is dropped, views and referenced tables included",
+    async run(database) {
+      const { kysely } = database;
+      await kysely.schema.createView("suite_view").as(kysely.selectFrom(ROWS).select("name")).execute();
+      await insertNote(database, await insert(database, "a"));
+      await database.connection().dropEverything();
+      for (const name of [ROWS, NOTES, "suite_view"]) assert.deepEqual(await columnsOf(database, name), [], name);
+      await createRows(database);
+      assert.deepEqual(await names(database), []);
+    },
+  },
+  {
+    title: "a database for tests is empty, and another one",
+    async run(database) {
+      await insert(database, "a");
+      const made = await database.dialect.createTestDatabase();
+      const other = new Database({ default: "other", other: made.dialect }, process.cwd());
+      try {
+        await createRows(other);
+        await insert(other, "b");
+        assert.deepEqual([await names(database), await names(other)], [["a"], ["b"]]);
+      } finally {
+        await other.close();
+        await made.remove();
+      }
+    },
+  },
+  {
+    title: "it connects when it is asked to, and a closed one refuses statements",
+    async run(database) {
+      await database.connect();
+      await names(database);
+      await database.close();
+      await database.close();
+      const failure = await failureOf(names(database));
+      assert.ok(failure instanceof AshlarError && failure.code === "E_DATABASE", `a closed one threw ${failure}`);
+    },
+  },
+];
+
+async function columnsOf(database: Database, table: string): Promise<readonly string[]> {
+  const rows = await database.connection().rows(database.dialect.columnNames, [table]);
+  return rows.map(({ name }) => String(name)).toSorted();
+}
+
+async function insertNote({ kysely }: Database, row_id: number): Promise<void> {
+  await kysely.insertInto(NOTES).values({ row_id }).execute();
+}

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { type Database, UniqueViolationError } from "../../../database/index.ts";
+import { AshlarError } from "../../../support/index.ts";
+import { amountOf, atOnce, type DialectTest, failureOf, insert, names, ROWS } from "./dialect-test.ts";
+
+const NO = new Error("The transaction is to be rolled back.");
+
+/** More transactions than a dialect has connections. */
+const MANY = 40;
+
+export const TRANSACTIONS: readonly DialectTest[] = [
+  {
+    title: "a transaction that returns has stored everything, and one that throws nothing",
+    async run(database) {
+      await database.transaction(async () => {
+        await insert(database, "a");
+        await insert(database, "b");
+      });
+      const failure = await failureOf(
+        database.transaction(async () => {
+          await insert(database, "c");
+          assert.deepEqual(await names(database), ["a", "b", "c"]);
+          throw NO;
+        }),
+      );
+      assert.equal(failure, NO);
+      assert.deepEqual(await names(database), ["a", "b"]);
+    },
+  },
+  {
+    title: "what a transaction writes is not seen outside of it before the commit",
+    async run(database) {
+      const [opened, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const rolledBack = failureOf(
+        database.transaction(async () => {
+          await insert(database, "a");
+          opened.resolve();
+          await end.promise;
+          throw NO;
+        }),
+      );
+      await opened.promise;
+      // It may be answered at once, without the row, or wait for the transaction to end.
+      const seen = names(database);
+      end.resolve();
+      assert.equal(await rolledBack, NO);
+      assert.deepEqual(await seen, []);
+    },
+  },
+  {
+    title: "a nested transaction can fail alone",
+    async run(database) {
+      await database.transaction(async () => {
+        await insert(database, "a");
+        const failure = await failureOf(
+          database.transaction(async () => {
+            await insert(database, "b");
+            throw NO;
+          }),
+        );
+        assert.equal(failure, NO);
+        await insert(database, "c");
+      });
+      assert.deepEqual(await names(database), ["a", "c"]);
+    },
+  },
+  {
+    title: "after a statement that failed in a nested transaction, the outer one goes on",
+    async run(database) {
+      await insert(database, "a");
+      await database.transaction(async () => {
+        const failure = await failureOf(database.transaction(() => insert(database, "a")));
+        assert.ok(failure instanceof UniqueViolationError, `it threw ${failure}`);
+        await insert(database, "b");
+      });
+      assert.deepEqual(await names(database), ["a", "b"]);
+    },
+  },
+  {
+    title: "a commit after a failed statement stores everything else, or throws and stores nothing",
+    async run(database) {
+      await insert(database, "a");
+      const failure = await failureOf(
+        database.transaction(async () => {
+          await insert(database, "b");
+          await failureOf(insert(database, "a"));
+        }),
+      );
+      if (database.dialect.failureEndsTransaction) {
+        assert.ok(failure instanceof AshlarError, "failureEndsTransaction is set, and the transaction returned");
+        assert.deepEqual(await names(database), ["a"]);
+      } else {
+        assert.equal(failure, null);
+        assert.deepEqual(await names(database), ["a", "b"]);
+      }
+    },
+  },
+  {
+    title: "rows that are locked against changes are read by one transaction after the other",
+    async run(database) {
+      await insert(database, "a");
+      const results = await atOnce(10, () => database.transaction(() => raise(database)));
+      assert.deepEqual(
+        results.filter(({ status }) => status === "rejected"),
+        [],
+      );
+      assert.equal(await amountOf(database, "a"), 10);
+    },
+  },
+  {
+    title: "a transaction that only reads, and one of an isolation of its own",
+    async run(database) {
+      await insert(database, "a");
+      assert.deepEqual(await database.transaction(() => names(database), { readOnly: true }), ["a"]);
+      await database.transaction(() => insert(database, "b"), { isolation: "serializable" });
+      assert.deepEqual(await names(database), ["a", "b"]);
+    },
+  },
+  {
+    title: "a caller waits for a connection for so long, and what got one goes on",
+    isImpatient: true,
+    async run(database) {
+      const refused = Promise.withResolvers<void>();
+      const results = atOnce(MANY, (index) =>
+        database
+          .transaction(async () => {
+            await refused.promise;
+            await insert(database, `row ${index}`);
+          })
+          .catch((error: unknown) => {
+            refused.resolve();
+            throw error;
+          }),
+      );
+      const failures = (await results).flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+      assert.ok(failures.length > 0, `${MANY} transactions were open at once: give it fewer connections for the tests`);
+      const codes = new Set(failures.map((error) => (error as AshlarError).code));
+      assert.deepEqual([...codes], ["E_OVERLOADED"]);
+      assert.equal((await names(database)).length, MANY - failures.length);
+    },
+  },
+];
+
+async function raise({ kysely, dialect }: Database): Promise<void> {
+  const query = kysely.selectFrom(ROWS).select("amount").where("name", "=", "a");
+  const { amount } = await dialect.lockRows(query, "change").executeTakeFirstOrThrow();
+  // Others have every chance to come in between.
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  await kysely
+    .updateTable(ROWS)
+    .set({ amount: Number(amount) + 1 })
+    .where("name", "=", "a")
+    .execute();
+}

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { sql } from "../../../database/index.ts";
+import { now } from "../../../support/index.ts";
+import { type DialectTest, failureOf, insert, names, ROWS } from "./dialect-test.ts";
+
+const DAY_MS = 86_400_000;
+
+/** All different, to a unique column too. */
+const TEXTS = [
+  "",
+  " ",
+  "a",
+  "A",
+  "ä",
+  "a\u0308",
+  "a ",
+  "'; drop table x; --",
+  "\"'`\\",
+  "%_",
+  "漢字 🔑",
+  "1\n2\r\n3",
+  "?1 $1",
+];
+
+export const VALUES: readonly DialectTest[] = [
+  {
+    title: "text comes back as it was stored, and compares byte by byte",
+    async run(database) {
+      for (const text of TEXTS) await insert(database, text);
+      assert.deepEqual(await names(database), TEXTS);
+      const { kysely } = database;
+      for (const text of TEXTS) {
+        const found = await kysely.selectFrom(ROWS).select("name").where("name", "=", text).execute();
+        assert.deepEqual(
+          found.map(({ name }) => name),
+          [text],
+        );
+      }
+    },
+  },
+  {
+    title: "integers come back exactly, as bigints if a number could not hold them",
+    async run(database) {
+      const { kysely } = database;
+      const largest = 2n ** 63n - 1n;
+      const integers = [0, -1, 2 ** 31, Number.MAX_SAFE_INTEGER, largest, -largest - 1n];
+      for (const [index, amount] of integers.entries()) await insert(database, `row ${index}`, { amount });
+      const rows = await kysely.selectFrom(ROWS).select("amount").orderBy("id").execute();
+      assert.deepEqual(
+        rows.map(({ amount }) => amount),
+        integers,
+      );
+    },
+  },
+  {
+    title: "moments keep their milliseconds, and NULL is null",
+    async run(database) {
+      const { kysely } = database;
+      const at = new Date("2026-02-28T23:59:59.987Z");
+      await insert(database, "a", { at });
+      await insert(database, "b", { at: null });
+      const [a, b] = await kysely.selectFrom(ROWS).select("at").orderBy("id").execute();
+      assert.equal(new Date(a!.at as string).getTime(), at.getTime());
+      assert.equal(b!.at, null);
+      const before = kysely
+        .selectFrom(ROWS)
+        .select("name")
+        .where("at", "<", new Date(at.getTime() + 1));
+      assert.deepEqual(
+        (await before.execute()).map(({ name }) => name),
+        ["a"],
+      );
+    },
+  },
+  {
+    title: "JSON comes back parsed, or as text, as the dialect says",
+    async run(database) {
+      const data = { list: [1, "ä", null], nested: { yes: true } };
+      await insert(database, "a", { data: JSON.stringify(data) });
+      const row = await database.kysely.selectFrom(ROWS).select("data").executeTakeFirstOrThrow();
+      assert.equal(typeof row.data, database.dialect.parsesJson ? "object" : "string");
+      assert.deepEqual(database.dialect.parsesJson ? row.data : JSON.parse(String(row.data)), data);
+    },
+  },
+  {
+    title: "keys count up, and are never given twice",
+    async run(database) {
+      const first = await insert(database, "a");
+      await failureOf(
+        database.transaction(async () => {
+          await insert(database, "b");
+          throw new Error("The transaction is to be rolled back.");
+        }),
+      );
+      const third = await insert(database, "c");
+      assert.ok(third > first + 1, `after a rollback of key ${first + 1} came ${third}`);
+      await database.kysely.deleteFrom(ROWS).where("id", "=", third).execute();
+      const fourth = await insert(database, "d");
+      assert.ok(fourth > third, `after a deletion of key ${third} came ${fourth}`);
+    },
+  },
+  {
+    title: "the server's time, if it has one, is one for a whole statement",
+    async run({ kysely, dialect }) {
+      if (dialect.serverTime === null) return;
+      const { rows } = await sql<Times>`select ${dialect.serverTime} as a, ${dialect.serverTime} as b`.execute(kysely);
+      const { a, b } = rows[0]!;
+      assert.ok(Number.isSafeInteger(a), `the server's time is ${a}`);
+      assert.equal(a, b);
+      assert.ok(Math.abs(a - now()) < DAY_MS, `the server's time is ${new Date(a)}`);
+    },
+  },
+];
+
+interface Times {
+  readonly a: number;
+  readonly b: number;
+}

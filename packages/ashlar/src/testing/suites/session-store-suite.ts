@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { createApplication } from "../../boot/index.ts";
+import { HttpKernel, type RouteMiddleware } from "../../kernel/index.ts";
+import { Route } from "../../routing/index.ts";
+import { generateSecret, randomToken } from "../../security/index.ts";
+import {
+  CookieSessions,
+  SessionMiddleware,
+  SessionProvider,
+  type SessionStore,
+  type StoredSession,
+} from "../../session/index.ts";
+import type { MaybePromise } from "../../support/index.ts";
+import { createTestClient, type TestClient } from "../test-client.ts";
+import type { SuiteTest } from "./suite-test.ts";
+
+const HOUR_MS = 3_600_000;
+const START = Date.UTC(2030, 0, 1);
+/** Longer than any test: a store that expires entries by itself must not do so while it is tested. */
+const EXPIRES_AT = Date.UTC(2100, 0, 1);
+
+/** A key as the framework makes it. */
+function key(): string {
+  return createHash("sha256").update(randomToken()).digest("base64url");
+}
+
+function session(own: Partial<StoredSession> = {}): StoredSession {
+  return { createdAt: START, usedAt: START + 1234, contents: '{"d":{"a":1}}', ...own };
+}
+
+/**
+ * What every {@link SessionStore} promises, on its own and in an application. Of `cookieSessions()`, which has no store, it
+ * tests the application. That several processes share a store has to be tested with several.
+ *
+ * @param make makes a store that holds nothing; called once for each test, which closes it
+ */
+export function sessionStoreSuite(make: () => MaybePromise<SessionStore | CookieSessions>): readonly SuiteTest[] {
+  const alone = ALONE.map(([title, test]) => ({
+    title,
+    async run() {
+      const store = await make();
+      if (store instanceof CookieSessions) return;
+      try {
+        await test(store);
+      } finally {
+        await store.close();
+      }
+    },
+  }));
+  const inApplication = IN_APPLICATION.map(([title, test]) => ({
+    title,
+    async run() {
+      const application = await applicationWith(await make());
+      try {
+        await test(() => createTestClient(application));
+      } finally {
+        await application.shutdown();
+      }
+    },
+  }));
+  return [...alone, ...inApplication];
+}
+
+const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => Promise<void>])[] = [
+  [
+    "what is created is read as it was, and only under its key",
+    async (store) => {
+      const [one, other] = [key(), key()];
+      const stored = session({
+        contents: JSON.stringify({ d: { text: "Größe 漢字 🔑 \0 \ud800 '\"; drop table x; --" } }),
+      });
+      await store.create(one, stored, EXPIRES_AT);
+      assert.deepEqual(await read(store, one), stored);
+      assert.equal(await store.read(other), null);
+    },
+  ],
+  [
+    "keys that differ in the case of a letter are two",
+    async (store) => {
+      const [upper, lower] = ["A".repeat(43), "a".repeat(43)];
+      await store.create(upper, session({ contents: "{}" }), EXPIRES_AT);
+      assert.equal(await store.read(lower), null);
+      await store.create(lower, session({ contents: '{"i":1}' }), EXPIRES_AT);
+      await store.destroy(upper);
+      assert.equal((await read(store, lower))?.contents, '{"i":1}');
+    },
+  ],
+  [
+    "an update replaces what is there, and says so",
+    async (store) => {
+      const one = key();
+      await store.create(one, session(), EXPIRES_AT);
+      const changed = session({ usedAt: START + 9999, contents: '{"i":1}' });
+      assert.equal(await store.update(one, changed, EXPIRES_AT), true);
+      assert.deepEqual(await read(store, one), changed);
+      assert.equal(await store.update(one, changed, EXPIRES_AT), true, "an update that changes nothing is one as well");
+    },
+  ],
+  [
+    "an update of what is not there creates nothing, and says so",
+    async (store) => {
+      const one = key();
+      assert.equal(await store.update(one, session(), EXPIRES_AT), false);
+      assert.equal(await store.read(one), null);
+    },
+  ],
+  [
+    "what was destroyed is gone, and an update does not bring it back",
+    async (store) => {
+      const [one, other] = [key(), key()];
+      await store.create(one, session(), EXPIRES_AT);
+      await store.create(other, session(), EXPIRES_AT);
+      await store.destroy(one);
+      assert.equal(await store.read(one), null);
+      assert.equal(await store.update(one, session(), EXPIRES_AT), false);
+      assert.equal(await store.read(one), null);
+      await store.destroy(one);
+      assert.deepEqual(await read(store, other), session());
+    },
+  ],
+  [
+    "what is destroyed while it is updated does not come back",
+    async (store) => {
+      for (let round = 0; round < 10; round++) {
+        const one = key();
+        await store.create(one, session(), EXPIRES_AT);
+        const updates = Array.from({ length: 20 }, (_, index) => async () => {
+          await store.update(one, session({ usedAt: START + index }), EXPIRES_AT);
+        });
+        updates.splice(10, 0, async () => void (await store.destroy(one)));
+        await Promise.all(updates.map((update) => update()));
+        assert.equal(await store.read(one), null);
+      }
+    },
+  ],
+  [
+    "of many updates at once one is kept, and nothing of the others",
+    async (store) => {
+      const one = key();
+      await store.create(one, session(), EXPIRES_AT);
+      const versions = Array.from({ length: 20 }, (_, index) => {
+        return session({ usedAt: START + index, contents: JSON.stringify({ d: { index } }) });
+      });
+      const kept = await Promise.all(versions.map((version) => store.update(one, version, EXPIRES_AT)));
+      assert.deepEqual(new Set(kept), new Set([true]));
+      const found = await read(store, one);
+      const version = versions.find(({ usedAt }) => usedAt === found?.usedAt);
+      assert.deepEqual(found, version);
+    },
+  ],
+  [
+    "many sessions are created at once, each with its own contents",
+    async (store) => {
+      const keys = Array.from({ length: 30 }, key);
+      await Promise.all(
+        keys.map((one, index) => store.create(one, session({ contents: `{"d":{"n":${index}}}` }), EXPIRES_AT)),
+      );
+      const found = await Promise.all(keys.map((one) => read(store, one)));
+      assert.deepEqual(
+        found.map((one) => one?.contents),
+        keys.map((_, index) => `{"d":{"n":${index}}}`),
+      );
+    },
+  ],
+  [
+    "there is as much room as the store says",
+    async (store) => {
+      const one = key();
+      const [head, tail] = ['{"d":{"a":"', '"}}'];
+      // Two bytes of UTF-8 for each.
+      const text = "ä".repeat(Math.floor((store.maxBytes - head.length - tail.length) / 2));
+      const large = session({ contents: `${head}${text}${tail}` });
+      await store.create(one, large, EXPIRES_AT);
+      assert.deepEqual(await read(store, one), large);
+    },
+  ],
+  [
+    "what is pruned has ended, and the rest stays",
+    async (store) => {
+      if (store.prune === undefined) return;
+      const [idle, old, used] = [key(), key(), key()];
+      await store.create(idle, session({ usedAt: START }), EXPIRES_AT);
+      await store.create(old, session({ createdAt: START - HOUR_MS, usedAt: START + HOUR_MS }), EXPIRES_AT);
+      await store.create(used, session({ createdAt: START - HOUR_MS + 1, usedAt: START + 1 }), EXPIRES_AT);
+      assert.equal(await store.prune(START, START - HOUR_MS), 2);
+      assert.deepEqual([await store.read(idle), await store.read(old)], [null, null]);
+      assert.equal((await read(store, used))?.usedAt, START + 1);
+      assert.equal(await store.prune(START, START - HOUR_MS), 0);
+    },
+  ],
+];
+
+const IN_APPLICATION: readonly (readonly [title: string, test: (visit: () => TestClient) => Promise<void>])[] = [
+  [
+    "a visitor finds what was put, and no other visitor does",
+    async (visit) => {
+      const [ada, grace] = [visit(), visit()];
+      await ada.get("/put/name/Ada");
+      await grace.get("/put/name/Grace");
+      await ada.get("/put/city/London");
+      assert.deepEqual(await all(ada), { name: "Ada", city: "London" });
+      assert.deepEqual(await all(grace), { name: "Grace" });
+      assert.deepEqual(await all(visit()), {});
+    },
+  ],
+  [
+    "what is flashed is there for one request",
+    async (visit) => {
+      const ada = visit();
+      await ada.get("/flash/status/Saved");
+      assert.deepEqual(await all(ada), { status: "Saved" });
+      assert.deepEqual(await all(ada), {});
+    },
+  ],
+  [
+    "a new id takes along what the session held",
+    async (visit) => {
+      const ada = visit();
+      await ada.get("/put/name/Ada");
+      const before = cookieOf(ada);
+      await ada.get("/regenerate");
+      assert.notEqual(cookieOf(ada), before);
+      assert.deepEqual(await all(ada), { name: "Ada" });
+    },
+  ],
+  [
+    "an invalidated session holds nothing, and goes on as a new one",
+    async (visit) => {
+      const ada = visit();
+      await ada.get("/put/name/Ada");
+      await ada.get("/invalidate");
+      assert.deepEqual(await all(ada), {});
+      await ada.get("/put/city/London");
+      assert.deepEqual(await all(ada), { city: "London" });
+    },
+  ],
+  [
+    "a cookie that stands for no session opens none, and fails nothing",
+    async (visit) => {
+      for (const text of [randomToken(), "x", `${randomToken()}'`, "A".repeat(3000)]) {
+        const answer = await visit().get("/all", { headers: { cookie: `session=${text}` } });
+        assert.deepEqual([answer.status, answer.json], [200, {}]);
+      }
+    },
+  ],
+];
+
+async function applicationWith(store: SessionStore | CookieSessions) {
+  class Kernel extends HttpKernel {
+    override routeMiddleware: RouteMiddleware = { web: [SessionMiddleware] };
+  }
+  return await createApplication({
+    kernel: Kernel,
+    routes: [
+      Route.get("/all", ({ session }) => session.all()),
+      Route.get("/put/@key/@value", ({ session, request }) => {
+        return session.put(request.param("key")!, request.param("value")).all();
+      }),
+      Route.get("/flash/@key/@value", ({ session, request }) => {
+        return session.flash(request.param("key")!, request.param("value")).all();
+      }),
+      Route.get("/regenerate", ({ session }) => session.regenerate().all()),
+      Route.get("/invalidate", ({ session }) => session.invalidate().all()),
+    ],
+    providers: [SessionProvider],
+    config: { session: { SESSION: { store } } },
+    environment: { APP_ENV: "test", APP_KEY: generateSecret() },
+  });
+}
+
+/** What a store keeps, without what it may give besides. */
+async function read(store: SessionStore, one: string): Promise<StoredSession | null> {
+  const found = await store.read(one);
+  if (found === null) return null;
+  const { createdAt, usedAt, contents } = found;
+  return { createdAt, usedAt, contents };
+}
+
+async function all(client: TestClient): Promise<unknown> {
+  return (await client.get("/all")).json;
+}
+
+function cookieOf(client: TestClient): string | null {
+  return client.cookies.get("session");
+}

@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+import { AuthProvider } from "../auth/index.ts";
+import { createApplication, Provider, type ProviderClass } from "../boot/index.ts";
+import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
+import { Route } from "../routing/index.ts";
+import { declareLimits, type LimitDeclaration, ThrottleMiddleware, ThrottleProvider } from "./index.ts";
+
+class Kernel extends HttpKernel {
+  override routeMiddleware: RouteMiddleware = { web: [], api: [], throttle: [ThrottleMiddleware] };
+}
+
+const ADDRESS = { by: ["address"], attempts: 1, windowSeconds: 60 } as const;
+
+/** A provider that declares a limit when it registers. */
+function declaring(limits: Readonly<Record<string, LimitDeclaration>>): ProviderClass {
+  return class extends Provider {
+    override register(): void {
+      declareLimits(this.application, limits);
+    }
+  };
+}
+
+function boot(providers: readonly ProviderClass[], throttle: object = {}, use = "throttle:orders") {
+  return createApplication({
+    kernel: Kernel,
+    providers,
+    environment: { APP_ENV: "test" },
+    config: { throttle: { THROTTLE: throttle } },
+    routes: [Route.post("/orders", () => "ordered").middleware(use)],
+  });
+}
+
+async function statuses(application: Awaited<ReturnType<typeof boot>>, times: number): Promise<number[]> {
+  const all: number[] = [];
+  for (let time = 0; time < times; time++) {
+    const request = new Request("http://localhost/orders", { method: "POST" });
+    all.push((await application.fetch(request, { address: "203.0.113.7" })).status);
+  }
+  return all;
+}
+
+const Orders = declaring({ orders: { buckets: [ADDRESS] } });
+
+describe("the limits that a feature declares", () => {
+  test.each([
+    ["before", [Orders, ThrottleProvider]],
+    ["after", [ThrottleProvider, Orders]],
+  ])("hold if its provider stands %s that of limits", async (_, providers) => {
+    expect(await statuses(await boot(providers), 2)).toEqual([200, 429]);
+  });
+
+  test("are replaced by those of the configuration", async () => {
+    const throttle = { limits: { orders: { buckets: [{ ...ADDRESS, attempts: 2 }] } } };
+    expect(await statuses(await boot([Orders, ThrottleProvider], throttle), 3)).toEqual([200, 200, 429]);
+  });
+
+  test("are known to those who misspell them", async () => {
+    const providers = [Orders, ThrottleProvider];
+    await expect(boot(providers, {}, "throttle:order")).rejects.toThrow('Did you mean "orders"?');
+    const respelt = { limits: { Orders: { buckets: [ADDRESS] } } };
+    await expect(boot(providers, respelt)).rejects.toThrow(
+      'THROTTLE.limits.Orders: is not a known setting. Did you mean "orders"?',
+    );
+  });
+
+  test("are the application's own: another one in the process has none of them", async () => {
+    await boot([Orders, ThrottleProvider]);
+    await expect(boot([ThrottleProvider])).rejects.toThrow('no limit is called "orders".');
+  });
+
+  test("do nothing without limits", async () => {
+    const application = await createApplication({ providers: [Orders], environment: { APP_ENV: "test" } });
+    expect(application.container.has("throttle")).toBe(false);
+  });
+});
+
+describe("what ends the boot", () => {
+  const ours = /limit-registry\.test\.ts:\d+/.source;
+
+  test.each([
+    [
+      "a limit of another feature",
+      [Orders, declaring({ orders: { buckets: [ADDRESS] } })],
+      `"orders" is declared already, by \\S*${ours}`,
+    ],
+    [
+      "a limit of the framework",
+      [AuthProvider, declaring({ login: { buckets: [ADDRESS] } })],
+      '"login" is declared already, by AuthProvider',
+    ],
+  ] as const)("%s", async (_, providers, problem) => {
+    const message = new RegExp(`^\\S*${ours}: the limit ${problem}\\. Give one of them a name of its own\\.$`);
+    await expect(boot([...providers, ThrottleProvider])).rejects.toThrow(message);
+  });
+
+  test("a limit that cannot work", async () => {
+    const none = declaring({ orders: { buckets: [{ ...ADDRESS, attempts: 0 }] } });
+    await expect(boot([none, ThrottleProvider])).rejects.toThrow(
+      new RegExp(`${ours}\\.orders\\.buckets\\[0\\]\\.attempts: `),
+    );
+    const unnamed = declaring({ "7 orders": { buckets: [ADDRESS] } });
+    await expect(boot([unnamed, ThrottleProvider])).rejects.toThrow("is not a name for a limit.");
+  });
+
+  test("a limit that is declared when the limits have been read", async () => {
+    class Late extends Provider {
+      override boot(): void {
+        declareLimits(this.application, { orders: { buckets: [ADDRESS] } });
+      }
+    }
+    await expect(boot([ThrottleProvider, Late])).rejects.toThrow("Declare it in register() of the provider.");
+  });
+});

@@ -1,0 +1,5 @@
+import type { THROTTLE_MESSAGES } from "./messages.ts";
+
+export const GERMAN: Readonly<Record<keyof typeof THROTTLE_MESSAGES, string>> = {
+  "throttle.wait": "Zu viele Versuche. Bitte warten Sie {wait}.",
+};

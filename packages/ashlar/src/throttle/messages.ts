@@ -1,0 +1,16 @@
+import { type Catalogue, type MessageMaker, messagesOf } from "../messages/index.ts";
+
+/** What is said of attempts that a limit refuses. */
+export const THROTTLE_MESSAGES = {
+  "throttle.wait": "Too many attempts. Try again in {wait}.",
+} as const;
+
+declare module "../messages/catalogue.ts" {
+  interface FrameworkMessages extends Readonly<typeof THROTTLE_MESSAGES> {}
+}
+
+export const message: MessageMaker<typeof THROTTLE_MESSAGES> = messagesOf(THROTTLE_MESSAGES);
+
+export function declareThrottleMessages(catalogue: Catalogue): void {
+  catalogue.declare(THROTTLE_MESSAGES, { de: async () => (await import("./messages.de.ts")).GERMAN });
+}

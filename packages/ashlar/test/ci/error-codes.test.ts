@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { expect, test } from "vitest";
+import "../../src/public/api.ts";
+import "../../src/public/mail.ts";
+import "../../src/public/session.ts";
+import "../../src/public/views.ts";
+import { ERRORS } from "../../src/support/index.ts";
+
+const SOURCE = join(import.meta.dirname, "../../src");
+const AUGMENTATION = /^ {2}interface FrameworkErrors \{\n([\s\S]*?)^ {2}\}/m;
+/** A code as what is thrown has it, not as something that is compared with one. */
+const THROWN = /(?<!=== )"(E_[A-Z_]+)"/g;
+
+const files = new Map(
+  readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+    .map((name) => [name.replaceAll("\\", "/"), readFileSync(join(SOURCE, name), "utf8")]),
+);
+
+/** The codes of features, each with the file that declares it. */
+const declared = new Map(
+  [...files].flatMap(([name, text]) => {
+    const [, block = ""] = AUGMENTATION.exec(text) ?? [];
+    return [...block.matchAll(/^ {4}(E_\w+): \d+;$/gm)].map(([, code]) => [code!, name] as const);
+  }),
+);
+
+test("every code whose type a feature declares has a status and a sentence", () => {
+  expect(declared.size).toBeGreaterThan(15);
+  expect([...declared.keys()].filter((code) => !Object.hasOwn(ERRORS, code))).toEqual([]);
+});
+
+test("whatever throws a feature's code has loaded the file that declares it", () => {
+  const missing = [...files].flatMap(([name, text]) => {
+    // Translations name codes in types alone.
+    if (/\/messages\.\w+\.ts$/.test(name)) return [];
+    const own = [...new Set([...text.matchAll(THROWN)].map(([, code]) => code!))];
+    return own.flatMap((code) => {
+      const home = declared.get(code);
+      if (home === undefined || home === name) return [];
+      const [folder] = home.split("/");
+      const isWithin = name.startsWith(`${folder}/`);
+      const path = relative(dirname(name), isWithin ? home : `${folder}/index.ts`).replaceAll("\\", "/");
+      const specifier = path.startsWith(".") ? path : `./${path}`;
+      const isLoaded = new RegExp(`^import (?!type )[^;]*"${specifier}";`, "m").test(text);
+      return isLoaded ? [] : [`${name}: ${code} of ${specifier}`];
+    });
+  });
+  expect(missing).toEqual([]);
+});

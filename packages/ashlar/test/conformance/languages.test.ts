@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { ApiProvider } from "../../src/api/index.ts";
+import { AuthProvider } from "../../src/auth/index.ts";
+import { createApplication, type ProviderClass } from "../../src/boot/index.ts";
+import { DatabaseProvider } from "../../src/database/index.ts";
+import { EventProvider } from "../../src/events/index.ts";
+import { MailProvider } from "../../src/mail/index.ts";
+import { paramNames } from "../../src/messages/sentence.ts";
+import { generateSecret } from "../../src/security/index.ts";
+import { SessionProvider } from "../../src/session/index.ts";
+import { ThrottleProvider } from "../../src/throttle/index.ts";
+import { ViewProvider } from "../../src/views/index.ts";
+import { UserWithToken } from "../support/application-parts.ts";
+
+const PROVIDERS: readonly ProviderClass[] = [
+  DatabaseProvider,
+  EventProvider,
+  ViewProvider,
+  SessionProvider,
+  ThrottleProvider,
+  MailProvider,
+  AuthProvider,
+  ApiProvider,
+];
+
+const { messages } = await createApplication({
+  providers: PROVIDERS,
+  environment: { APP_ENV: "test" },
+  config: {
+    app: { APP: { languages: ["de"] } },
+    auth: { GUARDS: { default: "web", web: { model: UserWithToken }, jwt: { model: UserWithToken } } },
+    api: { DRIVERS: { jwt: { secret: generateSecret(), model: UserWithToken } } },
+    database: { DATABASES: { default: "main", main: { driver: "sqlite", path: ":memory:" } } },
+    mail: { MAIL: { from: { address: "shop@example.com" } } },
+  },
+});
+const english = messages.sentencesIn("en");
+const german = messages.sentencesIn("de");
+
+test("every sentence of the framework is there in German, and no other", () => {
+  expect(english.size).toBeGreaterThan(100);
+  expect([...german.keys()].sort()).toEqual([...english.keys()].sort());
+});
+
+test("a sentence has the same placeholders in German, and no plural form that German lacks", () => {
+  for (const [key, sentence] of german) {
+    expect([key, [...paramNames(sentence)].sort()]).toEqual([key, [...paramNames(english.get(key)!)].sort()]);
+    expect([key, typeof sentence]).toEqual([key, typeof english.get(key)]);
+  }
+});
+
+test("German is typeset as it should be, and addresses its reader formally", () => {
+  for (const [key, sentence] of german) {
+    for (const text of typeof sentence === "string" ? [sentence] : Object.values(sentence)) {
+      expect([key, text]).not.toEqual([key, expect.stringMatching(/["']|\.\.\.|\b(?:du|dein|deine|dir|dich)\b/i)]);
+    }
+  }
+});

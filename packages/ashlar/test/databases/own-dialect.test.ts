@@ -1,0 +1,146 @@
+import { describe, expect, test } from "vitest";
+import { type Dialect, type DialectSource, type Reservation, sqlite } from "../../src/public/database.ts";
+import { dialectSuite } from "../../src/public/testing.ts";
+import { oneConnection } from "../support/one-connection-dialect.ts";
+
+const remove = async (): Promise<void> => {};
+
+describe("a dialect of an application's own keeps the promises", () => {
+  const suite = dialectSuite(({ acquireTimeoutMs }) => ({
+    dialect: oneConnection(":memory:", acquireTimeoutMs),
+    remove,
+  }));
+  for (const { title, run } of suite) test(title, run);
+});
+
+/** What tests of the suite find when something is wrong with SQLite, by title. */
+async function found(change: (dialect: Dialect) => Partial<Dialect>): Promise<readonly string[]> {
+  const suite = dialectSuite((options) => ({
+    dialect: changed(sqlite({ path: ":memory:", ...options }), change),
+    remove,
+  }));
+  const outcomes = await Promise.all(
+    suite.map(async ({ title, run }) => ({
+      title,
+      failed: await run().then(
+        () => false,
+        () => true,
+      ),
+    })),
+  );
+  return outcomes.filter(({ failed }) => failed).map(({ title }) => title);
+}
+
+function changed(source: DialectSource, change: (dialect: Dialect) => Partial<Dialect>): DialectSource {
+  return (setup) => {
+    const dialect = source(setup);
+    const changes = change(dialect);
+    return new Proxy(dialect, {
+      get(target, name) {
+        const value: unknown = Reflect.get(Object.hasOwn(changes, name) ? changes : target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  };
+}
+
+test("the suite finds nothing wrong with a dialect that is only wrapped", async () => {
+  expect(await found(() => ({}))).toEqual([]);
+});
+
+test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
+  [
+    "rolls back when it is to commit",
+    (dialect) => ({ commit: (connection) => dialect.rollback(connection, null) }),
+    "a transaction that returns has stored everything, and one that throws nothing",
+  ],
+  [
+    "commits when it is to roll back",
+    (dialect) => ({ rollback: (connection) => dialect.commit(connection) }),
+    "a transaction that returns has stored everything, and one that throws nothing",
+  ],
+  [
+    "keeps what was written since a savepoint",
+    (dialect) => ({ rollback: (connection, name) => (name === null ? dialect.rollback(connection, null) : undefined) }),
+    "a nested transaction can fail alone",
+  ],
+  [
+    "gives one connection to several callers",
+    (dialect) => ({
+      async reserve() {
+        const { connection, release } = await dialect.reserve();
+        release(false);
+        return { connection, release() {} };
+      },
+    }),
+    "rows that are locked against changes are read by one transaction after the other",
+  ],
+  [
+    "runs other statements in a transaction that is under way",
+    (dialect) => {
+      let own: Reservation["connection"];
+      return {
+        async reserve() {
+          const reservation = await dialect.reserve();
+          own = reservation.connection;
+          return reservation;
+        },
+        shared: {
+          execute: (query) => (own ?? dialect.shared).execute(query),
+          first: (text, value) => (own ?? dialect.shared).first(text, value),
+        },
+      };
+    },
+    "what a transaction writes is not seen outside of it before the commit",
+  ],
+  [
+    "says that failed statements end transactions",
+    () => ({ failureEndsTransaction: true }),
+    "a commit after a failed statement stores everything else, or throws and stores nothing",
+  ],
+  [
+    "tells values in errors",
+    (dialect) => ({
+      shared: {
+        async execute(query) {
+          try {
+            return await dialect.shared.execute(query);
+          } catch (error) {
+            throw Object.assign(error as Error, { parameters: query.parameters });
+          }
+        },
+        first: (text, value) => dialect.shared.first(text, value),
+      },
+    }),
+    "no error holds a value of a row",
+  ],
+  [
+    "knows one column of each table",
+    ({ columnNames }) => ({ columnNames: `${columnNames} limit 1` }),
+    "the columns of a table, and none of one that does not exist",
+  ],
+  [
+    "leaves foreign keys off",
+    () => ({ resumeForeignKeys() {} }),
+    "tables can be rebuilt, and foreign keys hold again afterwards",
+  ],
+  ["says that JSON is parsed", () => ({ parsesJson: true }), "JSON comes back parsed, or as text, as the dialect says"],
+  [
+    "empties nothing",
+    () => ({ emptyTables() {} }),
+    "tables are emptied whoever refers to whom, and keys count from 1 again",
+  ],
+  ["drops nothing", () => ({ dropEverything() {} }), "everything is dropped, views and referenced tables included"],
+  [
+    "gives tests its own database",
+    (dialect) => ({ createTestDatabase: async () => ({ dialect: () => dialect, remove }) }),
+    "a database for tests is empty, and another one",
+  ],
+  [
+    "cannot be closed",
+    () => ({ async close() {} }),
+    "it connects when it is asked to, and a closed one refuses statements",
+  ],
+])("the suite finds a dialect that %s", async (_, change, title) => {
+  expect(await found(change)).toContain(title);
+});

@@ -1,0 +1,5 @@
+export type { InvitationEvent } from "./events.ts";
+export { InvitationMail } from "./invitation-mail.ts";
+export { InvitationsController } from "./invitations-controller.ts";
+export { InvitationsProvider } from "./invitations-provider.ts";
+export { InvitedMiddleware } from "./invited-middleware.ts";

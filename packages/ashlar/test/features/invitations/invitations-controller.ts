@@ -1,0 +1,24 @@
+import { type HttpContext, Route, type RouteEntry } from "ashlar";
+
+/** Answers at the routes of invitations. */
+export class InvitationsController {
+  static routes(): readonly RouteEntry[] {
+    return [
+      Route.post("/invitations", [InvitationsController, "store"]).middleware("throttle:invitations"),
+      Route.get("/invitations/@invitation_code", [InvitationsController, "show"])
+        .name("invitations.show")
+        .middleware("invited"),
+    ];
+  }
+
+  store({ request, response, invitations }: HttpContext): unknown {
+    invitations.invite(request.string("email"));
+    return response.status(202).json({ sent: true });
+  }
+
+  async show(context: HttpContext): Promise<object> {
+    const email = context.invitations.read(context);
+    await context.invitations.accept(email);
+    return { email };
+  }
+}

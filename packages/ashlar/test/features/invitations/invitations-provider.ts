@@ -1,0 +1,32 @@
+import { join } from "node:path";
+import { declareSecretNames, Provider } from "ashlar";
+import { declareLimits } from "ashlar/throttle";
+import type {} from "ashlar/views";
+import { Invitations } from "./invitations.ts";
+
+declareSecretNames("invitation_code");
+
+declare module "ashlar" {
+  interface HttpContext {
+    /** Invites by mail. */
+    readonly invitations: Invitations;
+  }
+}
+
+/** Brings invitations into an application. */
+export class InvitationsProvider extends Provider {
+  override register(): void {
+    const { container } = this.application;
+    container.singleton("invitations", () => new Invitations(this.application));
+    declareLimits(this.application, {
+      invitations: { buckets: [{ by: ["address"], attempts: 2, windowSeconds: 3600 }] },
+    });
+  }
+
+  override boot(): void {
+    const { container } = this.application;
+    container.make("invitations");
+    container.make("views").mount("invitations", join(import.meta.dirname, "views"));
+    this.application.contextProperty("invitations", () => container.make("invitations"));
+  }
+}

@@ -1,0 +1,49 @@
+import { type Application, AshlarError, type HttpContext } from "ashlar";
+import { Signer } from "ashlar/security";
+import "./errors.ts";
+import type {} from "./events.ts";
+import { type InvitationSettings, readSettings } from "./settings.ts";
+
+declare module "ashlar" {
+  interface Services {
+    /** Invites by mail. */
+    invitations: Invitations;
+  }
+}
+
+/** Sends invitations and reads them again. */
+export class Invitations {
+  readonly #application: Application;
+  readonly #settings: InvitationSettings;
+  readonly #signer: Signer;
+
+  constructor(application: Application) {
+    const { key, previousKeys: previousSecrets } = application.settings;
+    this.#application = application;
+    this.#settings = readSettings(application.config);
+    this.#signer = new Signer(key, "invitation", { previousSecrets });
+  }
+
+  /** Mails an address a link that accepts the invitation. */
+  invite(email: string): void {
+    const { container, router, url } = this.#application;
+    const code = this.#signer.sign(email, { expiresInSeconds: this.#settings.expiresInMinutes * 60 });
+    const link = url + router.to("invitations.show", { invitation_code: code });
+    container.make("mail").queue(new this.#settings.mailable(link), email);
+  }
+
+  /**
+   * The address that the route's invitation is for.
+   *
+   * @throws `E_INVITATION`
+   */
+  read({ request }: HttpContext): string {
+    const email = this.#signer.verify(request.param("invitation_code") ?? "");
+    if (email === null) throw new AshlarError("E_INVITATION");
+    return email;
+  }
+
+  async accept(email: string): Promise<void> {
+    await this.#application.container.make("events").emit("invitation.accepted", { email });
+  }
+}

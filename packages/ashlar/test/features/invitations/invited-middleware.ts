@@ -1,0 +1,16 @@
+import type { Container, HttpContext, Middleware, Next } from "ashlar";
+import type { Invitations } from "./invitations.ts";
+
+/** `invited`: lets through who has a valid invitation in the route's parameter. */
+export class InvitedMiddleware implements Middleware {
+  readonly #invitations: Invitations;
+
+  constructor(container: Container) {
+    this.#invitations = container.make("invitations");
+  }
+
+  handle(context: HttpContext, next: Next): unknown {
+    this.#invitations.read(context);
+    return next();
+  }
+}

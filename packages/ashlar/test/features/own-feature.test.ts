@@ -1,0 +1,180 @@
+import {
+  type Application,
+  type ApplicationOptions,
+  AshlarError,
+  createApplication,
+  declareErrors,
+  HttpKernel,
+  type Logger,
+  Provider,
+  type ProviderClass,
+  type RouteMiddleware,
+} from "ashlar";
+import { EventProvider } from "ashlar/events";
+import { MailProvider } from "ashlar/mail";
+import { generateSecret, Signer } from "ashlar/security";
+import { captureEvents, captureMail, createTestClient, linksIn } from "ashlar/testing";
+import { declareLimits, ThrottleMiddleware, ThrottleProvider } from "ashlar/throttle";
+import { ViewProvider } from "ashlar/views";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { InvitationMail, InvitationsController, InvitationsProvider, InvitedMiddleware } from "./invitations/index.ts";
+
+// Nothing here, nor in `invitations/`, is imported from the framework's own folders: this is what a package can add.
+
+class Kernel extends HttpKernel {
+  override routeMiddleware: RouteMiddleware = {
+    web: [],
+    api: [],
+    throttle: [ThrottleMiddleware],
+    invited: [InvitedMiddleware],
+  };
+}
+
+const APP_KEY = generateSecret();
+const FEATURES = [EventProvider, ViewProvider, MailProvider, ThrottleProvider];
+
+async function create(
+  providers: readonly ProviderClass[] = [...FEATURES, InvitationsProvider],
+  options: ApplicationOptions = {},
+): Promise<Application> {
+  const application = await createApplication({
+    kernel: Kernel,
+    providers,
+    routes: InvitationsController.routes(),
+    environment: { APP_ENV: "test", APP_KEY },
+    ...options,
+  });
+  onTestFinished(() => application.shutdown());
+  return application;
+}
+
+/** A log that is kept in a list. */
+function loggerInto(lines: string[]): Logger {
+  const write = (...parts: unknown[]): void => void lines.push(JSON.stringify(parts));
+  const levels = { trace: write, debug: write, info: write, warn: write, error: write, fatal: write };
+  const logger: Logger = { ...levels, child: () => logger, isLevelEnabled: () => true };
+  return logger;
+}
+
+/** Invites an address, and gives the path of the link in the mail. */
+async function invite(application: Application, email: string): Promise<string> {
+  const mails = captureMail(application);
+  const answer = await createTestClient(application).post("/invitations", { email });
+  expect(answer.status).toBe(202);
+  const [link] = linksIn(await mails.assertSent(({ to }) => to.includes(email)));
+  return new URL(link!).pathname;
+}
+
+describe("a feature from outside of the package", () => {
+  test("mails an invitation by a template of its own, and tells by an event that it is accepted", async () => {
+    const application = await create();
+    const events = captureEvents(application);
+    const path = await invite(application, "ada@example.com");
+    const answer = await createTestClient(application).get(path);
+    expect(answer.json).toEqual({ email: "ada@example.com" });
+    events.assertEmitted("invitation.accepted", { email: "ada@example.com" });
+  });
+
+  test("answers with its own error code what was not signed for its purpose", async () => {
+    const client = createTestClient(await create());
+    for (const purpose of ["signed-url", "application/invitation", "session"]) {
+      const code = new Signer(APP_KEY, purpose).sign("eve@example.com");
+      const answer = await client.get(`/invitations/${code}`, { headers: { accept: "application/json" } });
+      expect([answer.status, answer.json]).toEqual([
+        410,
+        expect.objectContaining({ code: "E_INVITATION", detail: "This invitation is invalid or has expired." }),
+      ]);
+    }
+  });
+
+  test("is limited by its own limit, which the configuration replaces by its name", async () => {
+    const statuses = async (application: Application) => {
+      const client = createTestClient(application);
+      const all: number[] = [];
+      for (const name of ["a", "b", "c"]) {
+        all.push((await client.post("/invitations", { email: `${name}@example.com` })).status);
+      }
+      return all;
+    };
+    expect(await statuses(await create())).toEqual([202, 202, 429]);
+    const limits = { invitations: { buckets: [{ by: ["address"], attempts: 1, windowSeconds: 60 }] } };
+    const config = { throttle: { THROTTLE: { limits } } };
+    expect(await statuses(await create(undefined, { config }))).toEqual([202, 429, 429]);
+  });
+
+  test("keeps its secret out of the log by its name", async () => {
+    const lines: string[] = [];
+    const application = await create(undefined, {
+      logger: loggerInto(lines),
+      config: { app: { APP: { log: { requests: true } } } },
+    });
+    const path = await invite(application, "ada@example.com");
+    await createTestClient(application).get(path);
+    expect(lines.join("\n")).toContain("/invitations/@invitation_code");
+    expect(lines.join("\n")).not.toContain(path.split("/").at(-1));
+  });
+
+  test("has settings, and a mail that the application can replace there", async () => {
+    class OwnMail extends InvitationMail {
+      override subject(): string {
+        return "Join us";
+      }
+    }
+    const application = await create(undefined, { config: { invitations: { INVITATIONS: { mailable: OwnMail } } } });
+    const mails = captureMail(application);
+    await invite(application, "ada@example.com");
+    await mails.assertSent(OwnMail);
+    const config = { invitations: { INVITATIONS: { expiresInMinutes: 0 } } };
+    await expect(create(undefined, { config })).rejects.toThrow(
+      "config/invitations.ts: INVITATIONS.expiresInMinutes: is not a number of minutes. Leave it out for 60.",
+    );
+  });
+});
+
+test("the compiler knows the names that a feature adds", async () => {
+  const application = await create();
+  const { container } = application;
+  // @ts-expect-error there is no such service
+  expect(() => container.make("invitation")).toThrow('Did you mean "invitations"?');
+  // @ts-expect-error there is no such event
+  container.make("events").on("invitation.accept", () => {});
+  // @ts-expect-error the event has an address
+  container.make("events").on("invitation.accepted", ({ address }) => address);
+  // @ts-expect-error its status is another
+  expect(() => declareErrors({ E_INVITATION: [404, "There is no invitation."] })).toThrow(
+    "has another meaning already",
+  );
+});
+
+describe("a second feature with the same names ends the boot", () => {
+  test("of a limit, with both places", async () => {
+    class Copy extends Provider {
+      override register(): void {
+        declareLimits(this.application, {
+          invitations: { buckets: [{ by: ["address"], attempts: 9, windowSeconds: 9 }] },
+        });
+      }
+    }
+    await expect(create([...FEATURES, InvitationsProvider, Copy])).rejects.toThrow(
+      /own-feature\.test\.ts:\d+: the limit "invitations" is declared already, by \S*invitations-provider\.ts:\d+\. Give one/,
+    );
+  });
+
+  test("of a property of the context", async () => {
+    class Copy extends Provider {
+      override boot(): void {
+        this.application.contextProperty("invitations", () => this.application.container.make("invitations"));
+      }
+    }
+    await expect(create([...FEATURES, InvitationsProvider, Copy])).rejects.toThrow(
+      'already has a property "invitations"',
+    );
+  });
+
+  test("of an error code, with both places", () => {
+    expect(() => declareErrors({ E_INVITATION: [410, "The party is over."] })).toThrow(
+      /own-feature\.test\.ts:\d+: the error code E_INVITATION has another meaning already, from \S*invitations\/errors\.ts\./,
+    );
+    expect(new AshlarError("E_INVITATION").message).toBe("This invitation is invalid or has expired.");
+  });
+});

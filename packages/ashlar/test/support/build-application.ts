@@ -1,0 +1,97 @@
+import { onTestFinished } from "vitest";
+import { AuthProvider } from "../../src/auth/index.ts";
+import { type Application, createApplication, createLogger, type ProviderClass } from "../../src/boot/index.ts";
+import type { Model } from "../../src/database/index.ts";
+import type { Logger, MiddlewareEntry, RouteMiddleware } from "../../src/kernel/index.ts";
+import type { RouteEntry } from "../../src/routing/index.ts";
+import type { PasswordHasher } from "../../src/security/index.ts";
+import { quickHasher } from "../../src/testing/index.ts";
+import { kernelWith } from "./application-parts.ts";
+import { type Contents, sqlite, type TestEngine } from "./services.ts";
+
+/** Takes what is to be done when a test is finished, or all that share an application. */
+export type AtEnd = (end: () => Promise<void>) => void;
+
+/** What an application of a test is made of. */
+export interface BuildOptions {
+  readonly root?: string;
+  readonly routes: readonly RouteEntry[];
+  /** Middleware by name, besides `auth`, `guard` and `user`. */
+  readonly middleware?: RouteMiddleware;
+  /** The middleware around every request. */
+  readonly httpMiddleware?: readonly MiddlewareEntry[];
+  readonly providers?: readonly ProviderClass[];
+  readonly config?: Readonly<Record<string, object>>;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** `DATABASES` of the configuration. */
+  readonly databases?: object;
+  /** What works on the application's database. */
+  readonly models?: readonly (typeof Model)[];
+  /** What hashes passwords; quickly if left out. */
+  readonly hasher?: PasswordHasher;
+  /** Takes what the application logs as a warning or an error; else that is lost. */
+  readonly logged?: Record<string, unknown>[];
+  readonly logger?: Logger;
+  /** The end of the test if left out. */
+  readonly atEnd?: AtEnd;
+}
+
+/** Makes an application of these parts. It is shut down at the end. */
+export async function buildApplication(options: BuildOptions): Promise<Application> {
+  const { root, routes, providers = [], config = {}, environment, databases, models = [], hasher } = options;
+  const hasUsers = providers.includes(AuthProvider);
+  const application = await createApplication({
+    kernel: kernelWith(options.middleware ?? { web: [] }, options.httpMiddleware),
+    routes,
+    providers,
+    config: {
+      ...config,
+      ...(databases === undefined ? {} : { database: { DATABASES: databases } }),
+      ...(hasUsers ? { auth: { PASSWORDS: passwordsOf(hasher, environment), ...config.auth } } : {}),
+    },
+    environment: { APP_ENV: "test", ...environment },
+    ...(root === undefined ? {} : { root }),
+    logger: options.logger ?? loggingInto(options.logged ?? []),
+  });
+  (options.atEnd ?? onTestFinished)(() => application.shutdown());
+  for (const model of models) model.useDatabase(application.container.make("database"));
+  return application;
+}
+
+/** As little work as possible, except in production, where that is refused. */
+function passwordsOf(hasher?: PasswordHasher, environment?: Readonly<Record<string, string>>): object {
+  if (hasher !== undefined) return { hasher };
+  return environment?.APP_ENV === "production" ? {} : { hasher: quickHasher() };
+}
+
+function loggingInto(lines: Record<string, unknown>[]): Logger {
+  const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
+  return createLogger(settings, { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
+}
+
+/** How the databases of an application differ from the usual one. */
+export interface DatabaseOptions {
+  /** SQLite if left out. */
+  readonly engine?: TestEngine;
+  readonly contents?: Contents;
+  /** The names of the connections, each to a database of its own; `main` if left out. */
+  readonly names?: readonly string[];
+  readonly atEnd?: AtEnd;
+}
+
+/** Makes `DATABASES` with databases that are dropped at the end. */
+export async function ownDatabases(options: DatabaseOptions = {}): Promise<object> {
+  const { engine = sqlite, contents, names = ["main"], atEnd = onTestFinished } = options;
+  const connections: Record<string, unknown> = {};
+  for (const name of names) {
+    const own = await engine.open({}, contents);
+    atEnd(() => own.drop());
+    connections[name] = own.configuration;
+  }
+  return { default: names[0], ...connections };
+}
+
+/** `DATABASES` of another application, for one that works on the same database, as after a restart. */
+export function databasesOf(application: Application): object {
+  return application.config.section("database").DATABASES as object;
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from "node:crypto";
+import type {
+  FoundLogin,
+  KeptLogin,
+  ListedLogin,
+  LoginOwner,
+  LoginProof,
+  LoginPruning,
+  LoginReference,
+  LoginRenewal,
+  LoginStore,
+  LoginUse,
+  NewLogin,
+  PrunedLogins,
+} from "../../src/public/auth.ts";
+
+export type StoredLogin = NewLogin & { readonly id: string };
+
+/** A store of an author's own: in the memory of one process, with keys that are no numbers. */
+export class MemoryLogins implements LoginStore {
+  readonly logins: Map<string, StoredLogin> = new Map();
+
+  async find(guard: string, tokenHash: string): Promise<FoundLogin | null> {
+    return this.#all().find((login) => login.guard === guard && login.tokenHash === tokenHash) ?? null;
+  }
+
+  async start(login: NewLogin, proof: LoginProof): Promise<string | null> {
+    const id = randomUUID();
+    this.logins.set(id, { ...login, id });
+    if (await proof.holds()) return id;
+    this.logins.delete(id);
+    return null;
+  }
+
+  async renew({ guard, id }: LoginOwner & { id: string }, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
+    const login = this.#get(guard, id);
+    if (login?.accessEpoch !== proof.accessEpoch) return false;
+    this.logins.set(id, { ...login, ...renewal });
+    return proof.holds();
+  }
+
+  async touch({ guard, id, ip, userAgent, lastUsedAt, expiresAt }: LoginUse): Promise<void> {
+    const login = this.#get(guard, id);
+    if (login !== undefined) this.logins.set(id, { ...login, ip, userAgent, lastUsedAt, expiresAt });
+  }
+
+  async list(owner: LoginOwner): Promise<readonly ListedLogin[]> {
+    return this.#of(owner).reverse();
+  }
+
+  async end(login: LoginReference): Promise<boolean> {
+    const found =
+      login.tokenHash === undefined
+        ? this.#of(login).find(({ id }) => id === login.id)
+        : await this.find(login.guard, login.tokenHash);
+    return found != null && this.logins.delete(found.id);
+  }
+
+  async endAll(owner: LoginOwner, kept: KeptLogin | null = null): Promise<number> {
+    const ended = this.#of(owner).filter(({ id }) => id !== kept?.id);
+    for (const { id } of ended) this.logins.delete(id);
+    const current = this.#of(owner)[0];
+    if (current !== undefined && kept !== null)
+      this.logins.set(current.id, { ...current, accessEpoch: kept.accessEpoch });
+    return ended.length;
+  }
+
+  async prune({ endedBefore, unusedSince, existingUsers }: LoginPruning): Promise<PrunedLogins> {
+    const pruned = { logins: 0, addresses: 0 };
+    for (const login of this.#all()) {
+      const existing = await existingUsers(login.guard, [login.userId]);
+      if (login.expiresAt <= endedBefore || existing?.has(String(login.userId)) === false) {
+        this.logins.delete(login.id);
+        pruned.logins++;
+      } else if (login.lastUsedAt <= unusedSince && (login.ip !== null || login.userAgent !== null)) {
+        this.logins.set(login.id, { ...login, ip: null, userAgent: null });
+        pruned.addresses++;
+      }
+    }
+    return pruned;
+  }
+
+  #all(): StoredLogin[] {
+    return [...this.logins.values()];
+  }
+
+  #get(guard: string, id: string): StoredLogin | undefined {
+    const login = this.logins.get(id);
+    return login?.guard === guard ? login : undefined;
+  }
+
+  #of({ guard, userId }: LoginOwner): StoredLogin[] {
+    return this.#all().filter((login) => login.guard === guard && String(login.userId) === String(userId));
+  }
+}
