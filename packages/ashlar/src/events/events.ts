@@ -64,6 +64,11 @@ export class Events {
     return done;
   }
 
+  /** How many events have listeners that are still at work. */
+  get pending(): number {
+    return this.#underway.size;
+  }
+
   /** Resolves when the listeners of all events so far are done. */
   async settled(): Promise<void> {
     while (this.#underway.size > 0) await Promise.all(this.#underway);

@@ -31,8 +31,8 @@ beforeAll(async () => {
 
 afterAll(() => shop.close());
 
-beforeEach(() => {
-  mail = captureMail(shop.application);
+beforeEach(async () => {
+  mail = await captureMail(shop.application);
 });
 
 function queue(to = "ada@example.com"): void {
@@ -74,11 +74,22 @@ describe("mails that were sent", () => {
   test("those from before the capture are forgotten, and so are those before clear()", async () => {
     queue();
     await mail.all();
-    mail = captureMail(shop.application);
+    mail = await captureMail(shop.application);
     await mail.assertNothingSent();
     queue();
     await mail.all();
-    mail.clear();
+    await mail.clear();
+    await mail.assertNothingSent();
+  });
+
+  test("those that are still being sent are forgotten too", async () => {
+    const { background } = shop.application;
+    const sendLater = () => background.run("a mail", async () => queue("late@example.com"));
+    sendLater();
+    mail = await captureMail(shop.application);
+    await mail.assertNothingSent();
+    sendLater();
+    await mail.clear();
     await mail.assertNothingSent();
   });
 });
@@ -104,7 +115,7 @@ describe("failures", () => {
 
   test("an application without mail says so", async () => {
     const bare = await createApplication({ environment: { APP_ENV: "test" } });
-    expect(() => captureMail(bare)).toThrow(expect.objectContaining({ code: "E_UNKNOWN_SERVICE" }));
+    await expect(captureMail(bare)).rejects.toMatchObject({ code: "E_UNKNOWN_SERVICE" });
     await bare.shutdown();
   });
 });

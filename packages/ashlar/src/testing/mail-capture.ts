@@ -1,6 +1,7 @@
 import type { Application } from "../boot/index.ts";
 import type { CapturedMail, Mailer, MailMatch } from "../mail/index.ts";
 import { failure } from "./failure.ts";
+import { settle } from "./settled.ts";
 
 /** The mails that an application sent since the capture began. Each method waits for queued mails. */
 export class MailCapture {
@@ -11,7 +12,6 @@ export class MailCapture {
   constructor(application: Application) {
     this.#application = application;
     this.#mailer = application.container.make("mail");
-    this.clear();
   }
 
   /** Returns every mail so far, oldest first. */
@@ -54,17 +54,15 @@ export class MailCapture {
     this.#mailer.assertNothingSent();
   }
 
-  /** Forgets what was sent so far. */
-  clear(): void {
+  /** Forgets the mails so far, including those that are still being sent. */
+  async clear(): Promise<void> {
+    await this.#settled();
     this.#mailer.clear();
   }
 
-  /** Event listeners send mails too, and so do background jobs. */
-  async #settled(): Promise<void> {
-    const { container, background } = this.#application;
-    await background.settled();
-    if (container.has("events")) await container.make("events").settled();
-    await this.#mailer.settled();
+  /** Background jobs and event listeners send mails too, and a mail that was sent may start others. */
+  #settled(): Promise<void> {
+    return settle(this.#application, () => this.#mailer.settled());
   }
 
   #find(match: MailMatch): CapturedMail | null {
@@ -77,10 +75,11 @@ export class MailCapture {
 }
 
 /**
- * Captures the mails of an application, which are kept in memory in tests; earlier mails are forgotten.
+ * Captures the mails of an application, which are kept in memory in tests; earlier mails are forgotten,
+ * including those that are still being sent.
  *
  * ```ts
- * const mail = captureMail(application);
+ * const mail = await captureMail(application);
  * const person = { name: "Grace", email: "grace@example.com", password, password_confirmation: password };
  * await client.submit(await client.get("/register"), person);
  * const sent = await mail.assertSent(VerifyEmailMail);
@@ -90,8 +89,10 @@ export class MailCapture {
  * @throws `E_UNKNOWN_SERVICE` in an application without `MailProvider`; `E_INVALID_CONFIGURATION` if mails are not
  *   kept in memory
  */
-export function captureMail(application: Application): MailCapture {
-  return new MailCapture(application);
+export async function captureMail(application: Application): Promise<MailCapture> {
+  const mail = new MailCapture(application);
+  await mail.clear();
+  return mail;
 }
 
 /** Returns the links in the text of a mail, in order. */

@@ -156,6 +156,15 @@ describe("resetDatabase", () => {
     });
   });
 
+  test("waits for the background jobs of the test before", async () => {
+    const { application: made, Customer } = await shop();
+    made.background.run("a late customer", async () => {
+      await Customer.create({ name: "Late", email: "late@example.com", password: "x" } as object);
+    });
+    await resetDatabase(made);
+    expect([made.background.pending, await Customer.all()]).toEqual([0, []]);
+  });
+
   test("it takes a statement for each table, and a few more", async () => {
     const { application: made } = await shop();
     const database = made.container.make("database");

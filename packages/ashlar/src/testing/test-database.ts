@@ -8,6 +8,7 @@ import {
   type TestDatabase,
 } from "../database/index.ts";
 import { AshlarError, isPlainObject } from "../support/index.ts";
+import { settle } from "./settled.ts";
 
 /** The connections of a test application, instead of its own. */
 export interface TestDatabases {
@@ -81,7 +82,7 @@ export function withTestDatabase(
 
 /**
  * Empties every table, so that a test does not see data of earlier ones: `beforeEach(() => resetDatabase(application))`.
- * Rows inserted by migrations are deleted too.
+ * Background jobs and event listeners are waited for first, since they may still write. Rows inserted by migrations are deleted too.
  *
  * @throws `E_INVALID_CONFIGURATION` if the database was not created for tests: it is neither in memory nor created by
  *   `createTestApplication`
@@ -89,6 +90,7 @@ export function withTestDatabase(
 export async function resetDatabase(application: Application): Promise<void> {
   const database = application.container.make("database");
   checkOwn(database);
+  await settle(application);
   await database.connection().emptyTables([MIGRATIONS_TABLE]);
 }
 

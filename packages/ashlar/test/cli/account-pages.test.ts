@@ -81,7 +81,7 @@ test("a new link to verify the address is sent as long as that is not verified",
   const sent = await client.submit(notice, '[action="/email/resend"]');
   (await client.follow(sent.assertRedirect("/email/verify/notice"))).assertSee("We have sent you a new link.");
   await client.get(await shop.linkTo(EMAIL));
-  shop.mail.clear();
+  await shop.mail.clear();
   const late = await client.submit(notice, '[action="/email/resend"]');
   const home = await client.follow(late.assertRedirect("/home"));
   home.assertSee("There is nothing left to verify.").assertDontSee("We have sent you");

@@ -51,7 +51,7 @@ async function submit(client: TestClient, path: string, fields: Readonly<Record<
 }
 
 test("the life of an account is told in German to a browser that prefers it", async () => {
-  const mail = captureMail(application);
+  const mail = await captureMail(application);
   const client = createTestClient(application).withLanguage(LANGUAGE);
   const form = await client.get("/register");
   expect(form.text).toContain('<html lang="de">');
@@ -79,7 +79,7 @@ test("the life of an account is told in German to a browser that prefers it", as
   // In the words of lang/de.ts.
   wrong.assertSee("Das hat nicht geklappt: Adresse oder Passwort ist falsch.");
 
-  mail.clear();
+  await mail.clear();
   const asked = await submit(other, "/change_password", { email: EMAIL });
   asked.assertSee("Wenn es ein Konto mit dieser Adresse gibt, haben wir einen Link dorthin gesendet.");
   const [reset] = await mail.all();
@@ -100,8 +100,8 @@ test("a user's own language goes before the browser's, in pages and in mails", a
   const user = new User().fill({ name: "Heidi", email: "heidi@example.com" });
   await user.setPassword(PASSWORD);
   await user.save();
-  const mail = captureMail(application);
-  mail.clear();
+  const mail = await captureMail(application);
+  await mail.clear();
   const client = createTestClient(application);
   (await client.get("/change_password")).assertSee("Forgot your password?");
   await client.submit(await client.get("/change_password"), { email: "heidi@example.com" });

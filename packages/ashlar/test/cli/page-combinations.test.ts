@@ -46,7 +46,7 @@ async function started(made: Combination): Promise<{ readonly application: Appli
   for (const [path, from, to] of changes) await edit(root, path, [from, to]);
   const { application, end } = await bootApplication(root, { engine });
   onTestFinished(end);
-  return { application, mail: pages ? captureMail(application) : (undefined as never) };
+  return { application, mail: pages ? await captureMail(application) : (undefined as never) };
 }
 
 async function register(application: Application, to: string): Promise<TestClient> {
@@ -106,13 +106,13 @@ await onEachDatabase("the generated pages", (engine) => {
         notice.assertSee("needs no verification");
         (await client.withCsrfToken().post("/email/resend")).assertRedirect("/home");
       }
-      mail.clear();
+      await mail.clear();
       const change = { email: "lovelace@example.com", password: PASSWORD };
       await client.submit(await client.get("/account/email"), '[action="/account/email"]', change);
       const follow = linksIn((await mail.all()).find(({ to }) => to === change.email)!)[0]!;
       (await client.follow(await client.get(follow))).assertStatus(200);
       const guest = createTestClient(application);
-      mail.clear();
+      await mail.clear();
       await guest.submit(await guest.get("/change_password"), '[action="/change_password"]', { email: change.email });
       const reset = await guest.get(linksIn((await mail.all()).at(-1)!)[0]!);
       const chosen = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };

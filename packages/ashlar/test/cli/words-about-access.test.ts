@@ -38,7 +38,7 @@ const SCRIPT = `
 
   const hasApi = process.argv.includes("api");
   const application = await createTestApplication({ root: import.meta.dirname, kernel: Kernel });
-  const mail = captureMail(application);
+  const mail = await captureMail(application);
   const users = factory(User, (n) => ({ name: "Ada", email: \`ada-\${n}@example.com\`, password: "a password of hers" }));
 
   async function issue(user, password) {
@@ -67,7 +67,7 @@ const SCRIPT = `
   }
 
   async function see(client, page, fields, token) {
-    mail.clear();
+    await mail.clear();
     const after = await client.follow(await client.submit(page, fields));
     const notice = await latest("Your password was changed");
     return { page: lead(page), status: flashed(after), mail: notice?.text, html: notice?.html?.replaceAll("&#x27;", "'") ?? null, token: await use(token) };
@@ -81,7 +81,7 @@ const SCRIPT = `
   const change = await client.get("/account/password");
   const changed = await see(client, change, { current_password: "a password of hers", ...next }, token);
 
-  mail.clear();
+  await mail.clear();
   await logIn(user, "another of hers");
   const newDevice = (await mail.all()).at(-1)?.text ?? "";
 

@@ -58,7 +58,7 @@ function loggerInto(lines: string[]): Logger {
 
 /** Invites an address, and gives the path of the link in the mail. */
 async function invite(application: Application, email: string): Promise<string> {
-  const mails = captureMail(application);
+  const mails = await captureMail(application);
   const answer = await createTestClient(application).post("/invitations", { email });
   expect(answer.status).toBe(202);
   const [link] = linksIn(await mails.assertSent(({ to }) => to.includes(email)));
@@ -121,7 +121,7 @@ describe("a feature from outside of the package", () => {
       }
     }
     const application = await create(undefined, { config: { invitations: { INVITATIONS: { mailable: OwnMail } } } });
-    const mails = captureMail(application);
+    const mails = await captureMail(application);
     await invite(application, "ada@example.com");
     await mails.assertSent(OwnMail);
     const config = { invitations: { INVITATIONS: { expiresInMinutes: 0 } } };

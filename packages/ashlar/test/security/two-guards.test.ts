@@ -56,7 +56,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     const booted = await bootApplication(root, { engine, config: { throttle: { THROTTLE: { limits: {} } } } });
     ({ application } = booted);
     cleanUp.unshift(booted.end);
-    mail = captureMail(application);
+    mail = await captureMail(application);
     const names = ["auth.login", "auth.failed", "auth.logout", "auth.registered", "auth.verification_sent"] as const;
     const later = ["auth.email_verified", "auth.password_reset_requested", "auth.password_reset"] as const;
     const last = ["auth.password_changed", "auth.email_change_requested", "auth.email_changed"] as const;
@@ -72,7 +72,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     // What the test before has begun is done first.
     await mail.all();
     await emptyTables(application);
-    mail.clear();
+    await mail.clear();
     told.length = 0;
   });
 
@@ -138,7 +138,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
       ["1", EMAIL],
       ["1", EMAIL],
     ]);
-    mail.clear();
+    await mail.clear();
     told.length = 0;
   }
 
@@ -226,7 +226,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     const there = other(door);
     const client = await loggedIn(door);
     (await client.get(`${door.prefix}/verified`)).assertRedirect(`${door.prefix}/email/verify/notice`);
-    mail.clear();
+    await mail.clear();
     const resent = await send(client, `${door.prefix}/email/verify/notice`, `${door.prefix}/email/resend`);
     resent.assertRedirect(`${door.prefix}/email/verify/notice`);
     const path = await link();
@@ -262,7 +262,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     await guest.get(rest);
     const refused = await guest.withCsrfToken().post(`${there.prefix}/password_reset`, { ...fields, token });
     refused.assertRedirect(`${there.prefix}/change_password`);
-    mail.clear();
+    await mail.clear();
     (await send(guest, path, `${door.prefix}/password_reset`, fields)).assertRedirect(`${door.prefix}/login`);
     expect(await link()).toBe(`${door.prefix}/change_password`);
     expect(await Promise.all(clients.map(seenBy))).toEqual([[], [there.guard]]);
@@ -292,7 +292,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
   test.each(DOORS)("S69 a changed address of $guard is its own user's, by a link to its own page", async (door) => {
     await both();
     const client = await loggedIn(door);
-    mail.clear();
+    await mail.clear();
     const path = `${door.prefix}/account/email`;
     const email = "lovelace@example.com";
     (await send(client, path, path, { email, password: door.password })).assertRedirect(`${door.prefix}/home`);
@@ -304,7 +304,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     expect(follow.startsWith(`${door.prefix}/email/verify/`)).toBe(true);
     const there = other(door);
     const admitted = await loggedIn(there);
-    mail.clear();
+    await mail.clear();
     await client.get(follow);
     expect([(await row(door)).email, (await row(there)).email]).toEqual([email, EMAIL]);
     expect(await seenBy(admitted)).toEqual([there.guard]);

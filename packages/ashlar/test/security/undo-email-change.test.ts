@@ -116,7 +116,7 @@ await onEachDatabase("a change of address", (engine) => {
 
   test("S51 once undone tells the address that was replaced, in words and with what to do", async () => {
     const { undo } = await stolen();
-    shop.mail.clear();
+    await shop.mail.clear();
     const page = await shop.visitor().get(undo);
     page.assertStatus(200);
     expect(await shop.mail.all()).toEqual([]);
@@ -208,7 +208,7 @@ await onEachDatabase("a change of address", (engine) => {
   test("S51 keeps the old address for its owner: nobody else can register it or change to it", async () => {
     const bob = await registered("bob@example.com");
     const { undo } = await stolen();
-    shop.mail.clear();
+    await shop.mail.clear();
     const taken = await refusal(shop.visitor(), "/register", registration("bob@example.com"));
     expect([taken, await refusal(shop.visitor(), "/register", registration(EMAIL))]).toEqual([TAKEN, TAKEN]);
     expect(await refusal(bob, "/account/email", { email: EMAIL, password: PASSWORD })).toBe(TAKEN);

@@ -23,7 +23,7 @@ await onEachDatabase("an address that an account left without having verified it
     await squatter.get(await shop.changeLink(squatter, OF_SQUATTER));
     expect([await addresses(), await resets()]).toEqual([[OF_SQUATTER], []]);
     undo = await shop.linkTo(ADDRESS);
-    shop.mail.clear();
+    await shop.mail.clear();
   });
 
   /** The addresses of all accounts but the first. */

@@ -36,10 +36,10 @@ export class AccountShop {
   /** The row of the account. */
   #account: Row | null = null;
 
-  private constructor(application: Application, User: typeof FullUser, remove: () => Promise<void>) {
+  private constructor(application: Application, User: typeof FullUser, mail: MailCapture, remove: () => Promise<void>) {
     this.application = application;
     this.User = User;
-    this.mail = captureMail(application);
+    this.mail = mail;
     this.#remove = remove;
   }
 
@@ -58,7 +58,7 @@ export class AccountShop {
       engine,
       config: { throttle: { THROTTLE: { limits } } },
     });
-    return new AccountShop(application, await userClass(root), async () => {
+    return new AccountShop(application, await userClass(root), await captureMail(application), async () => {
       await end();
       await remove();
     });
@@ -70,8 +70,8 @@ export class AccountShop {
 
   /** Empties the database, and makes the account. */
   async reset(): Promise<void> {
-    // What the test before has begun is done first.
-    await this.mail.all();
+    // What the test before has begun is done first, mails included.
+    await this.mail.clear();
     await emptyTables(this.application);
     const { kysely } = this.application.container.make("database");
     // Made once: a hash takes as long as everything else a test does.
@@ -84,7 +84,7 @@ export class AccountShop {
     } else {
       await kysely.insertInto("users").values(this.#account).execute();
     }
-    this.mail.clear();
+    await this.mail.clear();
   }
 
   visitor(): TestClient {
