@@ -20,7 +20,7 @@ const ROUTES: readonly RouteEntry[] = [
   }),
 ];
 
-/** What the next page finds. */
+/** What the next page sees. */
 async function read(browser: Browser): Promise<unknown> {
   return JSON.parse((await browser.send("/read")).text);
 }
@@ -34,7 +34,7 @@ describe("forms with mistakes", () => {
     });
 
   test.each(["cookie", "database"])(
-    "the form comes back with messages and what was typed, once (%s)",
+    "the form is shown again with messages and what was typed, once (%s)",
     async (store) => {
       const browser = new Browser(await create({ store }));
       await browser.open("/form");
@@ -47,13 +47,13 @@ describe("forms with mistakes", () => {
     },
   );
 
-  test("the way back is the page the form was on, be it on another path", async () => {
+  test("the redirect leads to the page that the form was on, even if that has another path", async () => {
     const browser = new Browser(await create());
     await browser.open("/form?step=2");
     expect((await browser.post("/elsewhere")).headers.get("location")).toBe("/form?step=2");
   });
 
-  test("S29 a referer of another site leads to no other site", async () => {
+  test("S29 a referer of another site never leads to that site", async () => {
     const browser = new Browser(await create());
     for (const referer of [
       "https://evil.example/form",
@@ -66,13 +66,13 @@ describe("forms with mistakes", () => {
     }
   });
 
-  test("without a referer it is the form's own address where that is a page, and the first page where not", async () => {
+  test("without a referer the redirect leads to the form's own address if that is a page, else to the first page", async () => {
     const browser = new Browser(await create());
     expect((await browser.post("/form?x=1", {}, { headers: { referer: null } })).headers.get("location")).toBe("/form");
     expect((await browser.post("/elsewhere", {}, { headers: { referer: null } })).headers.get("location")).toBe("/");
   });
 
-  test("without a referer a form whose address is too long to lead to comes back on the first page", async () => {
+  test("without a referer, a form whose address is too long for a redirect leads to the first page", async () => {
     const routes = [
       Route.get("/@name", () => "a page"),
       Route.post("/@name", () => Promise.reject(new ValidationError({ "": ["no"] }))),
@@ -82,7 +82,7 @@ describe("forms with mistakes", () => {
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/"]);
   });
 
-  test("a caller that wants JSON gets the problem, and no session", async () => {
+  test("a caller that wants JSON gets the problem document and no session", async () => {
     const browser = new Browser(await create());
     const answer = await browser.send("/form", {
       method: "POST",
@@ -97,7 +97,7 @@ describe("forms with mistakes", () => {
     expect(JSON.parse(answer.text)).toMatchObject({ code: "E_INVALID_INPUT", errors: { name: ["is taken"] } });
   });
 
-  test("a GET with mistakes is no form: it would lead back to itself", async () => {
+  test("a GET request with mistakes is not redirected: it would lead back to itself", async () => {
     const application = await sessionApplication({
       routes: [Route.get("/list", ({ request }) => request.integer("page"))],
       web: [SessionMiddleware],
@@ -108,14 +108,14 @@ describe("forms with mistakes", () => {
     expect([answer.status, answer.headers.get("location"), answer.cookies]).toEqual([422, null, []]);
   });
 
-  test("what was typed and has no room is left out; messages and the rest come back", async () => {
+  test("input that does not fit is left out; the messages and the rest are kept", async () => {
     const browser = new Browser(await create());
     const answer = await browser.post("/form", { name: "Ada", story: "x".repeat(100_000) });
     expect([answer.status, answer.cookies]).toEqual([303, ["session"]]);
     expect(await read(browser)).toEqual({ all: {}, errors: { name: ["is taken"] }, name: "Ada" });
   });
 
-  test("what was typed never takes more room than there is, whatever its length", async () => {
+  test("the input never takes more room than there is, whatever its length", async () => {
     const browser = new Browser(await create());
     const kept: boolean[] = [];
     for (let length = 2400; length < 3000; length += 12) {
@@ -127,7 +127,7 @@ describe("forms with mistakes", () => {
     expect([lost > 0, kept.slice(lost).includes(true)]).toEqual([true, false]);
   });
 
-  test("messages that have no room are summed up", async () => {
+  test("messages that do not fit are summed up", async () => {
     const errors = Object.fromEntries(
       Array.from({ length: 500 }, (_, index) => [`items.${index}.name`, ["is missing"]]),
     );

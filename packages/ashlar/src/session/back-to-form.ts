@@ -5,11 +5,11 @@ import type { RequestSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
 
 /**
- * What answers a form with mistakes in it: back to its page (303, RFC 9110 §15.4.4), which then shows the messages and
- * what was typed.
+ * The response to a form with mistakes in it: back to the form's page (303, RFC 9110 §15.4.4), which then shows the
+ * messages and what was typed.
  *
  * @param error what was thrown
- * @returns `null` for any other error, for a caller that wants JSON, and for a request that is no form's
+ * @returns `null` for any other error, for a caller that wants JSON, and for a request that did not come from a form
  */
 export function backToForm(
   context: HttpContext,
@@ -18,13 +18,13 @@ export function backToForm(
   router: Router,
 ): HttpResponse | null {
   const { request } = context;
-  // Back from a GET would often be the same address again, and never end.
+  // Redirecting back from a GET request would often lead to the same address, in an endless loop.
   if (!(error instanceof ValidationError) || isSafeMethod(request.raw.method) || request.wantsJson()) return null;
   held.flashMistakes(error.problems, inputsOf(context), error.detail);
   return context.response.back(pageOf(context, router)).status(303);
 }
 
-/** A page may keep its address to itself (`Referrer-Policy`). Most forms are sent to where their page is. */
+/** A page may hide its address (`Referrer-Policy`). Most forms are sent to the URL of their own page. */
 function pageOf({ request }: HttpContext, router: Router): string {
   const path = request.getPath();
   return router.match("GET", path, requestAuthority(request.raw)) === null ? "/" : redirectTarget(path, "/");

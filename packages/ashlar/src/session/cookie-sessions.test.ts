@@ -22,7 +22,7 @@ function record(contents = '{"d":{"a":1}}'): SessionRecord {
 }
 
 describe("the sealed cookie", () => {
-  test("S23 what was sealed is found, to the last character", () => {
+  test("S23 what was sealed can be opened, to the last character", () => {
     const [one, other] = [store(), store()];
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (contents) => {
@@ -32,14 +32,14 @@ describe("the sealed cookie", () => {
     );
   });
 
-  test("S23 nothing in it can be read", () => {
+  test("S23 its contents cannot be read", () => {
     const kept = record('{"d":{"name":"Ada Lovelace"}}');
     const bytes = Buffer.from(store().cookieFor(kept), "base64url").toString("latin1");
     expect(bytes).not.toContain("Ada");
     expect(bytes).not.toContain(kept.id.slice(0, 8));
   });
 
-  test("S23 it opens under its own name and key alone", () => {
+  test("S23 it opens only under its own name and key", () => {
     const cookie = store({ cookie: "one" }).cookieFor(record());
     expect(store({ cookie: "one" }).find(cookie)).not.toBe(null);
     expect(store({ cookie: "two" }).find(cookie)).toBe(null);
@@ -53,7 +53,7 @@ describe("the sealed cookie", () => {
     expect(store().find(new Sealer(SECRET, "csrf").seal("session", text))).toBe(null);
   });
 
-  test("S23 it opens for as long as a session may idle, and not a moment longer", () => {
+  test("S23 it opens for as long as a session may be idle, and not a moment longer", () => {
     const started = time;
     const cookie = store({ lifetimeMinutes: 10 }).cookieFor(record());
     time = started + 10 * 60_000 - 1;
@@ -78,7 +78,7 @@ describe("the sealed cookie", () => {
     }
   });
 
-  test("what was sealed in another form is none", () => {
+  test("sealed contents of another form are not a session", () => {
     const sealer = new Sealer(SECRET, "session");
     for (const text of [
       "",
@@ -99,7 +99,7 @@ describe("room", () => {
     [{}, "https://shop.example"],
     [{ sameSite: "strict", absoluteMinutes: 525_600 }, null],
     [{ cookie: "n".repeat(64) }, null],
-  ])("S20 as much as there is room for makes a cookie of no more than 4096 bytes: %j at %s", (session, url) => {
+  ])("S20 the largest session makes a cookie of at most 4096 bytes: %j at %s", (session, url) => {
     const settings = readSessionSettings(session, url);
     const one = store(session, SECRET, url);
     expect(one.maxBytes).toBeGreaterThan(2700);
@@ -113,7 +113,7 @@ describe("room", () => {
     expect(text.length).toBeGreaterThan(4080);
   });
 
-  test("S20 a full session makes a cookie of exactly 4096 bytes, where base64 has text of that length", () => {
+  test("S20 a full session makes a cookie of exactly 4096 bytes if base64 has a text of that length", () => {
     // From 2059 on, times have nine digits in base 36.
     time = Date.UTC(2060, 0, 1);
     const lengths = (session: object, url: string | null) =>
@@ -126,7 +126,7 @@ describe("room", () => {
         return serializeCookie(cookie, full, options, true).length;
       });
     for (const sameSite of ["lax", "strict"]) {
-      // With this, 60 seconds a minute and 61 differ by a digit.
+      // With this time, 60 and 61 seconds per minute differ by a digit.
       for (const absoluteMinutes of [1440, 1660]) {
         const found = lengths({ sameSite, absoluteMinutes }, "https://shop.example");
         expect([Math.max(...found), Math.min(...found) > 4092]).toEqual([4096, true]);
@@ -134,7 +134,7 @@ describe("room", () => {
     }
   });
 
-  test("nothing is kept on the server, so that there is nothing to prune", async () => {
+  test("nothing is kept on the server, so there is nothing to prune", async () => {
     expect(await store().prune()).toBe(0);
   });
 });

@@ -4,12 +4,12 @@ import type { SessionKeeper, SessionRecord } from "./session-keeper.ts";
 import type { CompleteSessionSettings } from "./settings.ts";
 
 const MAX_COOKIE_BYTES = 4096;
-/** The longest that stands in front of the contents: an id of 43 characters, two times of 9, and three points. */
+/** The longest prefix of the contents: an id of 43 characters, two times of 9, and three dots. */
 const HEAD_BYTES = 64;
 /** `id.createdAt.usedAt.contents`, the times in base 36. */
 const SEALED = /^([\w-]{43})\.([0-9a-z]{1,9})\.([0-9a-z]{1,9})\.(.*)/s;
 
-/** What {@link cookieSessions} returns: there is no store, the cookie holds the session. */
+/** What {@link cookieSessions} returns: there is no store; the cookie holds the session. */
 export class CookieSessions {
   /** @internal */
   keeper(sealer: Sealer, settings: CompleteSessionSettings): SealedSessions {
@@ -25,8 +25,8 @@ export class CookieSessions {
  * export const SESSION = { store: cookieSessions() } satisfies SessionSettings;
  * ```
  *
- * Security: nothing is kept on the server, so no session can be called back. A cookie that was copied shows what it held
- * until its age ends it.
+ * Security: nothing is kept on the server, so no session can be revoked. A copied cookie keeps its contents until it
+ * expires.
  */
 export function cookieSessions(): CookieSessions {
   return new CookieSessions();
@@ -36,23 +36,23 @@ export function cookieSessions(): CookieSessions {
  * Keeps sessions in their own cookie, sealed: the browser can neither read nor change them, and no server keeps
  * anything.
  *
- * A cookie that a previous key sealed opens, and is sealed with the current key when the session is kept the next time:
- * at its next change, or when it is used again after `refreshAfterMs` of the session manager, 5 minutes at most. A
- * browser that does not come back in between keeps the old one.
+ * A cookie sealed with a previous key can still be opened. It is sealed with the current key when the session is saved
+ * the next time: at its next change, or when it is used again after `refreshAfterMs` of the session manager, 5 minutes
+ * at most. A browser that does not come back in time keeps the old cookie.
  *
- * Security: nothing of it can be called back. A cookie that was copied shows what it held until its age ends it, and of
- * two requests at once the answer that arrives last is what the browser keeps.
+ * Security: nothing can be revoked. A copied cookie keeps its contents until it expires, and after two concurrent
+ * requests the browser keeps the response that arrives last.
  */
 export class SealedSessions implements SessionKeeper {
   readonly isRemote = false;
   readonly maxBytes: number;
   readonly remedy =
-    "Keep less in it, or keep sessions in the database: store: databaseSessions() in SESSION of config/session.ts.";
+    "Store less in it, or keep sessions in the database: store: databaseSessions() in SESSION of config/session.ts.";
   readonly #sealer: Sealer;
   readonly #name: string;
   readonly #maxAgeSeconds: number;
 
-  /** @param sealer made for the purpose `session` */
+  /** @param sealer created for the purpose `session` */
   constructor(sealer: Sealer, settings: CompleteSessionSettings) {
     this.#sealer = sealer;
     this.#name = settings.cookie;
@@ -90,7 +90,7 @@ export class SealedSessions implements SessionKeeper {
   close(): void {}
 }
 
-/** How many bytes are left for contents in a cookie of this name, with its longest attributes. */
+/** How many bytes are left for contents in a cookie with this name and the longest attributes. */
 function capacity(sealer: Sealer, { cookie, absoluteMinutes, sameSite }: CompleteSessionSettings): number {
   const sealedNothing = sealer.seal(cookie, "");
   const options = { maxAgeSeconds: absoluteMinutes * 60, sameSite };

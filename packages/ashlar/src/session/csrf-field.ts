@@ -3,18 +3,18 @@ import { heldSession, requireSession } from "./request-session.ts";
 
 const HEADER = "x-csrf-token";
 
-/** The input that carries the token. */
+/** The name of the input that carries the token. */
 export const CSRF_INPUT = "__token";
 
-/** The token that a request brings; anything but text is none. */
+/** The token in a request's input; anything but text counts as missing. */
 export function sentCsrfToken(request: HttpRequest): unknown {
   return request.input(CSRF_INPUT) ?? request.header(HEADER);
 }
 
 /**
- * A CSRF token for a page of this request, masked anew each time. The session is kept from then on.
+ * Returns a CSRF token for a page of this request, with a new mask on each call. From then on, the session is saved.
  *
- * @throws `E_SESSION` where the request does not go through `SessionMiddleware`
+ * @throws `E_SESSION` if the request does not go through `SessionMiddleware`
  */
 export function csrfToken(context: HttpContext): string {
   const { session, manager } = requireSession(context);
@@ -22,8 +22,8 @@ export function csrfToken(context: HttpContext): string {
 }
 
 /**
- * The hidden input that every form needs whose method is not GET: `context.csrfField`, and `csrf_field` in every view.
- * It is made when it is printed, as often as it is printed; before that it costs nothing and opens no session.
+ * The hidden input that every form needs unless its method is GET: `context.csrfField`, and `csrf_field` in every view.
+ * It is created each time it is printed; before that it costs nothing and opens no session.
  */
 export class CsrfField {
   readonly #context: HttpContext | null;
@@ -33,7 +33,7 @@ export class CsrfField {
     this.#context = context;
   }
 
-  /** The markup; empty where the request does not go through `SessionMiddleware`. Views print this without escaping it. */
+  /** The markup; empty if the request does not go through `SessionMiddleware`. Views print it without escaping it. */
   get value(): string {
     if (this.#context === null || heldSession(this.#context) === null) return "";
     return `<input type="hidden" name="${CSRF_INPUT}" value="${csrfToken(this.#context)}">`;

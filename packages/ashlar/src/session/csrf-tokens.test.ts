@@ -9,26 +9,26 @@ const tokens = new CsrfTokens(SECRET);
 const ID = randomToken();
 
 describe("tokens", () => {
-  test("S26 a token is that of the session it was issued for, and of no other", () => {
+  test("S26 a token is valid for the session it was issued for, and for no other", () => {
     const token = tokens.issue(ID);
     expect(tokens.matches(ID, token)).toBe(true);
     expect(tokens.matches(randomToken(), token)).toBe(false);
   });
 
-  test("S26 a token of another application is none", () => {
+  test("S26 a token of another application is invalid", () => {
     expect(tokens.matches(ID, new CsrfTokens(generateSecret()).issue(ID))).toBe(false);
     expect(tokens.matches(ID, new CsrfTokens(SECRET).issue(ID))).toBe(true);
   });
 
-  test("S26 a token that an earlier version issued is still the session's", () => {
+  test("S26 a token issued by an earlier version is still valid", () => {
     const issued = "tw4tfgMq4T3HWWxTW60EzE6jNJumz6uY280KPR8RGszRK_C4zzAkYjy6Ow-lpCAeCLse70MxyOkrQrG0L9nP0g";
     expect(new CsrfTokens("a secret of an application, that stays: 0123456789").matches("an id", issued)).toBe(true);
   });
 
-  test("S26 it is masked anew each time, so that no two pages share any of it", () => {
+  test("S26 each token has a new mask, so no two pages share any part of it", () => {
     const issued = Array.from({ length: 200 }, () => tokens.issue(ID));
     expect(new Set(issued).size).toBe(200);
-    // Neither half is the same twice, nor is any one character at its place in all of them.
+    // Neither half repeats, nor is any one character the same in all of them at its position.
     expect(new Set(issued.map((token) => token.slice(0, 40))).size).toBe(200);
     expect(new Set(issued.map((token) => token.slice(-40))).size).toBe(200);
     for (let place = 0; place < 86; place++)
@@ -36,12 +36,12 @@ describe("tokens", () => {
     expect(issued.every((token) => tokens.matches(ID, token))).toBe(true);
   });
 
-  test("S26 the token says nothing of the session's id", () => {
+  test("S26 the token reveals nothing about the session's id", () => {
     expect(tokens.issue(ID)).toMatch(/^[\w-]{86}$/);
     expect(tokens.issue(ID)).not.toContain(ID.slice(0, 8));
   });
 
-  test("S26 with any bit changed it is refused", () => {
+  test("S26 with any bit changed, it is refused", () => {
     const bytes = Buffer.from(tokens.issue(ID), "base64url");
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const changed = Buffer.from(bytes);
@@ -50,7 +50,7 @@ describe("tokens", () => {
     }
   });
 
-  test("S26 a token of a previous key passes, and a new one is made with the current key alone", () => {
+  test("S26 a token made with a previous key is accepted, and new ones are made only with the current key", () => {
     const [next, oldest] = [generateSecret(), generateSecret()];
     const rotated = new CsrfTokens(next, { previousSecrets: [SECRET, oldest] });
     const made = [rotated, tokens, new CsrfTokens(oldest)].map((one) => one.issue(ID));

@@ -36,21 +36,21 @@ await onEachDatabase("sessions in the database", (engine) => {
   const rows = (): Promise<Record<string, unknown>[]> =>
     database.kysely.selectFrom("session_data").selectAll().execute();
 
-  test("what is kept is found by its cookie, to the millisecond", async () => {
+  test("a stored session is found by its cookie, to the millisecond", async () => {
     const kept = record();
     expect(store.cookieFor(kept)).toBe(kept.id);
     expect(await store.save(kept, null)).toBe(true);
     expect(await store.find(kept.id)).toEqual(kept);
   });
 
-  test("any text is kept to the last character", async () => {
+  test("any text is stored to the last character", async () => {
     const contents = JSON.stringify({ d: { text: "\0 \ud800 💥 '\"; drop table session_data; --" } });
     const kept = record({ contents });
     await store.save(kept, null);
     expect(await store.find(kept.id)).toEqual(kept);
   });
 
-  test("S17 the table holds the digest of what the cookie carries, and nothing that opens the session", async () => {
+  test("S17 the table holds the digest of the cookie's value, and nothing that opens the session", async () => {
     const kept = record();
     await store.save(kept, null);
     expect((await rows()).map((row) => row.id)).toEqual([digest(kept.id)]);
@@ -58,7 +58,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     expect(await store.find(digest(kept.id))).toBe(null);
   });
 
-  test("a change keeps the row and its beginning", async () => {
+  test("a change keeps the row and its creation time", async () => {
     const kept = record();
     await store.save(kept, null);
     const changed = { ...kept, usedAt: START + 9999, contents: '{"i":1}' };
@@ -66,7 +66,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     expect([await store.find(kept.id), (await rows()).length]).toEqual([changed, 1]);
   });
 
-  test("S18 another id is another row, and the old one is gone", async () => {
+  test("S18 a new id is a new row, and the old one is gone", async () => {
     const kept = record();
     await store.save(kept, null);
     const renewed = record({ contents: kept.contents });
@@ -78,7 +78,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     ]);
   });
 
-  test("S19 what has ended is not brought back by a request that began before", async () => {
+  test("S19 an ended session is not restored by a request that began before", async () => {
     const kept = record();
     await store.save(kept, null);
     await store.remove(kept);
@@ -97,7 +97,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     },
   );
 
-  test("the table takes no row without contents and times, and has the index that pruning goes by", async () => {
+  test("the table takes no row without contents and times, and has the index that pruning uses", async () => {
     const { kysely } = database;
     const row = { id: "a", data: "{}", created_at: new Date(START), last_used_at: new Date(START) };
     for (const name of ["data", "created_at", "last_used_at"]) {
@@ -112,7 +112,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     await expect(index.execute()).rejects.toMatchObject({ message: expect.stringContaining("already exists") });
   });
 
-  test("the table and its index are there when the migration is done, and it fails with either", async () => {
+  test("the table and its index exist once the migration is done, and it fails if either fails", async () => {
     const { kysely } = database;
     await expect(createSessionDataTable(kysely)).rejects.toMatchObject({ code: "E_DATABASE" });
     await kysely.schema.dropTable("session_data").execute();
@@ -121,7 +121,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     await expect(createSessionDataTable(kysely)).rejects.toMatchObject({ code: "E_DATABASE" });
   });
 
-  test("pruning deletes what nobody can use any more, and says how much", async () => {
+  test("pruning deletes what can no longer be used, and reports how much", async () => {
     const idle = record({ usedAt: START - 1 });
     const old = record({ createdAt: START - 60 * MINUTE, usedAt: START + 2 * MINUTE });
     const live = record({ createdAt: START - 59 * MINUTE, usedAt: START + 1 });
@@ -194,14 +194,14 @@ describe("requests", () => {
     expect(await during("/invalidate")).toEqual(["select", "delete"]);
   });
 
-  test("parallel requests that only read lose nothing that another one flashes", async () => {
+  test("concurrent requests that only read lose nothing that another one flashes", async () => {
     const browser = new Browser(await create());
     await browser.send("/put/a/1");
     await Promise.all([...Array.from({ length: 10 }, () => browser.send("/")), browser.send("/flash/Saved")]);
     expect(JSON.parse((await browser.send("/read")).text)).toEqual({ a: "1", status: "Saved" });
   });
 
-  test("of parallel changes the last is kept whole, and there is one row", async () => {
+  test("of concurrent changes, the last one is stored completely, and there is one row", async () => {
     const application = await create();
     const browser = new Browser(application);
     await browser.send("/put/a/0");
@@ -213,7 +213,7 @@ describe("requests", () => {
     expect([browser.cookies.get("session"), await countRows(application)]).toEqual([cookie, 1]);
   });
 
-  test("S19 a request that is under way when its session ends neither brings it back nor sets its cookie", async () => {
+  test("S19 a request that is running when its session ends neither restores it nor sets its cookie", async () => {
     const application = await create();
     const browser = new Browser(application);
     await browser.send("/put/a/1");
@@ -225,7 +225,7 @@ describe("requests", () => {
     expect([browser.cookies.size, await countRows(application)]).toEqual([0, 0]);
   });
 
-  test.each(["invalidate", "regenerate"])("S18 S19 no answer says %s before the old row is gone", async (change) => {
+  test.each(["invalidate", "regenerate"])("S18 S19 no response says %s before the old row is gone", async (change) => {
     const application = await create();
     const browser = new Browser(application);
     await browser.send("/put/a/1");
@@ -235,7 +235,7 @@ describe("requests", () => {
     expect((await browser.send(`/${change}`)).status).toBe(500);
   });
 
-  test("S21 once they were pruned, an hour passes before they are again", async () => {
+  test("S21 an hour passes between two prunings", async () => {
     let time = START;
     setClock(() => time);
     const session = { store: "database", lifetimeMinutes: 10 };
@@ -247,11 +247,11 @@ describe("requests", () => {
       await application.container.make("session").settled();
       return countRows(application);
     };
-    // After another 59 minutes, the second session is too old as well, and its row stays for a minute more.
+    // After another 59 minutes, the second session is too old as well, and its row stays for one more minute.
     expect([await after(0), await after(60), await after(59), await after(1)]).toEqual([1, 1, 2, 1]);
   });
 
-  test("S21 sessions that have ended are pruned, on demand and now and then by themselves", async () => {
+  test("S21 expired sessions are pruned on demand, and regularly by themselves", async () => {
     let time = START;
     setClock(() => time);
     const application = await create();
@@ -271,11 +271,11 @@ describe("requests", () => {
   });
 
   test.each([
-    // Used once more just before ten minutes were over.
+    // Used once more just before the ten minutes are over.
     ["idle", { lifetimeMinutes: 10, absoluteMinutes: 100 }, 19],
     ["old", { lifetimeMinutes: 10, absoluteMinutes: 15 }, 15],
   ])(
-    "S21 a session that is too %s is none, whether or not its row is still there",
+    "S21 a session that is too %s is not used, whether or not its row is still there",
     async (_title, lifetimes, endsAfter) => {
       let time = START;
       setClock(() => time);
@@ -292,7 +292,7 @@ describe("requests", () => {
     },
   );
 
-  test("without its table the answer is an error, and the process goes on", async () => {
+  test("without its table the response is an error, and the process keeps running", async () => {
     const application = await create();
     await application.container.make("database").kysely.schema.dropTable("session_data").execute();
     const browser = new Browser(application);

@@ -7,7 +7,7 @@ export const SESSION_DATA_TABLE = "session_data";
 
 const MAX_BYTES = 65_536;
 
-/** A row, as drivers give it: moments as text or as a `Date`. */
+/** A row as drivers return it: times as text or as a `Date`. */
 interface Row {
   readonly data: string;
   readonly created_at: string | Date;
@@ -15,17 +15,17 @@ interface Row {
 }
 
 /**
- * Keeps the data of sessions in the table `session_data` of the application's database, up to 64 KB each, so that a login or a
- * logout ends the session that was there before. {@link createSessionDataTable} makes the table.
+ * Keeps the data of sessions in the table `session_data` of the application's database, up to 64 KB each, so that a
+ * login or a logout ends the previous session. {@link createSessionDataTable} creates the table.
  *
  * ```ts
  * // config/session.ts
  * export const SESSION = { store: databaseSessions() } satisfies SessionSettings;
  * ```
  *
- * The boot ends with `E_INVALID_CONFIGURATION` if there is no database, or no such connection.
+ * The boot fails with `E_INVALID_CONFIGURATION` if there is no database, or no connection with that name.
  *
- * @param options `connection`: its name in `config/database.ts`; the default one if left out
+ * @param options `connection`: its name in `config/database.ts`; default: the default connection
  */
 export function databaseSessions({ connection }: { readonly connection?: string } = {}): SessionStoreSource {
   return (container) => {
@@ -34,11 +34,11 @@ export function databaseSessions({ connection }: { readonly connection?: string 
       return new DatabaseSessions(container.make("database").connectionNamedBy(where, connection));
     }
     const remedy = "Add DatabaseProvider to PROVIDERS in config/providers.ts.";
-    throw new ConfigurationError(where, "is the database, and the application has none.", remedy);
+    throw new ConfigurationError(where, "is the database, but the application has none.", remedy);
   };
 }
 
-/** Keeps sessions in the table `session_data`, one row for each. */
+/** Keeps sessions in the table `session_data`, one row each. */
 export class DatabaseSessions implements SessionStore {
   readonly maxBytes: number = MAX_BYTES;
   readonly #connection: Connection;
@@ -74,7 +74,7 @@ export class DatabaseSessions implements SessionStore {
   }
 
   async prune(usedBefore: number, createdBefore: number): Promise<number> {
-    // The database is loaded where there is one; sessions in cookies need none.
+    // The database code is loaded only if it is used: sessions in cookies don't need it.
     const { deleteInBatches } = await import("../database/index.ts");
     const { kysely } = this.#connection;
     return deleteInBatches({ kysely, table: SESSION_DATA_TABLE, key: "id" }, (is) =>

@@ -10,7 +10,7 @@ const FORM = `<form method="post">{{ csrf_field }}<input name="article" value="{
 <p>{{ field }}: {{ messages.join() }}</p>
 @end`;
 
-/** A page whose answer is a redirect, or nearly one. */
+/** A page that responds with a redirect, or with something similar. */
 const leading = (status: number, location: string | null) =>
   Route.get(`/${status}/${location === null ? "nowhere" : "on"}`, ({ response }): HttpResponse => {
     response.status(status).text("its own words");
@@ -53,7 +53,7 @@ const ROUTES: readonly RouteEntry[] = [
 ];
 
 const logged: Record<string, unknown>[] = [];
-/** How often the page `/asked` was asked for. */
+/** How often the page `/asked` was requested. */
 let asked = 0;
 
 function create(): Promise<Application> {
@@ -68,7 +68,7 @@ async function known(application: Application): Promise<Browser> {
   return browser;
 }
 
-test("S26 a form without a session comes back with one, in which it can be sent", async () => {
+test("S26 a form without a session is shown again with one, in which it can be sent", async () => {
   const browser = new Browser(await create());
   const headers = { "content-length": "14" };
   browser.page = await browser.post("/form", { article: "a lamp" }, { headers });
@@ -83,20 +83,20 @@ test.each([
   [299, "on", 419],
   [400, "on", 419],
   [300, "nowhere", 419],
-])("an expired form whose page answers with %i and leads %s is answered with %i", async (status, place, answered) => {
+])("an expired form whose page responds with %i and leads %s gets %i", async (status, place, answered) => {
   const browser = await known(await create());
   const { status: given, headers } = await browser.post(`/${status}/${place}`);
   expect([given, headers.get("location")]).toEqual([answered, answered === 303 ? "/form" : null]);
   expect(logged).toEqual([]);
 });
 
-test("a page that leads on after an expired form begins no session", async () => {
+test("a page that redirects after an expired form starts no session", async () => {
   const browser = new Browser(await create());
   const { status, cookies } = await browser.post("/300/on");
   expect([status, cookies]).toEqual([303, []]);
 });
 
-test("problems that the page has found itself are shown where it leads, after an expired form too", async () => {
+test("problems that the page itself has found are shown at the redirect's target, after an expired form too", async () => {
   const browser = await known(await create());
   expect((await browser.post("/checked")).status).toBe(303);
   const { text } = await browser.open("/form");
@@ -105,25 +105,25 @@ test("problems that the page has found itself are shown where it leads, after an
   expect(logged).toEqual([]);
 });
 
-test("a page that no longer exists is not sent again as a form, even if it is rendered with the messages", async () => {
+test("a page that no longer exists is not sent as a form again, even if it is rendered with the messages", async () => {
   const browser = await known(await create());
   const { status, text } = await browser.post("/gone");
   expect([status, text.includes("<form")]).toEqual([419, false]);
 });
 
-test("a form that was sent too often is not led to where its page leads", async () => {
+test("a form that was sent too often does not follow its page's redirect", async () => {
   const browser = await known(await create());
   const answer = await browser.post("/busy", { __token: browser.token });
   expect([answer.status, answer.headers.get("location")]).toEqual([429, null]);
 });
 
-test("a form at an address without a page is refused, and nothing else has failed", async () => {
+test("a form at an address without a page is refused, and nothing else fails", async () => {
   const browser = await known(await create());
   expect((await browser.post("/apart")).status).toBe(419);
   expect(logged).toEqual([]);
 });
 
-test("S27 what no page of this site is known to have sent is not even read", async () => {
+test("S27 a body that is not known to come from a page of this site is not even read", async () => {
   const application = await create();
   const headers = { "content-type": "application/x-www-form-urlencoded", "content-length": "9", accept: "text/html" };
   const sent = (site: string): Request => {
@@ -135,14 +135,14 @@ test("S27 what no page of this site is known to have sent is not even read", asy
   expect([own.bodyUsed, other.bodyUsed]).toEqual([true, false]);
 });
 
-test("an expired form that cannot be parsed comes back empty", async () => {
+test("an expired form that cannot be parsed is shown empty", async () => {
   const browser = new Browser(await create());
   const headers = { "content-type": "multipart/form-data", "content-length": "4" };
   const { status, text } = await browser.send("/form", { method: "POST", headers, body: "what" });
   expect([status, text.includes("<form"), logged]).toEqual([419, true, []]);
 });
 
-test("a page that was asked for too often is not asked for once more", async () => {
+test("a page that was requested too often is not requested again", async () => {
   asked = 0;
   const browser = await known(await create());
   expect([(await browser.send("/asked")).status, asked]).toEqual([429, 1]);
@@ -151,21 +151,21 @@ test("a page that was asked for too often is not asked for once more", async () 
 test.each([
   ["forbidden", 403],
   ["foreign", 500],
-])("a form that has failed for another reason, as in /%s, does not come back", async (path, answered) => {
+])("a form that has failed for another reason, as in /%s, is not shown again", async (path, answered) => {
   const browser = await known(await create());
   const { status, text } = await browser.post(`/${path}`, { __token: browser.token });
   expect([status, text.includes("<form")]).toEqual([answered, false]);
   expect(logged.filter(({ msg }) => String(msg).includes("could not be shown"))).toEqual([]);
 });
 
-test("S27 what no page of this site is known to have sent is not filled in, though it was read", async () => {
+test("S27 input that is not known to come from a page of this site is not filled in, even if it was read", async () => {
   const browser = await known(await create());
   const headers = { "sec-fetch-site": "none" };
   const { status, text } = await browser.post("/form", { article: "a lamp" }, { headers });
   expect([status, text.includes("<form"), text.includes("a lamp")]).toEqual([419, true, false]);
 });
 
-test("a form that was sent too often comes back, though an expired one would be answered otherwise", async () => {
+test("a form that was sent too often is shown again, even if an expired one would get another response", async () => {
   const application = await create();
   application.container.make("session").answerExpired = ({ response }) => response.text("done already");
   const browser = await known(application);

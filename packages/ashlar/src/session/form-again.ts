@@ -10,15 +10,15 @@ import { isSafeMethod } from "./safe-methods.ts";
 import "./errors.ts";
 import { message } from "./messages.ts";
 
-/** The most that is read of a form only to show it again. */
+/** How many bytes of a form are read, at most, only to show it again. */
 const MAX_TYPED_BYTES = 64 * 1024;
 
 const EXPIRED = message("session.expiredForm");
 
-/** What the page says that the visitor is led to. There is nothing to send again. */
+/** The message on the page that the visitor is redirected to. There is nothing to send again. */
 const NOT_USED = message("session.notUsed");
 
-/** The page that a form was on has expired: its token is not the session's, or there is none. */
+/** The form's page has expired: its token is missing, or not the session's. */
 export class ExpiredPageError extends AshlarError {
   constructor() {
     super("E_CSRF", message("session.expired"));
@@ -26,16 +26,16 @@ export class ExpiredPageError extends AshlarError {
 }
 
 /**
- * What answers a form that was refused, and may be sent again as it is, now or later: its page was open for too long, or
- * there were too many attempts. It is the form itself, with what was typed and what is wrong, under the error's own
- * status: the page that GET shows at the same path. If a form has expired and its page leads elsewhere by now, such as to
- * the login, the visitor is led there.
+ * The response to a form that was refused, but may be sent again unchanged, now or later: its page was open for too
+ * long, or there were too many attempts. It is the form itself, with what was typed and the error, under the error's
+ * own status: the page that GET shows at the same path. If a form has expired and its page now redirects elsewhere,
+ * such as to the login page, the visitor is redirected there.
  *
- * Security: what was typed is kept only if the browser says that a page of this site sent it, or its token does. Otherwise
- * another site could fill in the form that the visitor is about to send.
+ * Security: what was typed is kept only if the browser or the token says that it was sent from a page of this site.
+ * Otherwise another site could fill in the form that the visitor is about to send.
  *
  * @param error what was thrown
- * @returns `null` for any other error, for a caller that wants JSON, and if there is no page that shows the messages
+ * @returns `null` for any other error, for a caller that wants JSON, or if no page shows the messages
  */
 export function formAgain(
   context: HttpContext,
@@ -49,7 +49,7 @@ export function formAgain(
   return error instanceof ExpiredPageError ? overtaken(context, held, error, page) : answer(context, held, error, page);
 }
 
-/** What the form asks for may have happened already, by another tab: then nothing is done, and the visitor is led on. */
+/** Another tab may already have done what the form asks for. Then nothing is done, and the visitor is redirected. */
 async function overtaken(
   context: HttpContext,
   held: RequestSession,
@@ -78,11 +78,11 @@ async function answer(
   const shown = await show(context, page);
   if (error instanceof ExpiredPageError && isRedirect(shown)) return leadOn(context, held, shown);
   const isShown = shown.status === 200 && held.session.hasShownErrors;
-  // Either they were shown, or the page that comes instead says it in its own words.
+  // Either they were shown, or the page that is shown instead has its own messages.
   held.session.forgetMistakes();
-  // A request that is refused, and shown no form, begins no session.
+  // A request that is refused and not shown a form does not start a session.
   if (!isShown && !held.isKnown) held.session.invalidate();
-  // A page that shows no messages would leave the visitor wondering; the error's own page does not.
+  // A page without the messages would leave the visitor wondering; the error's own page does not.
   if (!isShown) return null;
   const headers = new Headers(shown.headers);
   for (const [name, value] of Object.entries(error.headers)) headers.set(name, value);
@@ -93,9 +93,9 @@ function isRedirect({ status, headers }: Response): boolean {
   return status >= 300 && status < 400 && headers.has("location");
 }
 
-/** Always as 303: another status may have the browser send the form once more (RFC 9110 §15.4.8). */
+/** Always 303: another status may make the browser send the form again (RFC 9110 §15.4.8). */
 function leadOn(context: HttpContext, held: RequestSession, shown: Response): Response {
-  // Problems that the page itself has found are for the next one to show.
+  // Problems that the page itself has found are for the next page to show.
   if (held.session.errors()[""]?.[0] === context.t(EXPIRED)) {
     held.session.forgetMistakes();
     if (held.isKnown) held.session.flashErrors({ "": [NOT_USED] });
@@ -107,22 +107,25 @@ function hasToken({ request }: HttpContext, held: RequestSession): boolean {
   try {
     return held.matchesToken(sentCsrfToken(request));
   } catch {
-    // What cannot be parsed has none.
+    // A body that cannot be parsed has no inputs.
     return false;
   }
 }
 
-/** What was refused before its body was read, such as a form without a session, is read now if it is as small as forms are. */
+/**
+ * If a form was refused before its body was read, for example because it has no session, the body is read now, provided
+ * that it is as small as forms are.
+ */
 async function readSmallBody({ request }: HttpContext): Promise<void> {
   if (!request.awaitsBody || !(Number(request.header("content-length") ?? Number.NaN) <= MAX_TYPED_BYTES)) return;
   try {
     await request.loadBody();
   } catch {
-    // It is refused already, and only shown again if it can be.
+    // The request has already been refused; the body is only needed to show the form again.
   }
 }
 
-/** Runs the route of a page within the session of this request. */
+/** Runs a page's route within the session of this request. */
 async function show(context: HttpContext, match: CompiledMatch): Promise<Response> {
   const page = pageContext(context, match);
   return toResponse(page, await match.route.run(page));

@@ -12,7 +12,7 @@ function verdict(
   return comesFromElsewhere(makeContext({ url, headers }).request, appUrl) ? "elsewhere" : "here";
 }
 
-describe("S27 Sec-Fetch-Site decides where it is there", () => {
+describe("S27 Sec-Fetch-Site decides if it is present", () => {
   test.each([
     ["same-origin", "here"],
     ["none", "here"],
@@ -28,7 +28,7 @@ describe("S27 Sec-Fetch-Site decides where it is there", () => {
   });
 });
 
-describe("S27 Origin decides where Sec-Fetch-Site is missing", () => {
+describe("S27 Origin decides if Sec-Fetch-Site is missing", () => {
   test.each([
     [APP, "here"],
     ["https://shop.example:443", "here"],
@@ -58,15 +58,15 @@ describe("S27 Origin decides where Sec-Fetch-Site is missing", () => {
     ["ftp://10.0.0.7:3000", "elsewhere"],
     ["ws://10.0.0.7:3000", "elsewhere"],
     ["null", "elsewhere"],
-  ])("without APP_URL the host that was asked counts: %j is %s", (origin, expected) => {
+  ])("without APP_URL, the requested host counts: %j is %s", (origin, expected) => {
     expect(verdict({ origin }, null)).toBe(expected);
   });
 
-  test("without APP_URL a host that is not one is no page's", () => {
+  test("without APP_URL, an invalid host matches no page", () => {
     expect(verdict({ host: "a b", origin: "http://10.0.0.7:3000" }, null)).toBe("elsewhere");
   });
 
-  test("the usual port may stand there or not", () => {
+  test("the default port may be written or left out", () => {
     const url = "http://10.0.0.7/";
     expect(verdict({ host: "shop.example:443", origin: APP }, null, url)).toBe("here");
     expect(verdict({ host: "shop.example", origin: "http://shop.example:80" }, null, url)).toBe("here");
@@ -74,7 +74,7 @@ describe("S27 Origin decides where Sec-Fetch-Site is missing", () => {
   });
 });
 
-describe("S27 Referer decides where both are missing", () => {
+describe("S27 Referer decides if both are missing", () => {
   test.each([
     [`${APP}/login?next=/`, "here"],
     [`${APP}/`, "here"],
@@ -85,7 +85,7 @@ describe("S27 Referer decides where both are missing", () => {
     expect(verdict({ referer })).toBe(expected);
   });
 
-  test("none of them says nothing against it", () => {
+  test("without any of the headers, nothing speaks against the request", () => {
     expect([verdict({}), verdict({}, null)]).toEqual(["here", "here"]);
   });
 });

@@ -1,28 +1,28 @@
 import { type HttpRequest, requestAuthority } from "../http/index.ts";
 
 /**
- * Tells whether a request says itself that another site's page made it. Asked are, in this order, and the first that is
- * there decides: `Sec-Fetch-Site`, which browsers set and no page can; `Origin`; `Referer`. A request without any of
- * them says nothing: what decides then is its token, which it needs in any case.
+ * Reports whether a request itself says that a page of another site made it. These headers are checked in this order,
+ * and the first one that is present decides: `Sec-Fetch-Site`, which browsers set and pages cannot; `Origin`;
+ * `Referer`. If a request has none of them, its token decides, which it needs in any case.
  *
- * A page of another subdomain (`same-site`) is another site's page: it may be anybody's.
+ * A page on another subdomain (`same-site`) is another site's page: it may belong to anyone.
  *
- * @param appUrl the application's origin; the host that was asked counts in its place where it is not known
+ * @param appUrl the application's origin; if it is not known, the requested host counts instead
  */
 export function comesFromElsewhere(request: HttpRequest, appUrl: string | null): boolean {
   const site = request.header("sec-fetch-site");
-  // "none" is the visitor's own doing, such as a reload.
+  // "none" means that the visitor did it, for example by reloading.
   if (site !== null) return site !== "same-origin" && site !== "none";
   const origin = request.header("origin");
-  // A page without an origin, such as a sandboxed frame's, sends the text "null", which is none of the application's.
+  // A page without an origin, such as in a sandboxed frame, sends the text "null", which never matches.
   if (origin !== null) return !isOwn(origin, request, appUrl);
   const referer = request.header("referer");
   return referer !== null && !isOwn(referer, request, appUrl);
 }
 
 /**
- * Tells whether a request says itself that a page of this application made it, in a way that no other site's page can
- * bring about. It is no proof against anything but browsers.
+ * Reports whether a request itself says that a page of this application made it, in a way that pages of other sites
+ * cannot imitate. This proves something only about browsers.
  *
  * @param appUrl as for {@link comesFromElsewhere}
  */
@@ -37,6 +37,6 @@ function isOwn(address: string, request: HttpRequest, appUrl: string | null): bo
   const url = URL.parse(address);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return false;
   if (appUrl !== null) return url.origin === appUrl;
-  // A proxy may have ended TLS, and nobody said so: only the host can be compared.
+  // A proxy may have terminated TLS without the application knowing: only the host can be compared.
   return url.host === URL.parse(`${url.protocol}//${requestAuthority(request.raw)}`)?.host;
 }

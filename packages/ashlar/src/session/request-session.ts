@@ -18,18 +18,18 @@ declare module "../http/context.ts" {
   interface Visitor extends RequestSession {}
 }
 
-/** What JSON puts around the old input. */
+/** What JSON adds around the old input. */
 const ROOM_AROUND_INPUT = 32;
 
-/** The session of one request: opened when it is first asked for, kept when the request has been answered. */
+/** The session of one request: opened on first use, saved once the request has been handled. */
 export class RequestSession {
   readonly manager: SessionManager;
   readonly #context: HttpContext;
-  /** What the browser has, as far as it was looked at: the cookie that came, or the one that this answer sets. */
+  /** What the browser has, as far as we know: the cookie in the request, or the one that this response sets. */
   #cookie: string | null = null;
   #found: SessionRecord | null = null;
   #isLoaded = false;
-  /** Why the session could not be found; it cannot be opened then. */
+  /** Why the session could not be read; if set, it cannot be opened. */
   #failure: { readonly error: unknown } | null = null;
   #session: Session | null = null;
   #isClosed = false;
@@ -41,7 +41,7 @@ export class RequestSession {
     context.visitor = this;
   }
 
-  /** Finds the session where that means waiting; otherwise it is found when it is asked for. */
+  /** Reads the session now if the store is asynchronous; otherwise it is read on first use. */
   load(): MaybePromise<void> {
     if (!this.manager.keeper.isRemote) return;
     const finding = this.#find();
@@ -55,17 +55,20 @@ export class RequestSession {
     );
   }
 
-  /** The session; opened by this. */
+  /** The session; reading this property opens it. */
   get session(): Session {
     if (this.#session === null) {
       this.#session = this.#open();
-      // What was flashed for one request is used up by an error page as well.
+      // An error page, too, uses up what was flashed for one request.
       this.#changed(this.#session);
     }
     return this.#session;
   }
 
-  /** Tells whether the browser brought a session that is kept. It opens the session, and gives it no reason to be kept. */
+  /**
+   * Reports whether the browser sent the cookie of an existing session. This opens the session, but does not cause it
+   * to be saved.
+   */
   get isKnown(): boolean {
     return this.session !== null && this.#found !== null;
   }
@@ -90,40 +93,40 @@ export class RequestSession {
     return this.session.intended(fallback, guard);
   }
 
-  /** Tells whether a token was issued for this session. It opens the session, and gives it no reason to be kept. */
+  /** Reports whether a token was issued for this session. This opens the session, but does not cause it to be saved. */
   matchesToken(token: unknown): boolean {
     return this.manager.tokens.matches(this.session.identity.id, token);
   }
 
-  /**
-   * Keeps what the next page needs to show a form again: the messages, and as much of what was typed as there is room
-   * for.
-   */
+  /** Keeps what the next page needs to show a form again: the messages, and as much of the input as fits. */
   flashMistakes(errors: FieldProblems, input: Readonly<Dictionary>, summary: Message): void {
     const { session } = this;
     const room = (): number => this.manager.keeper.maxBytes - Buffer.byteLength(session.encode()!);
     session.flashErrors(errors);
-    // A list of a thousand entries can be wrong in as many places.
+    // A list of a thousand entries can have as many mistakes.
     if (room() < ROOM_AROUND_INPUT) session.flashErrors({ "": [summary] });
     session.flashInput(fittingInput(refillableInput(input), room() - ROOM_AROUND_INPUT));
   }
 
   /**
-   * Keeps the session, where it was opened. What changes it afterwards, such as an error page with a form, keeps it
-   * again.
+   * Saves the session if it was opened. What changes it afterwards, such as an error page with a form, saves it again.
    *
    * @throws `E_SESSION` if it holds more than its store has room for
    */
   close(): MaybePromise<void> {
     this.#isClosed = true;
     if (this.#session === null) return;
-    // What was made with the session is for nobody else who asks for the same URL (RFC 9110 §12.5.5).
+    // A response that depends on the session must not be reused for other clients that request the same URL (RFC 9110
+    // §12.5.5).
     this.#context.response.appendHeader("vary", "cookie");
     this.#noteVisitor(this.#session);
     return this.#keep(this.#session);
   }
 
-  /** A session with something in it may be shown, and its id in a CSRF token; one with nothing says nothing of anyone. */
+  /**
+   * A session that holds something may appear in the response, and its id in a CSRF token; an empty one reveals nothing
+   * about anyone.
+   */
   #noteVisitor(session: Session): void {
     if (this.#found !== null || session.encode() !== null) this.#context.response.dependsOnVisitor(true);
   }
@@ -139,9 +142,9 @@ export class RequestSession {
   }
 
   #open(): Session {
-    // An empty session in its place would end the one that the browser has.
+    // Replacing it with an empty session would end the one that the browser has.
     if (this.#failure !== null) throw this.#failure.error;
-    // A store that has to be waited for has been: see load().
+    // If the store is asynchronous, the session has been read already: see load().
     if (!this.#isLoaded) this.#loaded(this.#find() as SessionRecord | null);
     const contents = this.#found === null ? null : decodeContents(this.#found.contents);
     const beginning = contents === null ? null : { ...this.#found!, contents };
@@ -158,7 +161,7 @@ export class RequestSession {
     this.#send(record, saving);
   }
 
-  /** A change that comes after the session was kept. The answer is about to leave, so that its cookie cannot wait. */
+  /** Handles a change after the session was saved. The response is about to be sent, so its cookie cannot wait. */
   #changed(session: Session): void {
     if (!this.#isClosed) return;
     const previous = this.#found;
@@ -178,7 +181,7 @@ export class RequestSession {
     return this.#late;
   }
 
-  /** The session as it has to be kept now; `null` where nothing has to be, or what is kept will do. */
+  /** The session as it has to be saved now; `null` if nothing has to be, or if what is stored will do. */
   #due(session: Session): SessionRecord | null {
     const contents = session.encode();
     if (contents === null) return null;
@@ -190,7 +193,7 @@ export class RequestSession {
     if (isKept && usedAt - found.usedAt < refreshAfterMs) return null;
     const bytes = Buffer.byteLength(contents);
     if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents };
-    const problem = `The session holds ${bytes} bytes, and there is room for ${keeper.maxBytes}.`;
+    const problem = `The session holds ${bytes} bytes, but there is only room for ${keeper.maxBytes}.`;
     throw new AshlarError("E_SESSION", `${problem} ${keeper.remedy}`);
   }
 
@@ -201,7 +204,7 @@ export class RequestSession {
     const { cookie: name, sameSite } = this.manager.settings;
     const { response } = this.#context;
     response.cookie(name, this.#cookie, { maxAgeSeconds: this.manager.secondsLeft(record), sameSite });
-    // A cache that keeps the answer would hand one visitor's session to the next.
+    // A cache that keeps the response would give one visitor's session to the next.
     response.header("cache-control", "private, no-store");
   }
 
@@ -224,7 +227,7 @@ export function heldSession(context: HttpContext): RequestSession | null {
 /**
  * The session of a request.
  *
- * @throws `E_SESSION` where the request does not go through `SessionMiddleware`
+ * @throws `E_SESSION` if the request does not go through `SessionMiddleware`
  */
 export function requireSession(context: HttpContext): RequestSession {
   const held = heldSession(context);

@@ -11,7 +11,7 @@ const values: fc.Arbitrary<Dictionary> = fc
   .filter((value) => isHarmless(JSON.stringify(value)));
 
 describe("contents", () => {
-  test("what was encoded is decoded", () => {
+  test("what was encoded can be decoded", () => {
     fc.assert(
       fc.property(values, values, fc.boolean(), (data, flash, isIdentified) => {
         const text = encodeContents({ data, flash, isIdentified });
@@ -21,13 +21,13 @@ describe("contents", () => {
         }
         const decoded = decodeContents(text);
         expect(JSON.stringify(decoded)).toBe(JSON.stringify({ data, flash, isIdentified }));
-        // Encoding once more gives the same text: by it, a session that did not change is known.
+        // Encoding it again returns the same text: that is how an unchanged session is recognized.
         expect(encodeContents(decoded!)).toBe(text);
       }),
     );
   });
 
-  test("nothing is null, and parts that are empty take no room", () => {
+  test("empty contents are null, and empty sections take no room", () => {
     expect(encodeContents({ data: {}, flash: {}, isIdentified: false })).toBe(null);
     expect(encodeContents({ data: {}, flash: {}, isIdentified: true })).toBe('{"i":1}');
     expect(encodeContents({ data: { a: 1 }, flash: {}, isIdentified: false })).toBe('{"d":{"a":1}}');

@@ -3,15 +3,18 @@ import { freezeParsed } from "./session-value.ts";
 
 /** What a session holds between two requests. */
 export interface SessionContents {
-  /** What stays until it is forgotten. */
+  /** What stays until it is removed. */
   readonly data: Dictionary;
-  /** What the next request sees, and no later one. */
+  /** What only the next request sees. */
   readonly flash: Dictionary;
-  /** Whether something outside depends on the session's id, such as a form's token, so that it lives on without data. */
+  /**
+   * Whether something outside depends on the session's id, such as a form's token, so that an empty session is kept
+   * too.
+   */
   readonly isIdentified: boolean;
 }
 
-/** The contents as text; `null` where there is nothing that has to be kept. */
+/** The contents as text; `null` if nothing has to be kept. */
 export function encodeContents({ data, flash, isIdentified }: SessionContents): string | null {
   const contents: Record<string, unknown> = {};
   if (Object.keys(data).length > 0) contents.d = data;
@@ -20,7 +23,7 @@ export function encodeContents({ data, flash, isIdentified }: SessionContents): 
   return Object.keys(contents).length === 0 ? null : JSON.stringify(contents);
 }
 
-/** The contents that a text holds; `null` where it is none of {@link encodeContents}. */
+/** The contents encoded in a text; `null` if it does not come from {@link encodeContents}. */
 export function decodeContents(text: string): SessionContents | null {
   const contents = parse(text);
   if (!isPlainObject(contents)) return null;

@@ -16,7 +16,8 @@ import { SESSION_DATA_TABLE } from "./database-sessions.ts";
  */
 // biome-ignore lint/suspicious/noExplicitAny: a migration's Kysely may know any tables.
 export async function createSessionDataTable(database: Kysely<any>): Promise<void> {
-  // Whoever migrates has it loaded; an application that keeps sessions in cookies need not load it for this.
+  // Migrations run with the database loaded; an application that keeps sessions in cookies should not have to load it
+  // for this.
   const { timestamp } = await import("../database/index.ts");
   await database.schema
     .createTable(SESSION_DATA_TABLE)

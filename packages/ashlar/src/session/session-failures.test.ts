@@ -58,11 +58,11 @@ const create = async (store: string): Promise<Browser> => {
 const dropTable = (): Promise<void> =>
   application.container.make("database").kysely.schema.dropTable("session_data").execute();
 const problems = (): string[] => {
-  const lines = logged.filter(({ msg }) => msg === "A session could not be kept.");
+  const lines = logged.filter(({ msg }) => msg === "A session could not be saved.");
   return lines.map(({ err }) => (err as AshlarError).code);
 };
 
-describe("a handler's own error is the answer, where the session cannot be kept either", () => {
+describe("a handler's own error is the response if the session cannot be saved either", () => {
   test("because its store fails", async () => {
     const browser = await create("database");
     expect((await browser.send("/lose")).status).toBe(403);
@@ -76,14 +76,14 @@ describe("a handler's own error is the answer, where the session cannot be kept 
   });
 });
 
-test("a form with mistakes is an error where they cannot be kept for its page", async () => {
+test("a form with mistakes is an error if the mistakes cannot be kept for its page", async () => {
   const browser = await create("database");
   const { status, headers, cookies } = await browser.post("/lost-form");
   expect([status, headers.get("location"), cookies]).toEqual([500, null, []]);
 });
 
-describe("what an error page puts into a session that was kept already", () => {
-  test("is logged where it cannot be kept, and the page is sent all the same", async () => {
+describe("what an error page puts into a session that was already saved", () => {
+  test("is logged if it cannot be saved, and the page is still sent", async () => {
     const browser = await create("database");
     application.errorPage(403, async ({ session }) => {
       session.put("b", 1);
@@ -95,7 +95,7 @@ describe("what an error page puts into a session that was kept already", () => {
     expect(problems()).toEqual(["E_DATABASE", "E_DATABASE"]);
   });
 
-  test.each(["cookie", "database"])("is logged where it is too much, and the page is sent (%s)", async (store) => {
+  test.each(["cookie", "database"])("is logged if it is too much, and the page is sent (%s)", async (store) => {
     const browser = await create(store);
     application.errorPage(403, ({ session }) => {
       session.put("a", TOO_MUCH);
@@ -107,7 +107,7 @@ describe("what an error page puts into a session that was kept already", () => {
 });
 
 test.each(["cookie", "database"])(
-  "what an error page shows is used up without a word in the log (%s)",
+  "what an error page shows is used up without a line in the log (%s)",
   async (store) => {
     const browser = await create(store);
     application.errorPage(403, ({ session }) => `<p>${session.get("a")}</p>`);
@@ -118,13 +118,13 @@ test.each(["cookie", "database"])(
   },
 );
 
-test("a form that cannot be shown again keeps the answer that it had, and the log says so", async () => {
+test("a form that cannot be shown again keeps its response, and the log says so", async () => {
   const browser = await create("cookie");
   expect((await browser.post("/broken")).status).toBe(429);
   expect(logged.map(({ msg }) => msg)).toContain("A form could not be shown again.");
 });
 
-test("work that no answer waits for is waited for at the end, and its failure is logged", async () => {
+test("a shutdown waits for background work, and a failure of it is logged", async () => {
   await create("cookie");
   const manager = application.container.make("session");
   const first = Promise.withResolvers<void>();
@@ -156,13 +156,13 @@ test("work that no answer waits for is waited for at the end, and its failure is
   expect(problems()).toEqual(["E_SESSION", "E_INTERNAL"]);
 });
 
-test("an application that ends waits for work that no answer waits for", async () => {
+test("an application that shuts down waits for background work", async () => {
   await create("cookie");
   const work = Promise.withResolvers<void>();
   application.container.make("session").track(work.promise);
   const order: string[] = [];
   const ended = application.shutdown().then(() => void order.push("ended"));
-  // What a shutdown does without waiting for anything is done by then.
+  // By now, a shutdown has done everything that it does without waiting.
   for (let turn = 0; turn < 100; turn += 1) await null;
   order.push("worked");
   work.resolve();
@@ -170,7 +170,7 @@ test("an application that ends waits for work that no answer waits for", async (
   expect(order).toEqual(["worked", "ended"]);
 });
 
-test("S21 only a store on the server has something to prune, and says how much", async () => {
+test("S21 only a store on the server has something to prune, and reports how much", async () => {
   await create("cookie");
   expect(await application.prune()).toEqual({});
   const browser = await create("database");
@@ -182,7 +182,7 @@ test("S21 only a store on the server has something to prune, and says how much",
   expect(await application.prune()).toEqual({ "session data": 1 });
 });
 
-test("what cannot be parsed cannot be shown again, and the form comes back all the same", async () => {
+test("what cannot be parsed cannot be shown again, but the form is", async () => {
   const browser = await create("cookie");
   await browser.open("/form");
   const headers = { "content-type": "application/json" };
@@ -191,14 +191,14 @@ test("what cannot be parsed cannot be shown again, and the form comes back all t
   expect((await browser.send("/form")).text).toBe('{"name":["is taken"]}');
 });
 
-test("a form that cannot be parsed, and that nothing says is the site's own, is shown again without what was typed", async () => {
+test("a form that cannot be parsed, and that nothing proves to be the site's own, is shown again without the input", async () => {
   const browser = await create("cookie");
   const headers = { "content-type": "application/json", "sec-fetch-site": null };
   const answer = await browser.send("/often", { method: "POST", body: "{", headers });
   expect([answer.status, answer.text]).toEqual([429, '{"":["Too many."]}']);
 });
 
-test("a form of which only its token says that it is the site's own is shown again with what was typed", async () => {
+test("a form that only its token proves to be the site's own is shown again with the input", async () => {
   const routes = [
     Route.get("/order", (context) => {
       const { session } = context;
@@ -224,7 +224,7 @@ test("a form of which only its token says that it is the site's own is shown aga
   expect(await sent(token.slice(1))).toEqual({ ...shown, typed: null });
 });
 
-test("a form without a session, of a kind that is not read, is shown again without what was typed", async () => {
+test("a form without a session, with a content type that is not read, is shown again without the input", async () => {
   const routes = [
     Route.get("/form", ({ session }) => Object.keys(session.errors())),
     Route.post("/form", () => "done"),
@@ -235,7 +235,7 @@ test("a form without a session, of a kind that is not read, is shown again witho
   expect([answer.status, answer.text]).toEqual([419, '[""]']);
 });
 
-test("a session that could not be found is not taken for an empty one by an error page", async () => {
+test("an error page does not take a session that could not be read for an empty one", async () => {
   const browser = await create("database");
   const seen: unknown[] = [];
   application.errorPage(500, (context) => {
@@ -253,7 +253,7 @@ test("a session that could not be found is not taken for an empty one by an erro
   await browser.send("/put/x");
   await dropTable();
   const answer = await browser.send("/form");
-  // Unhandled rejections are told of when the queue of microtasks has run dry.
+  // Unhandled rejections are reported once the microtask queue is empty.
   await new Promise((resolve) => setImmediate(resolve));
   expect([answer.status, answer.text, answer.cookies, seen, rejections]).toEqual([
     500,
@@ -262,6 +262,6 @@ test("a session that could not be found is not taken for an empty one by an erro
     ["E_DATABASE"],
     [],
   ]);
-  // Nor does a handler run that asks for none.
+  // A handler that reads no session does not run either.
   expect((await browser.send("/fail")).status).toBe(500);
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { fittingInput, inputAt, refillableInput } from "./session-input.ts";
 
 describe("inputs to fill a form in with", () => {
-  test("passwords, tokens and secrets are left out, wherever they stand and however they are written", () => {
+  test("passwords, tokens and secrets are left out at any depth and in any spelling", () => {
     const input = {
       email: "ada@example.com",
       password: "1",
@@ -22,7 +22,7 @@ describe("inputs to fill a form in with", () => {
     });
   });
 
-  test("no input under such a name is ever kept, at any depth", () => {
+  test("no input with such a name is ever kept, at any depth", () => {
     const names = fc.constantFrom("password", "x_PassWord", "tokenValue", "my-secret", "a", "b");
     const tree = fc.letrec((tie) => ({
       node: fc.oneof(
@@ -39,7 +39,7 @@ describe("inputs to fill a form in with", () => {
     );
   });
 
-  test("what is the framework's own, what could lead to a prototype and what JSON cannot hold is left out", () => {
+  test("the framework's own inputs, what could lead to a prototype and what JSON cannot hold are left out", () => {
     const input: Record<string, unknown> = JSON.parse(
       '{"__note":"x","a":{"__proto__":{"isAdmin":true},"constructor":1}}',
     );
@@ -48,7 +48,7 @@ describe("inputs to fill a form in with", () => {
     expect({}).not.toHaveProperty("isAdmin");
   });
 
-  test("16 levels are kept, of lists as of objects, and no more; names end as they like", () => {
+  test("16 levels are kept, of lists and of objects, and no more; names may end in anything", () => {
     const nested = (levels: number, around: (value: unknown) => unknown): unknown =>
       levels === 0 ? "the innermost" : around(nested(levels - 1, around));
     const inAnObject = (value: unknown) => ({ value });
@@ -62,7 +62,7 @@ describe("inputs to fill a form in with", () => {
     expect(refillableInput({ inner: { file: new Blob([]) } }).inner).toStrictEqual({});
   });
 
-  test("what is nested without end is cut off", () => {
+  test("endless nesting is cut off", () => {
     const input: Record<string, unknown> = {};
     input.self = input;
     expect(JSON.stringify(refillableInput(input)).length).toBeLessThan(300);
@@ -70,7 +70,7 @@ describe("inputs to fill a form in with", () => {
 });
 
 describe("room", () => {
-  test("the short ones are kept first, and never more than there is room for", () => {
+  test("the short ones are kept first, and never more than fits", () => {
     const input = { text: "x".repeat(1000), name: "Ada", email: "ada@example.com" };
     expect(fittingInput(input, 100)).toEqual({ name: "Ada", email: "ada@example.com" });
     expect(fittingInput(input, 20)).toEqual({ name: "Ada" });
@@ -116,7 +116,7 @@ describe("paths", () => {
     expect(inputAt(input, path)).toBe(expected);
   });
 
-  test("no input leads anywhere where there is none", () => {
+  test("a path through missing input leads nowhere", () => {
     expect([null, undefined, "text", 7].map((none) => inputAt(none, "a"))).toEqual(Array(4).fill(undefined));
   });
 });

@@ -3,10 +3,10 @@ import { type Dictionary, dictionary, isPlainObject, isPrototypeName, isSecretNa
 const MAX_DEPTH = 16;
 
 /**
- * The inputs that a form can be filled in with again: without passwords, tokens and secrets, by their names and at any
- * depth, without the framework's own inputs (`__token`), and without what JSON cannot hold, such as files.
+ * The inputs that a form can be filled in with again. Passwords, tokens and secrets are left out, by their names and at
+ * any depth, and so are the framework's own inputs (`__token`) and what JSON cannot hold, such as files.
  *
- * Security: a name is all it goes by. A secret under another name is kept.
+ * Security: only names are considered. A secret under another name is kept.
  */
 export function refillableInput(input: Readonly<Dictionary>): Dictionary {
   const result = dictionary();
@@ -26,7 +26,7 @@ function keep(value: unknown, depth: number): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
   if (depth >= MAX_DEPTH) return undefined;
-  // A list keeps its places: what is missing in it would move the others under other names.
+  // A list keeps its positions: leaving an entry out would move the following ones to other names.
   if (Array.isArray(value)) return value.map((item) => keep(item, depth + 1) ?? null);
   if (!isPlainObject(value)) return undefined;
   const result: Record<string, unknown> = {};
@@ -37,7 +37,9 @@ function keep(value: unknown, depth: number): unknown {
   return result;
 }
 
-/** As many of the inputs as fit into so many bytes of JSON: the short ones first, since a form has more of these. */
+/**
+ * As many of the inputs as fit into this many bytes of JSON: the short ones first, because forms have more of those.
+ */
 export function fittingInput(input: Readonly<Dictionary>, maxBytes: number): Dictionary {
   const sized = Object.entries(input).map(([name, value]) => {
     return { name, value, bytes: Buffer.byteLength(JSON.stringify({ [name]: value })) };
@@ -52,7 +54,7 @@ export function fittingInput(input: Readonly<Dictionary>, maxBytes: number): Dic
   return result;
 }
 
-/** The value at a path of inputs: `name`, `items.0.name`; `undefined` where it leads nowhere. */
+/** The value at a path of inputs: `name`, `items.0.name`; `undefined` if there is none. */
 export function inputAt(input: unknown, path: string): unknown {
   if (hasMember(input, path)) return input[path];
   let value = input;

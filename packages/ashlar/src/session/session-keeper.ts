@@ -9,26 +9,29 @@ export interface SessionRecord extends StoredSession {
   readonly id: string;
 }
 
-/** Keeps sessions by what their cookies hold. What it gives out may be too old: its caller looks at that. */
+/**
+ * Stores sessions and finds them again by what their cookies hold. A session it returns may be too old: the caller
+ * checks that.
+ */
 export interface SessionKeeper {
   /** How many bytes the contents of one session may have. */
   readonly maxBytes: number;
-  /** What to do with a session that holds more, in a sentence. */
+  /** What to do about a session that holds more, in a sentence. */
   readonly remedy: string;
-  /** Whether finding a session means asking a store. */
+  /** Whether reading a session is asynchronous, because a store is asked. */
   readonly isRemote: boolean;
 
-  /** The session that a cookie stands for; `null` if it stands for none. Nothing in the cookie can make this throw. */
+  /** The session that a cookie identifies; `null` if there is none. Nothing in the cookie can make this throw. */
   find(cookie: string): MaybePromise<SessionRecord | null>;
 
-  /** What the cookie of a session holds. */
+  /** The value of a session's cookie. */
   cookieFor(record: SessionRecord): string;
 
   /**
-   * Keeps a session.
+   * Stores a session.
    *
-   * @param previous what it was found as, perhaps under another id, which then ends; `null` for a new one
-   * @returns `false` if the session ended meanwhile, so that its cookie is to be left alone
+   * @param previous the session as it was read, perhaps under another id, which then ends; `null` for a new one
+   * @returns `false` if the session has ended in the meantime, so that its cookie must be left alone
    */
   save(record: SessionRecord, previous: SessionRecord | null): MaybePromise<boolean>;
 
@@ -39,16 +42,16 @@ export interface SessionKeeper {
    * Deletes sessions that have ended.
    *
    * @param usedBefore those last used before this, in milliseconds since 1970
-   * @param createdBefore those begun before this, in milliseconds since 1970
-   * @returns how many there were
+   * @param createdBefore those created before this, in milliseconds since 1970
+   * @returns how many were deleted
    */
   prune(usedBefore: number, createdBefore: number): MaybePromise<number>;
 
-  /** Releases everything. */
+  /** Releases all resources. */
   close(): MaybePromise<void>;
 }
 
-/** When a session ends unless it is used before, in milliseconds since 1970. */
+/** When a session ends if it is not used until then, in milliseconds since 1970. */
 export function endOf({ createdAt, usedAt }: StoredSession, settings: CompleteSessionSettings): number {
   const { lifetimeMinutes, absoluteMinutes } = settings;
   return Math.min(usedAt + lifetimeMinutes * MINUTE_MS, createdAt + absoluteMinutes * MINUTE_MS);

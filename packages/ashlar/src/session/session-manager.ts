@@ -9,21 +9,24 @@ const MINUTE_MS = 60_000;
 const MAX_REFRESH_MS = 5 * MINUTE_MS;
 const PRUNE_EVERY_MS = 60 * MINUTE_MS;
 
-/** What the sessions of an application have in common: the container's `session`. */
+/** What the sessions of an application share: the container's `session`. */
 export class SessionManager {
   readonly settings: CompleteSessionSettings;
   /** @internal */
   readonly keeper: SessionKeeper;
   /** @internal */
   readonly tokens: CsrfTokens;
-  /** @internal After how long a session that did not change is kept anew, so that it counts as used. */
+  /** @internal After how long an unchanged session is saved again, so that it counts as used. */
   readonly refreshAfterMs: number;
   readonly #logger: Logger;
   #underway = 0;
-  /** Resolved when nothing is under way any more; `null` while nothing is. */
+  /** Resolves when no background work is left; `null` while there is none. */
   #idle: PromiseWithResolvers<void> | null = null;
   #prunedAt: number = now();
-  /** @internal What answers a form whose page has expired, if what it asks for has happened already; otherwise `null`. */
+  /**
+   * @internal The response to a form whose page has expired, if what it asks for has already happened; otherwise
+   * `null`.
+   */
   answerExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
 
   constructor(settings: CompleteSessionSettings, keeper: SessionKeeper, tokens: CsrfTokens, logger: Logger) {
@@ -34,7 +37,7 @@ export class SessionManager {
     this.#logger = logger;
   }
 
-  /** @internal The session that a cookie stands for, unless it stands for none or for one that is too old. */
+  /** @internal The session that a cookie identifies; `null` if there is none, or if it is too old. */
   find(cookie: string): MaybePromise<SessionRecord | null> {
     this.#pruneNowAndThen();
     const found = this.keeper.find(cookie);
@@ -43,19 +46,19 @@ export class SessionManager {
 
   #alive(record: SessionRecord | null): SessionRecord | null {
     if (record === null) return null;
-    // Written so that NaN counts as over.
+    // Written so that NaN counts as expired.
     return now() < endOf(record, this.settings) ? record : null;
   }
 
-  /** @internal How long a browser is to keep the cookie, in whole seconds. */
+  /** @internal How long a browser keeps the cookie, in whole seconds. */
   secondsLeft(record: SessionRecord): number {
     return Math.max(1, Math.ceil((endOf(record, this.settings) - now()) / 1000));
   }
 
   /**
-   * Deletes the sessions that have ended from the store; in cookies there are none.
+   * Deletes expired sessions from the store; with sessions in cookies there are none.
    *
-   * @returns how many there were
+   * @returns how many were deleted
    */
   async prune(): Promise<number> {
     const time = now();
@@ -68,7 +71,7 @@ export class SessionManager {
     if (now() - this.#prunedAt >= PRUNE_EVERY_MS) this.track(this.prune());
   }
 
-  /** @internal Work that no answer waits for; its failure is logged. */
+  /** @internal Starts work that no response waits for; if it fails, the failure is logged. */
   track(work: Promise<unknown>): void {
     this.#underway += 1;
     this.#idle ??= Promise.withResolvers();
@@ -82,12 +85,12 @@ export class SessionManager {
     this.#idle = null;
   }
 
-  /** @internal Logs a failure that no answer can tell of. */
-  report(error: unknown, message = "A session could not be kept."): void {
+  /** @internal Logs a failure that no response can report. */
+  report(error: unknown, message = "A session could not be saved."): void {
     this.#logger.error({ err: error }, message);
   }
 
-  /** Waits for what no answer waits for. */
+  /** Waits for the background work. */
   async settled(): Promise<void> {
     await this.#idle?.promise;
   }
@@ -96,10 +99,10 @@ export class SessionManager {
 /**
  * The sessions of an application, for its middleware.
  *
- * @throws `E_INVALID_CONFIGURATION` where it has none
+ * @throws `E_INVALID_CONFIGURATION` if it has none
  */
 export function sessionManagerOf(container: Container): SessionManager {
   if (container.has("session")) return container.make("session");
-  const problem = "has middleware that needs sessions, and the application has none.";
+  const problem = "has middleware that needs sessions, but the application has none.";
   throw new ConfigurationError("app/kernel.ts", problem, "Add SessionProvider to PROVIDERS in config/providers.ts.");
 }

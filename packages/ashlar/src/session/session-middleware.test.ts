@@ -60,7 +60,7 @@ const ROUTES: readonly RouteEntry[] = [
   }),
 ];
 
-/** What `/read` answers. */
+/** What `/read` returns. */
 async function read(browser: Browser): Promise<{ all: object }> {
   return JSON.parse((await browser.send("/read")).text);
 }
@@ -69,7 +69,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
   const session = { store };
   const create = (): Promise<Application> => sessionApplication({ routes: ROUTES, session, web: [SessionMiddleware] });
 
-  test("a request that asks for nothing sets nothing; nor does one that finds nothing", async () => {
+  test("a request that does not use the session sets no cookie; nor does one that only reads an empty one", async () => {
     const browser = new Browser(await create());
     for (const path of ["/", "/read", "/forget/a", "/invalidate"]) {
       expect([path, (await browser.send(path)).cookies]).toEqual([path, []]);
@@ -78,7 +78,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect([...untouched.headers.keys()].sort()).toEqual(["content-type", "x-content-type-options"]);
   });
 
-  test("what is put is there in later requests, for this visitor alone", async () => {
+  test("stored values are available in later requests, only for this visitor", async () => {
     const application = await create();
     const [ada, bob] = [new Browser(application), new Browser(application)];
     expect((await ada.send("/put/name/Ada")).cookies).toEqual(["session"]);
@@ -88,7 +88,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect((await read(new Browser(application))).all).toEqual({});
   });
 
-  test("a session that did not change is not written, and its cookie is not sent again", async () => {
+  test("an unchanged session is not written, and its cookie is not sent again", async () => {
     const browser = new Browser(await create());
     await browser.send("/put/a/1");
     for (const path of ["/", "/read", "/put/a/1", "/forget/b"]) {
@@ -96,7 +96,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     }
   });
 
-  test("when the last value is forgotten, so is the cookie", async () => {
+  test("when the last value is removed, so is the cookie", async () => {
     const browser = new Browser(await create());
     await browser.send("/put/a/1");
     const answer = await browser.send("/forget/a");
@@ -106,7 +106,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect(browser.cookies.size).toBe(0);
   });
 
-  test("the cookie is set and taken back with the SameSite that is configured", async () => {
+  test("the cookie is set and removed with the configured SameSite", async () => {
     const strict = { ...session, sameSite: "strict" };
     const application = await sessionApplication({ routes: ROUTES, session: strict, web: [SessionMiddleware] });
     const browser = new Browser(application);
@@ -116,7 +116,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     }
   });
 
-  test("what is flashed is gone after one more request, and leaves no cookie", async () => {
+  test("flashed values are gone after one more request, and leave no cookie", async () => {
     const browser = new Browser(await create());
     await browser.send("/flash/Saved");
     await browser.send("/");
@@ -125,7 +125,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect((await read(browser)).all).toEqual({});
   });
 
-  test("S18 regenerate keeps the data under another id, and the old cookie is nobody's", async () => {
+  test("S18 regenerate keeps the data under another id, and the old cookie is worthless", async () => {
     const application = await create();
     const browser = new Browser(application);
     await browser.send("/put/a/1");
@@ -136,11 +136,11 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect([...browser.cookies.values()]).not.toEqual([...old.values()]);
     const thief = new Browser(application);
     for (const [name, value] of old) thief.cookies.set(name, value);
-    // A sealed cookie keeps what it held; with the database, nothing is left of it.
+    // A sealed cookie keeps its contents; the database keeps nothing.
     expect((await read(thief)).all).toEqual(store === "cookie" ? { a: "1" } : {});
   });
 
-  test("S18 an id that the browser brought is never adopted", async () => {
+  test("S18 an id that the browser made up is never adopted", async () => {
     const browser = new Browser(await create());
     const planted = "A".repeat(43);
     browser.cookies.set("session", planted);
@@ -158,7 +158,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
   });
 
   test.each(["/fail", "/fail-at-once"])(
-    "what changed before %s is kept, and the error's answer carries the cookie",
+    "what changed before %s is saved, and the error's response has the cookie",
     async (path) => {
       const browser = new Browser(await create());
       const answer = await browser.send(path);
@@ -167,7 +167,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     },
   );
 
-  test("an answer that sets the cookie is stored by no cache, and one made with the session varies by it", async () => {
+  test("a response that sets the cookie is never cached, and one that depends on the session varies by it", async () => {
     const browser = new Browser(await create());
     const put = await browser.send("/put/a/1");
     expect([put.headers.get("cache-control"), put.headers.get("vary")]).toEqual(["private, no-store", "cookie"]);
@@ -175,19 +175,19 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect([seen.headers.get("cache-control"), seen.headers.get("vary")]).toEqual(["private, no-store", "cookie"]);
   });
 
-  test("S63 no handler has an answer cached that sets the cookie", async () => {
+  test("S63 no handler can have a response cached that sets the cookie", async () => {
     const browser = new Browser(await create());
     const answer = await browser.send("/public/a");
     expect([answer.cookies, answer.headers.get("cache-control")]).toEqual([["session"], "private, no-store"]);
     expect((await browser.send("/public/a")).headers.get("cache-control")).toBe("public, max-age=60");
   });
 
-  test("S63 an answer made with a session in which there is nothing varies by it, and may be cached", async () => {
+  test("S63 a response that read an empty session varies by it, and may be cached", async () => {
     const { headers } = await new Browser(await create()).send("/read");
     expect([headers.get("cache-control"), headers.get("vary")]).toEqual([null, "cookie"]);
   });
 
-  test("S63 what uses up the last that was in the session is in no cache", async () => {
+  test("S63 a response that uses up the session's last value is not cached", async () => {
     const browser = new Browser(await create());
     await browser.send("/flash/Saved");
     const { text, cookies, headers } = await browser.send("/read");
@@ -195,7 +195,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect(headers.get("cache-control")).toBe("private, no-store");
   });
 
-  test("a Response of the handler's own carries the cookie as well", async () => {
+  test("the handler's own Response has the cookie too", async () => {
     const answer = await new Browser(await create()).send("/platform");
     expect([answer.status, answer.text, answer.headers.get("x-own"), answer.cookies]).toEqual([
       201,
@@ -205,7 +205,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     ]);
   });
 
-  test("S21 a session ends when it has not been used for its lifetime, and use puts that off", async () => {
+  test("S21 a session ends when it has not been used for its lifetime, and use extends it", async () => {
     let time = Date.UTC(2030, 0, 1);
     setClock(() => time);
     const browser = new Browser(await create());
@@ -219,7 +219,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect(browser.cookies.size).toBe(0);
   });
 
-  test("S21 however much it is used, it ends after its absolute lifetime", async () => {
+  test("S21 no matter how much it is used, it ends after its absolute lifetime", async () => {
     let time = Date.UTC(2030, 0, 1);
     setClock(() => time);
     const browser = new Browser(await create());
@@ -309,10 +309,10 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     }
   });
 
-  test("S25 no cookie, whatever it holds, is more than a visitor without a session", async () => {
+  test("S25 with any cookie that is not valid, the visitor just has no session", async () => {
     const application = await create();
     const owner = new Browser(application);
-    // With a space, which no random id that an answer may hold can have.
+    // With a space, which no random id in a response can contain.
     await owner.send("/put/name/Ada%20Lovelace");
     const own = owner.cookies.get("session")!;
     const hostile = fc.oneof(
@@ -348,7 +348,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     );
   });
 
-  test("S25 of two cookies with the name the first counts; bytes that are no text are no session", async () => {
+  test("S25 of two cookies with the name, the first counts; bytes that are not text are not a session", async () => {
     const browser = new Browser(await create());
     await browser.send("/put/name/Ada");
     const own = browser.cookies.get("session")!;
@@ -359,14 +359,14 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect(await seen(`SESSION=${own}; xsession=${own}`)).toEqual({});
   });
 
-  test("S25 a cookie that opens nothing is taken back from the browser that sends it", async () => {
+  test("S25 a cookie that opens nothing is removed from the browser that sends it", async () => {
     const browser = new Browser(await create());
     browser.cookies.set("session", "garbage");
     await read(browser);
     expect(browser.cookies.size).toBe(0);
   });
 
-  test("too much is an error that says what to do", async () => {
+  test("a session that is too large is an error that says what to do", async () => {
     const application = await create();
     const messages: string[] = [];
     application.onError((error) => void messages.push((error as Error).message));
@@ -378,9 +378,11 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect([answer.status, answer.cookies]).toEqual([500, []]);
     const remedy = {
       cookie: "or keep sessions in the database: store: databaseSessions() in SESSION of config/session.ts.",
-      database: "Keep what is large in a table of its own, and in the session what finds it there.",
+      database: "Keep large values in a table of their own, and only their ids in the session.",
     }[store];
-    expect(messages).toEqual([expect.stringMatching(/^The session holds \d+ bytes, and there is room for \d+\. /)]);
+    expect(messages).toEqual([
+      expect.stringMatching(/^The session holds \d+ bytes, but there is only room for \d+\. /),
+    ]);
     expect(messages[0]).toContain(remedy);
     expect((await read(browser)).all).toMatchObject({ a: "1" });
     const [held, room] = messages[0]!.match(/\d+/g)!.map(Number);
@@ -390,7 +392,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect((await browser.send(`/big/${largest + 1}`)).status).toBe(500);
   });
 
-  test("what was flashed is used up by an error page that shows it", async () => {
+  test("an error page that shows flashed values uses them up", async () => {
     const application = await create();
     application.errorPage(404, ({ session }) => `<p>${session.get("status")}</p>`);
     const browser = new Browser(application);
@@ -400,7 +402,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect([(await read(browser)).all, browser.cookies.size]).toEqual([{}, 0]);
   });
 
-  test("a form on an error page is of a session as any other", async () => {
+  test("a form on an error page belongs to the session like any other", async () => {
     const application = await create();
     application.errorPage(403, ({ session, csrfField }) => {
       session.put("seen", true);
@@ -414,7 +416,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect((await read(browser)).all).toEqual({ before: "failure", seen: true, twice: true });
   });
 
-  test("what an error page puts back after the handler has forgotten it is kept", async () => {
+  test("what an error page puts back after the handler has removed it is saved", async () => {
     const application = await create();
     application.errorPage(403, ({ session: data }) => {
       data.put("a", "1");

@@ -9,15 +9,15 @@ import { type SessionManager, sessionManagerOf } from "./session-manager.ts";
 import { prepareViews } from "./view-helpers.ts";
 
 /**
- * Gives the request its session, and keeps what changed in it, also where the handler throws. It stands first in the
- * stack `web`.
+ * Provides the request's session, and saves what changed in it, also if the handler throws. Put it first in the stack
+ * `web`.
  *
- * The session is opened by whoever first asks for something in it; a visitor who needs none gets no cookie. A
- * session that is kept in a store is read here, if the request brings its cookie.
+ * The session is opened on first use; a visitor who doesn't need one gets no cookie. A session that is kept in a store
+ * is read here, if the request has its cookie.
  *
  * An `E_INVALID_INPUT` that a form's handler throws becomes a redirect back to the form, with the messages and what was
- * typed flashed. A form whose page has expired (419), or that was sent too often (429), is answered with the form itself,
- * filled in. Callers that want JSON get the problem document.
+ * typed flashed. If a form's page has expired (419), or the form was sent too often (429), the response is the form
+ * itself, filled in. Callers that want JSON get the problem document.
  */
 export class SessionMiddleware implements Middleware {
   readonly #manager: SessionManager;
@@ -69,7 +69,7 @@ export class SessionMiddleware implements Middleware {
       return answer;
     }
     try {
-      // What changed before the failure is kept.
+      // What changed before the failure is saved.
       await held.close();
     } catch (second) {
       this.#manager.report(second);
@@ -81,13 +81,13 @@ export class SessionMiddleware implements Middleware {
     try {
       return await formAgain(context, held, error, this.#router);
     } catch (second) {
-      // The first failure is the one to tell of.
+      // The first failure is the one to report.
       this.#manager.report(second, "A form could not be shown again.");
       return null;
     }
   }
 
-  /** It asks for no input. */
+  /** This middleware reads no input. */
   beforeBody(): boolean {
     return true;
   }

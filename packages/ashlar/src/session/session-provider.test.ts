@@ -45,7 +45,7 @@ describe("the cookie", () => {
     expect(Buffer.from(browser.cookies.get("session")!, "base64url").toString("latin1")).not.toContain("Lovelace");
   });
 
-  test("S23 it is sealed by the key that is for sessions alone", async () => {
+  test("S23 it is sealed with a key that is only used for sessions", async () => {
     const APP_KEY = generateSecret();
     const browser = new Browser(await sessionApplication({ routes: ROUTES, environment: { APP_KEY } }));
     await browser.send("/put/name/Lovelace");
@@ -54,7 +54,7 @@ describe("the cookie", () => {
     expect(new Sealer(APP_KEY, new KeyPurpose("device")).open("session", cookie, 7200)).toBe(null);
   });
 
-  test("S23 that of another application is none", async () => {
+  test("S23 another application's cookie is invalid", async () => {
     const browser = new Browser(await sessionApplication({ routes: ROUTES }));
     await browser.send("/put/a/1");
     const other = await sessionApplication({ routes: ROUTES, environment: { APP_KEY: generateSecret() } });
@@ -64,8 +64,8 @@ describe("the cookie", () => {
   });
 });
 
-describe("where there is no session", () => {
-  test("asking for it says what is missing", async () => {
+describe("without a session", () => {
+  test("using it says what is missing", async () => {
     const application = await sessionApplication({ routes: ROUTES, web: [] });
     const errors: unknown[] = [];
     application.onError((error) => void errors.push(error));
@@ -74,12 +74,12 @@ describe("where there is no session", () => {
       expect.objectContaining({
         code: "E_SESSION",
         message:
-          "There is no session here: the route does not go through SessionMiddleware, or not yet. Put SessionMiddleware first in the stack, in routeMiddleware of app/kernel.ts.",
+          "There is no session here: the route does not go through SessionMiddleware, or has not reached it yet. Put SessionMiddleware first in the stack, in routeMiddleware of app/kernel.ts.",
       }),
     ]);
   });
 
-  test("twice in one stack it is one session", async () => {
+  test("twice in one stack, it is one session", async () => {
     const browser = new Browser(
       await sessionApplication({ routes: ROUTES, web: [SessionMiddleware, SessionMiddleware] }),
     );
@@ -89,7 +89,7 @@ describe("where there is no session", () => {
   test.each([
     { name: "SessionMiddleware", middleware: SessionMiddleware },
     { name: "VerifyCsrfToken", middleware: VerifyCsrfToken },
-  ])("$name without the provider ends the boot", async ({ middleware }) => {
+  ])("$name without the provider makes the boot fail", async ({ middleware }) => {
     class Kernel extends HttpKernel {
       override routeMiddleware: RouteMiddleware = { web: [middleware], api: [] };
     }
@@ -101,7 +101,7 @@ describe("where there is no session", () => {
     await expect(booting).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining(
-        "app/kernel.ts: has middleware that needs sessions, and the application has none. Add SessionProvider to PROVIDERS in config/providers.ts.",
+        "app/kernel.ts: has middleware that needs sessions, but the application has none. Add SessionProvider to PROVIDERS in config/providers.ts.",
       ),
     });
   });
@@ -109,7 +109,7 @@ describe("where there is no session", () => {
   test.each<[object, string]>([
     [
       { store: "database" },
-      "config/session.ts: SESSION.store: is the database, and the application has none. Add DatabaseProvider to PROVIDERS in config/providers.ts.",
+      "config/session.ts: SESSION.store: is the database, but the application has none. Add DatabaseProvider to PROVIDERS in config/providers.ts.",
     ],
     [
       { store: "file" },
@@ -117,13 +117,13 @@ describe("where there is no session", () => {
     ],
     [
       { store: databaseSessions({ connection: "visitors" }) },
-      "config/session.ts: SESSION.store: is the database, and the application has none. Add DatabaseProvider to PROVIDERS in config/providers.ts.",
+      "config/session.ts: SESSION.store: is the database, but the application has none. Add DatabaseProvider to PROVIDERS in config/providers.ts.",
     ],
     [
       { store: () => Promise.resolve({}) },
-      "config/session.ts: SESSION.store: is a function that does not return a store. Return an object with the methods of SessionStore, and not a promise of one.",
+      "config/session.ts: SESSION.store: is a function that does not return a store. Return an object with the methods of SessionStore, not a promise.",
     ],
-  ])("%j ends the boot", async (SESSION, message) => {
+  ])("%j makes the boot fail", async (SESSION, message) => {
     const booting = createApplication({
       providers: [SessionProvider],
       config: { session: { SESSION } },
@@ -132,7 +132,7 @@ describe("where there is no session", () => {
     await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION", message });
   });
 
-  test("settings under a name that is nearly the right one end the boot", async () => {
+  test("settings under a name that is almost right make the boot fail", async () => {
     const booting = createApplication({
       providers: [SessionProvider],
       config: { session: { SESION: { store: "database" } } },
@@ -144,7 +144,7 @@ describe("where there is no session", () => {
     });
   });
 
-  test("a boot that fails before its turn leaves nothing that could not be shut down", async () => {
+  test("a boot that fails before it leaves nothing to shut down", async () => {
     class Failing extends Provider {
       override boot(): void {
         throw new AshlarError("E_FORBIDDEN");
@@ -162,13 +162,13 @@ describe("where there is no session", () => {
     expect(lines.filter((line) => line.includes("SessionProvider"))).toEqual([]);
   });
 
-  test("without a configuration file the defaults hold", async () => {
+  test("without a configuration file, the defaults apply", async () => {
     const application = await createApplication({ providers: [SessionProvider], environment: { APP_ENV: "test" } });
     expect(application.container.make("session").settings.store).toBeInstanceOf(CookieSessions);
     await application.shutdown();
   });
 
-  test("S63 what httpMiddleware takes from it after the handler is in no cache either", async () => {
+  test("S63 a value that httpMiddleware takes from it after the handler is not cached either", async () => {
     const outer = async (context: HttpContext, next: () => unknown): Promise<unknown> => {
       const result = await next();
       context.response.header("x-name", String(context.session.get("name")));
@@ -181,7 +181,7 @@ describe("where there is no session", () => {
     expect([headers.get("x-name"), headers.get("cache-control"), cookies]).toEqual(["Ada", "private, no-store", []]);
   });
 
-  test("S63 nor is what it puts into it there, be it too large to be kept", async () => {
+  test("S63 nor is a value that httpMiddleware puts into it there, even if it is too large to be saved", async () => {
     const outer = async (context: HttpContext, next: () => unknown): Promise<unknown> => {
       const result = await next();
       context.response.header("x-length", String(context.session.put("large", "x".repeat(5000)).get("large")).length);
@@ -194,7 +194,7 @@ describe("where there is no session", () => {
     expect([headers.get("x-length"), headers.get("cache-control"), cookies]).toEqual(["5000", "private, no-store", []]);
   });
 
-  test("with httpMiddleware around, an error's answer carries the cookie all the same", async () => {
+  test("with httpMiddleware around it, an error's response still has the cookie", async () => {
     const outer = (_context: HttpContext, next: () => unknown): unknown => next();
     const browser = new Browser(await sessionApplication({ routes: ROUTES, httpMiddleware: [outer] }));
     expect((await browser.send("/fail")).cookies).toEqual(["session"]);

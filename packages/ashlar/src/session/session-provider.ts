@@ -18,14 +18,14 @@ const SESSION = new KeyPurpose("session");
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
-    /** What the sessions of all visitors have in common. One visitor's is `context.session`. */
+    /** What the sessions of all visitors share. One visitor's session is `context.session`. */
     session: SessionManager;
   }
 }
 
 declare module "../http/context.ts" {
   interface FrameworkContext {
-    /** What is remembered of this visitor between requests; opened when it is first asked for. */
+    /** What is remembered of this visitor between requests; opened on first use. */
     readonly session: Session;
     /** The hidden input with the CSRF token; `csrf_field` in views. */
     readonly csrfField: CsrfField;
@@ -33,7 +33,7 @@ declare module "../http/context.ts" {
 }
 
 /**
- * Brings session data into the application: `context.session`, forms that come back filled in, and CSRF tokens. Its
+ * Adds session data to the application: `context.session`, forms that come back filled in, and CSRF tokens. Its
  * settings are `SESSION` of `config/session.ts`; with `databaseSessions()` it comes after `DatabaseProvider`.
  *
  * Who is logged in is not kept here, but by the guards.
@@ -66,7 +66,7 @@ export class SessionProvider extends Provider {
 
   override async prune(): Promise<Readonly<Record<string, number>>> {
     const manager = this.application.container.make("session");
-    // A sealed cookie expires by itself; only a store beside the browser has something to delete.
+    // A sealed cookie expires by itself; only a store on the server has something to delete.
     return manager.keeper.isRemote ? { "session data": await manager.prune() } : {};
   }
 

@@ -17,10 +17,10 @@ function refusal(action: () => unknown): string {
 }
 
 describe("values", () => {
-  test("any JSON is kept as it is", () => {
+  test("any JSON is stored unchanged", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
-        // JSON itself knows no difference between 0 and -0.
+        // JSON itself does not distinguish 0 from -0.
         const text = JSON.stringify(value);
         fc.pre(!/"(__proto__|constructor|prototype)":/.test(text));
         expect(JSON.stringify(toSessionValue("key", value))).toBe(text);
@@ -28,7 +28,7 @@ describe("values", () => {
     );
   });
 
-  test("the copy is another, frozen to any depth, and without members that are not set", () => {
+  test("the copy is a new object, frozen to any depth, and without undefined members", () => {
     const value = { list: [{ a: 1 }], left: undefined };
     const copy = toSessionValue("cart", value) as typeof value;
     value.list[0]!.a = 2;
@@ -51,11 +51,11 @@ describe("values", () => {
     [[undefined], `The session's value "cart.0" is of type undefined. ${ALLOWED}`],
     [Object.create({}), `The session's value "cart" is an instance of Object. ${ALLOWED}`],
     [Object.create(Object.create(null)), `The session's value "cart" is an instance of a class. ${ALLOWED}`],
-  ])("%o is refused, and the message says where it is", (value, message) => {
+  ])("%o is refused, and the message says where", (value, message) => {
     expect(refusal(() => toSessionValue("cart", value))).toBe(message);
   });
 
-  test("32 levels are kept, of lists as of objects, and no more", () => {
+  test("32 levels are accepted, of lists and of objects, and no more", () => {
     const nested = (levels: number, around: (value: unknown) => unknown): unknown =>
       levels === 0 ? "the innermost" : around(nested(levels - 1, around));
     for (const around of [(value: unknown) => [value], (value: unknown) => ({ value })]) {
@@ -64,7 +64,7 @@ describe("values", () => {
     }
   });
 
-  test("a circle is refused", () => {
+  test("a circular value is refused", () => {
     const circle: Record<string, unknown> = {};
     circle.self = circle;
     expect(refusal(() => toSessionValue("cart", circle))).toContain("is nested deeper than 32 levels.");
@@ -85,11 +85,11 @@ describe("keys", () => {
 
   test.each(["", "__proto__", "constructor", "prototype", "__old", "__", "x".repeat(129)])("S43 %j is none", (key) => {
     expect(refusal(() => checkKey(key))).toBe(
-      `${JSON.stringify(key)} cannot be a key of the session: it is text of 1 to 128 characters that does not begin with "__".`,
+      `${JSON.stringify(key)} cannot be a key of the session: keys have 1 to 128 characters and do not begin with "__".`,
     );
   });
 
-  test.each([null, undefined, 7, ["cart"], { length: 1 }])("what is not text, such as %j, is none", (key) => {
+  test.each([null, undefined, 7, ["cart"], { length: 1 }])("a key that is not text, such as %j, is refused", (key) => {
     expect(refusal(() => checkKey(key as unknown as string))).toContain("cannot be a key of the session");
   });
 });

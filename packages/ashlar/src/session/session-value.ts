@@ -4,13 +4,13 @@ import "./errors.ts";
 const MAX_DEPTH = 32;
 const MAX_KEY_LENGTH = 128;
 
-/** What the framework keeps in a session begins like this. */
+/** The framework's own keys in a session begin with this. */
 const OWN = "__";
 
 /**
  * Checks the key of a value.
  *
- * @throws `E_SESSION` where it is empty, longer than 128 characters, begins with `__`, or could lead to a prototype
+ * @throws `E_SESSION` if it is empty, longer than 128 characters, begins with `__`, or could lead to a prototype
  */
 export function checkKey(key: string): void {
   if (
@@ -24,20 +24,20 @@ export function checkKey(key: string): void {
   }
   throw new AshlarError(
     "E_SESSION",
-    `${JSON.stringify(key)} cannot be a key of the session: it is text of 1 to ${MAX_KEY_LENGTH} characters that does not begin with "__".`,
+    `${JSON.stringify(key)} cannot be a key of the session: keys have 1 to ${MAX_KEY_LENGTH} characters and do not begin with "__".`,
   );
 }
 
-/** Tells whether a key is one of the framework's own. */
+/** Reports whether a key is one of the framework's own. */
 export function isOwnKey(key: string): boolean {
   return key.startsWith(OWN);
 }
 
 /**
- * A frozen copy of a value as the next request will find it: what JSON can hold, and nothing that it would change.
+ * Returns a frozen copy of a value as the next request will see it: only what JSON can hold without changing it.
  *
  * @param key what the value is kept under, for messages
- * @throws `E_SESSION` where the value, or anything in it, is not JSON; the message does not hold it
+ * @throws `E_SESSION` if the value, or anything in it, is not JSON; the message does not include it
  */
 export function toSessionValue(key: string, value: unknown): unknown {
   return copy(key, value, 0);
@@ -69,7 +69,7 @@ function refusal(path: string, problem: string): AshlarError {
   return new AshlarError("E_SESSION", `The session's value "${path}" ${problem} ${allowed}`);
 }
 
-/** Freezes what was parsed from JSON, to any depth. */
+/** Freezes a value that was parsed from JSON, to any depth. */
 export function freezeParsed<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   for (const member of Object.values(value)) freezeParsed(member);

@@ -8,7 +8,7 @@ let time = Date.UTC(2030, 0, 1);
 beforeEach(() => setClock(() => time));
 afterEach(() => setClock(null));
 
-/** The session as the next request finds it. */
+/** The session as the next request sees it. */
 function next(session: Session): Session {
   const text = session.encode();
   const { id, createdAt } = session.identity;
@@ -16,7 +16,7 @@ function next(session: Session): Session {
 }
 
 describe("values", () => {
-  test("what is put is there, now and in later requests, until it is forgotten", () => {
+  test("a stored value is there, now and in later requests, until it is removed", () => {
     const session = new Session(null)
       .put("cart", { items: [1, 2] })
       .put("visits", 3)
@@ -36,7 +36,7 @@ describe("values", () => {
     expect(session.encode()).toBe(null);
   });
 
-  test("flush forgets everything, and keeps the id", () => {
+  test("flush removes everything, and keeps the id", () => {
     const session = next(
       new Session(null)
         .put("a", 1)
@@ -48,12 +48,12 @@ describe("values", () => {
     expect([session.all(), session.errors(), session.id]).toEqual([{}, {}, id]);
   });
 
-  test("a key is a name: points in it mean nothing", () => {
+  test("a key is a plain name: dots in it mean nothing", () => {
     const session = new Session(null).put("a.b", 1);
     expect([session.get("a"), session.get("a.b")]).toEqual([null, 1]);
   });
 
-  test("what comes out is frozen, in the same request and in later ones", () => {
+  test("values that are read are frozen, in the same request and in later ones", () => {
     const session = new Session(null).put("cart", { items: [1] });
     for (const one of [session, next(session)]) {
       const cart = one.get("cart") as { items: number[] };
@@ -61,21 +61,24 @@ describe("values", () => {
     }
   });
 
-  test.each(["toString", "constructor", "__proto__", "prototype", "__old", "__errors"])("S43 %s is no value", (key) => {
-    const session = next(
-      new Session(null)
-        .put("a", 1)
-        .flashInput({ b: 2 })
-        .flashErrors({ c: ["d"] }),
-    );
-    expect([session.get(key), session.has(key), session.flashed(key), session.pull(key)]).toEqual([
-      null,
-      false,
-      null,
-      null,
-    ]);
-    expect(session.forget(key).keep(key).old("b")).toBe(2);
-  });
+  test.each(["toString", "constructor", "__proto__", "prototype", "__old", "__errors"])(
+    "S43 %s is not a value",
+    (key) => {
+      const session = next(
+        new Session(null)
+          .put("a", 1)
+          .flashInput({ b: 2 })
+          .flashErrors({ c: ["d"] }),
+      );
+      expect([session.get(key), session.has(key), session.flashed(key), session.pull(key)]).toEqual([
+        null,
+        false,
+        null,
+        null,
+      ]);
+      expect(session.forget(key).keep(key).old("b")).toBe(2);
+    },
+  );
 
   test.each(["", "__mine", "__proto__", "constructor"])("S43 nothing can be put or flashed under %j", (key) => {
     const refused = expect.objectContaining({ code: "E_SESSION", status: 500 });
@@ -83,7 +86,7 @@ describe("values", () => {
     expect(() => new Session(null).flash(key, 1)).toThrow(refused);
   });
 
-  test("a value that is refused leaves the one before", () => {
+  test("a refused value leaves the one before", () => {
     const session = new Session(null).put("a", 1);
     expect(() => session.put("a", new Date())).toThrow(AshlarError);
     expect(session.get("a")).toBe(1);
@@ -91,7 +94,7 @@ describe("values", () => {
 });
 
 describe("flash", () => {
-  test("what is flashed is there for this request and the next, and no longer", () => {
+  test("a flashed value is there for this request and the next, and no longer", () => {
     const first = new Session(null).flash("status", "Saved.");
     const second = next(first);
     const third = next(second);
@@ -101,7 +104,7 @@ describe("flash", () => {
     expect(second.all()).toEqual({ status: "Saved." });
   });
 
-  test("put and flash replace one another", () => {
+  test("put and flash replace each other", () => {
     const put = new Session(null).flash("a", 1).put("a", 2);
     expect([put.flashed("a"), next(next(put)).get("a")]).toEqual([null, 2]);
     const flashed = new Session(null).put("a", 1).flash("a", 2);
@@ -109,7 +112,7 @@ describe("flash", () => {
     expect(next(new Session(null).flash("a", 1)).flash("a", 2).get("a")).toBe(2);
   });
 
-  test("reflash keeps all of it for another request, keep what it names", () => {
+  test("reflash keeps everything for another request, keep only what it names", () => {
     const second = next(
       new Session(null)
         .flash("a", 1)
@@ -130,7 +133,7 @@ describe("flash", () => {
     expect(next(all).encode()).toBe(null);
   });
 
-  test("keep leaves alone what is flashed again, what was never flashed, and the framework's own", () => {
+  test("keep leaves alone what is flashed again, what was never flashed, and the framework's own keys", () => {
     const session = next(
       new Session(null)
         .flash("a", 1)
@@ -147,19 +150,19 @@ describe("flash", () => {
     ]);
   });
 
-  test("keep makes nothing of what was never flashed", () => {
+  test("keep does nothing for keys that were never flashed", () => {
     const session = new Session(null).keep("gone");
     expect([session.has("gone"), session.encode()]).toEqual([false, null]);
   });
 
-  test("a flashed value is no put one", () => {
+  test("a flashed value is not a stored one", () => {
     const session = new Session(null).put("a", 1);
     expect([session.flashed("a"), session.flashed("a", "-")]).toEqual([null, "-"]);
   });
 });
 
 describe("forms", () => {
-  test("a message about what is flashed says which it was", () => {
+  test("an error about a flashed value names it", () => {
     const tooDeep = (message: string) => expect.objectContaining({ message: expect.stringContaining(message) });
     const errors = { name: [1n] } as unknown as Record<string, string[]>;
     expect(() => new Session(null).flashErrors(errors)).toThrow(tooDeep(`The session's value "errors.name.0" is of`));
@@ -172,14 +175,14 @@ describe("forms", () => {
     expect([session.all(), next(session).old("name")]).toEqual([{}, null]);
   });
 
-  test("S31 a password is never flashed", () => {
+  test("S31 passwords are never flashed", () => {
     const text = new Session(null)
       .flashInput({ email: "a@b.example", password: "hunter22", x: { token: "t0" } })
       .encode();
     expect(text).toBe('{"f":{"__old":{"email":"a@b.example","x":{}}}}');
   });
 
-  test("errors are there for the next request, as a dictionary of one's own", () => {
+  test("errors are there for the next request, as a new dictionary", () => {
     const session = next(new Session(null).flashErrors({ email: ["is taken", "is odd"], "": ["try again"] }));
     const errors = session.errors();
     errors.email!.push("mine");
@@ -204,7 +207,7 @@ describe("the id", () => {
     for (const id of ids) expect(Buffer.from(id, "base64url").length).toBe(32);
   });
 
-  test("a session whose id nobody asked for is not kept for its sake; one whose id was given out is", () => {
+  test("a session whose id was not read is not saved for that reason; one whose id was handed out is", () => {
     const session = new Session(null);
     expect(session.encode()).toBe(null);
     const { id } = session;
@@ -212,14 +215,14 @@ describe("the id", () => {
     expect(next(session).id).toBe(id);
   });
 
-  test("S21 it keeps the time at which it was given, however late the session is used", () => {
+  test("S21 it keeps the time at which it was issued, no matter how late the session is used", () => {
     const session = new Session(null).put("a", 1);
     const { createdAt } = session.identity;
     time += 60_000;
     expect(next(session).identity.createdAt).toBe(createdAt);
   });
 
-  test("S18 regenerate gives another id and another beginning, and keeps the data", () => {
+  test("S18 regenerate creates a new id and a new start, and keeps the data", () => {
     const session = next(new Session(null).put("a", 1).flash("b", 2));
     const before = session.id;
     time += 60_000;
@@ -229,7 +232,7 @@ describe("the id", () => {
     expect(session.all()).toEqual({ a: 1, b: 2 });
   });
 
-  test("S19 invalidate leaves nothing, and another id that nothing depends on", () => {
+  test("S19 invalidate leaves nothing, and a new id that nothing depends on", () => {
     const session = next(new Session(null).put("a", 1).flash("b", 2));
     const before = session.id;
     session.flash("c", 3).invalidate();
@@ -240,7 +243,7 @@ describe("the id", () => {
     expect(session.invalidate().identity.createdAt).toBe(time);
   });
 
-  test("every change is told, reading is not", () => {
+  test("every change is reported, reading is not", () => {
     let changes = 0;
     const session = new Session(null, () => {
       changes += 1;
@@ -285,7 +288,7 @@ describe("where the visitor was heading", () => {
     expect([session.intended("/home", "admin"), session.intended("/home")]).toEqual(["/home", "/home"]);
   });
 
-  test("it is given once, and survives a new id", () => {
+  test("it is returned once, and survives a new id", () => {
     const session = next(new Session(null).intend("/orders/7?page=2").regenerate());
     expect([session.intended("/home"), session.intended("/home"), session.intended()]).toEqual([
       "/orders/7?page=2",
@@ -307,7 +310,7 @@ describe("where the visitor was heading", () => {
     "data:text/html,x",
     "/a\r\nset-cookie: x=y",
     `/${"a".repeat(4096)}`,
-  ])("S29 %j leads to the fallback, however it got there", (path) => {
+  ])("S29 %j leads to the fallback, no matter how it got there", (path) => {
     const intended = new Session(null).intend(path);
     expect([intended.encode(), intended.intended("/home")]).toEqual([null, "/home"]);
     expect(new Session(null).put("url.intended", path).intended("/home")).toBe("/home");

@@ -19,22 +19,22 @@ const OLD_INPUT = "__old";
 const ERRORS = "__errors";
 const INTENDED = "url.intended";
 
-/** What a session is made of that was there before. */
+/** What an existing session is restored from. */
 export interface SessionBeginning {
   readonly id: string;
-  /** When it got its id, in milliseconds since the epoch. */
+  /** When it got its id, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly contents: SessionContents;
 }
 
 /**
- * What is remembered of a visitor from one request to the next: `context.session`.
+ * What is remembered about a visitor from one request to the next: `context.session`.
  *
- * Keys are names, whatever they hold: `"cart.items"` is one key, not a path. Values are what JSON can hold; what is put
- * in is copied, and what comes out is frozen, so that a change is made with {@link put} and nowhere else.
+ * Keys are plain names: `"cart.items"` is one key, not a path. Values are what JSON can hold. They are copied when
+ * stored and frozen when read, so {@link put} is the only way to change them.
  *
- * Security: who is logged in is the guard's business, not the session's. A user's id in here proves nothing once the
- * user has logged out elsewhere.
+ * Security: guards, not the session, know who is logged in. A user's id in the session proves nothing once the user has
+ * logged out elsewhere.
  */
 export class Session {
   readonly #onChange: () => void;
@@ -43,16 +43,16 @@ export class Session {
   #createdAt: number;
   #isIdentified: boolean;
   #data: Dictionary;
-  /** What the request before this one flashed. */
+  /** What the previous request flashed. */
   #flash: Dictionary;
   /** What this request flashes for the next one. */
   #next: Dictionary = dictionary();
   #hasShownErrors = false;
 
   /**
-   * @param beginning what there was before; `null` for a new session
-   * @param onChange is called after each change
-   * @param t puts a message into the visitor's language
+   * @param beginning what the session holds already; `null` for a new session
+   * @param onChange called after each change
+   * @param t translates a message into the visitor's language
    */
   constructor(
     beginning: SessionBeginning | null,
@@ -69,10 +69,11 @@ export class Session {
   }
 
   /**
-   * Identifies the session: 256 random bits, new after {@link regenerate} and {@link invalidate}. A session whose id was
-   * asked for is kept, even with nothing in it.
+   * Identifies the session: 256 random bits, new after {@link regenerate} and {@link invalidate}. A session whose id
+   * was read is kept, even if it is empty.
    *
-   * Security: unless the cookie holds the session itself, this is what it carries. Never print it; store its digest.
+   * Security: unless the cookie holds the session itself, this id is what the cookie carries. Never print it; store
+   * only its digest.
    */
   get id(): string {
     if (!this.#isIdentified) {
@@ -83,23 +84,23 @@ export class Session {
   }
 
   /**
-   * The value under a key, be it put or flashed.
+   * The value under a key, stored or flashed.
    *
-   * @param fallback what to give where there is none; `null` where left out
+   * @param fallback what to return if there is none; default: `null`
    */
   get(key: string, fallback: unknown = null): unknown {
     return isOwnKey(key) ? fallback : valueIn(key, fallback, this.#data, this.#next, this.#flash);
   }
 
-  /** Tells whether there is a value under a key, be it `null`. */
+  /** Reports whether there is a value under a key, even `null`. */
   has(key: string): boolean {
     return !isOwnKey(key) && (key in this.#data || key in this.#next || key in this.#flash);
   }
 
   /**
-   * Keeps a value, in place of any under the key.
+   * Stores a value, replacing any under the same key.
    *
-   * @throws `E_SESSION` for a key that begins with `__` or could lead to a prototype, and for what JSON cannot hold
+   * @throws `E_SESSION` if the key begins with `__` or could lead to a prototype, or if JSON cannot hold the value
    */
   put(key: string, value: unknown): this {
     checkKey(key);
@@ -110,21 +111,21 @@ export class Session {
     return this;
   }
 
-  /** The value under a key, which is forgotten. */
+  /** Returns the value under a key and removes it. */
   pull(key: string, fallback: unknown = null): unknown {
     const value = this.get(key, fallback);
     this.forget(key);
     return value;
   }
 
-  /** Forgets the values under keys. */
+  /** Removes the values under these keys. */
   forget(...keys: readonly string[]): this {
     for (const key of keys) if (!isOwnKey(key)) this.#remove(key);
     this.#onChange();
     return this;
   }
 
-  /** Forgets everything, what was flashed included. The id stays. */
+  /** Removes everything, including what was flashed. The id stays. */
   flush(): this {
     this.#data = dictionary();
     this.#flash = dictionary();
@@ -133,7 +134,7 @@ export class Session {
     return this;
   }
 
-  /** All values by key, put and flashed, as a new dictionary; without errors and old input. */
+  /** All values by key, stored and flashed, as a new dictionary; without errors and old input. */
   all(): Dictionary {
     const all = Object.assign(dictionary(), this.#flash, this.#next, this.#data);
     for (const key of Object.keys(all)) if (isOwnKey(key)) delete all[key];
@@ -162,7 +163,7 @@ export class Session {
     return this;
   }
 
-  /** Keeps what was flashed before under keys for one more request. */
+  /** Keeps what was flashed before under these keys for one more request. */
   keep(...keys: readonly string[]): this {
     for (const key of keys) {
       if (!isOwnKey(key) && key in this.#flash) this.#next[key] = this.#flash[key];
@@ -172,17 +173,17 @@ export class Session {
   }
 
   /**
-   * Keeps a form's inputs for the next page, which fills them in again with {@link old}. Inputs that are called
-   * something with password, passphrase, passcode, token or secret are left out, wherever they stand.
+   * Keeps a form's inputs for the next page, which fills them in again with {@link old}. Inputs whose names contain
+   * password, passphrase, passcode, token or secret are left out at any depth.
    */
   flashInput(input: Readonly<Dictionary>): this {
     return this.#flashFor(OLD_INPUT, toSessionValue("old input", refillableInput(input)));
   }
 
   /**
-   * What was typed into a form that came back.
+   * What was typed into a form that is shown again.
    *
-   * @param name the input's, or a path: `items.0.name`
+   * @param name the input's name, or a path: `items.0.name`
    */
   old(name: string, fallback: unknown = null): unknown {
     return inputAt(valueIn(OLD_INPUT, null, this.#next, this.#flash), name) ?? fallback;
@@ -190,7 +191,7 @@ export class Session {
 
   /**
    * Keeps messages by field for the next page, which shows them with {@link errors}: sentences as they are, or the
-   * `problems` of a `ValidationError`, which are put into the visitor's language.
+   * `problems` of a `ValidationError`, which are translated into the visitor's language.
    */
   flashErrors(errors: Readonly<Record<string, readonly (string | Message)[]>>): this {
     const kept = Object.entries(errors).filter(([field]) => !isPrototypeName(field));
@@ -201,19 +202,21 @@ export class Session {
     );
   }
 
-  /** @internal Whether anything has asked for the messages, as a page that shows them does. */
+  /** @internal Whether anything has read the messages, as a page that shows them does. */
   get hasShownErrors(): boolean {
     return this.#hasShownErrors;
   }
 
-  /** @internal Takes back the old input and the messages that this request has flashed. */
+  /** @internal Removes the old input and the messages that this request has flashed. */
   forgetMistakes(): void {
     this.#remove(OLD_INPUT);
     this.#remove(ERRORS);
     this.#onChange();
   }
 
-  /** The messages by field of a form that came back, as a new dictionary. Those of the whole form stand under `""`. */
+  /**
+   * The messages by field of a form that is shown again, as a new dictionary. Those of the whole form are under `""`.
+   */
   errors(): FieldErrors {
     this.#hasShownErrors = true;
     const errors: FieldErrors = dictionary<string[]>();
@@ -222,7 +225,7 @@ export class Session {
     return errors;
   }
 
-  /** Gives the session a new id, and with it new CSRF tokens; those of pages that are open no longer count. */
+  /** Gives the session a new id, and with it new CSRF tokens; tokens on pages that are still open become invalid. */
   regenerate(): this {
     this.#id = randomToken();
     this.#createdAt = now();
@@ -230,7 +233,7 @@ export class Session {
     return this;
   }
 
-  /** Forgets everything and gives the session a new id. */
+  /** Removes everything and gives the session a new id. */
   invalidate(): this {
     this.#isIdentified = false;
     this.#id = randomToken();
@@ -239,10 +242,9 @@ export class Session {
   }
 
   /**
-   * Remembers where the visitor was heading, for {@link intended}. What is not a path of the application is ignored.
+   * Remembers where the visitor was heading, for {@link intended}. Anything but a path of the application is ignored.
    *
-   * @param guard whose login is asked for: each guard's visitors are heading somewhere of their own; `null` for the
-   * default guard's
+   * @param guard whose login is required: each guard's destination is kept separately; `null` for the default guard
    */
   intend(path: string, guard: string | null = null): this {
     const target = redirectTarget(path, "");
@@ -250,16 +252,16 @@ export class Session {
   }
 
   /**
-   * Where the visitor was heading, which is forgotten.
+   * Returns where the visitor was heading, and removes it.
    *
-   * @param fallback where to go otherwise; the application's own, and not checked
+   * @param fallback where to go otherwise; it comes from the application and is not checked
    * @param guard as in {@link intend}
    */
   intended(fallback = "/", guard: string | null = null): string {
     return redirectTarget(this.pull(intendedKey(guard)), fallback);
   }
 
-  /** @internal What has to be kept of it, as text; `null` where nothing has. */
+  /** @internal What has to be kept of it, as text; `null` if nothing has. */
   encode(): string | null {
     return encodeContents({ data: this.#data, flash: this.#next, isIdentified: this.#isIdentified });
   }
@@ -292,10 +294,10 @@ function valueIn(key: string, fallback: unknown, ...places: readonly Dictionary[
   return fallback;
 }
 
-/** The error of asking for a session where none is open. */
+/** The error for using a session when none is open. */
 export function sessionNotOpen(): AshlarError {
   return new AshlarError(
     "E_SESSION",
-    "There is no session here: the route does not go through SessionMiddleware, or not yet. Put SessionMiddleware first in the stack, in routeMiddleware of app/kernel.ts.",
+    "There is no session here: the route does not go through SessionMiddleware, or has not reached it yet. Put SessionMiddleware first in the stack, in routeMiddleware of app/kernel.ts.",
   );
 }

@@ -5,7 +5,7 @@ import { readSessionSettings } from "./settings.ts";
 
 const HTTPS = "https://shop.example";
 
-/** The message that a configuration is refused with. */
+/** The message of the error for a configuration. */
 function refusal(session: unknown, url: string | null = null): string {
   try {
     readSessionSettings(session, url);
@@ -16,7 +16,7 @@ function refusal(session: unknown, url: string | null = null): string {
   return "it was accepted";
 }
 
-describe("what is left out", () => {
+describe("missing settings", () => {
   test("everything has a default", () => {
     expect(readSessionSettings(undefined, null)).toEqual({
       store: expect.any(CookieSessions),
@@ -27,7 +27,7 @@ describe("what is left out", () => {
     });
   });
 
-  test("S20 the cookie is bound to its host where the application is reached over https", () => {
+  test("S20 the cookie is bound to its host if the application is reached over https", () => {
     expect(readSessionSettings({}, HTTPS).cookie).toBe("__Host-session");
     expect(readSessionSettings({}, "http://localhost:3000").cookie).toBe("session");
     expect(readSessionSettings({ cookie: "visit" }, HTTPS).cookie).toBe("__Host-visit");
@@ -42,12 +42,12 @@ describe("what is left out", () => {
     expect(readSessionSettings(blank, null)).toEqual(readSessionSettings(undefined, null));
   });
 
-  test("a session that may idle for longer than a day may last as long", () => {
+  test("a session that may be idle for longer than a day may last as long", () => {
     expect(readSessionSettings({ lifetimeMinutes: 5000 }, null).absoluteMinutes).toBe(5000);
   });
 });
 
-describe("what is given", () => {
+describe("given settings", () => {
   test("S21 a lifetime can be a single minute, and a whole year", () => {
     const { lifetimeMinutes, absoluteMinutes } = readSessionSettings(
       { lifetimeMinutes: 1, absoluteMinutes: 525_600 },
@@ -56,7 +56,7 @@ describe("what is given", () => {
     expect([lifetimeMinutes, absoluteMinutes]).toEqual([1, 525_600]);
   });
 
-  test("it is kept, and frozen", () => {
+  test("they are kept, and frozen", () => {
     const session = {
       store: "database",
       cookie: "visit",
@@ -69,12 +69,12 @@ describe("what is given", () => {
     expect(Object.isFrozen(configuration)).toBe(true);
   });
 
-  test("SameSite=None goes with https", () => {
+  test("SameSite=None works with https", () => {
     expect(readSessionSettings({ sameSite: "none" }, HTTPS).sameSite).toBe("none");
   });
 });
 
-describe("what is refused", () => {
+describe("refused settings", () => {
   test.each<[unknown, string]>([
     ["cookie", "config/session.ts: SESSION: is text. Write an object: { store: … }."],
     [[], "config/session.ts: SESSION: is a list. Write an object: { store: … }."],
@@ -122,7 +122,7 @@ describe("what is refused", () => {
     ],
     [
       { lifetimeMinutes: 60, absoluteMinutes: 30 },
-      "config/session.ts: SESSION.absoluteMinutes: is less than lifetimeMinutes, so that the latter would mean nothing. Set it to 60 or more.",
+      "config/session.ts: SESSION.absoluteMinutes: is less than lifetimeMinutes, so lifetimeMinutes would have no effect. Set it to 60 or more.",
     ],
   ])("%j", (session, message) => {
     expect(refusal(session)).toBe(message);

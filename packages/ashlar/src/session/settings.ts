@@ -20,24 +20,24 @@ export type SessionStoreName = "cookie" | "database";
 /** The shape of `SESSION` in `config/session.ts`. */
 export interface SessionSettings {
   /**
-   * Where the data is kept: `cookieSessions()`, `databaseSessions()`, their names, or a store of your own;
-   * `cookieSessions()` if left out.
+   * Where the data is kept: `cookieSessions()`, `databaseSessions()`, their names, or a store of your own; default:
+   * `cookieSessions()`.
    */
   readonly store?: CookieSessions | SessionStoreSource | SessionStoreName;
-  /** The cookie's name; `session` if left out. Over https it is bound to its host by a prefix: `__Host-session`. */
+  /** The cookie's name; default: `session`. Over https, a prefix binds it to its host: `__Host-session`. */
   readonly cookie?: string;
-  /** After how many minutes without use a session ends, from 1 to 525,600; 120 if left out. */
+  /** After how many minutes without use a session ends, from 1 to 525,600; default: 120. */
   readonly lifetimeMinutes?: number;
   /**
-   * After how many minutes a session ends, however much it is used, from `lifetimeMinutes` to 525,600; a day or
-   * `lifetimeMinutes` if left out, whichever is longer. A new id begins a new count.
+   * After how many minutes a session ends, no matter how much it is used, from `lifetimeMinutes` to 525,600; default: a
+   * day or `lifetimeMinutes`, whichever is longer. A new id restarts the count.
    */
   readonly absoluteMinutes?: number;
-  /** Which requests of other sites carry the cookie; `lax` if left out. `none` needs https. */
+  /** Which requests from other sites carry the cookie; default: `lax`. `none` needs https. */
   readonly sameSite?: "lax" | "strict" | "none";
 }
 
-/** {@link SessionSettings}, as they are read. */
+/** {@link SessionSettings}, as they were read. */
 export interface CompleteSessionSettings extends Omit<Complete<SessionSettings>, "store"> {
   readonly store: CookieSessions | SessionStoreSource;
 }
@@ -90,7 +90,7 @@ export function readSessionSettings(session: unknown, appUrl: string | null): Co
   const { lifetimeMinutes, sameSite } = read;
   const absoluteMinutes = read.absoluteMinutes ?? Math.max(DAY_IN_MINUTES, lifetimeMinutes);
   if (absoluteMinutes < lifetimeMinutes) {
-    const problem = "is less than lifetimeMinutes, so that the latter would mean nothing.";
+    const problem = "is less than lifetimeMinutes, so lifetimeMinutes would have no effect.";
     throw new ConfigurationError(`${WHERE}.absoluteMinutes`, problem, `Set it to ${lifetimeMinutes} or more.`);
   }
   if (sameSite === "none" && !isHttps) throw requiresHttps("sameSite", sameSite);
@@ -98,14 +98,14 @@ export function readSessionSettings(session: unknown, appUrl: string | null): Co
 }
 
 /**
- * The store that a source makes, or is.
+ * The store itself, or the one that a function creates.
  *
- * @throws `E_INVALID_CONFIGURATION` if what it makes is not a store
+ * @throws `E_INVALID_CONFIGURATION` if the result is not a store
  */
 export function storeOf(source: SessionStoreSource, container: Container): SessionStore {
   const made: unknown = typeof source === "function" ? source(container) : source;
   if (isStore(made)) return made;
-  const remedy = "Return an object with the methods of SessionStore, and not a promise of one.";
+  const remedy = "Return an object with the methods of SessionStore, not a promise.";
   throw new ConfigurationError(`${WHERE}.store`, "is a function that does not return a store.", remedy);
 }
 
@@ -118,7 +118,7 @@ function isStore(value: unknown): value is SessionStore {
 function cookieName(name: string, isHttps: boolean): string {
   const isPrefixed = PREFIXED.test(name);
   if (isPrefixed && !isHttps) throw requiresHttps("cookie", name);
-  // RFC 6265bis §4.1.3.2: no other host, and nothing that came over plain http, can set a cookie with this prefix.
+  // RFC 6265bis §4.1.3.2: no other host, and no response over plain http, can set a cookie with this prefix.
   return isHttps && !isPrefixed ? `__Host-${name}` : name;
 }
 

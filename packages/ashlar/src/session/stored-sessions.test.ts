@@ -24,22 +24,22 @@ test.each<[string, unknown]>([
   ["no contents", { createdAt: START, usedAt: START, contents: null }],
   ["nothing", undefined],
   ["text", "{}"],
-])("S21 a store that answers with %s is not believed", async (_, answer) => {
+])("S21 a store that returns %s is not believed", async (_, answer) => {
   const message = expect.stringContaining("The session store's read() returned something that is not a session.");
   const found = async (read: unknown) => await keeper({ read }).find(randomToken());
   await expect(found(() => answer)).rejects.toMatchObject({ code: "E_SESSION", message });
   await expect(found(async () => answer)).rejects.toMatchObject({ code: "E_SESSION", message });
 });
 
-test("a store that does not say whether an update found its session is refused", async () => {
+test("a store that does not report whether an update found its session is refused", async () => {
   const one = record();
   await expect(keeper({ update() {} }).save(one, one)).rejects.toMatchObject({
     code: "E_SESSION",
-    message: "The session store's update() must return whether the session was there.",
+    message: "The session store's update() must return whether the session existed.",
   });
 });
 
-test("what fails in a store fails the request", async () => {
+test("a failure in a store fails the request", async () => {
   const error = new Error("The server is away.");
   const away = () => Promise.reject(error);
   const failing = keeper({ read: away, create: away, update: away, destroy: away });
@@ -50,15 +50,15 @@ test("what fails in a store fails the request", async () => {
   await expect(failing.remove(one)).rejects.toBe(error);
 });
 
-test("a promise of another library is waited for", async () => {
+test("a thenable of another library is awaited", async () => {
   const stored = { createdAt: START, usedAt: START, contents: "{}" };
-  // biome-ignore lint/suspicious/noThenProperty: such a promise is what is tested.
+  // biome-ignore lint/suspicious/noThenProperty: this thenable is what is tested.
   const found = keeper({ read: () => ({ then: (fulfilled: (value: unknown) => void) => fulfilled(stored) }) });
   const id = randomToken();
   expect(await found.find(id)).toEqual({ id, ...stored });
 });
 
-test("S17 the store is asked by digests, and told when a session ends unless it is used before", async () => {
+test("S17 the store only gets digests, and is told when a session ends if it is not used until then", async () => {
   const told: unknown[] = [];
   const note = (name: string) => (key: string, _: unknown, expiresAt: number) => {
     told.push([name, key, expiresAt]);

@@ -8,15 +8,15 @@ import "./errors.ts";
 const ID = /^[\w-]{43}$/;
 
 /**
- * Keeps sessions in a store, under the digest of the id that the cookie carries: a store that leaks opens no session.
+ * Keeps sessions in a store, under the digest of the id that the cookie carries: a leaked store opens no session.
  *
- * A request that changes nothing writes nothing. Of two requests at once that both change the session, the one that is
- * done last is kept. A session that ended meanwhile is not brought back.
+ * A request that changes nothing writes nothing. If two concurrent requests both change the session, the one that
+ * finishes last wins. A session that has ended in the meantime is not restored.
  */
 export class StoredSessions implements SessionKeeper {
   readonly isRemote = true;
   readonly maxBytes: number;
-  readonly remedy = "Keep what is large in a table of its own, and in the session what finds it there.";
+  readonly remedy = "Keep large values in a table of their own, and only their ids in the session.";
   readonly #store: SessionStore;
   readonly #settings: CompleteSessionSettings;
 
@@ -41,10 +41,10 @@ export class StoredSessions implements SessionKeeper {
     const session = { createdAt, usedAt, contents };
     const expiresAt = endOf(record, this.#settings);
     if (previous?.id === id) {
-      // Never a creation: it would bring back what a request at the same time has ended.
+      // Never create it: that would bring back what a concurrent request has ended.
       const isKept: unknown = await this.#store.update(digest(id), session, expiresAt);
       if (typeof isKept === "boolean") return isKept;
-      throw new AshlarError("E_SESSION", "The session store's update() must return whether the session was there.");
+      throw new AshlarError("E_SESSION", "The session store's update() must return whether the session existed.");
     }
     await this.#store.create(digest(id), session, expiresAt);
     if (previous !== null) await this.remove(previous);
@@ -67,9 +67,9 @@ export class StoredSessions implements SessionKeeper {
 function record(id: string, stored: StoredSession | null): SessionRecord | null {
   if (stored === null) return null;
   const { createdAt, usedAt, contents } = Object(stored) as StoredSession;
-  // A session without a time would never be too old.
+  // A session without valid times would never be too old.
   if (Number.isFinite(createdAt) && Number.isFinite(usedAt) && typeof contents === "string")
     return { id, createdAt, usedAt, contents };
-  const remedy = "It must return null, or { createdAt, usedAt, contents } with two numbers and a text.";
+  const remedy = "It must return null, or { createdAt, usedAt, contents }: two numbers and a string.";
   throw new AshlarError("E_SESSION", `The session store's read() returned something that is not a session. ${remedy}`);
 }

@@ -59,7 +59,7 @@ function refused(answer: Page, text = EXPIRED): void {
 }
 
 describe("the token", () => {
-  test("S26 the page that a visitor without anything opens has a form that works", async () => {
+  test("S26 the first page of a new visitor has a form that works", async () => {
     const browser = new Browser(await create());
     await browser.open("/login");
     expect(browser.page!.text).toMatch(
@@ -92,7 +92,7 @@ describe("the token", () => {
     expect((await browser.send(path, { method, headers: { "sec-fetch-site": "cross-site" } })).status).toBe(200);
   });
 
-  test("S26 one page's token serves as often as it is sent, and so do those of other tabs", async () => {
+  test("S26 one page's token can be sent any number of times, and so can those of other tabs", async () => {
     const browser = await withForm();
     const first = browser.token;
     await browser.open("/login");
@@ -127,7 +127,7 @@ describe("the token", () => {
     expect((await browser.submit("/login")).text).toBe("in");
   });
 
-  test("S26 a page printed after the session's id was renewed carries the new token", async () => {
+  test("S26 a page rendered after the session's id was renewed has the new token", async () => {
     const browser = await withForm();
     await browser.open("/renewed-page");
     expect((await browser.submit("/login")).text).toBe("in");
@@ -210,7 +210,7 @@ describe("the token", () => {
     expect((await browser.send("/login", { method: "POST", headers: { "x-csrf-token": token } })).text).toBe("in");
   });
 
-  test("S26 with sessions in the database it is all the same", async () => {
+  test("S26 with sessions in the database, all of this is the same", async () => {
     const application = await create(undefined, { session: { store: "database" } });
     const [browser, other] = [await withForm(application), await withForm(application)];
     refused(await browser.post("/login"));
@@ -219,7 +219,7 @@ describe("the token", () => {
   });
 });
 
-describe("where the request comes from", () => {
+describe("the origin of the request", () => {
   test.each([
     { "sec-fetch-site": "cross-site" },
     { "sec-fetch-site": "same-site" },
@@ -245,7 +245,7 @@ describe("where the request comes from", () => {
     expect((await browser.post("/login", { __token: browser.token }, { headers })).text).toBe("in");
   });
 
-  test("S27 APP_URL says what the own origin is, not the host that was asked", async () => {
+  test("S27 APP_URL, not the requested host, decides what the own origin is", async () => {
     const application = await create(undefined, { environment: { APP_URL: "http://shop.example" } });
     const browser = new Browser(application);
     await browser.open("/login");
@@ -271,7 +271,7 @@ describe("exemptions", () => {
     refused(await browser.post("/login"));
   });
 
-  test("S30 no way of writing a path gains the exemption of another route", async () => {
+  test("S30 no spelling of a path gets the exemption of another route", async () => {
     const browser = await withForm(await create(stack));
     const paths = [
       "//login",
@@ -295,13 +295,13 @@ describe("exemptions", () => {
     expect(handled).toEqual([]);
   });
 
-  test("S30 an exempt route stays so however its path is written, as far as it is matched at all", async () => {
+  test("S30 an exempt route is exempt in every spelling of its path that matches at all", async () => {
     const browser = new Browser(await create(stack));
     expect((await browser.post("/hooks/%73tripe")).text).toBe("hooked");
     expect((await browser.post("/open/x7")).status).toBe(404);
   });
 
-  test("S30 a route outside the stack is not asked for anything, and has no session", async () => {
+  test("S30 a route outside the stack needs no token and has no session", async () => {
     const browser = new Browser(await create());
     expect((await browser.post("/bare", {}, { headers: { "sec-fetch-site": "cross-site" } })).text).toBe("bare");
   });
@@ -321,7 +321,7 @@ describe("exemptions", () => {
     expect([(await browser.post("/checked")).status, (await browser.post("/free")).text]).toEqual([419, "free"]);
   });
 
-  test("an exemption of a route that there is not ends the boot", async () => {
+  test("exempting an unknown route makes the boot fail", async () => {
     class Mistaken extends VerifyCsrfToken {
       protected override readonly except: readonly string[] = ["payments.webhok"];
     }
@@ -333,14 +333,14 @@ describe("exemptions", () => {
     });
   });
 
-  test("S30 a raw path is no exemption: it is refused at boot", async () => {
+  test("S30 a raw path is not an exemption: it is refused at boot", async () => {
     class Raw extends VerifyCsrfToken {
       protected override readonly except: readonly string[] = ["/hooks/stripe"];
     }
     await expect(create([SessionMiddleware, Raw])).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
   });
 
-  test("a pattern that is misspelt gets the near one", async () => {
+  test("a misspelt pattern gets a suggestion", async () => {
     class Mistaken extends VerifyCsrfToken {
       protected override readonly except: readonly string[] = ["/hooks/@provder"];
     }
@@ -349,7 +349,7 @@ describe("exemptions", () => {
   });
 });
 
-test("without SessionMiddleware in front nothing unsafe gets through, and the error says why", async () => {
+test("without SessionMiddleware before it, nothing unsafe gets through, and the error says why", async () => {
   for (const stack of [[VerifyCsrfToken], [VerifyCsrfToken, SessionMiddleware]]) {
     const application = await create(stack);
     const codes: unknown[] = [];

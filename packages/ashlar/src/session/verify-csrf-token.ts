@@ -12,11 +12,11 @@ import "./errors.ts";
 import { message } from "./messages.ts";
 
 /**
- * Lets a request that could change something through only where a page of the application made it: with the token that
- * the page was given for this session, in the input `__token` or the header `X-CSRF-TOKEN`. It comes after
+ * Lets a request that could change something through only if a page of the application made it: it must carry the token
+ * that the page got for this session, in the input `__token` or the header `X-CSRF-TOKEN`. Put it after
  * `SessionMiddleware`.
  *
- * What other programs call, such as webhooks, is exempt by the route's name, or by its pattern as it is written:
+ * Exempt routes that other programs call, such as webhooks, by the route's name, or by its pattern as written:
  *
  * ```ts
  * class VerifyToken extends VerifyCsrfToken {
@@ -24,7 +24,7 @@ import { message } from "./messages.ts";
  * }
  * ```
  *
- * Security: a route that is exempt has to know its caller by something that no browser sends by itself.
+ * Security: an exempt route has to identify its caller by something that browsers do not send by themselves.
  */
 export class VerifyCsrfToken implements Middleware {
   /** The routes that need no token, by their names or their patterns, prefixes included. */
@@ -39,8 +39,8 @@ export class VerifyCsrfToken implements Middleware {
   }
 
   /**
-   * @throws `E_CSRF` where another site's page made the request, or the token is missing or not the session's;
-   * `E_SESSION` where no `SessionMiddleware` comes first
+   * @throws `E_CSRF` if another site's page made the request, or if the token is missing or not the session's;
+   * `E_SESSION` if `SessionMiddleware` does not come first
    */
   handle(context: HttpContext, next: Next): unknown {
     const { request, services } = context;
@@ -50,7 +50,7 @@ export class VerifyCsrfToken implements Middleware {
     if (comesFromElsewhere(request, services.appUrl)) {
       throw new AshlarError("E_CSRF", message("session.elsewhere"));
     }
-    // No page has a token for a session that there is not.
+    // Without a session, no page can have a token for it.
     if (!held.isKnown) throw new ExpiredPageError();
     request.whenBodyIsRead(() => {
       if (!held.matchesToken(sentCsrfToken(request))) throw new ExpiredPageError();
@@ -58,7 +58,7 @@ export class VerifyCsrfToken implements Middleware {
     return next();
   }
 
-  /** @throws `E_INVALID_CONFIGURATION` where `except` names a route that there is not */
+  /** @throws `E_INVALID_CONFIGURATION` if `except` names an unknown route */
   checkArguments(): void {
     this.#exemptRoutes();
   }
@@ -76,7 +76,7 @@ export class VerifyCsrfToken implements Middleware {
     throw new ConfigurationError(`${this.constructor.name}.except`, problem, suggestion(name, new Set(known)));
   }
 
-  /** The token is looked for when the body is read; what needs none is judged at once. */
+  /** The token is checked once the body has been read; requests that need no token are decided at once. */
   beforeBody(): boolean {
     return true;
   }

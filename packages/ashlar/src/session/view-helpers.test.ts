@@ -54,7 +54,7 @@ describe.each(["cookie", "database"])("pages with the store %s", (store) => {
     expect((await browser.open("/form")).text).not.toContain("Saved");
   });
 
-  test("S41 a form with mistakes comes back with messages and what was typed, escaped, and without the password", async () => {
+  test("S41 a form with mistakes is shown again with messages and what was typed, escaped, and without the password", async () => {
     const browser = new Browser(await create({ store }));
     await browser.open("/form");
     const typed = '"><script>alert(1)</script>';
@@ -78,27 +78,27 @@ describe.each(["cookie", "database"])("pages with the store %s", (store) => {
     expect([page.text, page.cookies, page.headers.get("vary")]).toEqual(["false false undefined", [], "cookie"]);
   });
 
-  test("the messages of a form that came back can be looked for by their fields", async () => {
+  test("the messages of a form that is shown again can be looked up by field", async () => {
     const browser = new Browser(await create({ store }));
     await browser.open("/form");
     await browser.post("/form", { __token: browser.token, name: "Bob" });
     expect((await browser.open("/has")).text).toBe("true false undefined");
   });
 
-  test("where nothing was typed or flashed there is nothing to show", async () => {
+  test("if nothing was typed or flashed, there is nothing to show", async () => {
     const page = await new Browser(await create({ store })).open("/everything");
     expect(page.text).toMatch(/^\[<input [^\]]*>\]\[[\w-]{86}\]\[\]\[b\]\[0\]\[null\]\[c\]$/);
   });
 });
 
-test("S26 the first page of an application prints the input as it is, before anything was rendered", async () => {
+test("S26 the first page of an application prints the input unescaped, before anything else was rendered", async () => {
   const application = await create();
   const pages = await Promise.all(Array.from({ length: 5 }, () => new Browser(application).open("/form")));
   for (const page of pages) expect(page.text).toContain('<input type="hidden" name="__token"');
 });
 
-describe("in a process that has just begun", () => {
-  /** The same modules, as they are before anything was asked for. */
+describe("in a new process", () => {
+  /** The same modules, before anything has used them. */
   async function begun() {
     vi.resetModules();
     const support = await import("../../test/support/session-application.ts");
@@ -106,7 +106,7 @@ describe("in a process that has just begun", () => {
     return { ...support, Route: routing.Route };
   }
 
-  test("S26 a page that a mail was rendered from before prints the input as it is", async () => {
+  test("S26 a page that was used to render a mail before prints the input unescaped", async () => {
     const fresh = await begun();
     const routes = [fresh.Route.view("/everything", "everything")];
     const application = await fresh.sessionApplication({ routes, views: VIEWS });
@@ -115,7 +115,7 @@ describe("in a process that has just begun", () => {
     expect(text).toContain('[<input type="hidden" name="__token"');
   });
 
-  test("an application without views has nothing to wait for", async () => {
+  test("an application without views waits for nothing", async () => {
     const fresh = await begun();
     const application = await fresh.sessionApplication({ routes: [fresh.Route.get("/plain", () => "plain")] });
     expect(application.fetch(new Request("http://localhost/plain"))).toBeInstanceOf(Response);
@@ -142,12 +142,12 @@ test("on a page without a session, such as that of an unknown address, there is 
   expect([unknown.status, unknown.text, unknown.cookies]).toEqual([404, nothing, []]);
 });
 
-test("in what is rendered outside of any request, such as a mail, there is nothing to show", async () => {
+test("in what is rendered outside of a request, such as a mail, there is nothing to show", async () => {
   const application = await create();
   expect(await application.container.make("views").render("everything")).toBe("[][][][b][0][null][c]");
 });
 
-test("once views are prepared, an answer that waits for nothing is there at once", async () => {
+test("once the views are prepared, a response that waits for nothing is synchronous", async () => {
   const routes = [Route.get("/plain", () => "plain")];
   const application = await sessionApplication({ routes, views: VIEWS });
   await application.fetch(new Request("http://localhost/plain"));
@@ -166,7 +166,7 @@ test("an error page of a route has the session's helpers, and its form works", a
   expect((await browser.submit("/form", { name: "Ada" })).text).toContain("Saved");
 });
 
-test("S24 pages rendered at once do not mix", async () => {
+test("S24 pages rendered concurrently do not mix", async () => {
   const application = await create();
   const browsers = Array.from({ length: 60 }, () => new Browser(application));
   await Promise.all(browsers.map((browser) => browser.open("/form")));

@@ -8,11 +8,11 @@ type HelperName = "csrf_field" | "csrf_token" | "old" | "errors" | "flash";
 let preparing: Promise<void> | null = null;
 let isPrepared = false;
 
-/** Makes views print {@link CsrfField} as the markup it is. They are waited for here once, as for the first page anyway. */
+/** Makes views print {@link CsrfField} as markup. The setup is done here once; the first page would need it anyway. */
 export function prepareViews(): Promise<void> | null {
   if (isPrepared) return null;
   preparing ??= import("edge.js").then(({ edgeGlobals }) => {
-    // What the engine does not escape, it knows by the class, of which it hands out instances only.
+    // The engine recognizes unescaped output by a class that it does not export; only instances are available.
     const safe: object = Object.getPrototypeOf(edgeGlobals.html.safe(""));
     Object.setPrototypeOf(CsrfField.prototype, safe);
     isPrepared = true;
@@ -21,8 +21,8 @@ export function prepareViews(): Promise<void> | null {
 }
 
 /**
- * What every view knows of the session of its request, by name. The session is opened by the first of it that is used.
- * Outside of any session, as on the page of an unknown address, there is nothing to show.
+ * What every view knows about the session of its request, by name. The first one that is used opens the session.
+ * Outside of a session, for example on the page for an unknown address, they are empty.
  */
 export const VIEW_HELPERS: Readonly<Record<HelperName, (context: HttpContext) => unknown>> = {
   csrf_field: (context) => context.csrfField,
@@ -38,7 +38,7 @@ export const VIEW_HELPERS: Readonly<Record<HelperName, (context: HttpContext) =>
       heldSession(context)?.session.flashed(key, fallback) ?? fallback,
 };
 
-/** The same for what is rendered outside of any request, such as mails: nothing to show. */
+/** The same for what is rendered outside of a request, such as mails: everything is empty. */
 export const NEUTRAL_HELPERS: Readonly<Record<HelperName, unknown>> = Object.freeze({
   csrf_field: new CsrfField(null),
   csrf_token: () => "",

@@ -3,7 +3,7 @@ import { Browser, sessionApplication } from "../../test/support/session-applicat
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { SessionMiddleware } from "./index.ts";
 
-/** What guards do with what is remembered of a visitor. */
+/** What guards do with the memory of a visitor. */
 const ROUTES: readonly RouteEntry[] = [
   Route.get("/put", ({ session }) => {
     session.put("a", 1);
@@ -41,10 +41,10 @@ const read = async (browser: Browser): Promise<{ id: string; all: object }> =>
   JSON.parse((await browser.send("/read")).text);
 
 test.each([
-  ["S18 a login gives another id and keeps the rest", "/login", true, { a: 1 }],
-  ["S19 a logout forgets everything, the id included", "/logout", true, {}],
+  ["S18 a login sets a new id and keeps the rest", "/login", true, { a: 1 }],
+  ["S19 a logout removes everything, including the id", "/logout", true, {}],
   [
-    "S69 a logout of one of two guards forgets the data, and leaves the id to the other",
+    "S69 logging out of one of two guards removes the data, and leaves the id to the other",
     "/logout-of-one-guard",
     false,
     {},
@@ -57,7 +57,7 @@ test.each([
   expect([after.id !== id, after.all]).toEqual([isOther, all]);
 });
 
-test("where a guest was heading is remembered for each guard, once", async () => {
+test("the destination of a guest is remembered for each guard, once", async () => {
   const browser = await open();
   await browser.send("/guest");
   expect((await browser.send("/intended")).text).toBe('["/desk","/home","/orders","/home"]');

@@ -84,7 +84,7 @@ function connectionOf(container: Container, name: string | undefined): Connectio
   const where = "config/throttle.ts: THROTTLE.store";
   if (!container.has("database")) {
     const remedy = "Add DatabaseProvider to PROVIDERS in config/providers.ts.";
-    throw new ConfigurationError(where, "it is the database, and the application has none.", remedy);
+    throw new ConfigurationError(where, "it is the database, but the application has none.", remedy);
   }
   return container.make("database").connectionNamedBy(where, name);
 }
