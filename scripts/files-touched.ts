@@ -1,0 +1,95 @@
+// `npm run files-touched`: which of the framework's source files run for a login, a page and a request with a token, by
+// V8's coverage of a generated application. `--list` names the files.
+import { mkdtemp, rm } from "node:fs/promises";
+import { Session } from "node:inspector/promises";
+import { registerHooks } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Application } from "../packages/ashlar/src/boot/index.ts";
+
+const packageFolder = join(import.meta.dirname, "../packages/ashlar");
+const source = pathToFileURL(join(packageFolder, "src/")).href;
+const EMAIL = "ada@example.com";
+const PASSWORD = "a password of hers";
+
+// The application imports the framework by name; here that is its source.
+registerHooks({
+  resolve(specifier, context, next) {
+    const [, name = "index"] = /^ashlar(?:\/([a-z]+))?$/.exec(specifier) ?? [];
+    return specifier === "ashlar" || specifier.startsWith("ashlar/")
+      ? { url: `${source}public/${name}.ts`, shortCircuit: true }
+      : next(specifier, context);
+  },
+});
+
+const { createProject } = (await import(
+  `${source}scaffold/index.ts`
+)) as typeof import("../packages/ashlar/src/scaffold/index.ts");
+const testing = (await import(`${source}testing/index.ts`)) as typeof import("../packages/ashlar/src/testing/index.ts");
+const { createTestApplication, createTestClient } = testing;
+
+/** The source files in which a function ran while a request was answered. */
+async function filesOf(
+  inspector: Session,
+  application: Application,
+  request: () => Promise<unknown>,
+): Promise<string[]> {
+  await inspector.post("Profiler.takePreciseCoverage");
+  await request();
+  await application.background.settled();
+  const { result } = await inspector.post("Profiler.takePreciseCoverage");
+  const ran = result.filter(({ url, functions }) => {
+    return url.startsWith(source) && functions.some(({ ranges }) => ranges[0]!.count > 0);
+  });
+  return ran
+    .map(({ url }) => url.slice(source.length))
+    .filter((path) => !path.startsWith("testing/"))
+    .sort();
+}
+
+// In the package, so that the generated files find it.
+const folder = await mkdtemp(join(packageFolder, ".generated-"));
+const inspector = new Session();
+try {
+  const { root } = await createProject({ folder: join(folder, "shop"), pages: true, api: true, database: "sqlite" });
+  const { Kernel } = await import(pathToFileURL(join(root, "app/kernel.ts")).href);
+  const { User } = await import(pathToFileURL(join(root, "app/models/user.ts")).href);
+  const application = await createTestApplication({ root, kernel: Kernel });
+  const user = new User().fill({ name: "Ada", email: EMAIL });
+  await user.setPassword(PASSWORD);
+  await user.markEmailAsVerified();
+
+  const logIn = async () => {
+    const client = createTestClient(application);
+    const page = await client.get("/login");
+    return { client, send: () => client.submit(page, { email: EMAIL, password: PASSWORD }) };
+  };
+  const api = createTestClient(application);
+  const credentials = { username: EMAIL, password: PASSWORD };
+  // The first of each kind also runs what is done once.
+  const first = await logIn();
+  await first.send();
+  await first.client.get("/home");
+  const { data: token } = (await api.post("/api/auth", credentials)).json as { data: string };
+  const withToken = () => api.get("/api/me", { headers: { authorization: `Bearer ${token}` } });
+  await withToken();
+
+  inspector.connect();
+  await inspector.post("Profiler.enable");
+  await inspector.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  const { client, send } = await logIn();
+  const requests = {
+    "POST /login": send,
+    "GET /home": () => client.get("/home"),
+    "GET /api/me": withToken,
+  };
+  for (const [name, request] of Object.entries(requests)) {
+    const files = await filesOf(inspector, application, request);
+    console.log(`${name}: ${files.length} files`);
+    if (process.argv.includes("--list")) console.log(files.map((file) => `  ${file}\n`).join(""));
+  }
+  await application.shutdown();
+} finally {
+  inspector.disconnect();
+  await rm(folder, { recursive: true, force: true });
+}
