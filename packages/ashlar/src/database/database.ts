@@ -144,6 +144,6 @@ function dialectOf(source: DialectSource, setup: DialectSetup): Dialect {
   const made: unknown = source(setup);
   const { reserve, begin, commit } = Object(made) as Partial<Dialect>;
   if ([reserve, begin, commit].every((method) => typeof method === "function")) return made as Dialect;
-  const remedy = "Return an object with the methods of Dialect, and not a promise of one.";
+  const remedy = "Return an object with the methods of Dialect, not a promise.";
   throw new ConfigurationError(setup.where, "is a function that does not return a dialect.", remedy);
 }

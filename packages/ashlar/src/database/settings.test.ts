@@ -105,7 +105,7 @@ describe("a connection is a value", () => {
     ["half a dialect", () => ({ reserve() {}, begin() {} })],
   ])("a function that returns %s is refused", (_, source) => {
     expect(problem({ default: "a", a: source })).toBe(
-      "config/database.ts: DATABASES.a: is a function that does not return a dialect. Return an object with the methods of Dialect, and not a promise of one.",
+      "config/database.ts: DATABASES.a: is a function that does not return a dialect. Return an object with the methods of Dialect, not a promise.",
     );
   });
 });

@@ -1,32 +1,32 @@
 import type { HttpContext } from "../http/index.ts";
 
-/** An account as attempts at it are counted. */
+/** An account, as attempts at it are counted. */
 export interface AccountIdentity {
-  /** Which accounts it is one of: those of one class of users, whichever guard they come by. */
+  /** The set of accounts it belongs to: those of one class of users, through any guard. */
   readonly realm: string;
-  /** What identifies it there, in the form that a lookup goes by; `null` if it cannot be an account's. */
+  /** What identifies it in that set, in the form that lookups use; `null` if no account can have it. */
   readonly account: string | null;
-  /** What proves that the client has to do with the account, to be counted by in place of the address; `null`: nothing. */
+  /** A proof that the client has to do with the account, counted instead of the address; `null`: none. */
   readonly proof?: string | null;
-  /** What stands for the device the client is on, if the account was used on it before; `null` if it was not. */
+  /** An id for the client's device, if the account was used on it before; `null` if it was not. */
   readonly device?: string | null;
 }
 
-/** Whose account an attempt is at, as far as the limit or the caller says. */
+/** Whose account an attempt is at, according to the limit or the caller. */
 export interface NamedAccount {
   /** The name of the limit. */
   readonly limit: string;
   /** The name of the guard. */
   readonly guard: string;
-  /** What the account is called, as it was sent. */
+  /** The account's identifier, as it was sent. */
   readonly identifier: string;
 }
 
-/** Knows the application's accounts, for what is counted by account. Registered by what brings guards. */
+/** Knows the application's accounts, for limits that count by account. Registered by the feature with the guards. */
 export interface ThrottleAccounts {
   /** The name of the active guard of a request; `null` if the application has no guards. */
   guardOf(context: HttpContext): string | null;
-  /** The account that an attempt names. It is never looked up: an unknown account is counted like any other. */
+  /** The account that an attempt is at. It is never looked up: an unknown account is counted like any other. */
   named(context: HttpContext, named: NamedAccount): AccountIdentity;
   /** The account of a user of a guard; `null` if there is no such guard. */
   ofUser(context: HttpContext, guard: string, user: object): AccountIdentity | null;

@@ -5,8 +5,8 @@ import type { AttemptCount, AttemptCounter } from "./store.ts";
 const METHODS = ["add", "takeBack", "get", "delete"] as const;
 
 /**
- * A store's counter with its answers checked: a count that is not a number would refuse every attempt in silence, and a
- * negative one would let every attempt pass. An answer that cannot be true is thrown (`E_INTERNAL`).
+ * Checks the results of a store's counter: a count that is not a number would silently refuse every attempt, and a
+ * negative one would let every attempt pass. An impossible result is an error (`E_INTERNAL`).
  *
  * @throws `E_INVALID_CONFIGURATION` if it lacks a method
  */
@@ -14,7 +14,7 @@ export function checkedCounter(counter: AttemptCounter): AttemptCounter {
   const missing = METHODS.filter((name) => typeof Object(counter)[name] !== "function");
   if (missing.length > 0) {
     const problem = `its method counter does not return a counter: ${missing.join(", ")} missing.`;
-    const remedy = "Return an object with the methods of AttemptCounter, and not a promise of one.";
+    const remedy = "Return an object with the methods of AttemptCounter, not a promise.";
     throw new ConfigurationError("config/throttle.ts: THROTTLE.store", problem, remedy);
   }
   return {
@@ -33,6 +33,6 @@ function checked(method: string, answer: AttemptCount, least: number): AttemptCo
   const isCount = Number.isSafeInteger(attempts) && attempts! >= least;
   if (isCount && Number.isFinite(resetInMs) && resetInMs! > 0) return answer;
   const said = inspect(answer, { depth: 0, breakLength: Number.POSITIVE_INFINITY });
-  const expected = `attempts is a whole number from ${least} on, and resetInMs a number greater than 0.`;
-  throw new AshlarError("E_INTERNAL", `The store of limits answered ${said} to ${method}(): ${expected}`);
+  const expected = `attempts must be an integer of ${least} or more, and resetInMs a number greater than 0.`;
+  throw new AshlarError("E_INTERNAL", `The throttle store returned ${said} from ${method}(): ${expected}`);
 }

@@ -8,13 +8,13 @@ import type { AttemptCounter } from "./store.ts";
 export interface CountedAttempt {
   readonly counter: AttemptCounter;
   readonly key: string;
-  /** Whether the bucket counts by account, if by address as well or not. */
+  /** Whether the bucket counts by account, alone or together with the address. */
   readonly isOfAccount: boolean;
-  /** When the window ends that it was added to, in milliseconds since the epoch. */
+  /** When the window that it was added to ends, in milliseconds since 1970. */
   readonly endsAt: number;
 }
 
-/** What a request was counted as under one limit. */
+/** How a request was counted under one limit. */
 export interface CountedRequest {
   readonly limit: string;
   readonly keys: AttemptKeys;
@@ -22,7 +22,7 @@ export interface CountedRequest {
   readonly attempts: readonly CountedAttempt[];
 }
 
-/** Remembers, for each request, what it was counted as, so that a success can give that back, and nothing else. */
+/** Remembers how each request was counted, so that a success can give back exactly that. */
 export class CountedRequests {
   readonly #counted = new WeakMap<HttpContext, CountedRequest[]>();
 
@@ -32,12 +32,12 @@ export class CountedRequests {
     else before.push(counted);
   }
 
-  /** What a request was counted as, in order. */
+  /** How a request was counted, in order. */
   of(context: HttpContext): readonly CountedRequest[] {
     return this.#counted.get(context) ?? [];
   }
 
-  /** What a request was counted as under a limit. */
+  /** How a request was counted under a limit. */
   under(context: HttpContext, limit: string): readonly CountedRequest[] {
     return this.of(context).filter((counted) => counted.limit === limit);
   }
@@ -51,13 +51,13 @@ export class CountedRequests {
   }
 }
 
-/** Whether two attempts are at the same account; `false` if either names none. */
+/** Reports whether two attempts are at the same account; `false` if either has none. */
 export function isSameAccount(one: ThrottleKeys, other: ThrottleKeys): boolean {
   const [a, b] = [one, other].map(({ account = null, realm = null }) => throttleKey(["account"], { account, realm }));
   return a !== null && a === b;
 }
 
-/** Takes one attempt back, unless the window that it was added to has ended: the next one is other attempts'. */
+/** Takes one attempt back, unless its window has ended: the next window has other attempts. */
 export async function takeBack({ counter, key, endsAt }: CountedAttempt): Promise<void> {
   if (now() < endsAt) await counter.takeBack(key, 1);
 }

@@ -14,21 +14,21 @@ export interface ApplicableBucket {
   readonly isClientsOwn: boolean;
 }
 
-/** A bucket, and what counts it. */
+/** A bucket and its counter. */
 interface CountedBucket {
   readonly bucket: Bucket;
   readonly counter: AttemptCounter;
 }
 
-/** A limit, and what counts its buckets. */
+/** A limit and the counters of its buckets. */
 export interface CountedLimit {
   readonly limit: Limit;
   readonly buckets: readonly CountedBucket[];
-  /** What all known devices of an account may try together, for each bucket by account and address. */
+  /** For each bucket by account and address: what all known devices of an account may try together. */
   readonly devices: readonly CountedBucket[];
 }
 
-/** What came of counting an attempt in several buckets, up to the first that refuses it. */
+/** The result of counting an attempt in several buckets, up to the first that refuses it. */
 export interface Counted {
   readonly results: readonly BucketResult[];
   readonly attempts: readonly CountedAttempt[];
@@ -37,15 +37,16 @@ export interface Counted {
 
 /**
  * How many times the attempts of one device all known devices of an account have together. Each login without a cookie
- * makes another device, so that without this, cookies that were collected are as many sets of attempts.
+ * creates another device. Without this factor, every collected cookie would be another full set of attempts.
  */
 const DEVICES_SHARE = 3;
 
 const BY_ACCOUNT: readonly ThrottlePart[] = ["account"];
 
 /**
- * Makes the counters of a limit's buckets, in the order they are asked. By address alone comes first, since it bounds
- * what one client can do to the store: once it refuses, no accounts are counted that the client makes up.
+ * Creates the counters of a limit's buckets, in the order they are checked. Buckets by address alone come first,
+ * because they bound what one client can do to the store: once they refuse, accounts that the client makes up are no
+ * longer counted.
  */
 export function countedLimit(limit: Limit, store: ThrottleStore): CountedLimit {
   const isByAccount = ({ by }: Bucket) => Number(by.includes("account"));
@@ -55,7 +56,7 @@ export function countedLimit(limit: Limit, store: ThrottleStore): CountedLimit {
   return { limit, buckets: ordered.map(counted), devices: pairs.map(ofDevices).map(counted) };
 }
 
-/** What all known devices of an account have together, of a bucket by account and address. No limit can be called like it. */
+/** What all known devices of an account share, for a bucket by account and address. No limit can have this name. */
 function ofDevices({ name, attempts, windowSeconds }: Bucket): Bucket {
   return Object.freeze({ name: `${name}:devices`, by: BY_ACCOUNT, attempts: attempts * DEVICES_SHARE, windowSeconds });
 }
@@ -65,23 +66,23 @@ export function asProof({ device = null, ...keys }: AttemptKeys): ThrottleKeys {
   return device === null ? keys : { ...keys, proof: device };
 }
 
-/** Those of a limit's buckets that count under other keys than any of the others. */
+/** A limit's buckets that count under keys of their own. */
 export function without(
   some: readonly ApplicableBucket[],
   others: readonly ApplicableBucket[],
 ): readonly ApplicableBucket[] {
-  // Buckets of one limit that count by the same have the same key, and are on both sides or on neither.
+  // Two buckets of one limit that count by the same things have the same key, so both have a key or neither has.
   return some.filter(({ key }) => !others.some((other) => other.key === key));
 }
 
-/** The buckets of a limit that have something to say to an attempt. */
+/** The buckets of a limit that apply to an attempt. */
 export function applicableBuckets(counted: CountedLimit, keys: ThrottleKeys): readonly ApplicableBucket[] {
   const applicable = counted.buckets.flatMap(({ bucket, counter }) => {
     const key = throttleKey(bucket.by, keys);
     return key === null ? [] : [{ bucket, counter, key, isClientsOwn: isClientsOwn(bucket.by, keys) }];
   });
   const { proof = null } = keys;
-  // A limit that counts by address alone has nothing else to bound a client that proved itself.
+  // A limit that counts only by address has nothing else to bound a client that has proved something.
   return applicable.length === 0 && proof !== null ? applicableBuckets(counted, { ...keys, proof: null }) : applicable;
 }
 
@@ -91,10 +92,10 @@ export function deviceBuckets({ devices }: CountedLimit, keys: ThrottleKeys): re
   return key === null ? [] : devices.map((one) => ({ ...one, key, isClientsOwn: false }));
 }
 
-/** Adds an attempt to one bucket after the other, up to the first that refuses it. */
+/** Adds an attempt to the buckets one by one, up to the first that refuses it. */
 export async function addToAll(applicable: readonly ApplicableBucket[], cost: number): Promise<Counted> {
   if (!Number.isSafeInteger(cost) || cost < 1) {
-    throw new AshlarError("E_INTERNAL", `An attempt cannot count for ${cost}: it is a whole number from 1 on.`);
+    throw new AshlarError("E_INTERNAL", `An attempt cannot count for ${cost}: cost must be an integer of 1 or more.`);
   }
   const results: BucketResult[] = [];
   const attempts: CountedAttempt[] = [];

@@ -31,7 +31,7 @@ await onEachDatabase("limits in the database", (engine) => {
     for (const { title, run } of throttleStoreSuite(store)) test(title, run);
   });
 
-  test("S33 four processes count together: of a hundred attempts no two are the same", async () => {
+  test("S33 four processes count together: of a hundred attempts, no two are the same", async () => {
     const { configuration } = await opened(engine);
     const modules = ["../database/index.ts", "./database-store.ts"].map((path) =>
       JSON.stringify(new URL(path, import.meta.url).href),
@@ -49,7 +49,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(counts).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
   });
 
-  test("S33 after a restart the count goes on", async () => {
+  test("S33 after a restart, the count continues", async () => {
     const { database } = await opened(engine);
     const first = new DatabaseStore(() => database.connection());
     await first.counter(LOGIN).add("a", 4);
@@ -58,7 +58,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect((await counter.add("a", 1)).attempts).toBe(5);
   });
 
-  test("S33 an attempt counts although the transaction around it is rolled back", async () => {
+  test("S33 an attempt counts even if the transaction around it is rolled back", async () => {
     const { database } = await opened(engine);
     const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
     await counter.add("a", 2);
@@ -76,7 +76,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(await counter.get("a")).toBeNull();
   });
 
-  test("S33 the first attempt for a key counts as well although its transaction is rolled back", async () => {
+  test("S33 the first attempt for a key also counts if its transaction is rolled back", async () => {
     const { database } = await opened(engine);
     const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
     const failing = database.transaction(async () => {
@@ -96,7 +96,7 @@ await onEachDatabase("limits in the database", (engine) => {
     await expect(counter.delete("a")).rejects.toThrow("rate_limits");
   });
 
-  test("what was counted in a transaction that was committed counts once", async () => {
+  test("what was counted in a committed transaction counts once", async () => {
     const { database } = await opened(engine);
     const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
     await database.transaction(() => counter.add("a", 2));
@@ -105,7 +105,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect((await other.add("a", 1)).attempts).toBe(4);
   });
 
-  test("S33 of what this process keeps and what all have counted, the higher count holds", async () => {
+  test("S33 of this process's count and the shared count, the higher one applies", async () => {
     const { database } = await opened(engine);
     const [counter, other] = [1, 2].map(() => new DatabaseStore(() => database.connection()).counter(LOGIN));
     const failing = database.transaction(async () => {
@@ -120,7 +120,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect((await counter!.add("a", 2)).attempts).toBe(10);
   });
 
-  test("what is counted outside of transactions is kept in the table alone", async () => {
+  test("what is counted outside of transactions is only kept in the table", async () => {
     const { database } = await opened(engine);
     const [counter, other] = [1, 2].map(() => new DatabaseStore(() => database.connection()).counter(LOGIN));
     await counter!.add("a", 3);
@@ -128,7 +128,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect([await counter!.get("a"), (await counter!.add("a", 1)).attempts]).toEqual([null, 1]);
   });
 
-  test("closing forgets what was kept of transactions", async () => {
+  test("closing forgets what was kept about transactions", async () => {
     const { database } = await opened(engine);
     const store = new DatabaseStore(() => database.connection());
     const counter = store.counter(LOGIN);
@@ -141,14 +141,14 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(await counter.get("a")).toBeNull();
   });
 
-  // PostgreSQL's own clock goes on while the framework's stands still.
+  // PostgreSQL's own clock continues while the framework's stands still.
   const LEEWAY_MS = engine.name === "sqlite" ? 0 : 10_000;
 
   test.each([
     ["has just ended", 0, null],
     ["is about to end", 1 + LEEWAY_MS, 1 + LEEWAY_MS],
-    ["ends a minute late, by a clock that was a little ahead", 120_000 - LEEWAY_MS, 60_000],
-    ["ends later than that, by a clock that was put back", 120_001 + LEEWAY_MS, null],
+    ["ends a minute late, by a clock that was slightly ahead", 120_000 - LEEWAY_MS, 60_000],
+    ["ends later than that, by a clock that was set back", 120_001 + LEEWAY_MS, null],
   ])("a window that %s", async (_, left, shown) => {
     const { database } = await opened(engine);
     const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
@@ -170,7 +170,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(Math.abs(resetInMs - (shown ?? 60_000))).toBeLessThanOrEqual(LEEWAY_MS);
   });
 
-  test("after a commit, the window is told to end when it does in the table", async () => {
+  test("after a commit, the window is reported to end when it does in the table", async () => {
     const { database } = await opened(engine);
     const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
     freeze();
@@ -194,7 +194,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(kept).toEqual([{ id: `${1 + LEEWAY_MS}` }]);
   });
 
-  test("S33 no address is in the table, and the same key of another bucket has another row", async () => {
+  test("S33 the table holds no address, and the same key in another bucket has another row", async () => {
     const { database } = await opened(engine);
     const store = new DatabaseStore(() => database.connection());
     for (const name of ["login", "export"]) await store.counter({ ...LOGIN, name }).add("203.0.113.7", 1);
@@ -204,7 +204,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(JSON.stringify(rows)).not.toContain("203");
   });
 
-  test("a clock that is put back locks nobody out for longer than a window", async () => {
+  test("a clock that is set back locks no one out for longer than a window", async () => {
     const { database } = await opened(engine);
     const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
     travel(60 * 24);
@@ -216,7 +216,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(resetInMs).toBeLessThanOrEqual(60_000);
   });
 
-  test("500 rows are pruned by a statement, as many times as it takes, and what is under way stays", async () => {
+  test("a statement prunes 500 rows, as many times as necessary, and active windows stay", async () => {
     const { database } = await opened(engine);
     const store = new DatabaseStore(() => database.connection());
     await store.counter(LOGIN).add("a", 1);

@@ -9,26 +9,28 @@ import type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource }
 /** The table of counts. */
 export const RATE_LIMITS_TABLE = "rate_limits";
 
-/** A window that seems to last longer than it should was begun before the clock was put back; this much may be chance. */
+/**
+ * A window that seems to last longer than it should was started before the clock was set back; a difference up to this
+ * may be chance.
+ */
 const SLACK_MS = 60_000;
-/** How many counts one statement of {@link DatabaseStore.prune} deletes, so that nothing waits long for it. */
+/** How many counts one statement of {@link DatabaseStore.prune} deletes, so that other statements don't wait long. */
 const PRUNED_AT_ONCE = 500;
 
 /**
- * Counts attempts in the table `rate_limits`, so that all processes of an application count together, and a restart
- * forgets nothing. One statement counts an attempt and says how many there are.
+ * Counts attempts in the table `rate_limits`, so all processes of an application count together, and a restart loses
+ * nothing. One statement counts an attempt and returns the new count.
  *
- * On PostgreSQL, windows end by the server's clock: the processes' own may differ. The table holds digests, and no
- * address in clear.
+ * On PostgreSQL, windows end by the server's clock, because the processes' clocks may differ. The table holds digests,
+ * not addresses.
  *
- * An attempt counts although the transaction that it is counted in is rolled back: such attempts are kept in memory as
- * well, by this process.
+ * An attempt counts even if the transaction around it is rolled back: this process also keeps such attempts in memory.
  */
 export class DatabaseStore implements ThrottleStore {
   readonly #connection: () => Connection;
   readonly #inTransactions = new MemoryStore();
 
-  /** @param connection gives the connection; asked when something is first counted */
+  /** @param connection returns the connection; called when something is counted for the first time */
   constructor(connection: () => Connection) {
     this.#connection = connection;
   }
@@ -38,9 +40,9 @@ export class DatabaseStore implements ThrottleStore {
   }
 
   /**
-   * Looks for the connection, so that a wrong name ends the boot and does not fail each attempt.
+   * Resolves the connection now, so that a wrong name makes the boot fail, rather than each attempt.
    *
-   * @throws what the function throws that gives the connection
+   * @throws what the function throws that returns the connection
    */
   checkConnection(): void {
     this.#connection();
@@ -71,15 +73,15 @@ export class DatabaseStore implements ThrottleStore {
  * export const THROTTLE = { store: databaseStore({ connection: "limits" }) } satisfies ThrottleSettings;
  * ```
  *
- * The boot ends with `E_INVALID_CONFIGURATION` if there is no such connection.
+ * The boot fails with `E_INVALID_CONFIGURATION` if there is no such connection.
  *
- * @param options `connection`: its name in `config/database.ts`; the default one if left out
+ * @param options `connection`: its name in `config/database.ts`; default: the default connection
  */
 export function databaseStore({ connection }: { readonly connection?: string } = {}): ThrottleStoreSource {
   return (container) => new DatabaseStore(() => connectionOf(container, connection));
 }
 
-/** @throws `E_INVALID_CONFIGURATION` if there is no database, or no connection of this name */
+/** @throws `E_INVALID_CONFIGURATION` if there is no database, or no connection with this name */
 function connectionOf(container: Container, name: string | undefined): Connection {
   const where = "config/throttle.ts: THROTTLE.store";
   if (!container.has("database")) {
@@ -93,7 +95,7 @@ class DatabaseCounter implements AttemptCounter {
   readonly #name: string;
   readonly #windowMs: number;
   readonly #connection: () => Connection;
-  /** What was counted in transactions, which may yet be rolled back. */
+  /** What was counted in transactions that may still be rolled back. */
   readonly #inTransactions: AttemptCounter;
 
   constructor({ name, windowSeconds }: Bucket, connection: () => Connection, inTransactions: AttemptCounter) {
@@ -146,14 +148,14 @@ class DatabaseCounter implements AttemptCounter {
 interface Values {
   /** The digest of the key. */
   readonly id?: string | undefined;
-  /** What {@link clockOn} gives. */
+  /** The result of {@link clockOn}. */
   readonly clock?: number | undefined;
   /** How long the window is, in milliseconds. */
   readonly window?: number | undefined;
   readonly cost?: number | undefined;
 }
 
-/** A statement as its database takes it, with the value that each of its parameters stands for. */
+/** A statement in its database's dialect, with the values of its parameters. */
 interface Statement {
   readonly text: string;
   readonly parameters: readonly (keyof Values)[];
@@ -170,7 +172,9 @@ function run(connection: Connection, { text, parameters }: Statement, values: Va
   );
 }
 
-/** The framework's time, or how far it is from the system's if the database's server has a clock of its own. */
+/**
+ * The framework's time or, if the database server's clock is used, how far the framework's time is from the system's.
+ */
 function clockOn({ dialect }: Connection): number {
   return dialect.serverTime === null ? now() : now() - Date.now();
 }
@@ -188,7 +192,7 @@ function compiled({ kysely, dialect }: Connection): Statements {
   const parameter = (name: keyof Values) => sql.val(name);
   const [id, clock, window, cost] = [parameter("id"), parameter("clock"), parameter("window"), parameter("cost")];
   const table = sql.raw(RATE_LIMITS_TABLE);
-  // As the server sees it: one time for a whole statement, and one clock for all processes.
+  // The server's view: one time for the whole statement, and one clock for all processes.
   const at = dialect.serverTime === null ? clock : sql`(${dialect.serverTime} + ${clock})`;
   const isUnderWay = sql`${table}.resets_at > ${at} and ${table}.resets_at <= ${at} + ${window} + ${sql.lit(SLACK_MS)}`;
   const given = sql`attempts, ${table}.resets_at - ${at} as left_ms`;
@@ -207,7 +211,7 @@ function compiled({ kysely, dialect }: Connection): Statements {
       where id = ${id} and ${isUnderWay}`),
     get: statement(sql`select ${given} from ${table} where id = ${id} and ${isUnderWay}`),
     delete: statement(sql`delete from ${table} where id = ${id}`),
-    // Looked at twice: an attempt that is counted in between begins a new window in the same row.
+    // The condition is checked twice: an attempt counted in between begins a new window in the same row.
     prune: statement(sql`delete from ${table} where resets_at <= ${at} and id in
       (select id from ${table} where resets_at <= ${at} limit ${sql.lit(PRUNED_AT_ONCE)}) returning id`),
   };

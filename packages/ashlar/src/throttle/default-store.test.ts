@@ -26,7 +26,7 @@ interface Options {
   readonly second?: object;
 }
 
-/** An application with a limit of three exports, and what it logs as a warning or an error. */
+/** An application with a limit of three exports, and its logged warnings and errors. */
 async function boot({ providers = [], store, connection = {}, second }: Options = {}) {
   const warnings: string[] = [];
   const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
@@ -75,7 +75,7 @@ await onEachDatabase("where limits count", (engine) => {
     ["left out", undefined],
     ["by its name", "database"],
   ] as const)("with the store %s", (_, store) => {
-    test("S33 two processes count together, and a restart forgets nothing", async () => {
+    test("S33 two processes count together, and a restart loses nothing", async () => {
       const connection = await connectionOf(engine, true);
       const options = { providers: [DatabaseProvider], connection, ...(store && { store }) };
       const [one, other] = [await boot(options), await boot(options)];
@@ -93,7 +93,7 @@ await onEachDatabase("where limits count", (engine) => {
   describe.each([
     ["with the table", true],
     ["without it", false],
-  ])("in a database %s, the promises of a store are kept", (_, hasTable) => {
+  ])("in a database %s, a store's promises are kept", (_, hasTable) => {
     const store = async () => {
       const connection = await connectionOf(engine, hasTable);
       const { application } = await boot({ providers: [DatabaseProvider], connection });
@@ -102,7 +102,7 @@ await onEachDatabase("where limits count", (engine) => {
     for (const { title, run } of throttleStoreSuite(store)) test(title, run);
   });
 
-  test("closing forgets what is kept of transactions in the database", async () => {
+  test("closing forgets what was kept about transactions in the database", async () => {
     const connection = await connectionOf(engine, true);
     const { application } = await boot({ providers: [DatabaseProvider], connection });
     const store = new DefaultStore(application.container, application.logger);
@@ -130,7 +130,7 @@ await onEachDatabase("where limits count", (engine) => {
     expect([passed, one.warnings, other.warnings]).toEqual([[3, 0], [], []]);
   });
 
-  test("the table is looked for once, and what has ended is pruned", async () => {
+  test("the table is looked for once, and expired counts are pruned", async () => {
     const connection = await connectionOf(engine, true);
     const { application } = await boot({ providers: [DatabaseProvider], connection });
     const database = application.container.make("database");
@@ -147,17 +147,17 @@ await onEachDatabase("where limits count", (engine) => {
     expect(await database.kysely.selectFrom("rate_limits").selectAll().execute()).toEqual([]);
   });
 
-  test("without the table, each process counts for itself, and the log says so once", async () => {
+  test("without the table, each process counts on its own, and the log says so once", async () => {
     const connection = await connectionOf(engine, false);
     const options = { providers: [DatabaseProvider], connection };
     const [one, other] = [await boot(options), await boot(options)];
     for (const { application, warnings } of [one, other]) {
       expect([await exported(application), await application.prune()]).toEqual([3, { "counts of limits": 0 }]);
       expect(warnings).toEqual([
-        "Limits count in the memory of each process, since the database has no table rate_limits: several processes let " +
-          "several times the attempts pass, and a restart forgets them. Run ashlar auth again for the migration, or " +
-          "ashlar api:install if there are no pages, then ashlar migrate, and restart every process, since each looks for the " +
-          'table once; or set store: "memory" in config/throttle.ts.',
+        "Limits count in the memory of each process, because the database has no table rate_limits: several processes " +
+          "allow several times the attempts, and a restart forgets them. Run ashlar auth again for the migration, or " +
+          "ashlar api:install if there are no pages, then ashlar migrate, and restart every process, because each looks for the " +
+          'table only once; or set store: "memory" in config/throttle.ts.',
       ]);
     }
   });
@@ -181,8 +181,8 @@ await onPostgres("a database whose table is in a schema that is not on the searc
   });
 });
 
-await onPostgres("a database whose connections are all taken", () => {
-  test("S33 refuses, and is asked again for its table later", async () => {
+await onPostgres("a database whose connections are all in use", () => {
+  test("S33 refuses, and is checked for its table again later", async () => {
     const own = await connectionOf(postgres, true);
     const connection = { ...own, poolSize: 1, acquireTimeoutMs: 500 };
     const { application, warnings } = await boot({ providers: [DatabaseProvider], connection });
@@ -204,12 +204,12 @@ await onPostgres("a database whose connections are all taken", () => {
   });
 });
 
-test("without a database, limits count in memory, and nothing is said", async () => {
+test("without a database, limits count in memory, and nothing is logged", async () => {
   const { application, warnings } = await boot();
   expect([await exported(application), warnings]).toEqual([3, []]);
 });
 
-test("closing forgets what is counted in memory", async () => {
+test("closing forgets what was counted in memory", async () => {
   const { application } = await boot();
   const store = new DefaultStore(application.container, application.logger);
   const counter = store.counter(EXPORTS);
@@ -230,9 +230,9 @@ describe("a store", () => {
   test.each([
     ["limts", 'config/database.ts has no connection "limts". Did you mean "limits"?'],
     ["toString", 'config/database.ts has no connection "toString". Known are "limits", "main".'],
-  ])("on a connection that does not exist ends the boot: %s", async (name, problem) => {
+  ])("on a connection that does not exist makes the boot fail: %s", async (name, problem) => {
     const store = databaseStore({ connection: name });
-    // Whether its provider comes before or after.
+    // Its provider may come before or after.
     for (const providers of [[DatabaseProvider], [ThrottleProvider, DatabaseProvider]]) {
       await expect(boot({ providers, connection: SQLITE, second: SQLITE, store })).rejects.toMatchObject({
         code: "E_INVALID_CONFIGURATION",
@@ -244,7 +244,7 @@ describe("a store", () => {
   test.each([
     ["by its name", "database"],
     ["as databaseStore()", databaseStore()],
-  ] as const)("in a database that the application does not have ends the boot, %s", async (_, store) => {
+  ] as const)("in a database that the application does not have makes the boot fail, %s", async (_, store) => {
     await expect(boot({ store })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringMatching(/^config\/throttle\.ts: THROTTLE\.store: .*DatabaseProvider/),
@@ -257,13 +257,13 @@ describe("a store", () => {
     ["a promise", async () => new MemoryStore()],
     ["an object without close", () => ({ counter: () => COUNTER })],
     ["an object without counter", () => ({ close() {} })],
-    ["a function that makes one", () => memoryStore()],
-  ])("made by a function ends the boot if the function returns %s", async (_, store) => {
+    ["a function that returns one", () => memoryStore()],
+  ])("as a function makes the boot fail if it returns %s", async (_, store) => {
     await expect(boot({ store: store as never })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
         "config/throttle.ts: THROTTLE.store: is a function that does not return a store. Return an object with the " +
-        "methods of ThrottleStore, and not a promise of one.",
+        "methods of ThrottleStore, not a promise.",
     });
   });
 
@@ -271,7 +271,7 @@ describe("a store", () => {
     ["nothing", () => undefined, "add, takeBack, get, delete"],
     ["a promise", async () => COUNTER, "add, takeBack, get, delete"],
     ["a counter that takes nothing back", () => ({ ...COUNTER, takeBack: undefined }), "takeBack"],
-  ])("whose method counter returns %s ends the boot", async (_, counter, missing) => {
+  ])("whose method counter returns %s makes the boot fail", async (_, counter, missing) => {
     await expect(boot({ store: { counter: counter as never, close() {} } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringMatching(new RegExp(`^config/throttle\\.ts: THROTTLE\\.store: .*: ${missing} missing\\.`)),
@@ -294,16 +294,16 @@ describe("a store", () => {
     [{ attempts: 1, rows: [[1]] }, "{ attempts: 1, rows: [Array] }"],
     [7, "7"],
     [undefined, "undefined"],
-  ])("S33 that answers %j refuses with 500, and the log says what it answered", async (answer, said) => {
+  ])("S33 that returns %j refuses with 500, and the log has the result", async (answer, said) => {
     const answers = async () => answer as never;
     const store = { counter: () => ({ ...COUNTER, add: answers, get: answers }), close() {} };
     const { application, warnings } = await boot({ store });
     const request = new Request("http://localhost/export");
     const { status } = await application.fetch(request, { address: "203.0.113.7" });
     expect(status).toBe(500);
-    expect(warnings).toEqual([expect.stringContaining(`The store of limits answered ${said} to add():`)]);
+    expect(warnings).toEqual([expect.stringContaining(`The throttle store returned ${said} from add():`)]);
     const peeked = application.container.make("throttle").peek("export", { address: "203.0.113.7" });
-    await expect(peeked).rejects.toThrow(`The store of limits answered ${said} to get():`);
+    await expect(peeked).rejects.toThrow(`The throttle store returned ${said} from get():`);
   });
 
   test("S33 that counts fewer attempts than were just added refuses: it would let every attempt pass", async () => {
@@ -312,17 +312,17 @@ describe("a store", () => {
     const throttle = (await boot({ store })).application.container.make("throttle");
     const keys = { address: "203.0.113.7" };
     await expect(throttle.consume("export", keys)).rejects.toMatchObject({ code: "E_INTERNAL", status: 500 });
-    // Where nothing was added, nothing may be counted.
+    // If nothing was added, nothing has to be counted.
     expect((await throttle.peek("export", keys)).remaining).toBe(3);
-    // The last moment of a window is one as well.
+    // The last moment of a window still belongs to it.
     const atTheEnd = async () => ({ attempts: 1, resetInMs: 0.5 });
     const one = { counter: () => ({ ...COUNTER, add: atTheEnd }), close() {} };
     const other = (await boot({ store: one })).application.container.make("throttle");
     expect((await other.consume("export", keys, 1)).remaining).toBe(2);
-    await expect(other.consume("export", keys, 2)).rejects.toThrow("attempts is a whole number from 2 on");
+    await expect(other.consume("export", keys, 2)).rejects.toThrow("attempts must be an integer of 2 or more");
   });
 
-  test("can be memory where there is a database", async () => {
+  test("can be memory even if there is a database", async () => {
     for (const store of ["memory", memoryStore()] as const) {
       const connection = { driver: "sqlite", path: ":memory:" };
       const { application, warnings } = await boot({ providers: [DatabaseProvider], connection, store });
@@ -330,7 +330,7 @@ describe("a store", () => {
     }
   });
 
-  test("of the author's is asked, pruned and closed", async () => {
+  test("of the application is used, pruned and closed", async () => {
     const calls: unknown[] = [];
     const counter: AttemptCounter = {
       add: async (key, cost) => {
@@ -355,7 +355,7 @@ describe("a store", () => {
     }
   });
 
-  test("of the author's may have nothing to prune, and take its time to close", async () => {
+  test("of the application may have nothing to prune, and may close asynchronously", async () => {
     const events: string[] = [];
     const memory = new MemoryStore();
     const store: ThrottleStore = {

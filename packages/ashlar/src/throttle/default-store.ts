@@ -5,8 +5,8 @@ import type { Bucket } from "./settings.ts";
 import type { AttemptCounter, ThrottleStore } from "./store.ts";
 
 /**
- * Counts where the application says nothing about it: in the database, if there is one with the table `rate_limits`,
- * and otherwise in memory. It decides once, when something is first counted.
+ * Counts if the application doesn't configure a store: in the database if it has the table `rate_limits`, otherwise in
+ * memory. This is decided once, when something is first counted.
  */
 export class DefaultStore implements ThrottleStore {
   readonly #container: Container;
@@ -15,7 +15,7 @@ export class DefaultStore implements ThrottleStore {
   readonly #warn: (message: string) => void;
   #chosen: Promise<ThrottleStore> | null = null;
 
-  /** @param logger is warned if a database lacks the table */
+  /** @param logger gets a warning if a database lacks the table */
   constructor(container: Container, logger: Logger) {
     this.#container = container;
     this.#database = new DatabaseStore(() => container.make("database").connection());
@@ -47,7 +47,7 @@ export class DefaultStore implements ThrottleStore {
 
   #choice(): Promise<ThrottleStore> {
     this.#chosen ??= this.#choose().catch((error: unknown) => {
-      // A database that is away now may have the table: it is asked again.
+      // A database that is unavailable now may have the table: it is checked again.
       this.#chosen = null;
       throw error;
     });
@@ -59,10 +59,10 @@ export class DefaultStore implements ThrottleStore {
     const { hasTable } = await import("../database/index.ts");
     if (await hasTable(this.#container.make("database"), RATE_LIMITS_TABLE)) return this.#database;
     this.#warn(
-      `Limits count in the memory of each process, since the database has no table ${RATE_LIMITS_TABLE}: several ` +
-        "processes let several times the attempts pass, and a restart forgets them. Run ashlar auth again for the " +
+      `Limits count in the memory of each process, because the database has no table ${RATE_LIMITS_TABLE}: several ` +
+        "processes allow several times the attempts, and a restart forgets them. Run ashlar auth again for the " +
         "migration, or ashlar api:install if there are no pages, then ashlar migrate, and restart every process, " +
-        'since each looks for the table once; or set store: "memory" in config/throttle.ts.',
+        'because each looks for the table only once; or set store: "memory" in config/throttle.ts.',
     );
     return this.#memory;
   }

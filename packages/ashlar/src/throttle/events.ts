@@ -1,20 +1,20 @@
 import type { RegisteredUser } from "../support/index.ts";
 
-/** The attempts of a limit are used up. It is told once in a window, at the first attempt that is refused. */
+/** The attempts of a limit are used up. Emitted once per window, at the first refused attempt. */
 export interface LockoutEvent {
   /** When it happened. */
   readonly time: Date;
-  /** The client's address, as `request.clientAddress` has it; `null` if it is not known. */
+  /** The client's address, as in `request.clientAddress`; `null` if it is not known. */
   readonly address: string | null;
-  /** The name of the guard whose accounts the limit is about; `null` if it is about none. */
+  /** The name of the guard whose accounts the limit protects; `null` if it is not about accounts. */
   readonly guard: string | null;
-  /** The user that the request was known to come from, or `null`. An account that is merely tried is not looked up. */
+  /** The user of the request, if one was known, or `null`. The account that an attempt is at is not looked up. */
   readonly user: RegisteredUser | null;
   /** The name of the limit, such as `login`. */
   readonly limit: string;
   /**
-   * The account of the attempt, as `accountDigest` gives it; `null` if it named none. The identifier itself is not told:
-   * people type passwords where an address belongs, and for some limits it is a token.
+   * The account of the attempt, as returned by `accountDigest`; `null` if it had none. The identifier itself is left
+   * out: people type passwords into email fields, and for some limits it is a token.
    */
   readonly account: string | null;
 }

@@ -6,7 +6,7 @@ import { accountDigest, addressBlock, isClientsOwn, type ThrottleKeys, throttleK
 import type { ThrottlePart } from "./settings.ts";
 
 const ipv4 = fc.ipV4();
-/** Eight groups of 16 bits; beginning in 2000::/3, so that none of them stands for an IPv4 address. */
+/** Eight groups of 16 bits; beginning in 2000::/3, so that none of them represents an IPv4 address. */
 const groups = fc.tuple(
   fc.integer({ min: 0x2000, max: 0x3fff }),
   ...Array.from({ length: 7 }, () => fc.integer({ min: 0, max: 0xffff })),
@@ -40,7 +40,7 @@ describe("the block of an address", () => {
     );
   });
 
-  test("S33 two IPv6 addresses share one exactly where their first 64 bits are the same", () => {
+  test("S33 two IPv6 addresses share one exactly if their first 64 bits are the same", () => {
     const pair = fc.tuple(groups, groups, fc.integer({ min: 0, max: 8 })).map(([a, b, shared]) => {
       return [a, [...a.slice(0, shared), ...b.slice(shared)]] as const;
     });
@@ -52,7 +52,7 @@ describe("the block of an address", () => {
     );
   });
 
-  test("S33 no IPv6 address shares one with an IPv4 address, and nothing that is no address with either", () => {
+  test("S33 no IPv6 address shares one with an IPv4 address, and other text has none", () => {
     fc.assert(
       fc.property(ipv4, groups, fc.string(), (four, six, text) => {
         const blocks = [addressBlock(four), addressBlock(written(six)), addressBlock(`${text}!`)];
@@ -64,7 +64,7 @@ describe("the block of an address", () => {
 });
 
 describe("the digest of an account", () => {
-  test("is 43 characters, in which the identifier is not", () => {
+  test("has 43 characters, which do not contain the identifier", () => {
     expect(accountDigest("ann@example.com")).toMatch(/^[\w-]{43}$/);
     expect(accountDigest("ann@example.com")).not.toBe(accountDigest("bob@example.com"));
   });
@@ -82,7 +82,7 @@ describe("the digest of an account", () => {
     ["with an accent as a character of its own", "a\u0301nn@example.com"],
     ["with an invisible character in it", "a\u200bnn@example.com"],
     ["with a control character in it", "ann\u0000@example.com"],
-  ])("S53 is another for an address %s, which no lookup takes for the first", (_, other) => {
+  ])("S53 differs for an address %s, which no lookup takes for the first", (_, other) => {
     expect(normalizeEmail(other)).not.toBe("ann@example.com");
     expect(accountDigest(other)).not.toBe(accountDigest("ann@example.com"));
   });
@@ -100,18 +100,18 @@ describe("the digest of an account", () => {
     );
   });
 
-  test("S53 is another for a user name in another case, since that is another account", () => {
+  test("S53 differs for a user name in another case, because that is another account", () => {
     expect(accountDigest("Ann Smith")).not.toBe(accountDigest("ann smith"));
   });
 
   test.each([[null], [undefined], [7], [true], [["ann@example.com"]], [{ email: "ann@example.com" }], [""], ["  "]])(
-    "S36 of %j there is none",
+    "S36 does not exist for %j",
     (identifier) => {
       expect(accountDigest(identifier)).toBeNull();
     },
   );
 
-  test("of any text it is 43 characters or none, and never throws", () => {
+  test("of any text has 43 characters or does not exist, and nothing throws", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         expect(accountDigest(text) ?? "-".repeat(43)).toMatch(/^[\w-]{43}$/);
@@ -119,7 +119,7 @@ describe("the digest of an account", () => {
     );
   });
 
-  test("what no account can be as long as is cut, and so costs nothing", () => {
+  test("text longer than any account is cut, so it costs nothing", () => {
     const long = "\ufdfa".repeat(1_000_000);
     const digest = accountDigest(`${long.slice(0, 1024)}x`);
     const time = cpuTimeOf(() => {
@@ -143,22 +143,22 @@ describe("the key of a bucket", () => {
     }
   });
 
-  test("S33 by account and address tells accounts and addresses apart", () => {
+  test("S33 by account and address distinguishes accounts and addresses", () => {
     const by = ["account", "address"] as const;
     expect(new Set([ann, bob, annElsewhere].map((keys) => throttleKey(by, keys))).size).toBe(3);
   });
 
-  test("S33 by address alone tells addresses apart, whatever the account", () => {
+  test("S33 by address alone distinguishes addresses, whatever the account", () => {
     expect(throttleKey(["address"], ann)).toBe(throttleKey(["address"], bob));
     expect(throttleKey(["address"], ann)).not.toBe(throttleKey(["address"], annElsewhere));
   });
 
-  test("by account alone tells accounts apart, whatever the address", () => {
+  test("by account alone distinguishes accounts, whatever the address", () => {
     expect(throttleKey(["account"], ann)).toBe(throttleKey(["account"], annElsewhere));
     expect(throttleKey(["account"], ann)).not.toBe(throttleKey(["account"], bob));
   });
 
-  test("S33 where there is no account, the address takes its place: one bucket for each, however it is left out", () => {
+  test("S33 without an account, the address is used instead: one bucket for each, however the account is left out", () => {
     for (const by of [["account"], ["account", "address"]] as const) {
       const none = throttleKey(by, { address: "203.0.113.7" });
       expect(throttleKey(by, { account: null, address: "203.0.113.7" })).toBe(none);
@@ -177,7 +177,7 @@ describe("the key of a bucket", () => {
     }
   });
 
-  test("S54 what a client proved is counted by in place of its address, and never by address alone", () => {
+  test("S54 what a client proved is counted instead of its address, and never by address alone", () => {
     const [one, other] = ["device one", "device two"].map((proof) => ({ ...ann, proof }));
     const by = ["account", "address"] as const;
     expect(throttleKey(["address"], one!)).toBeNull();
@@ -187,7 +187,7 @@ describe("the key of a bucket", () => {
     ).toBe(4);
   });
 
-  test("S53 the same text in two realms is two accounts, and within a realm it counts exactly as it is", () => {
+  test("S53 the same text in two realms is two accounts, and within a realm it counts unchanged", () => {
     for (const by of [["account"], ["account", "address"]] as const) {
       const keys = ["users", "admins", null].map((realm) => throttleKey(by, { ...ann, realm }));
       expect(new Set(keys).size).toBe(3);
@@ -199,13 +199,13 @@ describe("the key of a bucket", () => {
     }
   });
 
-  test("S36 within a realm, too, what no account can be as long as is cut", () => {
+  test("S36 within a realm, too, text longer than any account is cut", () => {
     const key = (length: number) => throttleKey(["account"], { realm: "users", account: "x".repeat(length) });
     expect(key(1025)).toBe(key(1024));
     expect(key(1024)).not.toBe(key(1023));
   });
 
-  test("a client may know the count by its address or by what it proved, and none by account alone", () => {
+  test("a client may know the count by its address or by what it proved, but not by account alone", () => {
     const own = (by: readonly ThrottlePart[], keys: ThrottleKeys) => isClientsOwn(by, keys);
     const pair = ["account", "address"] as const;
     expect([own(pair, ann), own(["address"], ann), own(["account"], ann)]).toEqual([true, true, false]);
@@ -217,7 +217,7 @@ describe("the key of a bucket", () => {
     ]);
   });
 
-  test("no account can be called so that its key is another's", () => {
+  test("no account can have an identifier that makes its key another account's", () => {
     fc.assert(
       fc.property(fc.string(), ipv4, ipv4, (text, a, b) => {
         const by = ["account", "address"] as const;

@@ -5,37 +5,38 @@ import type { ThrottlePart } from "./settings.ts";
 
 /** Whose attempts are counted. */
 export interface ThrottleKeys {
-  /** What the account is called: an email address, a user name, a primary key; `null` if there is none. */
+  /** The account's identifier: an email address, a user name, a primary key; `null` if there is none. */
   readonly account?: string | null;
   /**
-   * Which accounts `account` is one of: with a realm it is taken exactly as it is, and never meets the same text of
-   * another realm. `null`, for a limit that has nothing to do with guards: an email address counts in its normal form.
+   * The set of accounts that `account` belongs to. With a realm, the identifier is taken exactly as it is, and never
+   * matches the same text in another realm. `null` for a limit that has nothing to do with guards: email addresses
+   * count in their normal form.
    */
   readonly realm?: string | null;
   /** The client's address; `null` if it is not known. */
   readonly address?: string | null;
   /**
-   * What the client proved of itself beyond any doubt, such as a device that the account was used on before. It is
-   * counted by in place of the address.
+   * What the client has proved about itself beyond doubt, such as a device that the account was used on before. It is
+   * counted instead of the address.
    */
   readonly proof?: string | null;
 }
 
-/** Whose attempts are counted, as a request shows. */
+/** Whose attempts are counted, according to a request. */
 export interface AttemptKeys extends ThrottleKeys {
   /**
-   * What stands for a device that the account was used on before. It is counted by in place of the address, like a proof,
-   * but only so often for all devices of the account together: each login can make another one.
+   * The id of a device that the account was used on before. It is counted instead of the address, like a proof, but
+   * only up to a limit for all devices of the account together, because each login can create another one.
    */
   readonly device?: string | null;
 }
 
-/** How much of an identifier counts, in UTF-16 units. No account has a longer one. */
+/** How many UTF-16 units of an identifier count. No account has a longer one. */
 const MAX_IDENTIFIER_LENGTH = 1024;
 
 /**
- * The digest that stands for an account in `auth.lockout`: 43 characters, from which the identifier cannot be read. An
- * email address is digested in the form in which it is stored, everything else exactly as it is.
+ * The digest of an account in `auth.lockout`: 43 characters that do not reveal the identifier. An email address is
+ * digested in the form in which it is stored, everything else unchanged.
  *
  * @param identifier an email address, a user name, a primary key
  * @returns `null` if it is blank or not text
@@ -47,8 +48,8 @@ export function accountDigest(identifier: unknown): string | null {
 }
 
 /**
- * The part of an address that attempts are counted by: all of an IPv4 address, and the first 64 bits of an IPv6 address,
- * since a client with one of those addresses has all of them.
+ * The block of an address that attempts are counted by: a whole IPv4 address, or the first 64 bits of an IPv6 address,
+ * because a client with one of those addresses has all of them.
  *
  * @returns `null` if it is not an address
  */
@@ -62,20 +63,19 @@ export function addressBlock(address: string | null): string | null {
     .join(":")}::/64`;
 }
 
-/** The digest that stands for an account in keys. */
+/** The digest of an account in keys. */
 function accountKey({ account = null, realm = null }: ThrottleKeys): string | null {
   if (realm === null || account === null) return accountDigest(account);
   return digest(`${realm}\0${account.slice(0, MAX_IDENTIFIER_LENGTH)}`);
 }
 
 /**
- * The key that a bucket counts under: a digest, so that no store holds an address in clear, and of one length whatever a
- * client sends. If an attempt names no account, the address takes its place: attempts without an account at one address
- * must not count against those at another.
+ * The key that a bucket counts under: a digest, so that no store holds an address in plain text, and all keys have the
+ * same length whatever a client sends. If an attempt has no account, the address is used instead: attempts without an
+ * account from one address must not count against those from another.
  *
- * @returns `null` if the bucket has nothing to say to the attempt. That is so if it counts by address alone, and the
- * address is not known (all such clients would otherwise share one bucket, and lock each other out), or the client proved
- * itself by something better.
+ * @returns `null` if the bucket does not apply to the attempt: it counts only by address, and either the address is not
+ * known (all such clients would share one bucket and lock each other out), or the client has proved something better.
  */
 export function throttleKey(by: readonly ThrottlePart[], keys: ThrottleKeys): string | null {
   const block = addressBlock(keys.address ?? null);
@@ -88,14 +88,14 @@ export function throttleKey(by: readonly ThrottlePart[], keys: ThrottleKeys): st
   return digest(block === null ? account : `${account} ${block}`);
 }
 
-/** The key that all known devices of an account are counted under together; `null` if no account is named. */
+/** The key that all known devices of an account are counted under together; `null` if there is no account. */
 export function devicesKey(keys: ThrottleKeys): string | null {
   const account = accountKey(keys);
   return account === null ? null : digest(`${account} devices`);
 }
 
 /**
- * Tells whether nobody but the client's own attempts are counted under a key, so that the client may know the count: a
+ * Reports whether only the client's own attempts are counted under a key, so that the client may know the count: a
  * count by account alone would tell each client what the others did.
  */
 export function isClientsOwn(by: readonly ThrottlePart[], { address = null, proof = null }: ThrottleKeys): boolean {

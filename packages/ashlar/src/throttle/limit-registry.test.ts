@@ -45,16 +45,16 @@ describe("the limits that a feature declares", () => {
   test.each([
     ["before", [Orders, ThrottleProvider]],
     ["after", [ThrottleProvider, Orders]],
-  ])("hold if its provider stands %s that of limits", async (_, providers) => {
+  ])("apply whether its provider comes %s that of limits", async (_, providers) => {
     expect(await statuses(await boot(providers), 2)).toEqual([200, 429]);
   });
 
-  test("are replaced by those of the configuration", async () => {
+  test("are replaced by the configuration's", async () => {
     const throttle = { limits: { orders: { buckets: [{ ...ADDRESS, attempts: 2 }] } } };
     expect(await statuses(await boot([Orders, ThrottleProvider], throttle), 3)).toEqual([200, 200, 429]);
   });
 
-  test("are known to those who misspell them", async () => {
+  test("are suggested for misspelt names", async () => {
     const providers = [Orders, ThrottleProvider];
     await expect(boot(providers, {}, "throttle:order")).rejects.toThrow('Did you mean "orders"?');
     const respelt = { limits: { Orders: { buckets: [ADDRESS] } } };
@@ -63,7 +63,7 @@ describe("the limits that a feature declares", () => {
     );
   });
 
-  test("are the application's own: another one in the process has none of them", async () => {
+  test("belong to the application: another one in the process has none of them", async () => {
     await boot([Orders, ThrottleProvider]);
     await expect(boot([ThrottleProvider])).rejects.toThrow('no limit is called "orders".');
   });
@@ -74,19 +74,19 @@ describe("the limits that a feature declares", () => {
   });
 });
 
-describe("what ends the boot", () => {
+describe("what makes the boot fail", () => {
   const ours = /limit-registry\.test\.ts:\d+/.source;
 
   test.each([
     [
       "a limit of another feature",
       [Orders, declaring({ orders: { buckets: [ADDRESS] } })],
-      `"orders" is declared already, by \\S*${ours}`,
+      `"orders" is already declared by \\S*${ours}`,
     ],
     [
       "a limit of the framework",
       [AuthProvider, declaring({ login: { buckets: [ADDRESS] } })],
-      '"login" is declared already, by AuthProvider',
+      '"login" is already declared by AuthProvider',
     ],
   ] as const)("%s", async (_, providers, problem) => {
     const message = new RegExp(`^\\S*${ours}: the limit ${problem}\\. Give one of them a name of its own\\.$`);
@@ -99,10 +99,10 @@ describe("what ends the boot", () => {
       new RegExp(`${ours}\\.orders\\.buckets\\[0\\]\\.attempts: `),
     );
     const unnamed = declaring({ "7 orders": { buckets: [ADDRESS] } });
-    await expect(boot([unnamed, ThrottleProvider])).rejects.toThrow("is not a name for a limit.");
+    await expect(boot([unnamed, ThrottleProvider])).rejects.toThrow("is not a valid name for a limit.");
   });
 
-  test("a limit that is declared when the limits have been read", async () => {
+  test("a limit that is declared after the limits have been read", async () => {
     class Late extends Provider {
       override boot(): void {
         declareLimits(this.application, { orders: { buckets: [ADDRESS] } });

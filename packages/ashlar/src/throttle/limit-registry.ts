@@ -9,7 +9,7 @@ declare module "../kernel/container.ts" {
   }
 }
 
-/** The limit that no feature has to itself. */
+/** The limit that belongs to no particular feature. */
 const BASE: Readonly<Record<string, LimitDeclaration>> = {
   api: { buckets: [{ by: ["address"], attempts: 300, windowSeconds: 60 }] },
 };
@@ -24,7 +24,8 @@ export class LimitRegistry {
    * Adds limits.
    *
    * @param place where they are declared, or the provider that declares them
-   * @throws `E_INVALID_CONFIGURATION` if a limit cannot work, if another feature has one of its name, or too late
+   * @throws `E_INVALID_CONFIGURATION` if a limit cannot work, if another feature has one with its name, or if it is too
+   * late
    */
   add(limits: Readonly<Record<string, LimitDeclaration>>, place: string): void {
     if (this.#isComplete) {
@@ -35,7 +36,7 @@ export class LimitRegistry {
     for (const [name, limit] of Object.entries(limits)) {
       if (this.#limits.has(name)) {
         const other = this.#places.get(name) ?? "ThrottleProvider";
-        const problem = `the limit "${name}" is declared already, by ${other}.`;
+        const problem = `the limit "${name}" is already declared by ${other}.`;
         throw new ConfigurationError(place, problem, "Give one of them a name of its own.");
       }
       this.#limits.set(name, limit);
@@ -43,7 +44,7 @@ export class LimitRegistry {
     }
   }
 
-  /** All of them, by name. Nothing can be added afterwards. */
+  /** All of them, by name. After this, none can be added. */
   complete(): Readonly<Record<string, LimitDeclaration>> {
     this.#isComplete = true;
     return Object.fromEntries(this.#limits);
@@ -57,8 +58,8 @@ export function limitsOf(container: Container): LimitRegistry {
 }
 
 /**
- * Declares the limits of a feature, with what they are unless `config/throttle.ts` says otherwise. Called in `register()`
- * of its provider:
+ * Declares the limits of a feature and their defaults, which `config/throttle.ts` can replace. Call it in `register()`
+ * of the feature's provider:
  *
  * ```ts
  * export class OrdersProvider extends Provider {
@@ -70,7 +71,7 @@ export function limitsOf(container: Container): LimitRegistry {
  * }
  * ```
  *
- * @throws `E_INVALID_CONFIGURATION` if a limit cannot work, or if another feature has declared one of its name
+ * @throws `E_INVALID_CONFIGURATION` if a limit cannot work, or if another feature has declared one with its name
  */
 export function declareLimits(
   application: { readonly container: Container },

@@ -14,10 +14,10 @@ function travel(seconds: number): void {
   setClock(() => START + seconds * 1000);
 }
 
-/** Lets the system's clock stand still until `vi` moves it on. */
+/** Makes the system's clock stand still until `vi` moves it on. */
 function fakeSystemClock(): void {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
-  // The framework's clock takes up the one that there is now.
+  // The framework's clock uses the current one from here on.
   setClock(null);
 }
 
@@ -27,7 +27,7 @@ afterEach(() => {
 });
 
 describe("counting", () => {
-  test("adds up by key, and tells how long the window still lasts", async () => {
+  test("adds up by key, and returns how long the window still lasts", async () => {
     travel(0);
     const counter = new MemoryStore().counter(bucket(60));
     expect(await counter.add("a", 1)).toEqual({ attempts: 1, resetInMs: 60_000 });
@@ -37,7 +37,7 @@ describe("counting", () => {
     expect(await counter.get("a")).toEqual({ attempts: 4, resetInMs: 40_000 });
   });
 
-  test("asking counts nothing, and of what was never counted there is nothing", async () => {
+  test("reading counts nothing, and a key that was never counted has no count", async () => {
     const store = new MemoryStore();
     const counter = store.counter(bucket(60));
     expect(await counter.get("a")).toBeNull();
@@ -51,7 +51,7 @@ describe("counting", () => {
     expect(await other.get("a")).toBeNull();
   });
 
-  test("deleting begins anew", async () => {
+  test("deleting starts over", async () => {
     const store = new MemoryStore();
     const counter = store.counter(bucket(60));
     await counter.add("a", 4);
@@ -61,7 +61,7 @@ describe("counting", () => {
     expect((await counter.add("a", 1)).attempts).toBe(1);
   });
 
-  test("what is taken back was counted, and no count falls below 0", async () => {
+  test("only what was counted can be taken back, and no count falls below 0", async () => {
     const store = new MemoryStore();
     const counter = store.counter(bucket(60));
     await counter.takeBack("a", 1);
@@ -83,7 +83,7 @@ describe("counting", () => {
     expect([await counter.get("a"), store.size]).toEqual([null, 0]);
   });
 
-  test("S33 of many at once no two get the same count", async () => {
+  test("S33 of many concurrent attempts, no two get the same count", async () => {
     const counter = new MemoryStore().counter(bucket(60));
     const counts = await Promise.all(Array.from({ length: 500 }, () => counter.add("a", 1)));
     expect(counts.map(({ attempts }) => attempts).toSorted((a, b) => a - b)).toEqual(
@@ -106,7 +106,7 @@ describe("the window", () => {
     expect(await counter.add("a", 1)).toEqual({ attempts: 1, resetInMs: 60_000 });
   });
 
-  test("S33 does not outlast its length where the clock is put back", async () => {
+  test("S33 does not outlast its length if the clock is set back", async () => {
     const counter = new MemoryStore().counter(bucket(60));
     travel(100_000);
     await counter.add("a", 5);
@@ -115,7 +115,7 @@ describe("the window", () => {
     expect(await counter.add("a", 1)).toEqual({ attempts: 1, resetInMs: 60_000 });
   });
 
-  test("ends by the system's clock where nobody travels", async () => {
+  test("ends by the system's clock unless a test travels in time", async () => {
     fakeSystemClock();
     const counter = new MemoryStore().counter(bucket(1));
     await counter.add("a", 5);
@@ -134,7 +134,7 @@ describe("the window", () => {
     expect(await counter.add("a", 1)).toEqual({ attempts: 6, resetInMs: 1000 });
   });
 
-  test("keys whose window has ended are let go when others come", async () => {
+  test("keys whose window has ended are dropped when others are added", async () => {
     const store = new MemoryStore();
     const counter = store.counter(bucket(60));
     travel(0);
@@ -149,7 +149,7 @@ describe("the window", () => {
 });
 
 describe("memory", () => {
-  test("S33 a flood of different keys exceeds no bound, and of them the newest are kept", async () => {
+  test("S33 a flood of different keys stays within the bound, and the newest are kept", async () => {
     const store = new MemoryStore(1000);
     const counter = store.counter(bucket(60));
     for (let key = 0; key < 20_000; key++) await counter.add(`key ${key}`, 1);
@@ -159,7 +159,7 @@ describe("memory", () => {
     expect((await counter.get("key 19999"))?.attempts).toBe(1);
   });
 
-  test("S33 in a flood a new key has no others looked at but those whose window has ended", async () => {
+  test("S33 in a flood, a new key causes only ended windows to be looked at", async () => {
     let looks = 0;
     const counter = new MemoryStore(100).counter(bucket(60));
     setClock(() => {
@@ -171,7 +171,7 @@ describe("memory", () => {
     expect(looks).toBeLessThanOrEqual(2000);
   });
 
-  test.each(["first", "last"])("S33 a flood of one bucket, be it the %s, costs the others nothing", async (place) => {
+  test.each(["first", "last"])("S33 a flood of one bucket, even the %s, does not affect the others", async (place) => {
     const store = new MemoryStore(1000);
     const counters = [store.counter(bucket(900, "one")), store.counter(bucket(900, "other"))];
     const [victim, flooded] = (place === "last" ? counters : counters.toReversed()) as [AttemptCounter, AttemptCounter];
@@ -182,7 +182,7 @@ describe("memory", () => {
     expect(kept.map((count) => count?.attempts)).toEqual(Array.from({ length: 100 }, () => 5));
   });
 
-  test("a key that is there already takes no room from another", async () => {
+  test("a key that already exists takes no room from another", async () => {
     const store = new MemoryStore(2);
     const counter = store.counter(bucket(60));
     await counter.add("a", 1);
@@ -191,7 +191,7 @@ describe("memory", () => {
     expect([(await counter.get("a"))?.attempts, (await counter.get("b"))?.attempts]).toEqual([1, 11]);
   });
 
-  test("closing forgets everything, and counting afterwards begins again", async () => {
+  test("closing forgets everything, and counting afterwards starts over", async () => {
     const store = new MemoryStore();
     const counter = store.counter(bucket(60));
     await counter.add("a", 5);

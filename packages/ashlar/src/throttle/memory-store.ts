@@ -2,25 +2,25 @@ import { now } from "../support/index.ts";
 import type { Bucket } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
 
-/** How many keys are kept at most, in all buckets together: some 50 MB. */
+/** How many keys are kept at most in all buckets together: about 50 MB. */
 const MAX_KEYS = 100_000;
 
 /**
  * Counts attempts in the memory of this process, by the framework's clock.
  *
- * It holds a bounded number of keys. Where one more would exceed it, the bucket with the most keys gives up the one
- * whose window ends soonest, so that a flood of one limit costs the others nothing. A client that wants to
- * be forgotten that way needs as many keys, and so, for a limit that counts by address, nearly as many addresses: with
- * those it has had more attempts than it gains.
+ * It holds a bounded number of keys. When one more would exceed the bound, the bucket with the most keys drops the key
+ * whose window ends first, so a flood of one limit does not affect the others. A client that wants to be forgotten this
+ * way needs that many keys and, for a limit that counts by address, almost as many addresses, which give it more
+ * attempts than it gains.
  *
- * Security: each process counts for itself, and a restart forgets the counts. Behind a balancer, n processes let n times
- * the attempts pass: `DatabaseStore` counts for all of them.
+ * Security: each process counts for itself, and a restart forgets the counts. Behind a load balancer, n processes allow
+ * n times the attempts: `DatabaseStore` counts for all of them.
  */
 export class MemoryStore implements ThrottleStore {
   readonly #maxKeys: number;
   readonly #counters: MemoryCounter[] = [];
 
-  /** @param maxKeys how many keys are kept at most, in all buckets together */
+  /** @param maxKeys how many keys are kept at most in all buckets together */
   constructor(maxKeys: number = MAX_KEYS) {
     this.#maxKeys = maxKeys;
   }
@@ -50,7 +50,7 @@ export class MemoryStore implements ThrottleStore {
  * Counts attempts in the memory of each process: the default if there is no database, or if it lacks the table
  * `rate_limits`.
  *
- * Security: n processes let n times the attempts of a limit pass, and a restart forgets the counts.
+ * Security: n processes allow n times the attempts of a limit, and a restart forgets the counts.
  */
 export function memoryStore(): ThrottleStoreSource {
   return () => new MemoryStore();
@@ -65,7 +65,7 @@ interface Window {
 class MemoryCounter implements AttemptCounter {
   readonly #windowMs: number;
   readonly #makeRoom: () => void;
-  /** Each key's window. As all windows are of one length, the first key is the one whose window ends first. */
+  /** Each key's window. All windows have the same length, so the first key is the one whose window ends first. */
   readonly #windows = new Map<string, Window>();
 
   constructor({ windowSeconds }: Bucket, makeRoom: () => void) {
@@ -78,7 +78,7 @@ class MemoryCounter implements AttemptCounter {
   }
 
   async add(key: string, cost: number): Promise<AttemptCount> {
-    // Nothing is awaited, so callers cannot come between.
+    // Nothing is awaited here, so concurrent callers cannot interleave.
     const resetInMs = this.#timeLeft(key) || this.#open(key);
     const window = this.#windows.get(key)!;
     window.attempts += cost;
@@ -109,7 +109,7 @@ class MemoryCounter implements AttemptCounter {
     if (oldest !== undefined) this.#windows.delete(oldest);
   }
 
-  /** Begins a window, and gives how long it lasts, in milliseconds. */
+  /** Begins a window and returns its length in milliseconds. */
   #open(key: string): number {
     this.#sweep();
     this.#makeRoom();
@@ -117,12 +117,12 @@ class MemoryCounter implements AttemptCounter {
     return this.#windowMs;
   }
 
-  /** How long a key's window still lasts, in milliseconds; 0 where there is none, and a former one is dropped. */
+  /** How much of a key's window is left, in milliseconds; 0 if there is none. A former window is dropped. */
   #timeLeft(key: string): number {
     const window = this.#windows.get(key);
     if (window === undefined) return 0;
     const left = window.endsAt - now();
-    // More than a window is left if the clock was put back: no one waits for it to catch up.
+    // More than a whole window is left if the clock was set back: it is dropped rather than waited for.
     if (left > 0 && left <= this.#windowMs) return left;
     this.#windows.delete(key);
     return 0;

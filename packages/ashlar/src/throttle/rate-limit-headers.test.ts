@@ -23,7 +23,7 @@ const travel = (seconds: number) => setClock(() => START + seconds * 1000);
 afterEach(() => setClock(null));
 
 describe("the headers", () => {
-  /** The two headers of an answer, after as many hits. */
+  /** The two headers of a response, after this many hits. */
   async function headers(limits: Record<string, LimitSettings>, names: readonly string[]): Promise<(string | null)[]> {
     travel(0);
     const throttle = create(limits);
@@ -54,7 +54,7 @@ describe("the headers", () => {
     ]);
   });
 
-  test("are on the answer that refuses as well, with nothing left", async () => {
+  test("are also on the response that refuses, with nothing left", async () => {
     travel(0);
     const throttle = create({ login: LOGIN });
     await throttle.consume("login", ann, 5);
@@ -63,7 +63,7 @@ describe("the headers", () => {
     expect(context.response.toResponse().headers.get("RateLimit")).toBe('"login-address";r=14;t=600, "login";r=0;t=60');
   });
 
-  test("on an answer that refuses, the policy is the same as ever, and a bucket that was not asked says nothing", async () => {
+  test("on a response that refuses, the policy is unchanged, and a bucket that was not checked is left out", async () => {
     const narrow = { ...ADDRESS, attempts: 1 };
     expect(await headers({ login: { buckets: [PAIR, narrow] } }, ["login"])).toEqual([
       '"login-address";q=1;w=600, "login";q=5;w=60',
@@ -81,7 +81,7 @@ describe("the headers", () => {
     ]);
   });
 
-  test("do not tell how often others have tried an account", async () => {
+  test("do not reveal how often others have tried an account", async () => {
     expect(await headers({ mail: { buckets: [PAIR, ACCOUNT] } }, ["mail"])).toEqual([
       '"mail";q=5;w=60',
       '"mail";r=4;t=60',

@@ -13,7 +13,7 @@ await onEachDatabase("the table rate_limits", (engine) => {
   test.each([
     ["attempts", { attempts: null, resets_at: 1000 }],
     ["resets_at", { attempts: 1, resets_at: null }],
-  ])("takes no row without %s", async (column, values) => {
+  ])("accepts no row without %s", async (column, values) => {
     const { kysely } = await opened();
     await createRateLimitsTable(kysely);
     const inserted = kysely
@@ -23,11 +23,11 @@ await onEachDatabase("the table rate_limits", (engine) => {
     await expect(inserted).rejects.toMatchObject({ code: "E_NOT_NULL_VIOLATION", columns: [column] });
   });
 
-  test("finds what has ended by an index", async () => {
+  test("finds expired windows by an index", async () => {
     const database = await opened();
     await createRateLimitsTable(database.kysely);
     const plan = await database.transaction(async () => {
-      // A table without rows would be read as a whole all the same.
+      // An empty table would be read in full anyway.
       if (engine.name === "postgres") await sql`set local enable_seqscan = off`.execute(database.kysely);
       const explain = sql.raw(engine.name === "sqlite" ? "explain query plan" : "explain");
       return await sql`${explain} select id from rate_limits where resets_at <= 1`.execute(database.kysely);
@@ -35,7 +35,7 @@ await onEachDatabase("the table rate_limits", (engine) => {
     expect(JSON.stringify(plan.rows)).toContain("rate_limits_resets_at");
   });
 
-  test("is an error where its index cannot be created", async () => {
+  test("fails if its index cannot be created", async () => {
     const { kysely } = await opened();
     await kysely.schema.createTable("rate_limits_resets_at").addColumn("id", "integer").execute();
     await expect(createRateLimitsTable(kysely)).rejects.toThrow("rate_limits_resets_at");

@@ -1,36 +1,38 @@
 import type { Bucket } from "./settings.ts";
 import type { AttemptCount } from "./store.ts";
 
-/** What one bucket says to an attempt. */
+/** The result of one bucket for an attempt. */
 export interface BucketResult {
   readonly bucket: Bucket;
   readonly allowed: boolean;
   /** How many attempts are left in the window. */
   readonly remaining: number;
-  /** How long until the window ends, in whole seconds, rounded up; 0 where none is under way. */
+  /** How long until the window ends, in whole seconds, rounded up; 0 if none is active. */
   readonly resetInSeconds: number;
-  /** Whether this attempt is the first of its window to be refused. */
+  /** Whether this is the first attempt in its window that is refused. */
   readonly isFirstRefusal: boolean;
-  /** Whether the client's own attempts alone are counted here, so that the headers may tell of them. */
+  /** Whether only the client's own attempts are counted here, so that the headers may include the count. */
   readonly isClientsOwn: boolean;
 }
 
-/** What a limit says to an attempt. Of several buckets it is the one that refuses, or else the one nearest to it. */
+/**
+ * The result of a limit for an attempt: of several buckets, the one that refuses, or else the one closest to refusing.
+ */
 export interface ThrottleResult {
   readonly allowed: boolean;
   /** How many attempts pass in one window. */
   readonly limit: number;
   /** How many attempts are left in the window. */
   readonly remaining: number;
-  /** How long until the window ends, in whole seconds, rounded up; 0 where none is under way. */
+  /** How long until the window ends, in whole seconds, rounded up; 0 if none is active. */
   readonly resetInSeconds: number;
-  /** What each bucket says that was asked. */
+  /** The results of the buckets that were checked. */
   readonly buckets: readonly BucketResult[];
   /** The value of `RateLimit-Policy`: the buckets that apply to the attempt, and whose counts the client may know. */
   readonly policy: string;
 }
 
-/** What a bucket says to an attempt that has just been counted. */
+/** The result of a bucket for an attempt that has just been counted. */
 export function countedResult(
   bucket: Bucket,
   { attempts, resetInMs }: AttemptCount,
@@ -48,7 +50,7 @@ export function countedResult(
   };
 }
 
-/** What a bucket would say to one more attempt. */
+/** The result that a bucket would have for one more attempt. */
 export function peekedResult(bucket: Bucket, count: AttemptCount | null, isClientsOwn: boolean): BucketResult {
   const remaining = Math.max(0, bucket.attempts - (count?.attempts ?? 0));
   const resetInSeconds = Math.ceil((count?.resetInMs ?? 0) / 1000);
@@ -56,9 +58,9 @@ export function peekedResult(bucket: Bucket, count: AttemptCount | null, isClien
 }
 
 /**
- * What a limit says, given what its buckets say.
+ * The result of a limit, from the results of its buckets.
  *
- * @param limit how many attempts pass, for the case that no bucket applies to the attempt
+ * @param limit how many attempts pass, in case no bucket applies to the attempt
  */
 export function summarize(buckets: readonly BucketResult[], limit: number, policy: string): ThrottleResult {
   const [first, ...others] = buckets;

@@ -15,7 +15,7 @@ function summary(throttle: unknown): Record<string, string[]> {
   );
 }
 
-/** The message of the error that the settings end the boot with. */
+/** The message of the error that makes the boot fail. */
 function problem(settings: unknown): string {
   try {
     readThrottleSettings(settings);
@@ -55,18 +55,18 @@ describe("without any configuration", () => {
     api: ["api address 300/60"],
   };
 
-  test("S33 every limit is there, by account and address and by address alone", () => {
+  test("S33 every limit exists, by account and address and by address alone", () => {
     expect(summary(null)).toEqual(DEFAULTS);
     expect(summary({})).toEqual(DEFAULTS);
     expect(summary({ store: "memory", limits: {} })).toEqual(DEFAULTS);
     expect(readThrottleSettings(null).store).toBeNull();
     expect(readThrottleSettings({ store: null }).store).toBeNull();
-    // These are about a guard; the others count by what has nothing to do with one.
+    // These are about a guard; the others count by something that has nothing to do with one.
     const others = [...readThrottleSettings(null).limits.values()].filter(({ ofAccounts }) => !ofAccounts);
     expect(others.map(({ name }) => name).toSorted()).toEqual(["api", "email_taken", "new_device"]);
   });
 
-  test("S33 by address alone is the wider of the two, everywhere", () => {
+  test("S33 by address alone is always the wider of the two", () => {
     for (const { name, buckets } of readThrottleSettings(null).limits.values()) {
       if (["api", "new_device", "email_taken"].includes(name)) continue;
       const [pair, address] = ["account,address", "address"].map((by) => buckets.find((one) => one.by.join() === by)!);
@@ -76,7 +76,7 @@ describe("without any configuration", () => {
 });
 
 describe("configured limits", () => {
-  test("take the place of the default of their name, and stand besides the others", () => {
+  test("replace the default with their name, or are added to the others", () => {
     const settings = {
       limits: {
         login: { account: "name", buckets: [{ by: ["account", "address"], attempts: 3, windowSeconds: 30 }] },
@@ -90,7 +90,7 @@ describe("configured limits", () => {
     expect(limits.api).toEqual(["api address 300/60"]);
   });
 
-  test("each bucket has a name of its own, the main one that of the limit", () => {
+  test("each bucket has its own name, the main one that of the limit", () => {
     const by = ["address", "account"];
     const buckets = [
       { by: ["address"], attempts: 10, windowSeconds: 1 },
@@ -106,14 +106,14 @@ describe("configured limits", () => {
     ]);
   });
 
-  test("a limit called as a bucket of another is told apart from it", () => {
+  test("a limit with the name of another's bucket is distinguished from it", () => {
     const { limits } = readThrottleSettings({ limits: { "login-address": { buckets: [ADDRESS] } } });
     expect(limits.get("login-address")!.buckets[0]!.name).toBe("login-address-60");
     const names = [...limits.values()].flatMap(({ buckets }) => buckets.map(({ name }) => name));
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test("as many attempts as there can be, in as long a window", () => {
+  test("the maximum of attempts, in the longest window", () => {
     const buckets = [{ by: ["address"], attempts: 1_000_000, windowSeconds: 86_400 }];
     expect(summary({ limits: { export: { buckets } } }).export).toEqual(["export address 1000000/86400"]);
   });
@@ -125,13 +125,13 @@ describe("configured limits", () => {
     expect(parts.map(Object.isFrozen)).toEqual([true, true, true, true, true]);
   });
 
-  test("a name of every object's prototype is no limit", () => {
+  test("a name from every object's prototype is not a limit", () => {
     const { limits } = readThrottleSettings(null);
     expect(["constructor", "__proto__", "toString"].map((name) => limits.has(name))).toEqual([false, false, false]);
   });
 });
 
-describe("what cannot work ends the boot", () => {
+describe("what cannot work makes the boot fail", () => {
   test.each([
     [[], "a list"],
     ["memory", "text"],
@@ -141,7 +141,7 @@ describe("what cannot work ends the boot", () => {
     expect(problem(settings)).toBe(`config/throttle.ts: THROTTLE: is ${shown}. Write an object: { store: … }.`);
   });
 
-  test("unknown settings, with the near ones", () => {
+  test("unknown settings, with suggestions", () => {
     expect(problem({ limit: {} })).toBe(
       'config/throttle.ts: THROTTLE.limit: is not a known setting. Did you mean "limits"?',
     );
@@ -153,7 +153,7 @@ describe("what cannot work ends the boot", () => {
     );
   });
 
-  test("an unknown store, or what is none", () => {
+  test("an unknown store, or something that is not a store", () => {
     const remedy = "Write databaseStore(), memoryStore(), or an object with the methods of ThrottleStore";
     const where = "config/throttle.ts: THROTTLE.store";
     expect(problem({ store: "memroy" })).toBe(
@@ -173,7 +173,7 @@ describe("what cannot work ends the boot", () => {
 
   test.each(["", "a b", "a,b", 'a"b', "a:b", "1st", "-a", "é", "__proto__x"])("a limit called %j", (name) => {
     expect(problem({ limits: { [name]: { buckets: [ADDRESS] } } })).toBe(
-      `config/throttle.ts: THROTTLE.limits.${name}: is not a name for a limit. Begin with a letter; use letters, digits, dots, dashes and underscores.`,
+      `config/throttle.ts: THROTTLE.limits.${name}: is not a valid name for a limit. Begin with a letter; use letters, digits, dots, dashes and underscores.`,
     );
   });
 
@@ -185,15 +185,15 @@ describe("what cannot work ends the boot", () => {
     expect(problem({ limits })).toBe(`config/throttle.ts: THROTTLE.limits: is ${shown}. Write an object: { name: … }.`);
   });
 
-  test("another spelling of a default limit, which would leave the default as it is", () => {
+  test("another spelling of a default limit, which would leave the default unchanged", () => {
     expect(problem({ limits: { passwordReset: { buckets: [ADDRESS] } } })).toBe(
       'config/throttle.ts: THROTTLE.limits.passwordReset: is not a known setting. Did you mean "password_reset"?',
     );
   });
 
-  test("the limit that the token endpoint had to itself, with the one that counts now", () => {
+  test("the limit that the token endpoint once had, with the one that counts now", () => {
     expect(problem({ limits: { "api.auth": { buckets: [ADDRESS] } } })).toBe(
-      "config/throttle.ts: THROTTLE.limits.api.auth: is no longer a limit: a password has one, whichever way it is tried. Set login, which the token endpoint counts by as well.",
+      "config/throttle.ts: THROTTLE.limits.api.auth: is no longer a limit: every way of trying a password counts under the same limit. Set login instead, which also covers the token endpoint.",
     );
   });
 
@@ -228,7 +228,7 @@ describe("what cannot work ends the boot", () => {
     );
   });
 
-  test.each([[""], [null], [undefined]])("an account that is %j is left out", (account) => {
+  test.each([[""], [null], [undefined]])("an account that is %j counts as missing", (account) => {
     const { limits } = readThrottleSettings({ limits: { export: { account, buckets: [ADDRESS] } } });
     expect(limits.get("export")!.account).toBeNull();
   });
@@ -265,7 +265,7 @@ describe("what cannot work ends the boot", () => {
     },
   );
 
-  test("two buckets that are one", () => {
+  test("two identical buckets", () => {
     const buckets = [ADDRESS, ADDRESS, ADDRESS, { ...ADDRESS, attempts: 5 }];
     expect(problemOfLimit({ buckets })).toContain('both are called "export-address-60"');
   });

@@ -20,38 +20,39 @@ import type { ThrottleStore, ThrottleStoreSource } from "./store.ts";
 /** The stores that the framework brings, by name. */
 export type ThrottleStoreName = "memory" | "database";
 
-/** What a bucket counts by: the account that is named, the client's address, or both together. */
+/** What a bucket counts by: the attempt's account, the client's address, or both together. */
 export type ThrottlePart = "account" | "address";
 
-/** One bucket of a limit, as `config/throttle.ts` writes it: so many attempts in such a time. */
+/** One bucket of a limit, as written in `config/throttle.ts`: a number of attempts per window. */
 export interface BucketSettings {
-  /** Each combination of these is counted apart. */
+  /** Each combination of these is counted separately. */
   readonly by: readonly ThrottlePart[];
   /** How many attempts pass in one window, 1 to 1,000,000. */
   readonly attempts: number;
-  /** How long a window is, in seconds, 1 to 86,400; it begins with the first attempt. */
+  /** How long a window is, in seconds, 1 to 86,400. It begins with the first attempt. */
   readonly windowSeconds: number;
 }
 
-/** A limit, as `config/throttle.ts` writes it. An attempt passes if it passes all of the buckets. */
+/** A limit, as written in `config/throttle.ts`. An attempt passes if it passes all buckets. */
 export interface LimitSettings {
-  /** The name of the input that names the account, such as `email`. */
+  /** The name of the input that holds the account, such as `email`. */
   readonly account?: string;
-  /** The main bucket first: it gives the limit its name in the headers. */
+  /** The main bucket comes first: it has the limit's name in the headers. */
   readonly buckets: readonly BucketSettings[];
 }
 
-/** A limit, as a feature declares it by `declareLimits`. */
+/** A limit, as a feature declares it with `declareLimits`. */
 export interface LimitDeclaration extends LimitSettings {
   /**
-   * Whether it counts attempts at the accounts of guards: the account that it names is then one of the active guard's
-   * users, by what identifies them there. `false` if it is left out: what is named has nothing to do with a guard.
+   * Whether it counts attempts at the accounts of guards: the account is then one of the active guard's users, by what
+   * identifies them there. Default: `false`, the account has nothing to do with a guard.
    */
   readonly ofAccounts?: boolean;
 }
 
 /**
- * The shape of `THROTTLE` in `config/throttle.ts`. A limit there replaces the one that a feature declares by its name:
+ * The shape of `THROTTLE` in `config/throttle.ts`. A limit there replaces the one with the same name that a feature
+ * declares:
  *
  * ```ts
  * export const THROTTLE = {
@@ -70,24 +71,24 @@ export interface LimitDeclaration extends LimitSettings {
  */
 export interface ThrottleSettings {
   /**
-   * Where attempts are counted: `databaseStore()`, `memoryStore()`, their names, or a store of your own. If it is left out,
-   * it is the database, if that has the table `rate_limits`, and otherwise the memory of this process.
+   * Where attempts are counted: `databaseStore()`, `memoryStore()`, their names, or a store of your own. Default: the
+   * database if it has the table `rate_limits`, otherwise the memory of this process.
    */
   readonly store?: ThrottleStoreSource | ThrottleStoreName;
-  /** The limits by name, besides those that features declare. */
+  /** The limits by name, in addition to those that features declare. */
   readonly limits?: Readonly<Record<string, LimitSettings>>;
 }
 
-/** A bucket, as it is read. */
+/** A bucket, as it was read. */
 export interface Bucket extends BucketSettings {
-  /** Unique among all buckets, and what the headers call it: `login`, `login-address`. */
+  /** Unique among all buckets; its name in the headers: `login`, `login-address`. */
   readonly name: string;
 }
 
-/** A limit, as it is read. */
+/** A limit, as it was read. */
 export interface Limit {
   readonly name: string;
-  /** The input that names the account; `null` if none does. */
+  /** The input that holds the account; `null` if none does. */
   readonly account: string | null;
   /** Whether it counts attempts at the accounts of guards. */
   readonly ofAccounts: boolean;
@@ -95,11 +96,11 @@ export interface Limit {
   readonly buckets: readonly Bucket[];
 }
 
-/** {@link ThrottleSettings}, as they are read. */
+/** {@link ThrottleSettings}, as they were read. */
 export interface CompleteThrottleSettings {
-  /** Where attempts are counted; `null` leaves it to the application: in its database, if it can. */
+  /** Where attempts are counted; `null` leaves it to the application: in its database, if possible. */
   readonly store: ThrottleStoreSource | null;
-  /** The limits by name, those that features declare included. */
+  /** The limits by name, including those that features declare. */
   readonly limits: ReadonlyMap<string, Limit>;
 }
 
@@ -109,11 +110,11 @@ const STORES: Readonly<Record<ThrottleStoreName, () => ThrottleStoreSource>> = {
   memory: memoryStore,
   database: databaseStore,
 };
-/** What a route can name after `throttle:`, and a header between quotes. */
+/** What a route can write after `throttle:`, and a header between quotes. */
 const LIMIT_NAME = /^[A-Za-z][\w.-]*$/;
-/** A day. Longer windows lock people out rather than slow attackers down. */
+/** A day. Longer windows lock people out more than they slow attackers down. */
 const MAX_WINDOW_SECONDS = 86_400;
-/** The limit that the token endpoint had to itself, which gave each guess at a password a second set of attempts. */
+/** The token endpoint once had this limit to itself, which gave password guesses a second set of attempts. */
 const FORMER_LIMIT = "api.auth";
 
 const LIMITS_WHERE = `${WHERE}.limits`;
@@ -166,7 +167,7 @@ export function checkDeclaredLimits(limits: unknown, where: string): void {
 }
 
 /**
- * Reads `THROTTLE`. Limits that it leaves out are as features declare them.
+ * Reads `THROTTLE`. Limits that it leaves out are as their features declare them.
  *
  * @param throttle what `config/throttle.ts` exports as `THROTTLE`
  * @param declared the limits of features, by name
@@ -188,11 +189,13 @@ export function readThrottleSettings(
   return Object.freeze({ store, limits: new Map(named.map((limit) => [limit.name, limit])) });
 }
 
-/** A limit of the configuration may have any name that routes can say, but not another spelling of a declared one's. */
+/**
+ * A limit in the configuration may have any name that routes can use, except another spelling of a declared limit's.
+ */
 function checkLimitName(name: string, where: string, known: readonly string[]): void {
   if (name === FORMER_LIMIT) {
-    const problem = "is no longer a limit: a password has one, whichever way it is tried.";
-    throw new ConfigurationError(where, problem, "Set login, which the token endpoint counts by as well.");
+    const problem = "is no longer a limit: every way of trying a password counts under the same limit.";
+    throw new ConfigurationError(where, problem, "Set login instead, which also covers the token endpoint.");
   }
   const isRespelt = !known.includes(name) && known.some((limit) => isSpeltAlike(limit, name));
   if (isRespelt) throw unknownSetting(where, name, known);
@@ -202,7 +205,7 @@ function checkLimitName(name: string, where: string, known: readonly string[]): 
 function requireLimitName(name: string, where: string): void {
   if (LIMIT_NAME.test(name)) return;
   const remedy = "Begin with a letter; use letters, digits, dots, dashes and underscores.";
-  throw new ConfigurationError(where, "is not a name for a limit.", remedy);
+  throw new ConfigurationError(where, "is not a valid name for a limit.", remedy);
 }
 
 function withNames(limit: string, buckets: readonly BucketSettings[], taken: Set<string>): Bucket[] {
@@ -211,7 +214,7 @@ function withNames(limit: string, buckets: readonly BucketSettings[], taken: Set
     const name = taken.has(short) ? `${short}-${bucket.windowSeconds}` : short;
     if (taken.has(name)) {
       const where = `${LIMITS_WHERE}.${limit}.buckets[${index}]`;
-      const problem = `would share its counts with another bucket, since both are called "${name}".`;
+      const problem = `would share its counts with another bucket, because both are called "${name}".`;
       throw new ConfigurationError(where, problem, "Leave one of them out, or rename the limit.");
     }
     taken.add(name);
@@ -220,14 +223,14 @@ function withNames(limit: string, buckets: readonly BucketSettings[], taken: Set
 }
 
 /**
- * The store that a source makes, or is.
+ * The store itself, or the one that a function creates.
  *
- * @throws `E_INVALID_CONFIGURATION` if what it makes is not a store
+ * @throws `E_INVALID_CONFIGURATION` if the result is not a store
  */
 export function storeOf(source: ThrottleStoreSource, container: Container): ThrottleStore {
   const made: unknown = typeof source === "function" ? source(container) : source;
   if (isStore(made)) return made;
-  const remedy = "Return an object with the methods of ThrottleStore, and not a promise of one.";
+  const remedy = "Return an object with the methods of ThrottleStore, not a promise.";
   throw new ConfigurationError(`${WHERE}.store`, "is a function that does not return a store.", remedy);
 }
 

@@ -26,12 +26,12 @@ function create(limits: Readonly<Record<string, LimitSettings>> = { login: LOGIN
   return { throttle, lockouts, events };
 }
 
-/** What a result says, without the buckets. */
+/** A result without the buckets. */
 function outcome({ allowed, limit, remaining, resetInSeconds }: ThrottleResult): unknown[] {
   return [allowed, limit, remaining, resetInSeconds];
 }
 
-/** Takes as many attempts at once, and gives how many passed; the others must have been refused. */
+/** Makes this many attempts concurrently and returns how many passed; the others must have been refused. */
 async function passing(attempts: number, attempt: (index: number) => Promise<ThrottleResult>): Promise<number> {
   const refused: unknown[] = [];
   const all = Array.from({ length: attempts }, (_, index) => attempt(index).catch((error) => refused.push(error)));
@@ -50,7 +50,7 @@ function login(email: unknown, ip: string | null = "203.0.113.7"): Promise<HttpC
   });
 }
 
-/** What a provider of guards would say of accounts: each is called what it is called. */
+/** What a provider of guards would say about accounts: each is identified by its own identifier. */
 function accountsOf(guardOf: ThrottleAccounts["guardOf"]): ThrottleAccounts {
   return {
     guardOf,
@@ -64,7 +64,7 @@ function accountsOf(guardOf: ThrottleAccounts["guardOf"]): ThrottleAccounts {
   };
 }
 
-/** The error that a hit is refused with. */
+/** The error of a refused hit. */
 async function refusal(hit: Promise<unknown>): Promise<AshlarError> {
   const error = await hit.then(
     () => null,
@@ -80,7 +80,7 @@ const travel = (seconds: number) => setClock(() => START + seconds * 1000);
 afterEach(() => setClock(null));
 
 describe("hit", () => {
-  test("S33 lets 5 pass, then answers 429 with Retry-After", async () => {
+  test("S33 lets 5 pass, then responds with 429 and Retry-After", async () => {
     travel(0);
     const { throttle } = create();
     const contexts = await Promise.all(Array.from({ length: 5 }, () => login("ann@example.com")));
@@ -107,7 +107,7 @@ describe("hit", () => {
     [121, "3 minutes"],
     [300, "5 minutes"],
     [3600, "1 hour"],
-  ])("a wait of %i seconds is told as %s", async (windowSeconds, told) => {
+  ])("a wait of %i seconds is stated as %s", async (windowSeconds, told) => {
     travel(0);
     const { throttle } = create({ login: { account: "email", buckets: [{ ...PAIR, attempts: 1, windowSeconds }] } });
     await throttle.hit(await login("ann@example.com"), "login");
@@ -116,7 +116,7 @@ describe("hit", () => {
     expect(error.headers).toEqual({ "Retry-After": String(windowSeconds) });
   });
 
-  test("S33 of 200 requests at once exactly 5 pass, and one lockout is told", async () => {
+  test("S33 of 200 concurrent requests exactly 5 pass, and one lockout is emitted", async () => {
     const { throttle, lockouts, events } = create({ login: { account: "email", buckets: [PAIR] } });
     const contexts = await Promise.all(Array.from({ length: 200 }, () => login("ann@example.com")));
     expect(await passing(200, (index) => throttle.hit(contexts[index]!, "login"))).toBe(5);
@@ -124,7 +124,7 @@ describe("hit", () => {
     expect(lockouts).toHaveLength(1);
   });
 
-  test("the account is the input that the limit names, in any spelling", async () => {
+  test("the account is the input named in the limit, in any spelling", async () => {
     const { throttle } = create();
     for (const email of [
       "ann@example.com",
@@ -137,11 +137,11 @@ describe("hit", () => {
     }
     await refusal(throttle.hit(await login("ann@example.com"), "login"));
     expect((await throttle.hit(await login("bob@example.com"), "login")).allowed).toBe(true);
-    // Registration takes these for two addresses, and so they are two accounts.
+    // Registration treats these as two addresses, so they are two accounts.
     expect((await throttle.hit(await login("ánn@example.com"), "login")).allowed).toBe(true);
   });
 
-  test("S36 an account that is no text counts as none, and takes nobody else's attempts", async () => {
+  test("S36 an account that is not text counts as missing, and uses up no other client's attempts", async () => {
     const { throttle } = create();
     const values = [["ann@example.com"], { a: "ann@example.com" }, 7, null, true, [], "", undefined];
     const contexts = await Promise.all(values.map((email) => login(email)));
@@ -150,7 +150,7 @@ describe("hit", () => {
     expect((await throttle.hit(await login(null, "203.0.113.8"), "login")).allowed).toBe(true);
   });
 
-  test("S36 the account can be given; anything but text is none", async () => {
+  test("S36 the account can be passed; anything but text counts as missing", async () => {
     const { throttle } = create();
     const hit = async (account: unknown) => throttle.hit(await login("ann@example.com"), "login", { account });
     await hit("bob@example.com");
@@ -172,7 +172,7 @@ describe("hit", () => {
     expect(await passing(20, (index) => throttle.hit(contexts[index]!, "login"))).toBe(5);
   });
 
-  test("S33 S44 what a header says of the address changes nothing", async () => {
+  test("S33 S44 an address in a header changes nothing", async () => {
     const { throttle } = create();
     const attempt = (index: number) => {
       const headers = {
@@ -198,7 +198,7 @@ describe("hit", () => {
     expect(await passing(10, (index) => throttle.hit(ofOne[index]!, "login"))).toBe(4);
   });
 
-  test("S47 a lockout is told at the first refusal of each window, with time, address, limit and the account's digest", async () => {
+  test("S47 a lockout is emitted at the first refusal of each window, with time, address, limit and the account's digest", async () => {
     const { throttle, lockouts, events } = create();
     for (const second of [0, 1, 59, 60, 61]) {
       travel(second);
@@ -216,7 +216,7 @@ describe("hit", () => {
     expect(JSON.stringify(lockouts)).not.toContain("ann@");
   });
 
-  test("S47 a lockout tells no secret that was taken for an account", async () => {
+  test("S47 a lockout does not reveal a secret that was taken for an account", async () => {
     const { throttle, lockouts, events } = create({ renew: { account: "token", buckets: [PAIR] } });
     const context = await makeLoadedContext({
       ip: "203.0.113.7",
@@ -238,7 +238,7 @@ describe("hit", () => {
     expect(JSON.stringify(lockouts)).not.toContain("s3cret");
   });
 
-  test("S47 a lockout names the guard in force, where the limit is one that the framework has for accounts", async () => {
+  test("S47 a lockout has the active guard if the limit is one of the framework's for accounts", async () => {
     const { throttle, lockouts, events } = create({ login: LOGIN, export: { buckets: [PAIR] } });
     throttle.useAccounts(accountsOf(({ request }) => request.header("x-guard")));
     const user = { authId: () => 7 };
@@ -254,7 +254,7 @@ describe("hit", () => {
     ]);
   });
 
-  test("S47 a lockout names the guard that was given, whatever the limit and the guard in force", async () => {
+  test("S47 a lockout has the guard that was passed, whatever the limit and the active guard", async () => {
     const { throttle, lockouts, events } = create({ login: LOGIN, export: { buckets: [PAIR] } });
     throttle.useAccounts(accountsOf(() => "web"));
     for (const limit of ["login", "export"]) {
@@ -272,7 +272,7 @@ describe("hit", () => {
     ]);
   });
 
-  test("a listener that fails, or takes its time, changes nothing about the answer", async () => {
+  test("a listener that fails, or takes its time, does not change the response", async () => {
     const { throttle, events } = create();
     events.on("auth.lockout", () => {
       throw new Error("The pager is broken.");
@@ -282,7 +282,7 @@ describe("hit", () => {
     expect((await refusal(throttle.hit(await login("ann@example.com"), "login"))).status).toBe(429);
   });
 
-  test("without events it refuses all the same", async () => {
+  test("without events it still refuses", async () => {
     const throttle = new Throttle(readThrottleSettings({ limits: { login: LOGIN } }), new MemoryStore(), () => null);
     await throttle.consume("login", ann, 5);
     expect((await refusal(throttle.hit(await login("ann@example.com"), "login"))).status).toBe(429);
@@ -302,7 +302,7 @@ describe("clear", () => {
     });
   });
 
-  test("the account can be given", async () => {
+  test("the account can be passed", async () => {
     const { throttle } = create({ resend: { buckets: [PAIR] } });
     const context = makeContext({ ip: "203.0.113.7" });
     for (let attempt = 0; attempt < 5; attempt++) await throttle.hit(context, "resend", { account: "7" });
@@ -313,7 +313,7 @@ describe("clear", () => {
   });
 });
 
-test("S33 where no account is named, attempts are those of the user, and another user's are not counted with them", async () => {
+test("S33 without an account, attempts are those of the user, and another user's are not counted with them", async () => {
   const { throttle } = create({ resend: { buckets: [PAIR] } });
   const asUser = (id: number): HttpContext => {
     const context = makeContext({ ip: "203.0.113.7" });
@@ -322,7 +322,7 @@ test("S33 where no account is named, attempts are those of the user, and another
   };
   expect(await passing(8, () => throttle.hit(asUser(1), "resend"))).toBe(5);
   expect(await passing(8, () => throttle.hit(asUser(2), "resend"))).toBe(5);
-  // A guest has no account of his own; one that is named goes before the user's.
+  // A guest has no account of their own; a given account precedes the user's.
   expect(await passing(8, () => throttle.hit(makeContext({ ip: "203.0.113.7" }), "resend"))).toBe(5);
   expect(await passing(8, () => throttle.hit(asUser(1), "resend", { account: "ann@example.com" }))).toBe(5);
 });

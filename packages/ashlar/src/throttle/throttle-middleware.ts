@@ -4,17 +4,18 @@ import { AshlarError } from "../support/index.ts";
 import type { Throttle } from "./throttle.ts";
 import type {} from "./throttle-provider.ts";
 
-/** The argument that has the user counted, and no input. */
+/** The argument for counting by the user instead of an input. */
 const USER = "user";
 
 /**
- * `throttle:<name>`: counts each request of a route as an attempt under a limit of `config/throttle.ts`, and answers 429
- * (`E_TOO_MANY_REQUESTS`) if there have been too many. The account is the input that the limit names, if that is text.
+ * `throttle:<name>`: counts each request of a route as an attempt under a limit of `config/throttle.ts`, and responds
+ * with 429 (`E_TOO_MANY_REQUESTS`) if there have been too many. The account is the input named in the limit, if that is
+ * text.
  *
- * `throttle:<name>,user`: the account is that of the user who is logged in, whatever inputs there are. For routes behind
- * `auth` on which users prove something of themselves.
+ * `throttle:<name>,user`: the account is that of the logged-in user, and inputs are ignored. For routes behind `auth`
+ * on which users prove something about themselves.
  *
- * A name that no limit has ends the boot.
+ * An unknown name makes the boot fail.
  */
 export class ThrottleMiddleware implements Middleware {
   readonly #throttle: Throttle;
@@ -28,7 +29,10 @@ export class ThrottleMiddleware implements Middleware {
     return next();
   }
 
-  /** @throws `E_INVALID_ROUTE`, `E_INVALID_CONFIGURATION` unless the arguments are the name of a limit, and maybe `user` */
+  /**
+   * @throws `E_INVALID_ROUTE`, `E_INVALID_CONFIGURATION` unless the arguments are the name of a limit and optionally
+   * `user`
+   */
   checkArguments(...args: string[]): void {
     const [name, whose = USER, ...rest] = args;
     if (name === undefined || name === "" || whose !== USER || rest.length > 0) {
@@ -37,7 +41,7 @@ export class ThrottleMiddleware implements Middleware {
     this.#throttle.limit(name);
   }
 
-  /** What counts by an input has to wait for it. */
+  /** A limit that counts by an input has to wait for it. */
   beforeBody(name: string, whose?: string): boolean {
     return whose === USER || this.#throttle.limit(name).account === null;
   }

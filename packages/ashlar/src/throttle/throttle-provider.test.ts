@@ -42,7 +42,7 @@ interface Attempt {
   readonly email?: unknown;
   readonly ip?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** In place of JSON with the email address. */
+  /** Instead of JSON with the email address. */
   readonly body?: ReadableStream;
 }
 
@@ -65,7 +65,7 @@ async function statuses(application: Application, attempts: readonly Attempt[]):
 }
 
 describe("ThrottleMiddleware", () => {
-  test("S33 answers 429 with Retry-After, as a problem where JSON is wanted", async () => {
+  test("S33 responds with 429 and Retry-After, as a problem document if JSON is wanted", async () => {
     const application = await create();
     expect(await statuses(application, [{}, {}, {}])).toEqual([200, 200, 200]);
     const refused = await post(application, { headers: { accept: "application/json" } });
@@ -79,7 +79,7 @@ describe("ThrottleMiddleware", () => {
     });
   });
 
-  test("S33 answers 429 with Retry-After as a page otherwise", async () => {
+  test("S33 responds with 429 and Retry-After as a page otherwise", async () => {
     const application = await create();
     await statuses(application, [{}, {}, {}]);
     const refused = await post(application, { headers: { accept: "text/html" } });
@@ -88,7 +88,7 @@ describe("ThrottleMiddleware", () => {
     expect(await refused.text()).toContain("Too many attempts.");
   });
 
-  test("the headers are on every answer, the refusal included", async () => {
+  test("the headers are on every response, including the refusal", async () => {
     const application = await create();
     const answers = [];
     for (let attempt = 0; attempt < 4; attempt++) answers.push(await post(application));
@@ -103,17 +103,17 @@ describe("ThrottleMiddleware", () => {
     }
   });
 
-  test("S33 by address alone: accounts in turn", async () => {
+  test("S33 by address alone: different accounts in turn", async () => {
     const application = await create();
     const attempts = Array.from({ length: 8 }, (_, index) => ({ email: `user${index}@example.com` }));
     expect(await statuses(application, attempts)).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
     expect(await statuses(application, [{ ip: "203.0.113.8" }])).toEqual([200]);
   });
 
-  test("S53 with `user`, no input says whose attempts are counted", async () => {
+  test("S53 with `user`, no input decides whose attempts are counted", async () => {
     const routes = [Route.post("/login", () => "welcome").middleware("throttle:login,user")];
     const application = await create({ routes });
-    // In the query, which is there before the body is.
+    // In the query, which is available before the body is.
     const attempts = Array.from({ length: 5 }, (_, index) => ({ path: `/login?email=user${index}@example.com` }));
     expect(await statuses(application, attempts)).toEqual([200, 200, 200, 429, 429]);
   });
@@ -122,7 +122,7 @@ describe("ThrottleMiddleware", () => {
     ["throttle:uploads", 0],
     ["throttle:login,user", 0],
     ["throttle:login", 1],
-  ])("S61 %s refuses without the body, unless an input of it says whose attempt it is", async (use, reads) => {
+  ])("S61 %s refuses without the body, unless one of its inputs says whose attempt it is", async (use, reads) => {
     const buckets = [{ by: ["account", "address"] as const, attempts: 1, windowSeconds: 60 }];
     const limits = { login: { account: "email", buckets }, uploads: { buckets } };
     const routes = [Route.post("/login", () => "welcome").middleware(use)];
@@ -143,7 +143,7 @@ describe("ThrottleMiddleware", () => {
     ]);
   });
 
-  test("S30 S33 no other way to write the path has attempts of its own", async () => {
+  test("S30 S33 no other spelling of the path has attempts of its own", async () => {
     const application = await create();
     await statuses(application, [{}, {}, {}]);
     const paths = [
@@ -165,7 +165,7 @@ describe("ThrottleMiddleware", () => {
     expect((await post(application, { path: "/login?email=bob@example.com" })).status).toBe(429);
   });
 
-  test("S33 what X-Forwarded-For says counts from trusted proxies only", async () => {
+  test("S33 X-Forwarded-For counts only from trusted proxies", async () => {
     const forwarded = (address: string) => ({ "x-forwarded-for": address });
     const application = await create({
       config: { throttle: { THROTTLE }, app: { APP: { trustedProxies: ["10.0.0.0/8"] } } },
@@ -178,7 +178,7 @@ describe("ThrottleMiddleware", () => {
     expect(await statuses(application, one)).toEqual([200, 200, 200, 429]);
   });
 
-  test("S33 of 200 requests at once exactly 3 are answered, and one lockout is told", async () => {
+  test("S33 of 200 concurrent requests exactly 3 are handled, and one lockout is emitted", async () => {
     const login = { ...THROTTLE.limits.login, buckets: [THROTTLE.limits.login.buckets[0]] };
     const application = await create({ config: { throttle: { THROTTLE: { limits: { login } } } } });
     const lockouts: LockoutEvent[] = [];
@@ -192,7 +192,7 @@ describe("ThrottleMiddleware", () => {
     ]);
   });
 
-  test("a request that it refuses never reaches the handler", async () => {
+  test("a refused request never reaches the handler", async () => {
     let reached = 0;
     const routes = [Route.post("/login", () => String(++reached)).middleware("throttle:login")];
     const application = await create({ routes });
@@ -210,12 +210,12 @@ describe("ThrottleMiddleware", () => {
     ["throttle:", "This middleware takes the name of one limit, as in throttle:login."],
     ["throttle:login,api", "This middleware takes the name of one limit, as in throttle:login."],
     ["throttle:login,user,api", "This middleware takes the name of one limit, as in throttle:login."],
-  ])("%s ends the boot", async (use, message) => {
+  ])("%s makes the boot fail", async (use, message) => {
     const routes = [Route.get("/", () => "").middleware(use)];
     await expect(create({ routes })).rejects.toThrow(message);
   });
 
-  test("without its provider the boot ends, with what is missing", async () => {
+  test("without its provider, the boot fails with what is missing", async () => {
     await expect(create({ providers: [] })).rejects.toThrow('Nothing is bound to "throttle".');
   });
 });
@@ -232,7 +232,7 @@ describe("ThrottleProvider", () => {
     expect(await statuses(application, [{}])).toEqual([200]);
   });
 
-  test("without configuration the default limits are there", async () => {
+  test("without configuration, the default limits exist", async () => {
     const application = await create({ config: {}, providers: [AuthProvider, ThrottleProvider] });
     expect(
       await statuses(
@@ -242,24 +242,24 @@ describe("ThrottleProvider", () => {
     ).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  test("without events it throttles all the same", async () => {
+  test("without events, it still throttles", async () => {
     const application = await create({ providers: [ThrottleProvider] });
     expect(await statuses(application, [{}, {}, {}, {}])).toEqual([200, 200, 200, 429]);
   });
 
-  test("two applications count apart", async () => {
+  test("two applications count separately", async () => {
     const [one, other] = [await create(), await create()];
     expect(await statuses(one, [{}, {}, {}, {}])).toEqual([200, 200, 200, 429]);
     expect(await statuses(other, [{}])).toEqual([200]);
   });
 
-  test("a configuration that cannot work ends the boot", async () => {
+  test("a configuration that cannot work makes the boot fail", async () => {
     await expect(create({ config: { throttle: { THROTTLE: { limits: { login: {} } } } } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
     });
   });
 
-  test("an export whose name is misspelt ends the boot, with the one that was meant", async () => {
+  test("an export whose name is misspelt makes the boot fail, with a suggestion", async () => {
     await expect(create({ config: { throttle: { THROTLE: THROTTLE } } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining('Did you mean "THROTTLE"?'),

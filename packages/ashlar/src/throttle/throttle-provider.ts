@@ -23,7 +23,7 @@ declare module "../http/context.ts" {
   }
 }
 
-/** Brings limits into the application: those of `config/throttle.ts`, and those that features declare. */
+/** Adds limits to the application: those in `config/throttle.ts`, and those that features declare. */
 export class ThrottleProvider extends Provider {
   #store: ThrottleStore | null = null;
 
@@ -35,7 +35,7 @@ export class ThrottleProvider extends Provider {
   }
 
   /**
-   * @throws `E_INVALID_CONFIGURATION` if `config/throttle.ts` cannot work, or limits are to count on a connection that does
+   * @throws `E_INVALID_CONFIGURATION` if `config/throttle.ts` cannot work, or if its store uses a connection that does
    * not exist
    */
   override boot(): void {
@@ -52,7 +52,7 @@ export class ThrottleProvider extends Provider {
     await this.#store?.close();
   }
 
-  /** Made when all providers have registered, and so declared their limits. */
+  /** Created after all providers have registered, and thereby declared their limits. */
   #start(): Throttle {
     const { config, container, logger } = this.application;
     const { THROTTLE } = config.optionalSection("throttle", ["THROTTLE"]);

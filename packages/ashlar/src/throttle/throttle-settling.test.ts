@@ -21,7 +21,7 @@ const travel = (seconds: number) => setClock(() => START + seconds * 1000);
 beforeEach(() => travel(0));
 afterEach(() => setClock(null));
 
-/** Accounts as guards know them; a header says which guard is active, what was proved, and what device it is. */
+/** Accounts as guards know them; a header selects the active guard, what was proved, and the device. */
 const ACCOUNTS: ThrottleAccounts = {
   guardOf: ({ request }) => request.header("x-guard"),
   named: ({ request }, { limit, guard, identifier }) => ({
@@ -54,7 +54,7 @@ function create(
   return { throttle, left };
 }
 
-/** A request, from the usual address and for the guard `web` unless told otherwise. */
+/** A request, from the usual address and for the guard `web` by default. */
 function request(headers: Record<string, string> = {}, ip: string = HERE, query = ""): HttpContext {
   return makeContext({ url: `http://localhost/login${query}`, ip, headers: { "x-guard": "web", ...headers } });
 }
@@ -62,7 +62,7 @@ function request(headers: Record<string, string> = {}, ip: string = HERE, query 
 const ann = { account: "ann@example.com" };
 const bob = { account: "bob@example.com" };
 
-/** How many of as many attempts pass. */
+/** How many of this many attempts pass. */
 async function passing(throttle: Throttle, count: number, make: () => HttpContext, options: HitOptions = ann) {
   let passed = 0;
   for (let index = 0; index < count; index++) {
@@ -75,32 +75,32 @@ async function passing(throttle: Throttle, count: number, make: () => HttpContex
 }
 
 describe("known devices", () => {
-  test("S54 a device that the account was used on has attempts of its own, wherever it is", async () => {
+  test("S54 a device that the account was used on has its own attempts, from any address", async () => {
     const { throttle, left } = create();
     expect(await passing(throttle, 6, () => request())).toBe(5);
     expect(await passing(throttle, 2, () => request({ "x-device": "one" }))).toBe(2);
     expect(await passing(throttle, 4, () => request({ "x-device": "one" }, "203.0.113.8"))).toBe(3);
-    // Of the address alone they took nothing.
+    // They used up none of the address's attempts.
     expect(await left({ ...bob, address: HERE })).toEqual({ address: 14, "account,address": 5 });
     expect(await left({ ...bob, address: "203.0.113.8" })).toEqual({ address: 20, "account,address": 5 });
   });
 
-  test("S54 all devices of an account have three times the attempts of one, and then those of strangers", async () => {
+  test("S54 all devices of an account have three times the attempts of one, and then those of unknown clients", async () => {
     const { throttle, left } = create({ login: { account: "email", buckets: [PAIR, ADDRESS, ACCOUNT] } });
     for (const device of ["one", "two", "three"]) {
       expect(await passing(throttle, 6, () => request({ "x-device": device }, "203.0.113.8"))).toBe(5);
     }
     expect(await left({ ...ann, address: HERE })).toEqual({ account: 25, address: 20, "account,address": 5 });
     expect(await passing(throttle, 4, () => request({ "x-device": "four" }))).toBe(4);
-    // What counts by account alone has counted each of them once.
+    // Buckets by account alone have counted each of them once.
     expect(await left({ ...ann, address: HERE })).toEqual({ account: 21, address: 16, "account,address": 1 });
     expect(await passing(throttle, 5, () => request({ "x-device": "five" }))).toBe(1);
-    // Another account's devices have not been tried.
+    // The other account's devices have not been tried.
     expect(await passing(throttle, 5, () => request({ "x-device": "four" }), bob)).toBe(5);
     expect(await left({ ...bob, address: HERE })).toMatchObject({ "account,address": 5 });
   });
 
-  test("S54 what counts by address alone narrows nothing of what all devices have", async () => {
+  test("S54 buckets by address alone do not reduce what all devices have", async () => {
     const { throttle, left } = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 2 }] } });
     for (const device of ["one", "two", "three"]) {
       expect(await passing(throttle, 5, () => request({ "x-device": device }))).toBe(5);
@@ -116,7 +116,7 @@ describe("known devices", () => {
     expect(await left({ ...ann, address: HERE })).toMatchObject({ "account,address": 5 });
   });
 
-  test("the headers tell what counted: the device's attempts, and those of strangers when these are used up", async () => {
+  test("the headers show what counted: the device's attempts, then those of unknown clients", async () => {
     const { throttle } = create();
     const headersOf = async (device: string) => {
       const context = request({ "x-device": device });
@@ -130,7 +130,7 @@ describe("known devices", () => {
     expect(await headersOf("four")).toEqual([policy, '"login-address";r=19;t=600, "login";r=4;t=60']);
   });
 
-  test("S54 what all devices share is counted by its own window", async () => {
+  test("S54 what all devices share is counted in its own window", async () => {
     const { throttle, left } = create();
     for (const device of ["one", "two", "three"]) await passing(throttle, 5, () => request({ "x-device": device }));
     travel(59.999);
@@ -154,7 +154,7 @@ describe("known devices", () => {
     expect(await left({ ...ann, proof: "four" })).toEqual({ "account,address": 5 });
     await throttle.giveBack(first, "login");
     expect(await left({ ...ann, proof: "one" })).toEqual({ "account,address": 1 });
-    // One of the fifteen is left again.
+    // One of the fifteen is available again.
     await throttle.hit(request({ "x-device": "four" }), "login", ann);
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 20, "account,address": 5 });
     await throttle.hit(request({ "x-device": "four" }), "login", ann);
@@ -174,7 +174,7 @@ describe("known devices", () => {
     expect(await left({ ...ann, address: HERE })).toMatchObject({ "account,address": 5 });
   });
 
-  test("S53 a success on a known device forgets the device's attempts, and no stranger's", async () => {
+  test("S53 a success on a known device forgets the device's attempts, and not those of unknown clients", async () => {
     const { throttle, left } = create();
     await passing(throttle, 3, () => request());
     await passing(throttle, 2, () => request({ "x-device": "one" }));
@@ -187,7 +187,7 @@ describe("known devices", () => {
 });
 
 describe("proofs", () => {
-  test("S54 a proof is counted by itself, and goes before a device: those of one account share nothing", async () => {
+  test("S54 a proof is counted on its own, and precedes a device: those of one account share nothing", async () => {
     const { throttle, left } = create();
     for (const proof of ["one", "two", "three", "four"]) {
       expect(await passing(throttle, 6, () => request({ "x-proof": proof, "x-device": "mine" }))).toBe(5);
@@ -196,14 +196,14 @@ describe("proofs", () => {
     expect(await left({ ...ann, proof: "mine" })).toEqual({ "account,address": 5 });
   });
 
-  test("S54 a proof that is given goes before the one that the account has", async () => {
+  test("S54 a given proof precedes the one that the account has", async () => {
     const { throttle, left } = create();
     await throttle.hit(request({ "x-proof": "theirs" }), "login", { ...ann, proof: "given" });
     expect(await left({ ...ann, proof: "given" })).toEqual({ "account,address": 4 });
     expect(await left({ ...ann, proof: "theirs" })).toEqual({ "account,address": 5 });
   });
 
-  test("S33 a limit that counts by address alone counts whoever proved something by their address", async () => {
+  test("S33 a limit that counts only by address counts clients that proved something by their address", async () => {
     const { throttle } = create({ login: { buckets: [{ ...ADDRESS, attempts: 2 }] } });
     expect(await passing(throttle, 4, () => request(), { ...ann, proof: "one" })).toBe(2);
     expect(await passing(throttle, 4, () => request({}, "203.0.113.8"), { ...ann, proof: "one" })).toBe(2);
@@ -246,7 +246,7 @@ describe("giving back", () => {
     expect((await throttle.peek("export", { address: HERE })).remaining).toBe(20);
   });
 
-  test("S53 what was counted for the account can be given back alone, and the rest is not given back later", async () => {
+  test("S53 what was counted for the account can be given back on its own, and the rest is not given back later", async () => {
     const { throttle, left } = create({ login: { account: "email", buckets: [PAIR, ADDRESS, ACCOUNT] } });
     const context = request();
     await throttle.hit(context, "login", ann);
@@ -269,7 +269,7 @@ describe("giving back", () => {
     expect((await throttle.peek("export", { address: HERE })).remaining).toBe(19);
   });
 
-  test("S53 a success at no account gives nothing back", async () => {
+  test("S53 a success without an account gives nothing back", async () => {
     const { throttle, left } = create();
     const context = request();
     await throttle.hit(context, "login", { account: null });
@@ -297,7 +297,7 @@ describe("aim", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
   });
 
-  test("S53 counts for the account that the attempt is at, and no longer for the one that an input named", async () => {
+  test("S53 counts for the account that the attempt is at, and no longer for the one in an input", async () => {
     const { throttle, left } = create();
     const context = request();
     await throttle.hit(context, "login", bob);
@@ -309,7 +309,7 @@ describe("aim", () => {
     expect(await left({ ...ann, address: HERE }, "staff login")).toEqual({ address: 19, "account,address": 4 });
   });
 
-  test("counts an attempt once, though the window that it was counted in has ended", async () => {
+  test("counts an attempt once, even if the window that it was counted in has ended", async () => {
     const { throttle, left } = create();
     const context = request();
     await throttle.hit(context, "login", ann);
@@ -318,7 +318,7 @@ describe("aim", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 5 });
   });
 
-  test("leaves an attempt at no account to the address, as it is counted", async () => {
+  test("leaves an attempt without an account counted by address", async () => {
     const { throttle, left } = create();
     const context = request();
     await throttle.hit(context, "login", ann);
@@ -338,7 +338,7 @@ describe("aim", () => {
 describe("whose attempt it is", () => {
   const user = { email: "ann@example.com", authId: () => 7 };
 
-  test("S53 the user that is given counts, whatever the inputs say; null is no one", async () => {
+  test("S53 a given user counts, whatever the inputs are; null means no account", async () => {
     const { throttle, left } = create();
     const query = "?email=bob@example.com";
     await throttle.hit(request({}, HERE, query), "login", { user });
@@ -350,13 +350,13 @@ describe("whose attempt it is", () => {
     expect(await left({ ...bob, address: HERE })).toEqual({ address: 17, "account,address": 4 });
   });
 
-  test("a limit that names no input takes none for an account", async () => {
+  test("a limit without an input takes none for an account", async () => {
     const { throttle } = create({ login: { buckets: [PAIR] } });
     await throttle.hit(request({}, HERE, "?null=bob@example.com&undefined=bob@example.com"), "login");
     expect((await throttle.peek("login", { address: HERE })).remaining).toBe(4);
   });
 
-  test("an account of null is none, though someone is logged in", async () => {
+  test("an account of null means none, even if a user is logged in", async () => {
     const { throttle, left } = create();
     const context = request();
     context.currentUser = user;
@@ -366,7 +366,7 @@ describe("whose attempt it is", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 18, "account,address": 4 });
   });
 
-  test("S69 the guard that is given goes before the active one", async () => {
+  test("S69 a given guard precedes the active one", async () => {
     const { throttle, left } = create();
     await throttle.hit(request(), "login", { ...ann, guard: "staff" });
     await throttle.hit(request(), "login", { user, guard: "staff" });
@@ -374,7 +374,7 @@ describe("whose attempt it is", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 18, "account,address": 5 });
   });
 
-  test("without a guard an account is what it is called, and a user is known by their key", async () => {
+  test("without a guard, an account is its identifier, and a user is identified by their key", async () => {
     const { throttle, left } = create();
     const context = makeContext({ ip: HERE });
     await throttle.hit(context, "login", ann);
@@ -385,7 +385,7 @@ describe("whose attempt it is", () => {
     expect(await left({ account: "user 7", address: HERE }, realm)).toMatchObject({ "account,address": 3 });
   });
 
-  test("without guards it is the same, be a guard named or not; a user without a key is counted by address", async () => {
+  test("without guards it is the same, with or without a guard's name; a user without a key is counted by address", async () => {
     const throttle = new Throttle(readThrottleSettings({ limits: { login: LOGIN } }), new MemoryStore(), () => null);
     const left = async (account: string | null) =>
       (await throttle.peek("login", { account, address: HERE })).buckets.map(({ remaining }) => remaining);
@@ -402,7 +402,7 @@ describe("whose attempt it is", () => {
     expect(await left(null)).toEqual([15, 4]);
   });
 
-  test("a name that cannot be an account's is counted only by limits that are not about accounts", async () => {
+  test("an identifier that no account can have only counts under limits that are not about accounts", async () => {
     const { throttle } = create({ login: LOGIN, export: LOGIN });
     const left = async (limit: string, account: string | null, realm: string | null) =>
       (await throttle.peek(limit, { realm, account, address: HERE })).buckets.map(({ remaining }) => remaining);
@@ -420,7 +420,7 @@ describe("whose attempt it is", () => {
   });
 });
 
-/** A store that answers later, as one in another process would. */
+/** A store that responds later, as one in another process would. */
 class LaterStore implements ThrottleStore {
   readonly #store = new MemoryStore();
 
@@ -443,7 +443,7 @@ class LaterStore implements ThrottleStore {
   }
 }
 
-test("what a store is asked to do is done when the answer comes", async () => {
+test("operations of a store are finished when the response is sent", async () => {
   const { throttle, left } = create({ login: LOGIN }, new LaterStore());
   const context = request();
   await throttle.aim(context, "login", ann, true);
@@ -462,7 +462,7 @@ test("what a store is asked to do is done when the answer comes", async () => {
   expect(await left({ ...ann, address: HERE })).toEqual({ address: 18, "account,address": 5 });
 });
 
-test("an attempt that is aimed at another account is given back first, so that it is not refused for its own sake", async () => {
+test("an attempt that moves to another account is given back first, so that it is not refused because of itself", async () => {
   const { throttle } = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 1 }] } }, new LaterStore());
   const context = request();
   await throttle.hit(context, "login", bob);

@@ -19,12 +19,12 @@ function create(limits: Readonly<Record<string, LimitSettings>> = { login: LOGIN
   return { throttle: new Throttle(readThrottleSettings({ limits }), store, () => null), store };
 }
 
-/** What a result says, without the buckets. */
+/** A result without the buckets. */
 function outcome({ allowed, limit, remaining, resetInSeconds }: ThrottleResult): unknown[] {
   return [allowed, limit, remaining, resetInSeconds];
 }
 
-/** Takes as many attempts at once, and gives how many passed. */
+/** Makes this many attempts concurrently and returns how many passed. */
 async function passing(attempts: number, attempt: (index: number) => Promise<ThrottleResult>): Promise<number> {
   const results = await Promise.all(Array.from({ length: attempts }, (_, index) => attempt(index)));
   return results.filter(({ allowed }) => allowed).length;
@@ -50,7 +50,7 @@ describe("consume", () => {
     expect(await attempt()).toEqual([true, 2, 1, 60]);
   });
 
-  test("S33 attempts that are refused do not prolong the window: nobody is locked out for good", async () => {
+  test("S33 refused attempts do not extend the window: no one is locked out for good", async () => {
     const { throttle } = create();
     for (let second = 0; second < 60; second++) {
       travel(second);
@@ -58,18 +58,18 @@ describe("consume", () => {
       await throttle.consume("login", ann);
     }
     travel(60);
-    // By address alone the window is longer: it has seen its 20 attempts.
+    // By address alone the window is longer: its 20 attempts are used up.
     expect((await throttle.consume("login", ann)).allowed).toBe(false);
     travel(600);
     expect((await throttle.consume("login", ann)).allowed).toBe(true);
   });
 
-  test("S33 of 200 at once exactly 5 pass", async () => {
+  test("S33 of 200 concurrent attempts exactly 5 pass", async () => {
     const { throttle } = create({ login: { buckets: [PAIR] } });
     expect(await passing(200, () => throttle.consume("login", ann))).toBe(5);
   });
 
-  test("S33 of 200 at once exactly 5 pass where several buckets count", async () => {
+  test("S33 of 200 concurrent attempts exactly 5 pass if several buckets count", async () => {
     const { throttle } = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 100 }, ACCOUNT] } });
     expect(await passing(200, () => throttle.consume("login", ann))).toBe(5);
   });
@@ -81,14 +81,14 @@ describe("consume", () => {
     expect(await passing(4, () => throttle.consume("login", { ...ann, account: "bob@example.com" }))).toBe(4);
   });
 
-  test("S33 by address alone: of attempts at as many accounts the wider bucket lets 20 pass", async () => {
+  test("S33 by address alone: of attempts at many accounts, the wider bucket lets 20 pass", async () => {
     const { throttle } = create();
     const spray = (index: number) => throttle.consume("login", { ...ann, account: `user${index}@example.com` });
     expect(await passing(200, spray)).toBe(20);
     expect((await throttle.consume("login", { ...ann, address: "203.0.113.8" })).allowed).toBe(true);
   });
 
-  test("S33 an address makes no keys for accounts it makes up once it is refused", async () => {
+  test("S33 once an address is refused, the accounts it makes up create no keys", async () => {
     const { throttle, store } = create();
     for (let index = 0; index < 500; index++) {
       await throttle.consume("login", { ...ann, account: `user${index}@example.com` });
@@ -142,7 +142,7 @@ describe("consume", () => {
     expect(store.size).toBe(0);
   });
 
-  test("of several buckets the one speaks that is nearest to refusing", async () => {
+  test("of several buckets, the one closest to refusing is reported", async () => {
     travel(0);
     const { throttle } = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 7 }] } });
     expect(outcome(await throttle.consume("login", ann))).toEqual([true, 5, 4, 60]);
@@ -150,7 +150,7 @@ describe("consume", () => {
     expect(outcome(await throttle.consume("login", ann))).toEqual([true, 7, 1, 600]);
   });
 
-  test("of several that are as near to it the one speaks that takes longest, and of those the first", async () => {
+  test("of several equally close buckets, the one that takes longest is reported, and of those the first", async () => {
     travel(0);
     const { throttle } = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 5 }] } });
     expect(outcome(await throttle.consume("login", ann))).toEqual([true, 5, 4, 600]);
@@ -161,7 +161,7 @@ describe("consume", () => {
     expect(outcome(await alike.throttle.consume("login", ann))).toEqual([true, 7, 4, 60]);
   });
 
-  test("an unknown limit is an error that names the near ones", async () => {
+  test("an unknown limit is an error with suggestions", async () => {
     const { throttle } = create();
     const error = { code: "E_INVALID_CONFIGURATION", status: 500 };
     const message = 'config/throttle.ts: THROTTLE.limits: no limit is called "logn". Did you mean "login"?';
@@ -175,7 +175,7 @@ describe("consume", () => {
 });
 
 describe("peek", () => {
-  test("tells what is left and takes nothing of it", async () => {
+  test("reports what is left and uses up none of it", async () => {
     travel(0);
     const { throttle, store } = create();
     expect(outcome(await throttle.peek("login", ann))).toEqual([true, 5, 5, 0]);
@@ -188,7 +188,7 @@ describe("peek", () => {
     expect(outcome(await throttle.peek("login", { ...ann, account: "bob@example.com" }))).toEqual([true, 5, 5, 0]);
   });
 
-  test("says of each bucket what is left of it, and that the last attempt passes", async () => {
+  test("reports for each bucket what is left of it, and that the last attempt passes", async () => {
     travel(0);
     const { throttle } = create({
       mail: {
@@ -215,7 +215,7 @@ describe("reset", () => {
       expect(await passing(5, () => throttle.consume("login", ann))).toBe(5);
       await throttle.reset("login", ann);
     }
-    // 20 attempts from one address: that its client could log in to ann's account changes nothing about the rest.
+    // 20 attempts from one address: that its client could log in to ann's account does not change the rest.
     expect(outcome(await throttle.peek("login", { ...ann, account: "bob@example.com" })).slice(0, 3)).toEqual([
       false,
       20,
@@ -223,7 +223,7 @@ describe("reset", () => {
     ]);
   });
 
-  test("S33 without an account nothing is reset, though it is the address that takes the account's place", async () => {
+  test("S33 without an account nothing is reset, even though the address was counted instead", async () => {
     const { throttle } = create({ mail: { buckets: [PAIR, { ...ACCOUNT, attempts: 6 }] } });
     const guest = { account: null, address: ann.address };
     expect(await passing(10, () => throttle.consume("mail", guest))).toBe(5);
@@ -231,7 +231,7 @@ describe("reset", () => {
     expect((await throttle.peek("mail", guest)).allowed).toBe(false);
   });
 
-  test("touches neither other accounts, nor the same account at other addresses", async () => {
+  test("affects neither other accounts, nor the same account at other addresses", async () => {
     const { throttle } = create();
     const others = [
       { ...ann, account: "bob@example.com" },

@@ -27,31 +27,31 @@ import { peekedResult, summarize, type ThrottleResult } from "./result.ts";
 import type { CompleteThrottleSettings, Limit } from "./settings.ts";
 import type { ThrottleStore } from "./store.ts";
 
-/** Says whose attempt a hit is, if the limit's own input does not. */
+/** Says whose attempt a hit is, if that is not the limit's own input. */
 export interface HitOptions {
   /**
-   * What the account is called, such as an email address; anything but text names none. If it is left out, it is the
-   * input that the limit's configuration names, and if the limit names none, the user that the request is logged in as.
+   * The account's identifier, such as an email address; anything but text means no account. Default: the input named in
+   * the limit's configuration, or if the limit has none, the logged-in user.
    */
   readonly account?: unknown;
-  /** The user whose account it is, whatever inputs there are; `null` names none. */
+  /** The user whose account it is, whatever the inputs are; `null` means no account. */
   readonly user?: object | null;
-  /** The name of the guard that the attempt is made at; the active guard if it is left out. */
+  /** The name of the guard that the attempt is made at; default: the active guard. */
   readonly guard?: string;
   /**
-   * What proves that the client has to do with the account, such as a token that was issued to it. It is counted by in
-   * place of the address, and what is counted by address alone neither refuses the attempt nor counts it.
+   * A proof that the client has to do with the account, such as a token that was issued to it. It is counted instead of
+   * the address, and buckets that count only by address neither refuse nor count the attempt.
    *
-   * Security: it must not be something that a client can make up, or each one made up is a fresh set of attempts.
+   * Security: it must not be something that a client can make up: each invented proof would be a fresh set of attempts.
    */
   readonly proof?: string | null;
 }
 
 /**
- * The application's limits: so many attempts in such a time, counted by account and by address.
+ * The application's limits: a number of attempts per window, counted by account and by address.
  *
- * Windows are fixed and begin with the first attempt. An attempt that is refused does not prolong them, so no one is
- * locked out for good.
+ * Windows are fixed and begin with the first attempt. Refused attempts do not extend them, so no one is locked out for
+ * good.
  */
 export class Throttle {
   readonly #limits: ReadonlyMap<string, CountedLimit>;
@@ -62,7 +62,7 @@ export class Throttle {
   /**
    * @param settings the limits
    * @param store where attempts are counted
-   * @param events what is told of lockouts; asked when there is one
+   * @param events emits lockouts; called when there is one
    */
   constructor(settings: CompleteThrottleSettings, store: ThrottleStore, events: () => Events | null) {
     const limits = [...settings.limits.values()].map((limit) => countedLimit(limit, store));
@@ -70,22 +70,22 @@ export class Throttle {
     this.#events = events;
   }
 
-  /** Has accounts counted by what identifies them. Called when the application boots, by what brings guards. */
+  /** Makes limits count accounts by what identifies them. Called at boot by the feature with the guards. */
   useAccounts(accounts: ThrottleAccounts): void {
     this.#accounts = accounts;
   }
 
   /**
-   * The limit of a name.
+   * Returns a limit by name.
    *
-   * @throws `E_INVALID_CONFIGURATION` if there is none, naming the near ones
+   * @throws `E_INVALID_CONFIGURATION` if there is none, with suggestions
    */
   limit(name: string): Limit {
     return this.#find(name).limit;
   }
 
   /**
-   * Counts an attempt, and says whether it passes. It is counted bucket by bucket, up to the first that refuses it.
+   * Counts an attempt and returns whether it passes. It is counted bucket by bucket, up to the first that refuses it.
    *
    * @param name the name of the limit
    * @param keys whose attempt it is
@@ -97,7 +97,7 @@ export class Throttle {
   }
 
   /**
-   * Says whether an attempt would pass, without counting one.
+   * Returns whether an attempt would pass, without counting one.
    *
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
@@ -111,9 +111,9 @@ export class Throttle {
   }
 
   /**
-   * Forgets the attempts at an account, once its owner has shown up: those that are counted by account, or by account and
-   * address. What is counted by address alone stays: a client that logs in to its own account between two attempts would
-   * otherwise have any number of them at the accounts of others.
+   * Forgets the attempts at an account once its owner has succeeded: those counted by account, or by account and
+   * address. Counts by address alone stay: otherwise a client could log in to its own account between attempts and try
+   * other accounts without limit.
    *
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
@@ -125,18 +125,18 @@ export class Throttle {
   }
 
   /**
-   * Counts a request as an attempt, and lets it pass or not. The one function for controllers and middleware.
+   * Counts a request as an attempt, and throws if it does not pass. Controllers and middleware both use this.
    *
    * ```ts
    * await throttle.hit(context, "login", { account: email });
    * ```
    *
-   * The answer carries `RateLimit-Policy` and `RateLimit`. The first attempt of a window to be refused emits
-   * `auth.lockout`. The address is `request.clientAddress`; `request.ip()` plays no part. If it is not known, what counts
-   * by address leaves it out.
+   * The response gets `RateLimit-Policy` and `RateLimit`. The first refused attempt of a window emits `auth.lockout`.
+   * The address is `request.clientAddress`; `request.ip()` is not used. If the address is not known, counts by address
+   * leave it out.
    *
-   * Security: a route with the middleware `throttle:login` has counted the request already; counted here as well, it
-   * counts twice.
+   * Security: a route with the middleware `throttle:login` has already counted the request; calling this as well counts
+   * it twice.
    *
    * @throws `E_TOO_MANY_REQUESTS` (429) with `Retry-After` if it does not pass; `E_INVALID_CONFIGURATION` if there is no
    * such limit
@@ -153,11 +153,11 @@ export class Throttle {
   }
 
   /**
-   * Has an attempt counted for the account that it turns out to be at, if a route has counted it for another one: one
-   * guard's attempts are never counted as another's, nor by an input that the attempt has nothing to do with. A request
-   * that was not counted under the limit is let be, unless `always`. Guards call it; a controller need not.
+   * Moves an attempt to the account that it turns out to be at, if a route has counted it for another one: one guard's
+   * attempts are never counted as another's, nor by an input that the attempt has nothing to do with. A request that
+   * was not counted under the limit stays uncounted, unless `always`. Guards call this; controllers don't have to.
    *
-   * @param always whether to count the request if nothing has
+   * @param always whether to count the request if it was not counted yet
    * @throws `E_TOO_MANY_REQUESTS`, as {@link hit}
    */
   async aim(context: HttpContext, name: string, options: HitOptions, always = false): Promise<void> {
@@ -165,17 +165,17 @@ export class Throttle {
     if (counted.length === 0 && !always) return;
     const keys = this.#keysOf(context, name, options);
     const hasAccount = throttleKey(["account"], { ...keys, address: null }) !== null;
-    // An attempt at no account at all is counted well enough by its address.
+    // For an attempt without an account, counting by address is enough.
     if (counted.some((one) => !hasAccount || isSameAccount(one.keys, keys))) return;
     await this.giveBack(context, name);
     await this.hit(context, name, options);
   }
 
   /**
-   * Settles a success: forgets the attempts at the account that the request has proved to be the owner of, and gives back
-   * the attempt that the request was counted as by address alone, which counts failures. Nothing else is given back.
-   * `attempt` and `confirmPassword` of the guards call it, and so does a password reset; a controller of your own calls it
-   * if it proves passwords in another way.
+   * Settles a success: forgets the attempts at the account that the request has proved to own, and gives back the
+   * attempt that was counted by address alone, because those buckets count failures. Nothing else is given back. The
+   * guards' `attempt` and `confirmPassword` call it, and so does a password reset; call it from your own controllers if
+   * they verify passwords in another way.
    *
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
@@ -188,9 +188,9 @@ export class Throttle {
   }
 
   /**
-   * Gives back what the request was counted as under a limit: it turned out not to be an attempt.
+   * Gives back what the request was counted as under a limit, because it turned out not to be an attempt.
    *
-   * @param options.ofAccount whether what counts by address alone is left as it is: it may be a flood all the same
+   * @param options.ofAccount whether counts by address alone stay: the request may still be part of a flood
    */
   async giveBack(context: HttpContext, name: string, options: { readonly ofAccount?: boolean } = {}): Promise<void> {
     const isGivenBack = (attempt: CountedAttempt): boolean => !options.ofAccount || attempt.isOfAccount;
@@ -214,9 +214,9 @@ export class Throttle {
   }
 
   /**
-   * Counts an attempt. If it comes from a device that the account was used on before, it counts by the device, and for all
-   * such devices together. When they have used up what they share, it counts as a stranger's too: so cookies that were
-   * collected buy nothing more, and the owner is not refused because of what others do elsewhere.
+   * Counts an attempt. If it comes from a device that the account was used on before, it counts by device, and for all
+   * such devices together. When these have used up what they share, it also counts as an unknown client's. So collected
+   * cookies gain an attacker nothing, and the owner is not refused because of what others do elsewhere.
    */
   async #count(
     name: string,
@@ -260,11 +260,11 @@ export class Throttle {
     if (typeof named !== "string") return {};
     if (guard === null || this.#accounts === null) return { account: named };
     const identity = this.#accounts.named(context, { limit: name, guard, identifier: named });
-    // A limit of the application's own may count by an input that has nothing to do with accounts.
+    // An application's own limit may count by an input that has nothing to do with accounts.
     return identity.account === null && !this.limit(name).ofAccounts ? { account: named } : identity;
   }
 
-  /** What an attempt says its account is called; `null` if the limit asks for nothing of the kind, or was sent nothing. */
+  /** The account's identifier according to the attempt; `null` if the limit does not use one, or if none was sent. */
   #named(context: HttpContext, name: string, options: HitOptions): unknown {
     if (options.account !== undefined) return options.account ?? false;
     const input = this.limit(name).account;
@@ -274,7 +274,7 @@ export class Throttle {
   #announce(context: HttpContext, limit: string, { account, address = null }: ThrottleKeys, options: HitOptions): void {
     const guard = options.guard ?? (this.limit(limit).ofAccounts ? (this.#accounts?.guardOf(context) ?? null) : null);
     const event = { time: currentDate(), address, guard, user: context.currentUser, limit };
-    // Listeners are not waited for: they must not add to the time of an answer under attack.
+    // Listeners are not awaited: they must not delay responses under attack.
     void this.#events()?.emit("auth.lockout", { ...event, account: accountDigest(account) });
   }
 }
@@ -287,7 +287,7 @@ function publicPolicy(applicable: readonly ApplicableBucket[]): string {
   return policyOf(applicable.filter((one) => one.isClientsOwn).map(({ bucket }) => bucket));
 }
 
-/** What stands for the account of a user if no guard says: no address can be spelled like it. */
+/** The account of a user if no guard identifies it: no address can have this spelling. */
 function userAccount(user: object): string | null {
   const { authId } = user as { readonly authId?: () => unknown };
   return typeof authId === "function" ? `user ${String(authId.call(user))}` : null;
@@ -297,7 +297,7 @@ function readInput(context: HttpContext, name: string): unknown {
   try {
     return context.request.input(name);
   } catch {
-    // What cannot be parsed is an attempt all the same; the next to ask for an input says what is wrong with it.
+    // A body that cannot be parsed is an attempt too; the next code that reads an input reports the problem.
     return null;
   }
 }
@@ -308,7 +308,7 @@ function tooManyRequests({ resetInSeconds }: ThrottleResult): AshlarError {
   });
 }
 
-/** A time as one would say it: rounded up, so that it is over by then. */
+/** A duration in words, rounded up so that it has passed by then. */
 function waitOf(seconds: number): Duration {
   return seconds < 120 ? { seconds } : { minutes: Math.ceil(seconds / 60) };
 }

@@ -156,7 +156,7 @@ describe("a second feature with the same names ends the boot", () => {
       }
     }
     await expect(create([...FEATURES, InvitationsProvider, Copy])).rejects.toThrow(
-      /own-feature\.test\.ts:\d+: the limit "invitations" is declared already, by \S*invitations-provider\.ts:\d+\. Give one/,
+      /own-feature\.test\.ts:\d+: the limit "invitations" is already declared by \S*invitations-provider\.ts:\d+\. Give one/,
     );
   });
 
