@@ -156,7 +156,7 @@ test("S26 where tokens are asked for around all routes, of one guard, a form wit
 
 test("S26 the visitor is told that the form was not used", async () => {
   const accounts = await application();
-  const said = { status: "You were already logged in, so the form was not used." };
+  const said = { status: "You were already logged in, so the form was not submitted." };
   for (const form of ["/login", "/register"]) {
     const visitor = accounts.visitor();
     await visitor.get("/enter?guard=web");

@@ -88,7 +88,7 @@ describe("setPassword()", () => {
   test("refuses the one in use", async () => {
     const user = await ada();
     await expect(user.setPassword(PASSWORD)).rejects.toMatchObject({
-      errors: { password: ["This is the password in use; choose another."] },
+      errors: { password: ["This is your current password. Choose a different one."] },
     });
   });
 

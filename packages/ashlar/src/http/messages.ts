@@ -7,7 +7,7 @@ export const HTTP_MESSAGES = {
   "input.number": 'The field "{name}" must be a number.',
   "input.boolean": 'The field "{name}" must be true or false.',
   "input.date": 'The field "{name}" must be a date such as 2026-01-31 or 2026-01-31T12:00:00Z.',
-  "input.day": 'The field "{name}" must be a day that is in the calendar.',
+  "input.day": 'The field "{name}" must be a day that exists.',
   "input.choice": 'The field "{name}" must be one of {choices}.',
   "input.list": 'The field "{name}" must be a list.',
 } as const;

@@ -5,7 +5,7 @@ export const GERMAN: Readonly<Record<keyof typeof SESSION_MESSAGES | "errors.E_C
     "Die Seite ist abgelaufen. Es wurde nichts geändert. Gehen Sie zurück, laden Sie die Seite neu, und senden Sie das Formular noch einmal. Wenn das nicht hilft, erlauben Sie Cookies für diese Website.",
   "session.expiredForm":
     "Die Seite war abgelaufen, und es wurde nichts geändert. Senden Sie das Formular noch einmal. Wenn das nicht hilft, erlauben Sie Cookies für diese Website.",
-  "session.notUsed": "Die Seite war abgelaufen, deshalb wurde das Formular nicht verwendet.",
+  "session.notUsed": "Die Seite war abgelaufen, deshalb wurde das Formular nicht abgeschickt.",
   "session.elsewhere":
     "Die Anfrage kam von einer anderen Website. Es wurde nichts geändert. Öffnen Sie die Seite hier, und senden Sie das Formular von hier aus.",
   "errors.E_CSRF": "Die Seite ist abgelaufen.",

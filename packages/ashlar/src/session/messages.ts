@@ -3,12 +3,12 @@ import { type Catalogue, type MessageMaker, messagesOf } from "../messages/index
 /** What is said of forms whose page has expired. */
 export const SESSION_MESSAGES = {
   "session.expired":
-    "The page has expired. Nothing was changed. Go back, reload the page, and send it again. If that does not help, allow cookies for this site.",
+    "The page has expired. Nothing was changed. Go back, reload the page, and submit the form again. If that doesn't help, allow cookies for this site.",
   "session.expiredForm":
-    "The page had expired, and nothing was changed. Send the form again. If that does not help, allow cookies for this site.",
-  "session.notUsed": "The page had expired, so the form was not used.",
+    "The page had expired, and nothing was changed. Submit the form again. If that doesn't help, allow cookies for this site.",
+  "session.notUsed": "The page had expired, so the form was not submitted.",
   "session.elsewhere":
-    "The request came from another site. Nothing was changed. Open the page on this site and send it from there.",
+    "The request came from another site. Nothing was changed. Open the page on this site, and submit the form from there.",
 } as const;
 
 declare module "../messages/catalogue.ts" {

@@ -6,9 +6,9 @@ import { Route, type RouteEntry } from "../routing/index.ts";
 import { csrfToken, SessionMiddleware, VerifyCsrfToken } from "./index.ts";
 
 const EXPIRED =
-  "The page has expired. Nothing was changed. Go back, reload the page, and send it again. If that does not help, allow cookies for this site.";
+  "The page has expired. Nothing was changed. Go back, reload the page, and submit the form again. If that doesn't help, allow cookies for this site.";
 const ELSEWHERE =
-  "The request came from another site. Nothing was changed. Open the page on this site and send it from there.";
+  "The request came from another site. Nothing was changed. Open the page on this site, and submit the form from there.";
 
 /** How often the handler of an unsafe method ran. */
 let handled: string[] = [];

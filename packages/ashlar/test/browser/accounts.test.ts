@@ -129,16 +129,16 @@ inBrowser("accounts, in a browser", () => {
     await page.goto(`${shop.url}/login`);
     await page.getByRole("link", { name: "Forgot your password?" }).click();
     await page.getByLabel("Email address").fill(email);
-    await page.getByRole("button", { name: "Send the link" }).click();
+    await page.getByRole("button", { name: "Send link" }).click();
     const reset = linkIn(await shop.mail.next(email, /password/i));
     await page.goto(reset);
     await page.getByLabel("New password", { exact: true }).fill("short");
     await page.getByLabel("Confirm new password").fill("short");
-    await page.getByRole("button", { name: "Set the password" }).click();
+    await page.getByRole("button", { name: "Set password" }).click();
     expect(await page.getByRole("alert").textContent()).toContain("8");
     await page.getByLabel("New password", { exact: true }).fill("another stone wall");
     await page.getByLabel("Confirm new password").fill("another stone wall");
-    await page.getByRole("button", { name: "Set the password" }).click();
+    await page.getByRole("button", { name: "Set password" }).click();
     expect(await heading(page)).toBe("Log in");
     await shop.mail.next(email, /password/i);
 
@@ -254,7 +254,7 @@ inBrowser("accounts, in a browser", () => {
     await page.getByRole("button", { name: "Log out" }).click();
     await page.goto(`${shop.url}/change_password`);
     await page.getByLabel("Email address").fill("fay@example.com");
-    await page.getByRole("button", { name: "Send the link" }).click();
+    await page.getByRole("button", { name: "Send link" }).click();
     await look("change_password-sent");
     await page.goto(linkIn(await shop.mail.next("fay@example.com", /password/i)));
     await look("password_reset");

@@ -61,8 +61,8 @@ test("the life of an account is told in German to a browser that prefers it", as
   const mistaken = await submit(client, "/register", { ...typed, email: "nirgends", password_confirmation: "anders" });
   mistaken.assertSee(
     "Es gibt ein Problem",
-    "Das ist keine E-Mail-Adresse.",
-    "Die beiden Passwörter stimmen nicht überein.",
+    "Das ist keine gültige E-Mail-Adresse.",
+    "Die Passwörter stimmen nicht überein.",
   );
   const notice = await submit(client, "/register", { ...typed, password_confirmation: PASSWORD });
   notice.assertSee(`Wir haben einen Link an ${EMAIL} gesendet.`);
@@ -85,7 +85,7 @@ test("the life of an account is told in German to a browser that prefers it", as
   const [reset] = await mail.all();
   expect([reset?.subject, reset?.text]).toEqual([
     "Neues Passwort wählen",
-    expect.stringContaining("Der Link kann einmal benutzt werden und ist 24 Stunden gültig."),
+    expect.stringContaining("Der Link kann einmal verwendet werden und ist 24 Stunden gültig."),
   ]);
   const link = linksIn(reset!)[0]!;
   const short = await submit(other, link, { password: "kurz", password_confirmation: "kurz" });

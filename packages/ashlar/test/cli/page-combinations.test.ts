@@ -103,7 +103,7 @@ await onEachDatabase("the generated pages", (engine) => {
         (await client.follow(await client.get(linksIn((await mail.all()).at(-1)!)[0]!))).assertSee("is verified");
         (await client.get("/email/verify/notice")).assertSee("is verified");
       } else {
-        notice.assertSee("needs no verification");
+        notice.assertSee("doesn't need to be verified");
         (await client.withCsrfToken().post("/email/resend")).assertRedirect("/home");
       }
       await mail.clear();

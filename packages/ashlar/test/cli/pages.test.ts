@@ -88,7 +88,7 @@ describe("the pages", () => {
     checkPage(page);
     expect(page.path).toBe("/register");
     expect(page.html).toContain("<title>Problem: Register · Shop</title>");
-    expect(page.html).toContain('<a href="#password_confirmation">The two passwords are not the same.</a>');
+    expect(page.html).toContain('<a href="#password_confirmation">The passwords do not match.</a>');
     const inputs = Object.fromEntries(tags(page.html, "input").map((input) => [input.name, input]));
     expect(inputs.email).toMatchObject({ value: "ada@example.com", autocomplete: "username" });
     expect(inputs.password).not.toHaveProperty("value");

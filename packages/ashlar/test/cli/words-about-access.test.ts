@@ -152,7 +152,7 @@ function checkWords({ changed, reset, newDevice, undo, others }: Run, notice: st
   const tail = notice === "" ? "" : ` ${notice}`;
   expect(changed.page).toBe(`This logs you out ${elsewhere}.${tail}`);
   expect(changed.status).toBe(`Your password has been changed, and you have been logged out ${elsewhere}.${tail}`);
-  expect(reset.page).toBe(`This logs you out ${everywhere}; log in again with the new password.${tail}`);
+  expect(reset.page).toBe(`This logs you out ${everywhere}. Then log in with the new password.${tail}`);
   expect(reset.status).toBe("Your password has been reset. Log in with the new one.");
   for (const body of [changed.mail, changed.html]) {
     expect(body).toMatch(sentence(`UTC. You have been logged out ${elsewhere}.${tail}`));

@@ -83,7 +83,7 @@ describe("two tabs", () => {
     await loggedIn(client);
     const cookie = client.cookies.find("token")?.value;
     const answer = await client.submit(stale, '[action="/login"]', { email: "bob@example.com", password: PASSWORD });
-    (await client.follow(answer)).assertSee("Hello, Ada", "You were already logged in, so the form was not used.");
+    (await client.follow(answer)).assertSee("Hello, Ada", "You were already logged in, so the form was not submitted.");
     expect(client.cookies.find("token")?.value).toBe(cookie);
     expect(await client.user()).toMatchObject({ name: "Ada" });
   });
@@ -95,7 +95,7 @@ describe("two tabs", () => {
     const fields = { name: "Eve", email: "eve@example.com", password: PASSWORD, password_confirmation: PASSWORD };
     const answer = await client.submit(stale, '[action="/register"]', fields);
     answer.assertRedirect("/home");
-    (await client.follow(answer)).assertSee("Hello, Ada", "You were already logged in, so the form was not used.");
+    (await client.follow(answer)).assertSee("Hello, Ada", "You were already logged in, so the form was not submitted.");
     expect(await User.findBy("email", "eve@example.com")).toBeNull();
   });
 
@@ -105,8 +105,8 @@ describe("two tabs", () => {
     await loggedIn(client);
     const answer = await client.post("/invitation", { article: "a lamp" }, HERE);
     answer.assertStatus(303).assertRedirect("/order");
-    const page = (await client.follow(answer)).assertSee("The page had expired, so the form was not used.");
-    page.assertDontSee("Send the form again");
+    const page = (await client.follow(answer)).assertSee("The page had expired, so the form was not submitted.");
+    page.assertDontSee("Submit the form again");
     expect(page.text).not.toContain("a lamp");
     (await client.get("/order")).assertDontSee("had expired");
   });
@@ -197,8 +197,8 @@ describe("a form whose page has expired", () => {
     const page = await client.post("/silent", typed, HERE);
     page
       .assertStatus(419)
-      .assertSee("Go back, reload the page, and send it again.")
-      .assertDontSee("Send the form again");
+      .assertSee("Go back, reload the page, and submit the form again.")
+      .assertDontSee("Submit the form again");
     expect(page.text.match(/had expired|has expired/g)).toHaveLength(1);
     (await client.get("/order")).assertDontSee("had expired");
   });

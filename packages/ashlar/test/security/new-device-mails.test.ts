@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { NewDeviceData } from "../../src/auth/index.ts";
 import { Mailable, type MailContent } from "../../src/mail/index.ts";
 import {
   ADA,
@@ -18,6 +19,24 @@ class NewDeviceMail extends Mailable {
 
   override content(): MailContent {
     return { text: "ashlar-accounts::account-mail", data: { text: "You logged in on a new device." } };
+  }
+}
+
+/** A mail that says what it was told of the device. */
+class DeviceMail extends Mailable {
+  readonly #device: string;
+
+  constructor({ device }: NewDeviceData) {
+    super();
+    this.#device = device;
+  }
+
+  override subject(): string {
+    return this.#device;
+  }
+
+  override content(): MailContent {
+    return { text: "ashlar-accounts::account-mail", data: { text: this.#device } };
   }
 }
 
@@ -58,4 +77,33 @@ await onEachDatabase("mails about logins on new devices", (engine) => {
     const accounts = await testAccounts({ engine, ACCOUNTS, User: class extends PlainUser {} });
     expect(await logIn(accounts, ADA.email)).toEqual({ told: MANY, mails: 5 });
   });
+});
+
+test("the device is named in the language of the mail: the user's, and not that of the browser", async () => {
+  class User extends FullUser {
+    get language(): string | undefined {
+      return this.email === ADA.email ? "de" : undefined;
+    }
+  }
+  const accounts = await testAccounts({
+    User,
+    ACCOUNTS: { mailables: { newDevice: DeviceMail } },
+    config: { app: { APP: { languages: ["de"] } } },
+  });
+  for (const { id } of [ADA, BOB]) await (await accounts.user(id)).markEmailAsVerified();
+  const windows = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0";
+  for (const [{ email }, userAgent, language] of [
+    [ADA, windows, "en"],
+    [ADA, "", "en"],
+    [BOB, windows, "de"],
+  ] as const) {
+    const visitor = accounts.visitor({ userAgent });
+    await visitor.post("/login", { email, password: PASSWORD }, { "accept-language": language });
+  }
+  const subjects = (await accounts.mails()).map(({ to, subject }) => `${to}: ${subject}`);
+  expect(subjects.sort()).toEqual([
+    `${ADA.email}: Firefox auf Windows`,
+    `${ADA.email}: Unbekanntes Gerät`,
+    `${BOB.email}: Firefox on Windows`,
+  ]);
 });

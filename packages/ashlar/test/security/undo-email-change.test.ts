@@ -74,7 +74,7 @@ await onEachDatabase("a change of address", (engine) => {
   test("S51 that is completed tells the old address, in words and with a link", async () => {
     await stolen();
     const { subject, text, html } = (await shop.mail.all()).findLast(({ to }) => to === EMAIL)!;
-    expect(subject).toBe("The email address of your account was changed");
+    expect(subject).toBe("Your email address was changed");
     expect(text).toContain(`The email address of your account is now ${THIEF}.`);
     expect(text).toContain("This link expires in 3 days.");
     expect(html).toContain("Undo the change");
@@ -122,7 +122,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect(await shop.mail.all()).toEqual([]);
     await shop.undo(undo);
     const [{ to, subject, text, html }, ...others] = (await shop.mail.all()) as [CapturedMail];
-    expect([to, subject, others]).toEqual([THIEF, "The change of your email address was undone", []]);
+    expect([to, subject, others]).toEqual([THIEF, "Your email address change was undone", []]);
     for (const body of [text, html!.replaceAll(/&#(?:39|x27);/g, "'")]) {
       expect(body).toContain("again. We no longer send anything to thief@example.org.");
       expect(body).toContain(`If it wasn't you, someone else can read the email sent to ${EMAIL}.`);
@@ -189,7 +189,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect([await email(), told]).toEqual([EMAIL, [[THIEF, EMAIL]]]);
   });
 
-  const TAKEN = "This is taken already.";
+  const TAKEN = "This email address is already in use.";
   const registration = (email: string) => ({ name: "T", email, password: PASSWORD, password_confirmation: PASSWORD });
 
   /** Asks for an address, and gives what is said of it on the page after that. */

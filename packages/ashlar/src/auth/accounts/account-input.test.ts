@@ -3,9 +3,9 @@ import { ADA, FullUser, NEW_PASSWORD } from "../../../test/support/account-appli
 import { AshlarError } from "../../support/index.ts";
 import { checkEmail, checkName, choosePassword, hashChosenPassword } from "./account-input.ts";
 
-const SHORT = ["password", ["The password is too short; use at least 8 characters."]];
+const SHORT = ["password", ["The password is too short. Use at least 8 characters."]];
 const NOT_TEXT = ["password", ["The password must be text."]];
-const NOT_THE_SAME = ["password_confirmation", ["The two passwords are not the same."]];
+const NOT_THE_SAME = ["password_confirmation", ["The passwords do not match."]];
 
 /** What a form lists above its fields, from the top. */
 async function problems(password: unknown, confirmation: unknown): Promise<unknown> {
@@ -60,7 +60,7 @@ test.each([
   [7, { problem: "This must be text." }],
   [["Ada"], { problem: "This must be text." }],
   [undefined, { problem: "Enter a name." }],
-  ["Ada\u2028Lovelace", { problem: "This holds a character that cannot be used." }],
+  ["Ada\u2028Lovelace", { problem: "This contains a character that can't be used." }],
 ])("the name %j is kept as it is, or refused with the reason", (name, expected) => {
   expect(said(checkName(name))).toEqual(expected);
 });
@@ -71,7 +71,7 @@ test.each([
   [null, { problem: "Enter an email address." }],
   [undefined, { problem: "Enter an email address." }],
   [0, { problem: "This must be text." }],
-  ["ada", { problem: "This is not an email address." }],
+  ["ada", { problem: "This is not a valid email address." }],
 ])("the address %j is brought to its normal form, or refused with the reason", (address, expected) => {
   expect(said(checkEmail(address))).toEqual(expected);
 });

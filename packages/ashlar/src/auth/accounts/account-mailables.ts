@@ -98,7 +98,7 @@ export interface EmailTakenData extends AccountNoticeData {
 export interface NewDeviceData extends EndedAccessMailData {
   readonly email: string;
   readonly loggedInAt: Date;
-  /** What to call the device: `Firefox on Windows`. */
+  /** What to call the device, in the language of the mail: `Firefox on Windows`. */
   readonly device: string;
   /** What the client calls itself; `null` where it does not. */
   readonly userAgent: string | null;

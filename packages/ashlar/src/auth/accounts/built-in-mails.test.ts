@@ -27,10 +27,10 @@ const completed = { user, email, newEmail: "new@example.com", url, expiresInHour
 const undone = { user, email, restoredEmail: "ada@example.com", newPasswordUrl };
 const taken = { user, email, isChange: false, loginUrl, newPasswordUrl };
 
-const IGNORE = "If you did not ask for this, you need not do anything.";
-const IF_IT_WAS_YOU = "If it was you, you need not do anything.";
-const NOT_YOU = "If it was not you, somebody else may know your password: set a new one now.";
-const CHANGED_ON = "The password of your account was changed on Thu, 01 Jan 1970 00:00:00 GMT.";
+const IGNORE = "If you didn't request this, you can ignore this email.";
+const UNCHANGED = "If you didn't request this, you can ignore this email: your password has not changed.";
+const IF_IT_WAS_YOU = "If this was you, you can ignore this email.";
+const CHANGED_ON = "Your password was changed on January 1, 1970 at 12:00 AM UTC.";
 const TRIED =
   "Someone tried to create an account with this email address. You already have one, so nothing has changed.";
 const NOT_ME = "If this wasn't you, you can ignore this email.";
@@ -53,28 +53,28 @@ const mailsWithWords = (): readonly (readonly [mail: Mailable, ...said: readonly
     "Verify your email address",
     "Follow this link to verify your address:",
     url,
-    `It can be used for 60 minutes. ${IGNORE}`,
+    `This link expires in 1 hour. ${IGNORE}`,
   ],
   [
     new VerifyEmail({ ...verification, isChange: true, expiresInMinutes: 120 }),
-    "Verify your email address",
+    "Confirm your new email address",
     "Follow this link to make this the address of your account:",
     url,
-    `It can be used for 2 hours. ${IGNORE}`,
+    `This link expires in 2 hours. ${IGNORE}`,
   ],
   [
     new ResetPassword({ user, email, url, expiresInMinutes: 30 }),
     "Set a new password",
     "Follow this link to set a new password for your account:",
     url,
-    `It can be used once within 30 minutes. ${IGNORE}`,
+    `The link can be used once, within 30 minutes. ${UNCHANGED}`,
   ],
   [
     new ResetPassword({ user, email, url, expiresInMinutes: null }),
     "Set a new password",
     "Follow this link to set a new password for your account:",
     url,
-    `It can be used once. ${IGNORE}`,
+    `The link can be used once. ${UNCHANGED}`,
   ],
   ...([2880, null] as const).map(
     (expiresInMinutes) =>
@@ -108,19 +108,20 @@ const mailsWithWords = (): readonly (readonly [mail: Mailable, ...said: readonly
         "Your password was changed",
         `${CHANGED_ON} ${ended}`,
         IF_IT_WAS_YOU,
-        NOT_YOU,
+        "If it wasn't you, someone else may know your password. Set a new one as soon as you can.",
       ] as const,
   ),
   [
     new EmailChanged({ user, email, newEmail: email, newPasswordUrl }),
-    "The address of your account is about to change",
-    `Somebody who knows your password asked to change the address of your account to ${email}.`,
-    `It changes once the link that was sent there is followed. ${IF_IT_WAS_YOU.replace(".", " here.")}`,
-    NOT_YOU,
+    "Your email address is about to change",
+    `Someone who knows your password asked to change the address of your account to ${email}. ` +
+      "It changes when the link that we sent there is opened.",
+    IF_IT_WAS_YOU,
+    "If it wasn't you, someone else knows your password. Set a new one as soon as you can.",
   ],
   [
     new EmailChangeCompleted(completed),
-    "The email address of your account was changed",
+    "Your email address was changed",
     "The email address of your account is now new@example.com. We no longer send anything to this one.",
     "If this was you, you can ignore this email.",
     "If it wasn't you, follow this link to get your account back and set a new password:",
@@ -131,12 +132,12 @@ const mailsWithWords = (): readonly (readonly [mail: Mailable, ...said: readonly
     (page) =>
       [
         new EmailChangeUndone({ ...undone, newPasswordUrl: page }),
-        "The change of your email address was undone",
+        "Your email address change was undone",
         `The email address of your account is ada@example.com again. We no longer send anything to ${email}.`,
         "Your old password no longer works. You can set a new one only through an email to ada@example.com.",
         "If this was you, you can ignore this email.",
         "If it wasn't you, someone else can read the email sent to ada@example.com. Secure that mailbox first. " +
-          `Then set a new password${page === null ? "." : ":"}`,
+          "Then set a new password.",
         ...(page === null ? [] : [page]),
         "If you can't get into that mailbox, contact us.",
       ] as const,
@@ -154,7 +155,7 @@ const mailsWithWords = (): readonly (readonly [mail: Mailable, ...said: readonly
   [
     new EmailTaken({ ...taken, isChange: true, loginUrl: null, newPasswordUrl: null }),
     "You already have an account",
-    "Someone tried to make this the email address of another account. It's the address of yours, so nothing has changed.",
+    "Someone tried to make this the email address of another account. It already belongs to your account, so nothing has changed.",
     NOT_ME,
   ],
 ];
@@ -167,15 +168,38 @@ test("S41 say nothing that a user typed but addresses, hold their links whole, a
 const DURATIONS = [
   [1, "1 minute"],
   [59, "59 minutes"],
-  [60, "60 minutes"],
+  [60, "1 hour"],
   [90, "90 minutes"],
   [120, "2 hours"],
   [1440, "24 hours"],
   [2880, "2 days"],
 ] as const;
 
-test("the lifetime of a link is told in days or hours if that makes more than one, and in minutes otherwise", async () => {
+test("the lifetime of a link is told in days, hours or minutes, and a day in hours", async () => {
   const links = DURATIONS.map(([expiresInMinutes]) => new VerifyEmail({ ...verification, expiresInMinutes }));
   const said = (await sent(links)).map((paragraphs) => paragraphs.at(-1));
-  expect(said).toEqual(DURATIONS.map(([, words]) => `It can be used for ${words}. ${IGNORE}`));
+  expect(said).toEqual(DURATIONS.map(([, words]) => `This link expires in ${words}. ${IGNORE}`));
+});
+
+test("are in the language of the user, without anything in English", async () => {
+  const accounts = await testAccounts({ config: { app: { APP: { languages: ["de"] } } } });
+  const { mails } = accounts.application.container.make("accounts");
+  await mails.prepare();
+  const reader = Object.assign(await accounts.user(), { language: "de" });
+  mails.queue("verifyEmail", email, { ...verification, guard: "web", user: reader });
+  mails.queue("passwordChanged", email, { guard: "web", user: reader, email, changedAt: new Date(0), wasReset: true });
+  expect((await accounts.mails()).map(({ subject, text }) => [subject, ...text.split("\n\n")])).toEqual([
+    [
+      "Bestätigen Sie Ihre E-Mail-Adresse",
+      "Folgen Sie diesem Link, um Ihre Adresse zu bestätigen:",
+      url,
+      "Dieser Link ist 1 Stunde gültig. Wenn Sie das nicht angefordert haben, können Sie diese E-Mail ignorieren.",
+    ],
+    [
+      "Ihr Passwort wurde geändert",
+      "Ihr Passwort wurde geändert: 1. Januar 1970 um 00:00 UTC. Sie wurden überall abgemeldet.",
+      "Wenn Sie das waren, können Sie diese E-Mail ignorieren.",
+      "Wenn nicht, kennt vielleicht jemand anderes Ihr Passwort. Wählen Sie möglichst bald ein neues.",
+    ],
+  ]);
 });

@@ -1,5 +1,4 @@
 import { Mailable, type MailContent } from "../../mail/index.ts";
-import { counted } from "../../support/index.ts";
 import type {
   AccountMailables,
   EmailChangeCompletedData,
@@ -13,135 +12,163 @@ import type {
 } from "./account-mailables.ts";
 import type { RemainingTokens } from "./remaining-tokens.ts";
 
-/** What the folder of the built-in mails' one view is mounted as. */
+/** The name under which the folder of the built-in mails' one view is mounted. */
 export const MAIL_VIEWS = "ashlar-accounts";
 
-const NOT_YOU = "If it was not you, somebody else may know your password: set a new one now.";
-const IGNORE = "If you did not ask for this, you need not do anything.";
+/** A paragraph, or sentences that are one together; `null` is left out. */
+type Paragraph = string | readonly string[] | null;
 
-/** A mail in plain text. It greets nobody by name: a stranger may have typed one in, with a message in it. */
-class PlainMail extends Mailable {
-  readonly #subject: string;
-  readonly #paragraphs: readonly string[];
+/** A mail in plain text. It doesn't greet the user by name: a stranger may have entered one that contains a message. */
+abstract class PlainMail<Data> extends Mailable {
+  protected readonly data: Data;
 
-  constructor(subject: string, ...paragraphs: readonly string[]) {
+  constructor(data: Data) {
     super();
-    this.#subject = subject;
-    this.#paragraphs = paragraphs;
+    this.data = data;
   }
 
-  override subject(): string {
-    return this.#subject;
-  }
+  protected abstract paragraphs(): readonly Paragraph[];
 
   override content(): MailContent {
-    return { text: `${MAIL_VIEWS}::account-mail`, data: { text: this.#paragraphs.join("\n\n") } };
+    const paragraphs = this.paragraphs().filter((paragraph) => paragraph !== null);
+    const text = paragraphs.map((paragraph) => [paragraph].flat().join(" ")).join("\n\n");
+    return { text: `${MAIL_VIEWS}::account-mail`, data: { text } };
   }
 }
 
-class VerifyEmail extends PlainMail {
-  constructor({ isChange, url, expiresInMinutes }: VerifyEmailData) {
-    super(
-      "Verify your email address",
-      isChange
-        ? "Follow this link to make this the address of your account:"
-        : "Follow this link to verify your address:",
+class VerifyEmail extends PlainMail<VerifyEmailData> {
+  override subject(): string {
+    return this.t(this.data.isChange ? "mails.verify.subjectChange" : "mails.verify.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { isChange, url, expiresInMinutes } = this.data;
+    return [
+      this.t(isChange ? "mails.verify.leadChange" : "mails.verify.lead"),
       url,
-      `It can be used for ${duration(expiresInMinutes)}. ${IGNORE}`,
-    );
+      [this.t("mails.expires", { lifetime: { minutes: expiresInMinutes } }), this.t("mails.ignore")],
+    ];
   }
 }
 
-class ResetPassword extends PlainMail {
-  constructor({ url, expiresInMinutes }: ResetPasswordData) {
-    const lifetime = expiresInMinutes === null ? "" : ` within ${duration(expiresInMinutes)}`;
-    super(
-      "Set a new password",
-      "Follow this link to set a new password for your account:",
+class ResetPassword extends PlainMail<ResetPasswordData> {
+  override subject(): string {
+    return this.t("mails.setPassword");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { url, expiresInMinutes: minutes } = this.data;
+    const once =
+      minutes === null ? this.t("mails.reset.once") : this.t("mails.reset.onceWithin", { lifetime: { minutes } });
+    return [this.t("mails.reset.lead"), url, [once, this.t("mails.reset.ignore")]];
+  }
+}
+
+class FinishRegistration extends PlainMail<FinishRegistrationData> {
+  override subject(): string {
+    return this.t("mails.finish.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { url, expiresInMinutes: minutes } = this.data;
+    const once =
+      minutes === null ? this.t("mails.finish.once") : this.t("mails.finish.onceWithin", { lifetime: { minutes } });
+    return [this.t("mails.finish.lead"), url, [once, this.t("mails.finish.voided")], this.t("mails.ignore")];
+  }
+}
+
+class PasswordChanged extends PlainMail<PasswordChangedData> {
+  override subject(): string {
+    return this.t("mails.passwordChanged.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { changedAt, wasReset, remainingTokens } = this.data;
+    const ended = this.#endedAccess(wasReset, remainingTokens);
+    return [
+      [this.t("mails.passwordChanged.lead", { moment: changedAt }), ...ended],
+      this.t("mails.wasYou"),
+      [this.t("mails.passwordChanged.notYou"), this.t("mails.setPasswordSoon")],
+    ];
+  }
+
+  /** Which access the new password has ended, and which it hasn't. */
+  #endedAccess(isEverywhere: boolean, tokens: RemainingTokens | null): readonly string[] {
+    if (tokens === null) return [this.t(isEverywhere ? "mails.loggedOut.everywhere" : "mails.loggedOut.others")];
+    const { expiresInMinutes: minutes } = tokens;
+    return [
+      this.t(isEverywhere ? "mails.loggedOut.browsers" : "mails.loggedOut.otherBrowsers"),
+      minutes === null ? this.t("pages.tokens.stay") : this.t("pages.tokens.expire", { lifetime: { minutes } }),
+    ];
+  }
+}
+
+class EmailChanged extends PlainMail<EmailChangedData> {
+  override subject(): string {
+    return this.t("mails.emailChanged.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    return [
+      this.t("mails.emailChanged.lead", { email: this.data.newEmail }),
+      this.t("mails.wasYou"),
+      [this.t("mails.passwordKnown"), this.t("mails.setPasswordSoon")],
+    ];
+  }
+}
+
+class EmailChangeCompleted extends PlainMail<EmailChangeCompletedData> {
+  override subject(): string {
+    return this.t("mails.completed.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { newEmail, url, expiresInHours } = this.data;
+    return [
+      this.t("mails.completed.lead", { email: newEmail }),
+      this.t("mails.wasYou"),
+      this.t("mails.completed.notYouLink"),
       url,
-      `It can be used once${lifetime}. ${IGNORE}`,
-    );
+      this.t("mails.expires", { lifetime: { minutes: expiresInHours * 60 } }),
+    ];
   }
 }
 
-class FinishRegistration extends PlainMail {
-  constructor({ url, expiresInMinutes }: FinishRegistrationData) {
-    const lifetime = expiresInMinutes === null ? "" : `, within ${duration(expiresInMinutes)}`;
-    super(
-      "Finish creating your account",
-      "An account with this email address was started before, but never finished. Choose a password to finish it:",
-      url,
-      `This link works once${lifetime}. Links that we mailed you earlier no longer work.`,
-      "If you didn't request this, you can ignore this email.",
-    );
+class EmailChangeUndone extends PlainMail<EmailChangeUndoneData> {
+  override subject(): string {
+    return this.t("mails.undone.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { email, restoredEmail: restored, newPasswordUrl } = this.data;
+    return [
+      this.t("mails.undone.lead", { restored, email }),
+      this.t("mails.undone.password", { restored }),
+      this.t("mails.wasYou"),
+      this.t("mails.undone.notYou", { restored }),
+      newPasswordUrl,
+      this.t("mails.undone.contact"),
+    ];
   }
 }
 
-class PasswordChanged extends PlainMail {
-  constructor({ changedAt, wasReset, remainingTokens }: PasswordChangedData) {
-    super(
-      "Your password was changed",
-      `The password of your account was changed on ${changedAt.toUTCString()}. ${endedAccess(wasReset, remainingTokens)}`,
-      "If it was you, you need not do anything.",
-      NOT_YOU,
-    );
+class EmailTaken extends PlainMail<EmailTakenData> {
+  override subject(): string {
+    return this.t("mails.taken.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { isChange, loginUrl, newPasswordUrl } = this.data;
+    return [
+      this.t(isChange ? "mails.taken.change" : "mails.taken.register"),
+      ...(loginUrl === null ? [] : [this.t("mails.taken.logIn"), loginUrl]),
+      ...(newPasswordUrl === null ? [] : [this.t("mails.taken.forgot"), newPasswordUrl]),
+      this.t("mails.taken.notYou"),
+    ];
   }
 }
 
-class EmailChanged extends PlainMail {
-  constructor({ newEmail }: EmailChangedData) {
-    super(
-      "The address of your account is about to change",
-      `Somebody who knows your password asked to change the address of your account to ${newEmail}.`,
-      "It changes once the link that was sent there is followed. If it was you, you need not do anything here.",
-      NOT_YOU,
-    );
-  }
-}
-
-class EmailChangeCompleted extends PlainMail {
-  constructor({ newEmail, url, expiresInHours }: EmailChangeCompletedData) {
-    super(
-      "The email address of your account was changed",
-      `The email address of your account is now ${newEmail}. We no longer send anything to this one.`,
-      "If this was you, you can ignore this email.",
-      "If it wasn't you, follow this link to get your account back and set a new password:",
-      url,
-      `This link expires in ${duration(expiresInHours * 60)}.`,
-    );
-  }
-}
-
-class EmailChangeUndone extends PlainMail {
-  constructor({ email, restoredEmail, newPasswordUrl }: EmailChangeUndoneData) {
-    super(
-      "The change of your email address was undone",
-      `The email address of your account is ${restoredEmail} again. We no longer send anything to ${email}.`,
-      `Your old password no longer works. You can set a new one only through an email to ${restoredEmail}.`,
-      "If this was you, you can ignore this email.",
-      `If it wasn't you, someone else can read the email sent to ${restoredEmail}. Secure that mailbox first. ` +
-        (newPasswordUrl === null ? "Then set a new password." : "Then set a new password:"),
-      ...(newPasswordUrl === null ? [] : [newPasswordUrl]),
-      "If you can't get into that mailbox, contact us.",
-    );
-  }
-}
-
-class EmailTaken extends PlainMail {
-  constructor({ isChange, loginUrl, newPasswordUrl }: EmailTakenData) {
-    super(
-      "You already have an account",
-      isChange
-        ? "Someone tried to make this the email address of another account. It's the address of yours, so nothing has changed."
-        : "Someone tried to create an account with this email address. You already have one, so nothing has changed.",
-      ...(loginUrl === null ? [] : ["If this was you, log in:", loginUrl]),
-      ...(newPasswordUrl === null ? [] : ["If you forgot your password, set a new one:", newPasswordUrl]),
-      "If this wasn't you, you can ignore this email.",
-    );
-  }
-}
-
-/** The mails that are sent where the application has none of its own. */
+/** The mails that are sent if the application has none of its own. */
 export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   verifyEmail: VerifyEmail,
   resetPassword: ResetPassword,
@@ -152,25 +179,3 @@ export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   emailChangeUndone: EmailChangeUndone,
   emailTaken: EmailTaken,
 });
-
-/** What a new password has ended, and what it has not. */
-function endedAccess(isEverywhere: boolean, tokens: RemainingTokens | null): string {
-  if (tokens === null) return `You have been logged out ${isEverywhere ? "everywhere" : "on all other devices"}.`;
-  const { expiresInMinutes } = tokens;
-  const end = expiresInMinutes === null ? "They don't expire" : `They expire within ${duration(expiresInMinutes)}`;
-  return (
-    `You have been logged out of all ${isEverywhere ? "" : "other "}browsers. ` +
-    `API tokens issued before then keep working. ${end}.`
-  );
-}
-
-const UNITS = [
-  ["day", 1440],
-  ["hour", 60],
-] as const;
-
-/** A number of minutes in words: `2 days`, `24 hours`, `90 minutes`. */
-function duration(minutes: number): string {
-  const [unit, length] = UNITS.find(([, length]) => minutes % length === 0 && minutes > length) ?? ["minute", 1];
-  return counted(minutes / length, unit);
-}

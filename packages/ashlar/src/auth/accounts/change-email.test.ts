@@ -52,7 +52,7 @@ await onEachDatabase("a changed address", (engine) => {
     await visitor.post("/account/email", { email: "  ADA@Example.ORG ", password: PASSWORD });
     const [toNew, toOld, ...others] = await accounts.mails();
     expect([toNew?.to, toOld?.to, others]).toEqual([NEW, ADA.email, []]);
-    expect(toNew?.text).toContain("It can be used for 60 minutes.");
+    expect(toNew?.text).toContain("This link expires in 1 hour.");
     expect(toOld?.text).toContain(NEW);
     expect(toOld?.text).not.toContain("http");
     expect((await accounts.user()).email).toBe(ADA.email);
@@ -118,7 +118,10 @@ await onEachDatabase("a changed address", (engine) => {
     expect(await follow(accounts, await asked(accounts))).toBe("verified");
     const registration = { name: "Thief", email: ADA.email, password: PASSWORD };
     const answer = await accounts.visitor().post("/register", registration, { accept: "application/json" });
-    expect(answer).toMatchObject({ status: 422, body: { errors: { email: ["This is taken already."] } } });
+    expect(answer).toMatchObject({
+      status: 422,
+      body: { errors: { email: ["This email address is already in use."] } },
+    });
   });
 
   test("two accounts that ask for one address: the first to follow the link has it", async () => {
@@ -202,9 +205,7 @@ describe("the link to a new address", () => {
     const accounts = await testAccounts();
     expect(await follow(accounts, await linkOf(accounts))).toBe("verified");
     const mails = await accounts.mails();
-    expect(mails.map(({ to, subject }) => [to, subject])).toEqual([
-      [ADA.email, "The email address of your account was changed"],
-    ]);
+    expect(mails.map(({ to, subject }) => [to, subject])).toEqual([[ADA.email, "Your email address was changed"]]);
   });
 
   test("changes nothing where the old address cannot be told", async () => {
@@ -220,7 +221,7 @@ describe("requestEmailChange()", () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     for (const password of ["another password", "", null, undefined]) {
-      const expected = [422, { password: ["This is not your password."] }];
+      const expected = [422, { password: ["Incorrect password."] }];
       expect(await problems(visitor, { email: NEW, password })).toEqual(expected);
     }
     expect(await accounts.mails()).toEqual([]);
@@ -240,13 +241,13 @@ describe("requestEmailChange()", () => {
   });
 
   test.each([
-    [ADA.email, "This is your address already."],
-    ["ADA@EXAMPLE.COM", "This is your address already."],
-    [BOB.email, "This is taken already."],
-    ["Bob@Example.com ", "This is taken already."],
-    ["no address", "This is not an email address."],
-    [`${NEW}\r\nBcc: eve@example.com`, "This is not an email address."],
-    [`${NEW}, eve@example.com`, "This is not an email address."],
+    [ADA.email, "This is already your email address."],
+    ["ADA@EXAMPLE.COM", "This is already your email address."],
+    [BOB.email, "This email address is already in use."],
+    ["Bob@Example.com ", "This email address is already in use."],
+    ["no address", "This is not a valid email address."],
+    [`${NEW}\r\nBcc: eve@example.com`, "This is not a valid email address."],
+    [`${NEW}, eve@example.com`, "This is not a valid email address."],
     ["", "Enter an email address."],
     [null, "Enter an email address."],
   ])("S35 the address %j is refused", async (email, message) => {
@@ -254,7 +255,8 @@ describe("requestEmailChange()", () => {
     const visitor = await accounts.loggedIn();
     expect(await problems(visitor, { email, password: PASSWORD })).toEqual([422, { email: [message] }]);
     // The owner of an address that is taken hears of it.
-    const told = message === "This is taken already." ? [[BOB.email, "You already have an account"]] : [];
+    const told =
+      message === "This email address is already in use." ? [[BOB.email, "You already have an account"]] : [];
     const mails = await accounts.mails();
     expect(mails.map(({ to, subject }) => [to, subject])).toEqual(told);
     for (const { text } of mails) expect(text).toContain("tried to make this the email address of another account.");
@@ -265,7 +267,7 @@ describe("requestEmailChange()", () => {
     await (await accounts.user()).markEmailAsVerified();
     expect(await follow(accounts, await asked(accounts))).toBe("verified");
     const bob = await accounts.loggedIn(BOB);
-    const taken = [422, { email: ["This is taken already."] }];
+    const taken = [422, { email: ["This email address is already in use."] }];
     expect(await problems(bob, { email: ADA.email, password: PASSWORD })).toEqual(taken);
   });
 

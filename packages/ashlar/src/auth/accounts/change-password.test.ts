@@ -90,7 +90,7 @@ describe("changePassword()", () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     for (const current_password of ["another password", "", null, undefined]) {
-      const expected = [422, { current_password: ["This is not your password."] }];
+      const expected = [422, { current_password: ["Incorrect password."] }];
       expect(await problems(visitor, { ...SENT, current_password })).toEqual(expected);
     }
     expect(await accounts.toldOf("auth.failed")).toHaveLength(4);
@@ -98,10 +98,10 @@ describe("changePassword()", () => {
   });
 
   test.each([
-    ["short", "short", { password: ["The password is too short; use at least 8 characters."] }],
-    [PASSWORD, PASSWORD, { password: ["This is the password in use; choose another."] }],
-    [NEW_PASSWORD, "another", { password_confirmation: ["The two passwords are not the same."] }],
-    [NEW_PASSWORD, null, { password_confirmation: ["The two passwords are not the same."] }],
+    ["short", "short", { password: ["The password is too short. Use at least 8 characters."] }],
+    [PASSWORD, PASSWORD, { password: ["This is your current password. Choose a different one."] }],
+    [NEW_PASSWORD, "another", { password_confirmation: ["The passwords do not match."] }],
+    [NEW_PASSWORD, null, { password_confirmation: ["The passwords do not match."] }],
     [["a list"], ["a list"], expect.objectContaining({ password: ["The password must be text."] })],
     [12_345_678, 12_345_678, { password: ["The password must be text."] }],
   ])("S31 refuses %j with %j, and the other logins go on", async (password, password_confirmation, errors) => {
@@ -206,7 +206,7 @@ describe("changePassword()", () => {
       const headers = { "x-person": String(ADA.id), accept: "application/json" };
       return accounts.visitor().post("/by-header", { current_password }, headers);
     };
-    const errors = { current_password: ["This is not your password."] };
+    const errors = { current_password: ["Incorrect password."] };
     expect(await send("another password")).toMatchObject({ status: 422, body: { errors } });
     const user = expect.objectContaining({ id: ADA.id });
     expect(await accounts.toldOf("auth.failed")).toEqual([

@@ -218,7 +218,7 @@ describe("an account whose address is registered again before it is verified", (
     await visitor.post("/account/email", { email: ADA.email, password: PASSWORD });
     expect(await mailed(accounts)).toEqual([
       `${ADA.email}: ${TAKEN}`,
-      `${BOB.email}: The address of your account is about to change`,
+      `${BOB.email}: Your email address is about to change`,
     ]);
   });
 });

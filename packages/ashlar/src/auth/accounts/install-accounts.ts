@@ -1,6 +1,7 @@
 import type { Application } from "../../boot/index.ts";
 import { claimModel } from "../../database/index.ts";
 import { limitsOf } from "../../throttle/index.ts";
+import { deviceName } from "../logins/device-name.ts";
 import { AccountService } from "./account-service.ts";
 import { isVerifiable } from "./account-user.ts";
 import { Accounts } from "./accounts.ts";
@@ -33,15 +34,17 @@ export function installAccounts(application: Application): void {
  * and logged in to any number of times. Called when providers boot.
  */
 export function startAccounts(application: Application): void {
-  const { container } = application;
+  const { container, messages } = application;
   const { mails, models } = container.make("accounts");
   for (const model of models) claimModel(model, application);
   if (!mails.has("newDevice") || !container.has("events")) return;
-  container.make("events").on("auth.new_device", async ({ guard, user, device, userAgent, address, time }) => {
+  container.make("events").on("auth.new_device", async ({ guard, user, userAgent, address, time }) => {
     const { email } = user as { readonly email: string };
     if (isVerifiable(user) && !user.hasVerifiedEmail()) return;
     if (!(await mayMail(container, NEW_DEVICE_LIMIT, guard, email))) return;
     await mails.prepare();
+    // In the language of the mail, not of the request: someone else may have logged in.
+    const device = deviceName(userAgent, messages.translator(messages.ofUser(user) ?? messages.defaultLanguage));
     mails.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
   });
 }

@@ -94,7 +94,7 @@ describe("preventEnumeration", () => {
     for (const email of [ADA.email, CLEO.email]) {
       const sent = { ...CLEO, email, password: "short", password_confirmation: "short" };
       const { status, body } = await accounts.visitor().post("/register", sent, { accept: "application/json" });
-      const password = ["The password is too short; use at least 8 characters."];
+      const password = ["The password is too short. Use at least 8 characters."];
       expect([status, body]).toMatchObject([422, { errors: { password } }]);
       expect(Object.keys((body as { readonly errors: object }).errors)).toEqual(["password"]);
     }
@@ -167,10 +167,10 @@ describe("preventEnumeration", () => {
       [302, "/home"],
       [302, "/home"],
     ]);
-    const notice = `${ADA.email}: The address of your account is about to change`;
+    const notice = `${ADA.email}: Your email address is about to change`;
     expect(mails).toEqual([
       [`${BOB.email}: ${TAKEN}`, notice],
-      ["new@example.com: Verify your email address", notice],
+      ["new@example.com: Confirm your new email address", notice],
     ]);
     expect(texts).toEqual([
       expect.stringContaining("tried to make this the email address of another account."),

@@ -60,7 +60,7 @@ await onEachDatabase("register()", (engine) => {
   test("20 parallel registrations of one address: one user, one event, 19 times 422", async () => {
     const accounts = await testAccounts({ engine });
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => problems(accounts, CLEO)));
-    const taken = [422, { email: ["This is taken already."] }];
+    const taken = [422, { email: ["This email address is already in use."] }];
     expect(outcomes.filter((outcome) => JSON.stringify(outcome) === JSON.stringify(taken))).toHaveLength(19);
     expect(await accounts.rows("users")).toHaveLength(3);
     expect(await accounts.toldOf("auth.registered")).toHaveLength(1);
@@ -83,33 +83,33 @@ describe("register()", () => {
     const accounts = await testAccounts();
     await accounts.visitor().post("/register", { ...CLEO, email: " ＣLEO@Example.COM " });
     expect((await accounts.user(3)).email).toBe("cleo@example.com");
-    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
+    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This email address is already in use."] }]);
   });
 
   test.each([
-    [{ ...CLEO, email: ADA.email }, { email: ["This is taken already."] }],
-    [{ ...CLEO, email: "no address" }, { email: ["This is not an email address."] }],
-    [{ ...CLEO, email: `${CLEO.email}\r\nBcc: eve@example.com` }, { email: ["This is not an email address."] }],
-    [{ ...CLEO, email: `${CLEO.email},eve@example.com` }, { email: ["This is not an email address."] }],
+    [{ ...CLEO, email: ADA.email }, { email: ["This email address is already in use."] }],
+    [{ ...CLEO, email: "no address" }, { email: ["This is not a valid email address."] }],
+    [{ ...CLEO, email: `${CLEO.email}\r\nBcc: eve@example.com` }, { email: ["This is not a valid email address."] }],
+    [{ ...CLEO, email: `${CLEO.email},eve@example.com` }, { email: ["This is not a valid email address."] }],
     [{ ...CLEO, email: undefined }, { email: ["Enter an email address."] }],
     [
       { ...CLEO, password: "short", password_confirmation: "short" },
       {
-        password: ["The password is too short; use at least 8 characters."],
+        password: ["The password is too short. Use at least 8 characters."],
       },
     ],
     [
       { ...CLEO, password_confirmation: "another" },
       {
-        password_confirmation: ["The two passwords are not the same."],
+        password_confirmation: ["The passwords do not match."],
       },
     ],
-    [{ ...CLEO, password_confirmation: null }, { password_confirmation: ["The two passwords are not the same."] }],
+    [{ ...CLEO, password_confirmation: null }, { password_confirmation: ["The passwords do not match."] }],
     [{ ...CLEO, name: " " }, { name: ["Enter a name."] }],
     [{ ...CLEO, name: null }, { name: ["Enter a name."] }],
     [{ ...CLEO, name: undefined }, { name: ["Enter a name."] }],
     [{ ...CLEO, name: "a".repeat(256) }, { name: ["Use at most 255 characters."] }],
-    [{ ...CLEO, name: "Cleo\r\nBcc: eve@example.com" }, { name: ["This holds a character that cannot be used."] }],
+    [{ ...CLEO, name: "Cleo\r\nBcc: eve@example.com" }, { name: ["This contains a character that can't be used."] }],
   ])("refuses %j", async (sent, errors) => {
     const accounts = await testAccounts();
     expect(await problems(accounts, sent)).toEqual([422, errors]);
@@ -119,7 +119,7 @@ describe("register()", () => {
   test("S32 nothing is said of an address that is taken as long as anything else is wrong", async () => {
     const accounts = await testAccounts();
     const taken = { ...CLEO, email: ADA.email };
-    const short = { password: ["The password is too short; use at least 8 characters."] };
+    const short = { password: ["The password is too short. Use at least 8 characters."] };
     expect(await problems(accounts, { ...taken, password: "x", password_confirmation: "x" })).toEqual([422, short]);
     expect(await problems(accounts, { ...taken, name: "" })).toEqual([422, { name: ["Enter a name."] }]);
     expect(await accounts.mails()).toEqual([]);
@@ -151,7 +151,7 @@ describe("register()", () => {
     const accounts = await testAccounts({ without: [MailProvider], logged });
     expect(await problems(accounts, { ...CLEO, email: ADA.email })).toEqual([
       422,
-      { email: ["This is taken already."] },
+      { email: ["This email address is already in use."] },
     ]);
     await accounts.application.background.settled();
     // There is no one to tell, and nothing has failed.
@@ -164,9 +164,9 @@ describe("register()", () => {
       422,
       {
         name: ["Enter a name."],
-        email: ["This is not an email address."],
-        password: ["The password is too short; use at least 8 characters."],
-        password_confirmation: ["The two passwords are not the same."],
+        email: ["This is not a valid email address."],
+        password: ["The password is too short. Use at least 8 characters."],
+        password_confirmation: ["The passwords do not match."],
       },
     ]);
   });
@@ -317,7 +317,7 @@ describe("register()", () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await testAccounts({ logged });
     reserveOnceAsked(accounts);
-    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
+    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This email address is already in use."] }]);
     expect([await accounts.rows("users"), await accounts.mails()]).toMatchObject([[ADA, BOB], []]);
     expect([await accounts.toldOf("auth.registered"), logged]).toEqual([[], []]);
   });
@@ -328,7 +328,7 @@ describe("register()", () => {
     }
     const accounts = await testAccounts({ User, secondConnection: "people" });
     const asked = reserveOnceAsked(accounts);
-    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
+    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This email address is already in use."] }]);
     expect([asked(), await User.findBy("email", CLEO.email)]).toEqual([2, null]);
     expect((await User.findBy("email", BOB.email))?.id).toBe(BOB.id);
   });
@@ -343,13 +343,13 @@ describe("register()", () => {
     await accounts.application.container
       .make("accounts")
       .emailChanges.record("web", ADA.id, CLEO.email, "of Ada", true);
-    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This is taken already."] }]);
+    expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This email address is already in use."] }]);
   });
 
   test("another value that is taken is told by its field, and to no owner of an address", async () => {
     const accounts = await testAccounts();
     await accounts.database.kysely.schema.createIndex("names").unique().on("users").column("name").execute();
-    expect(await problems(accounts, { ...CLEO, name: ADA.name })).toEqual([422, { name: ["This is taken already."] }]);
+    expect(await problems(accounts, { ...CLEO, name: ADA.name })).toEqual([422, { name: ["This is already in use."] }]);
     expect(await accounts.mails()).toEqual([]);
   });
 

@@ -54,7 +54,7 @@ export async function registerUser(
   if (taken === EMAIL && service.mails.areSent) {
     service.background.run("a notice to the owner of an address", () => tellOwner(service, guard, user.email, false));
   }
-  throw new ValidationError({ [taken]: [TAKEN] });
+  throw new ValidationError({ [taken]: [taken === EMAIL ? TAKEN : message("auth.value.taken")] });
 }
 
 /** Leaves to the background, and to mails, what shows whether the address is taken. */

@@ -181,22 +181,22 @@ describe("a reset link", () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     const refused = [
-      ["short", "short", { password: ["The password is too short; use at least 8 characters."] }],
+      ["short", "short", { password: ["The password is too short. Use at least 8 characters."] }],
       [
         "password1",
         "password1",
-        { password: ["This password is one of the most common and easy to guess; choose another."] },
+        { password: ["This password is one of the most common and easy to guess. Choose a different one."] },
       ],
-      [PASSWORD, PASSWORD, { password: ["This is the password in use; choose another."] }],
-      [NEW_PASSWORD, "another", { password_confirmation: ["The two passwords are not the same."] }],
-      [NEW_PASSWORD, undefined, { password_confirmation: ["The two passwords are not the same."] }],
+      [PASSWORD, PASSWORD, { password: ["This is your current password. Choose a different one."] }],
+      [NEW_PASSWORD, "another", { password_confirmation: ["The passwords do not match."] }],
+      [NEW_PASSWORD, undefined, { password_confirmation: ["The passwords do not match."] }],
       [undefined, undefined, { password: ["The password must be text."] }],
       [
         "short",
         "shorter",
         {
-          password: ["The password is too short; use at least 8 characters."],
-          password_confirmation: ["The two passwords are not the same."],
+          password: ["The password is too short. Use at least 8 characters."],
+          password_confirmation: ["The passwords do not match."],
         },
       ],
     ] as const;
@@ -539,12 +539,12 @@ describe("asking for a reset link", () => {
     [null, "Enter an email address."],
     [undefined, "Enter an email address."],
     ["", "Enter an email address."],
-    ["no address", "This is not an email address."],
-    [`${ADA.email}, eve@example.com`, "This is not an email address."],
-    [`${ADA.email}\nBcc: eve@example.com`, "This is not an email address."],
-    [`<${ADA.email}>`, "This is not an email address."],
-    [`${ADA.email}@example.com`, "This is not an email address."],
-    [`${"a".repeat(300)}@example.com`, "This is not an email address."],
+    ["no address", "This is not a valid email address."],
+    [`${ADA.email}, eve@example.com`, "This is not a valid email address."],
+    [`${ADA.email}\nBcc: eve@example.com`, "This is not a valid email address."],
+    [`<${ADA.email}>`, "This is not a valid email address."],
+    [`${ADA.email}@example.com`, "This is not a valid email address."],
+    [`${"a".repeat(300)}@example.com`, "This is not a valid email address."],
   ])("S36 the address %j is 422", async (email, message) => {
     const accounts = await testAccounts();
     expect(await problems(accounts, { email }, "/change_password")).toEqual([422, { email: [message] }]);

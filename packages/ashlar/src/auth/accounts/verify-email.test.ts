@@ -110,7 +110,7 @@ describe("the verification link", () => {
     const accounts = await testAccounts();
     await (await accounts.loggedIn()).post("/email/resend");
     const [mail] = await accounts.mails();
-    expect(mail?.text).toContain("It can be used for 24 hours.");
+    expect(mail?.text).toContain("This link expires in 24 hours.");
     const start = Date.now();
     const link = linkIn(mail).slice(APP_URL.length);
     setClock(() => start + 24 * 3_600_000);

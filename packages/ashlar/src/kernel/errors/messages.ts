@@ -4,7 +4,7 @@ import { ERRORS, type ErrorCode, type Message } from "../../support/index.ts";
 
 /** The headings of pages. Problem documents have the names of the statuses instead (RFC 9457 §4.2.1). */
 const TITLES: Readonly<Record<number, string>> = {
-  400: "This can't be read",
+  400: "The request can't be read",
   401: "Log in to continue",
   403: "Not allowed",
   404: "Page not found",

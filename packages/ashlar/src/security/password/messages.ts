@@ -2,10 +2,10 @@ import { type Catalogue, type MessageMaker, messagesOf } from "../../messages/in
 
 /** What is said of passwords that cannot be chosen. */
 export const PASSWORD_MESSAGES = {
-  "password.tooLong": "The password is too long; use at most {max} bytes.",
-  "password.tooShort": "The password is too short; use at least {min} characters.",
+  "password.tooLong": "The password is too long. Use at most {max} bytes.",
+  "password.tooShort": "The password is too short. Use at least {min} characters.",
   "password.notUnicode": "The password contains a character that is not valid Unicode.",
-  "password.common": "This password is one of the most common and easy to guess; choose another.",
+  "password.common": "This password is one of the most common and easy to guess. Choose a different one.",
 } as const;
 
 declare module "../../messages/catalogue.ts" {

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { checkPassword, isHashable } from "./password-rules.ts";
 
-const TOO_SHORT = "The password is too short; use at least 8 characters.";
-const TOO_LONG = "The password is too long; use at most 1024 bytes.";
-const COMMON = "This password is one of the most common and easy to guess; choose another.";
+const TOO_SHORT = "The password is too short. Use at least 8 characters.";
+const TOO_LONG = "The password is too long. Use at most 1024 bytes.";
+const COMMON = "This password is one of the most common and easy to guess. Choose a different one.";
 const NOT_UNICODE = "The password contains a character that is not valid Unicode.";
 
 describe("length", () => {
