@@ -120,7 +120,7 @@ describe("the pages", () => {
     const page = await somebody.open("/logout");
     expect(page.status).toBe(405);
     expect(page.headers.get("allow")).toBe("POST");
-    expect(page.html).toContain("go back and use the button");
+    expect(page.html).toContain("Go back and use the button");
     expect((await somebody.open("/home")).path).toBe("/home");
   });
 });

@@ -212,13 +212,13 @@ describe("S56 what pages and mails say of ended access is what happens to API to
     for (const [expires, authenticates] of configurations) {
       const mail = "    passwordChanged: PasswordChangedMail,";
       const { changed, reset } = await run({ expires, authenticates }, ["config/auth.ts", mail, ""]);
-      for (const { mail } of [changed, reset]) endings.push(/GMT\. (.+)/.exec(mail)?.[1] ?? mail);
+      for (const { mail } of [changed, reset]) endings.push(/UTC\. (.+)/.exec(mail)?.[1] ?? mail);
     }
     expect(endings).toEqual([
       "You have been logged out on all other devices.",
       "You have been logged out everywhere.",
-      `You have been logged out of all other browsers. ${FOR_AN_HOUR.replace("1 hour", "60 minutes")}`,
-      `You have been logged out of all browsers. ${FOR_AN_HOUR.replace("1 hour", "60 minutes")}`,
+      `You have been logged out of all other browsers. ${FOR_AN_HOUR}`,
+      `You have been logged out of all browsers. ${FOR_AN_HOUR}`,
       `You have been logged out of all other browsers. ${FOREVER}`,
       `You have been logged out of all browsers. ${FOREVER}`,
     ]);
