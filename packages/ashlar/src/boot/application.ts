@@ -370,8 +370,10 @@ export class Application {
   async #boot(plan: BootPlan): Promise<void> {
     const { container, settings } = this;
     const kernel = plan.kernel(container);
+    container.boundBy(kernel.constructor.name);
     kernel.registerRoutes();
     for (const providerClass of plan.providers) {
+      container.boundBy(providerClass.name);
       const provider = new providerClass(this);
       await provider.register();
       this.#providers.push(provider);
@@ -384,9 +386,11 @@ export class Application {
       compilers: await ownCompilers(container.has("routes.compilers") ? container.make("routes.compilers") : {}),
     });
     for (const provider of this.#providers) {
+      container.boundBy(provider.constructor.name);
       await provider.boot();
       this.#booted.add(provider);
     }
+    container.boundBy("the application");
     for (const provider of this.#providers) await provider.ready();
     const instances = new MiddlewareInstances(container);
     buildRoutes(this.#router.routes, kernel.routeMiddleware, instances, container);

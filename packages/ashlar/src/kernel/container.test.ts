@@ -19,15 +19,6 @@ describe("bind", () => {
     expect(container.has("test.other")).toBe(false);
   });
 
-  test("a later binding replaces an earlier one, made or not", () => {
-    const container = new Container().singleton("test.number", () => 1);
-    expect(container.make("test.number")).toBe(1);
-    container.bind("test.number", 2);
-    expect(container.make("test.number")).toBe(2);
-    container.factory("test.number", () => 3);
-    expect(container.make("test.number")).toBe(3);
-  });
-
   test("a falsy value is a value", () => {
     const container = new Container().bind("test.number", 0);
     expect(container.make("test.number")).toBe(0);
@@ -70,6 +61,33 @@ describe("singleton and factory", () => {
   });
 });
 
+describe("replace", () => {
+  test("what is bound is replaced, created or not", () => {
+    const container = new Container().singleton("test.number", () => 1);
+    container.replace("test.number", () => 2);
+    expect(container.make("test.number")).toBe(2);
+    container.replace("test.number", () => 3);
+    expect(container.make("test.number")).toBe(3);
+  });
+
+  test("the replacement is created once, with the container, when it is first asked for", () => {
+    let created = 0;
+    const container = new Container().bind("test.number", 7).factory("test.list", () => []);
+    container.replace("test.list", (services) => [services.make("test.number"), ++created]);
+    expect(created).toBe(0);
+    expect(container.make("test.list")).toEqual([7, 1]);
+    expect(container.make("test.list")).toBe(container.make("test.list"));
+  });
+
+  test("what is not bound cannot be replaced", () => {
+    const container = new Container().bind("test.number", 1);
+    expect(() => container.replace("test.list", () => [])).toThrow(
+      expect.objectContaining({ code: "E_UNKNOWN_SERVICE" }),
+    );
+    expect(container.has("test.list")).toBe(false);
+  });
+});
+
 describe("errors", () => {
   test("an unknown key names the near ones and where to look", () => {
     const container = new Container().bind("test.number", 1);
@@ -88,5 +106,30 @@ describe("errors", () => {
     expect(() => container.make("test.number")).toThrow(
       new AshlarError("E_CIRCULAR_SERVICE", "Circular dependency: test.number → test.other → test.number."),
     );
+  });
+
+  test("a key that is bound twice names who bound it, and keeps its first binding", () => {
+    const bindings = [
+      (container: Container) => container.bind("test.number", 2),
+      (container: Container) => container.singleton("test.number", () => 2),
+      (container: Container) => container.factory("test.number", () => 2),
+    ];
+    for (const first of bindings) {
+      for (const second of bindings) {
+        const container = new Container();
+        container.boundBy("NumberProvider");
+        first(container);
+        container.boundBy("OtherProvider");
+        const before = container.make("test.number");
+        const refused = expect.objectContaining({
+          code: "E_DUPLICATE_SERVICE",
+          message:
+            'OtherProvider: the service "test.number" is already bound by NumberProvider. ' +
+            'Choose another key, or replace the service: container.replace("test.number", …).',
+        });
+        expect(() => second(container)).toThrow(refused);
+        expect(container.make("test.number")).toBe(before);
+      }
+    }
   });
 });

@@ -1,6 +1,6 @@
 import type { HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
-import { AshlarError, suggestion } from "../support/index.ts";
+import { AshlarError, ConfigurationError, declareErrors, suggestion } from "../support/index.ts";
 import type { Logger } from "./logger.ts";
 
 /** Responds to a request with a template. */
@@ -37,12 +37,28 @@ export interface Services extends FrameworkServices {
   "routes.view": RenderView;
 }
 
+declare module "../support/errors.ts" {
+  interface FrameworkErrors {
+    E_UNKNOWN_SERVICE: 500;
+    E_CIRCULAR_SERVICE: 500;
+    E_DUPLICATE_SERVICE: 500;
+  }
+}
+
+declareErrors({
+  E_UNKNOWN_SERVICE: [500, "Nothing is bound to this container key."],
+  E_CIRCULAR_SERVICE: [500, "A service depends on itself."],
+  E_DUPLICATE_SERVICE: [500, "This container key is bound twice."],
+});
+
 /** A key of the container. */
 export type ServiceKey = keyof Services & string;
 
 interface Binding {
   readonly make: (container: Container) => unknown;
   readonly shared: boolean;
+  /** Who bound it, such as a provider. */
+  readonly binder: string;
   instance?: { readonly value: unknown };
 }
 
@@ -50,22 +66,57 @@ interface Binding {
 export class Container {
   readonly #bindings = new Map<string, Binding>();
   readonly #underway = new Set<string>();
+  #binder = "the application";
 
-  /** Binds a value as is. A later binding of the same key replaces it. */
+  /** @internal Sets who binds from now on, for the error about a key that is bound twice. */
+  boundBy(binder: string): void {
+    this.#binder = binder;
+  }
+
+  /**
+   * Binds a value as is.
+   *
+   * @throws `E_DUPLICATE_SERVICE` if the key is already bound; the error names both providers
+   */
   bind<K extends ServiceKey>(key: K, value: Services[K]): this {
-    this.#bindings.set(key, { make: () => value, shared: true, instance: { value } });
-    return this;
+    return this.#add(key, { make: () => value, shared: true, binder: this.#binder, instance: { value } });
   }
 
-  /** Binds a service that is created once, on first use. */
+  /**
+   * Binds a service that is created once, on first use.
+   *
+   * @throws `E_DUPLICATE_SERVICE` if the key is already bound; the error names both providers
+   */
   singleton<K extends ServiceKey>(key: K, make: (container: Container) => Services[K]): this {
-    this.#bindings.set(key, { make, shared: true });
-    return this;
+    return this.#add(key, { make, shared: true, binder: this.#binder });
   }
 
-  /** Binds a service that is created again for each use. */
+  /**
+   * Binds a service that is created again for each use.
+   *
+   * @throws `E_DUPLICATE_SERVICE` if the key is already bound; the error names both providers
+   */
   factory<K extends ServiceKey>(key: K, make: (container: Container) => Services[K]): this {
-    this.#bindings.set(key, { make, shared: false });
+    return this.#add(key, { make, shared: false, binder: this.#binder });
+  }
+
+  /**
+   * Replaces a service with your own, which is created once, on first use. Call it in `register()` of a provider that
+   * `PROVIDERS` lists after the one that binds the service: a service that was already created stays where it is used.
+   *
+   * ```ts
+   * export class PlainPagesProvider extends Provider {
+   *   override register(): void {
+   *     this.application.container.replace("routes.view", () => (_context, template) => `The page ${template}`);
+   *   }
+   * }
+   * ```
+   *
+   * @throws `E_UNKNOWN_SERVICE` if nothing is bound
+   */
+  replace<K extends ServiceKey>(key: K, make: (container: Container) => Services[K]): this {
+    this.#require(key);
+    this.#bindings.set(key, { make, shared: true, binder: this.#binder });
     return this;
   }
 
@@ -81,14 +132,7 @@ export class Container {
    *   other in a circle
    */
   make<K extends ServiceKey>(key: K): Services[K] {
-    const binding = this.#bindings.get(key);
-    if (binding === undefined) {
-      const near = suggestion(key, this.#bindings.keys());
-      throw new AshlarError(
-        "E_UNKNOWN_SERVICE",
-        `Nothing is bound to "${key}". ${near} Is the provider that binds it listed in PROVIDERS?`,
-      );
-    }
+    const binding = this.#require(key);
     if (binding.instance !== undefined) return binding.instance.value as Services[K];
     if (this.#underway.has(key)) {
       const circle = [...this.#underway, key].join(" → ");
@@ -102,5 +146,26 @@ export class Container {
     } finally {
       this.#underway.delete(key);
     }
+  }
+
+  #require(key: string): Binding {
+    const binding = this.#bindings.get(key);
+    if (binding !== undefined) return binding;
+    const near = suggestion(key, this.#bindings.keys());
+    throw new AshlarError(
+      "E_UNKNOWN_SERVICE",
+      `Nothing is bound to "${key}". ${near} Is the provider that binds it listed in PROVIDERS?`,
+    );
+  }
+
+  #add(key: string, binding: Binding): this {
+    const other = this.#bindings.get(key);
+    if (other !== undefined) {
+      const problem = `the service "${key}" is already bound by ${other.binder}.`;
+      const remedy = `Choose another key, or replace the service: container.replace("${key}", …).`;
+      throw new ConfigurationError(binding.binder, problem, remedy, "E_DUPLICATE_SERVICE");
+    }
+    this.#bindings.set(key, binding);
+    return this;
   }
 }

@@ -1,6 +1,6 @@
 export { digest, digestEquals, randomToken } from "./digest.ts";
 export { normalizeEmail } from "./email.ts";
-export { deriveKey, deriveKeys, KeyPurpose } from "./keys.ts";
+export { declareKeyPurpose, deriveKey, deriveKeys, KeyPurpose } from "./keys.ts";
 export { Argon2Hasher, type Argon2idOptions, argon2id } from "./password/argon2id.ts";
 export { DEFAULT_PARAMETERS } from "./password/hash-parameters.ts";
 export { declarePasswordMessages } from "./password/messages.ts";

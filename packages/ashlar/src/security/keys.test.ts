@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { FRAMEWORK_PURPOSES, KEY_PURPOSES } from "../../test/support/key-purposes.ts";
 import { createSigningKey, createVerificationKey, signJwt, tryVerifyJwt } from "./jwt/index.ts";
-import { deriveKey, deriveKeys, KeyPurpose } from "./keys.ts";
+import { declareKeyPurpose, deriveKey, deriveKeys, KeyPurpose } from "./keys.ts";
 import { Sealer } from "./sealer.ts";
 import { Signer } from "./signer.ts";
 
@@ -66,6 +66,30 @@ describe("deriveKey", () => {
       deriveKey(SECRET, "csrf").export(),
       deriveKey(previous, "csrf").export(),
     ]);
+  });
+});
+
+describe("declareKeyPurpose", () => {
+  test("S8 a feature's purpose is in a namespace that neither strings nor the framework are in", () => {
+    const purpose = declareKeyPurpose("device");
+    expect(deriveKey(SECRET, purpose).export()).toEqual(hkdf(SECRET, "ashlar/1/feature/device"));
+    const others = ["device", "feature/device", "../feature/device", new KeyPurpose("device")];
+    const token = new Signer(SECRET, purpose).sign("1");
+    expect(new Signer(SECRET, purpose).verify(token)).toBe("1");
+    expect(others.map((other) => new Signer(SECRET, other).verify(token))).toEqual([null, null, null, null]);
+    const sealed = new Sealer(SECRET, purpose).seal("name", "1");
+    expect(new Sealer(SECRET, purpose).open("name", sealed, 60)).toBe("1");
+    expect(others.map((other) => new Sealer(SECRET, other).open("name", sealed, 60))).toEqual([null, null, null, null]);
+  });
+
+  test("the same file may declare a purpose again, and gets the same key", () => {
+    const [one, other] = [declareKeyPurpose("shop-link"), declareKeyPurpose("shop-link")];
+    expect(deriveKey(SECRET, one).equals(deriveKey(SECRET, other))).toBe(true);
+  });
+
+  test.each(["", "\ud800", "x".repeat(257), 7, null])("%j is not a name", (name) => {
+    const refusal = expect.objectContaining({ code: "E_INVALID_CONFIGURATION" });
+    expect(() => declareKeyPurpose(name as string)).toThrow(refusal);
   });
 });
 

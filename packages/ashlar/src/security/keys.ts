@@ -1,12 +1,12 @@
 import { createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, ConfigurationError, SourceLocation } from "../support/index.ts";
 import { requireSecret } from "./secrets.ts";
 
-/** What a key of the framework is for. No string of an application can stand for it: see {@link deriveKey}. */
+/** What a feature derives a key for. No string can stand for it: see {@link deriveKey}. */
 export class KeyPurpose {
   readonly #name: string;
 
-  /** @param name lower-case words with hyphens, which no other purpose has */
+  /** @internal A feature's comes from {@link declareKeyPurpose}. @param name unique, lower-case words with hyphens */
   constructor(name: string) {
     this.#name = name;
   }
@@ -16,17 +16,47 @@ export class KeyPurpose {
   }
 }
 
+/** Where each purpose of a feature is declared, by its label. */
+const places = new Map<string, SourceLocation>();
+
+/**
+ * Declares what a feature makes signed or sealed values for. Neither another feature nor an application can derive the
+ * same key, whatever strings it uses. Call it when the module loads, and pass the purpose on:
+ *
+ * ```ts
+ * const INVITATION = declareKeyPurpose("shop-invitation");
+ *
+ * const signer = new Signer(application.settings.key, INVITATION);
+ * ```
+ *
+ * A purpose belongs to the process. The same file may declare it again, since a module can be loaded twice.
+ *
+ * @param name well-formed text of 1 to 256 bytes, which no other feature uses: start it with your package's name
+ * @throws `E_INVALID_CONFIGURATION` if another file declares the name, with both places, or if it is not a name
+ */
+export function declareKeyPurpose(name: string): KeyPurpose {
+  const place = new SourceLocation(declareKeyPurpose);
+  const label = `feature/${requireName(name)}`;
+  const other = places.get(label);
+  if (other !== undefined && (other.file === null || other.file !== place.file)) {
+    const problem = `the key purpose "${name}" is already declared by ${other}.`;
+    throw new ConfigurationError(String(place), problem, "Give one of them another name.");
+  }
+  places.set(label, place);
+  return new KeyPurpose(label);
+}
+
 /** The longest name for a purpose, in bytes. HKDF takes 1024 for the label in Node.js. */
 const MAX_PURPOSE_BYTES = 256;
 const KEY_BYTES = 32;
 
 /**
  * Derives the key for one purpose from the application's secret: HKDF-SHA256 (RFC 5869) with the purpose as its label,
- * so that no two purposes share a key. A string always names a purpose of the application: the framework's purposes are
- * values that applications cannot create.
+ * so that no two purposes share a key. A string always names a purpose of the application: the purposes of features are
+ * values, and their labels are in other namespaces.
  *
  * @param secret at least 32 bytes of randomness, as text
- * @param purpose what the key is for: one of the framework's, or a string chosen by the application
+ * @param purpose what the key is for: a feature's, or a string chosen by the application
  * @returns a key of 32 bytes
  * @throws `E_WEAK_SECRET`; `E_INVALID_CONFIGURATION` if the string cannot name a purpose
  */
@@ -39,15 +69,19 @@ export function deriveKey(secret: string, purpose: KeyPurpose | string): KeyObje
 }
 
 /**
- * Returns the unique label of a purpose: an application's purposes have their own namespace.
+ * Returns the unique label of a purpose: purposes of the application and of features have their own namespaces.
  *
  * @throws `E_INVALID_CONFIGURATION` if a string cannot name a purpose
  */
 export function labelOf(purpose: KeyPurpose | string): string {
   if (purpose instanceof KeyPurpose) return String(purpose);
+  return `application/${requireName(purpose)}`;
+}
+
+function requireName(name: string): string {
   // Lone surrogates would all become the same character.
-  const isName = typeof purpose === "string" && purpose !== "" && purpose.isWellFormed();
-  if (isName && Buffer.byteLength(purpose) <= MAX_PURPOSE_BYTES) return `application/${purpose}`;
+  const isName = typeof name === "string" && name !== "" && name.isWellFormed();
+  if (isName && Buffer.byteLength(name) <= MAX_PURPOSE_BYTES) return name;
   const problem = `The purpose of a key must be well-formed text of 1 to ${MAX_PURPOSE_BYTES} bytes`;
   throw new AshlarError("E_INVALID_CONFIGURATION", `${problem}, such as "invitation".`);
 }

@@ -53,7 +53,7 @@ export class Signer {
   /**
    * @param secret at least 32 bytes of randomness, as text
    * @param purpose what the values are for, such as `"invitation"`; values signed for another purpose, including the
-   *   framework's, do not verify. A package starts it with its own name: `"shop-invitations/link"`.
+   *   framework's, do not verify. A feature in a package declares its own: `declareKeyPurpose("shop-invitation")`.
    * @throws `E_WEAK_SECRET`; `E_INVALID_CONFIGURATION` unless the purpose is well-formed text of 1 to 256 bytes
    */
   constructor(secret: string, purpose: KeyPurpose | string, options: RotationOptions = {}) {

@@ -11,8 +11,6 @@ const BASE = {
   E_INVALID_CONFIGURATION: [500, "The configuration is invalid."],
   E_MISSING_ENVIRONMENT: [500, "A required environment variable is not set."],
   E_UNSUPPORTED_NODE: [500, "This version of Node.js is too old."],
-  E_UNKNOWN_SERVICE: [500, "Nothing is bound to this container key."],
-  E_CIRCULAR_SERVICE: [500, "A service needs itself to be made."],
   E_INVALID_ROUTE: [500, "A route definition is invalid."],
   E_UNKNOWN_ROUTE: [500, "No route has this name."],
   E_MISSING_ROUTE_PARAMETER: [500, "A route parameter needed for the URL is missing."],

@@ -12,12 +12,18 @@ import {
 } from "ashlar";
 import { EventProvider } from "ashlar/events";
 import { MailProvider } from "ashlar/mail";
-import { generateSecret, Signer } from "ashlar/security";
+import { declareKeyPurpose, generateSecret, Signer } from "ashlar/security";
 import { captureEvents, captureMail, createTestClient, linksIn } from "ashlar/testing";
 import { declareLimits, ThrottleMiddleware, ThrottleProvider } from "ashlar/throttle";
 import { ViewProvider } from "ashlar/views";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { InvitationMail, InvitationsController, InvitationsProvider, InvitedMiddleware } from "./invitations/index.ts";
+import {
+  InvitationMail,
+  Invitations,
+  InvitationsController,
+  InvitationsProvider,
+  InvitedMiddleware,
+} from "./invitations/index.ts";
 
 // Nothing here, nor in `invitations/`, is imported from the framework's own folders: this is what a package can add.
 
@@ -77,7 +83,7 @@ describe("a feature from outside of the package", () => {
 
   test("answers with its own error code what was not signed for its purpose", async () => {
     const client = createTestClient(await create());
-    for (const purpose of ["signed-url", "application/invitation", "session"]) {
+    for (const purpose of ["signed-url", "invitation", "feature/invitation", "application/invitation", "session"]) {
       const code = new Signer(APP_KEY, purpose).sign("eve@example.com");
       const answer = await client.get(`/invitations/${code}`, { headers: { accept: "application/json" } });
       expect([answer.status, answer.json]).toEqual([
@@ -176,5 +182,54 @@ describe("a second feature with the same names ends the boot", () => {
       /own-feature\.test\.ts:\d+: the error code E_INVITATION has another meaning already, from \S*invitations\/errors\.ts\./,
     );
     expect(new AshlarError("E_INVITATION").message).toBe("This invitation is invalid or has expired.");
+  });
+
+  test("of a service, with both providers, unless it is to replace the first one", async () => {
+    class Copy extends Provider {
+      override register(): void {
+        this.application.container.singleton("invitations", () => new Invitations(this.application));
+      }
+    }
+    const refusal = expect.objectContaining({
+      code: "E_DUPLICATE_SERVICE",
+      message: expect.stringContaining('Copy: the service "invitations" is already bound by InvitationsProvider. '),
+    });
+    await expect(create([...FEATURES, InvitationsProvider, Copy])).rejects.toThrow(refusal);
+
+    class OwnInvitations extends Invitations {
+      override invite(): void {
+        throw new AshlarError("E_INVITATION");
+      }
+    }
+    class Replacement extends Provider {
+      override register(): void {
+        this.application.container.replace("invitations", () => new OwnInvitations(this.application));
+      }
+    }
+    const application = await create([...FEATURES, InvitationsProvider, Replacement]);
+    const answer = await createTestClient(application).post("/invitations", { email: "ada@example.com" });
+    expect(answer.status).toBe(410);
+  });
+
+  test("of one of the framework's services, with the provider that binds it", async () => {
+    class OwnMail extends Provider {
+      override register(): void {
+        this.application.container.singleton("mail", () => {
+          throw new Error("not asked for");
+        });
+      }
+    }
+    await expect(create([...FEATURES, InvitationsProvider, OwnMail])).rejects.toThrow(
+      'OwnMail: the service "mail" is already bound by MailProvider. Choose another key, or replace the service: ',
+    );
+    await expect(create([...FEATURES, MailProvider])).rejects.toThrow(
+      'MailProvider: the service "mail" is already bound by MailProvider. ',
+    );
+  });
+
+  test("of a key purpose, with both places", () => {
+    expect(() => declareKeyPurpose("invitation")).toThrow(
+      /own-feature\.test\.ts:\d+: the key purpose "invitation" is already declared by \S*invitations\/invitations\.ts:\d+\./,
+    );
   });
 });

@@ -1,8 +1,10 @@
 import { type Application, AshlarError, type HttpContext } from "ashlar";
-import { Signer } from "ashlar/security";
+import { declareKeyPurpose, Signer } from "ashlar/security";
 import "./errors.ts";
 import type {} from "./events.ts";
 import { type InvitationSettings, readSettings } from "./settings.ts";
+
+const INVITATION = declareKeyPurpose("invitation");
 
 declare module "ashlar" {
   interface Services {
@@ -21,7 +23,7 @@ export class Invitations {
     const { key, previousKeys: previousSecrets } = application.settings;
     this.#application = application;
     this.#settings = readSettings(application.config);
-    this.#signer = new Signer(key, "invitation", { previousSecrets });
+    this.#signer = new Signer(key, INVITATION, { previousSecrets });
   }
 
   /** Mails an address a link that accepts the invitation. */
