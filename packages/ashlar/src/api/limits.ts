@@ -1,4 +1,10 @@
-import type { LimitDeclaration } from "../throttle/index.ts";
+import type { ByLimit, LimitDeclaration } from "../throttle/index.ts";
+
+declare module "../throttle/limit-name.ts" {
+  interface FrameworkLimits {
+    "api.reauth": true;
+  }
+}
 
 const MINUTE = 60;
 
@@ -6,7 +12,7 @@ const MINUTE = 60;
  * The limits of the token endpoints, beside that of passwords. What counts by address alone counts failures: a genuine token
  * is counted by itself, and not by the address it comes from.
  */
-export const TOKEN_LIMITS: Readonly<Record<string, LimitDeclaration>> = {
+export const TOKEN_LIMITS: ByLimit<LimitDeclaration> = {
   "api.reauth": {
     ofAccounts: true,
     buckets: [

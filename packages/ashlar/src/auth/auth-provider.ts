@@ -23,7 +23,9 @@ import { authSettingsOf } from "./settings.ts";
 import { TaskClaim } from "./task-claim.ts";
 import { deleteUsersBy } from "./user-records.ts";
 import { WebGuards } from "./web/web-guards.ts";
+import "./accounts/limits.ts";
 import "./accounts/mail-messages.ts";
+import "./limits.ts";
 import "./messages.ts";
 import "./pages/messages.ts";
 

@@ -1,5 +1,11 @@
 import type { LimitDeclaration } from "../throttle/index.ts";
 
+declare module "../throttle/limit-name.ts" {
+  interface FrameworkLimits {
+    login: true;
+  }
+}
+
 const MINUTE = 60;
 
 /** The limit of everything that tries a password: the login page, the token endpoint, and what asks for the password again. */

@@ -58,6 +58,7 @@ export type {
 } from "../messages/index.ts";
 export {
   type GroupOptions,
+  type MiddlewareArguments,
   type ResourceController,
   type ResourceOptions,
   Route,

@@ -1,18 +1,19 @@
 import { isPlainObject, suggestion } from "../support/index.ts";
 import type { BodyLimit } from "./body-limit.ts";
+import type { MiddlewareName } from "./middleware-name.ts";
 import { RouteDefinition } from "./route-definition.ts";
 
 /** What a routes file lists: routes, groups and resources, and lists of them. */
 export type RouteEntry = RouteDefinition | RouteCollection | readonly RouteEntry[];
 
 /** What the routes of a group share. */
-export interface GroupOptions {
+export interface GroupOptions<Name extends string = string> {
   /** The prefix of every path: `/admin`. */
   readonly prefix?: string;
   /** The prefix of every name, including its dot: `admin.`. */
   readonly name?: string;
   /** Middleware around that of the routes, outermost first. */
-  readonly middleware?: readonly string[];
+  readonly middleware?: readonly MiddlewareName<Name>[];
   /** Middleware to remove from every route. */
   readonly withoutMiddleware?: readonly string[];
   /** The host of every route that does not name one itself. */
@@ -56,7 +57,7 @@ export class RouteCollection implements Iterable<RouteDefinition> {
   }
 
   /** Puts middleware around that of every route, the first named outermost. */
-  middleware(...names: string[]): RouteCollection {
+  middleware<Name extends string>(...names: MiddlewareName<Name>[]): RouteCollection {
     return this.group({ middleware: names });
   }
 

@@ -1,6 +1,7 @@
 import type { SourceLocation } from "../support/index.ts";
 import type { BodyLimit } from "./body-limit.ts";
 import type { RouteAction } from "./controller-action.ts";
+import type { MiddlewareName } from "./middleware-name.ts";
 
 /** The resource that a route was created for. */
 export interface ResourceOrigin {
@@ -67,7 +68,7 @@ export class RouteDefinition {
    *
    * @param names names of the kernel's `routeMiddleware`, with arguments after a colon: `guard:jwt`
    */
-  middleware(...names: string[]): RouteDefinition {
+  middleware<Name extends string>(...names: MiddlewareName<Name>[]): RouteDefinition {
     return this.with({ middleware: [...this.attributes.middleware, ...names] });
   }
 

@@ -82,7 +82,7 @@ export interface RouteBuilder {
     options?: ResourceOptions<Only, Except>,
   ): RouteCollection;
   /** Routes that share a prefix, middleware or a host. Groups nest; the outer one's middleware is outside. */
-  group(options: GroupOptions, entries: readonly RouteEntry[]): RouteCollection;
+  group<Name extends string>(options: GroupOptions<Name>, entries: readonly RouteEntry[]): RouteCollection;
 }
 
 type AnyHandler = RouteFunction | ControllerAction<never>;

@@ -2,6 +2,7 @@ export type { AccountIdentity, NamedAccount, ThrottleAccounts } from "./accounts
 export { databaseStore } from "./database-store.ts";
 export type { LockoutEvent } from "./events.ts";
 export { accountDigest, type ThrottleKeys } from "./keys.ts";
+export type { ByLimit, LimitName, Limits } from "./limit-name.ts";
 export { declareLimits, limitsOf } from "./limit-registry.ts";
 export { memoryStore } from "./memory-store.ts";
 export { createRateLimitsTable } from "./rate-limits-table.ts";

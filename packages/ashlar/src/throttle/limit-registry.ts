@@ -1,5 +1,6 @@
 import type { Container } from "../kernel/index.ts";
 import { ConfigurationError, SourceLocation } from "../support/index.ts";
+import type { ByLimit } from "./limit-name.ts";
 import { checkDeclaredLimits, type LimitDeclaration } from "./settings.ts";
 
 declare module "../kernel/container.ts" {
@@ -27,7 +28,7 @@ export class LimitRegistry {
    * @throws `E_INVALID_CONFIGURATION` if a limit cannot work, if another feature has one with its name, or if it is too
    * late
    */
-  add(limits: Readonly<Record<string, LimitDeclaration>>, place: string): void {
+  add(limits: ByLimit<LimitDeclaration>, place: string): void {
     if (this.#isComplete) {
       const remedy = "Declare it in register() of the provider.";
       throw new ConfigurationError(place, "a limit is declared after the limits have been read.", remedy);
@@ -62,6 +63,8 @@ export function limitsOf(container: Container): LimitRegistry {
  * of the feature's provider:
  *
  * ```ts
+ * declare module "ashlar/throttle" { interface Limits { orders: true } }
+ *
  * export class OrdersProvider extends Provider {
  *   override register(): void {
  *     declareLimits(this.application, {
@@ -73,9 +76,6 @@ export function limitsOf(container: Container): LimitRegistry {
  *
  * @throws `E_INVALID_CONFIGURATION` if a limit cannot work, or if another feature has declared one with its name
  */
-export function declareLimits(
-  application: { readonly container: Container },
-  limits: Readonly<Record<string, LimitDeclaration>>,
-): void {
+export function declareLimits(application: { readonly container: Container }, limits: ByLimit<LimitDeclaration>): void {
   limitsOf(application.container).add(limits, String(new SourceLocation(declareLimits)));
 }

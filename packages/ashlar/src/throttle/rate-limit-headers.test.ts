@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { makeContext } from "../../test/support/http-context.ts";
 import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import { setClock } from "../support/index.ts";
+import type { LimitName } from "./limit-name.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { LimitSettings } from "./settings.ts";
 import { Throttle } from "./throttle.ts";
@@ -24,7 +25,10 @@ afterEach(() => setClock(null));
 
 describe("the headers", () => {
   /** The two headers of a response, after this many hits. */
-  async function headers(limits: Record<string, LimitSettings>, names: readonly string[]): Promise<(string | null)[]> {
+  async function headers(
+    limits: Record<string, LimitSettings>,
+    names: readonly LimitName[],
+  ): Promise<(string | null)[]> {
     travel(0);
     const throttle = create(limits);
     const context = makeContext({ ip: ann.address });

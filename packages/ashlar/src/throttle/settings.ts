@@ -14,6 +14,7 @@ import {
   whole,
 } from "../support/index.ts";
 import { databaseStore } from "./database-store.ts";
+import type { ByLimit } from "./limit-name.ts";
 import { memoryStore } from "./memory-store.ts";
 import type { ThrottleStore, ThrottleStoreSource } from "./store.ts";
 
@@ -52,9 +53,11 @@ export interface LimitDeclaration extends LimitSettings {
 
 /**
  * The shape of `THROTTLE` in `config/throttle.ts`. A limit there replaces the one with the same name that a feature
- * declares:
+ * declares. The name of any other is added to `Limits`:
  *
  * ```ts
+ * declare module "ashlar/throttle" { interface Limits { export: true } }
+ *
  * export const THROTTLE = {
  *   limits: {
  *     login: {
@@ -76,7 +79,7 @@ export interface ThrottleSettings {
    */
   readonly store?: ThrottleStoreSource | ThrottleStoreName;
   /** The limits by name, in addition to those that features declare. */
-  readonly limits?: Readonly<Record<string, LimitSettings>>;
+  readonly limits?: ByLimit<LimitSettings>;
 }
 
 /** A bucket, as it was read. */

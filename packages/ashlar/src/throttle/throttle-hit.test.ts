@@ -257,7 +257,7 @@ describe("hit", () => {
   test("S47 a lockout has the guard that was passed, whatever the limit and the active guard", async () => {
     const { throttle, lockouts, events } = create({ login: LOGIN, export: { buckets: [PAIR] } });
     throttle.useAccounts(accountsOf(() => "web"));
-    for (const limit of ["login", "export"]) {
+    for (const limit of ["login", "export"] as const) {
       const context = makeContext({ ip: "203.0.113.7" });
       for (let attempt = 0; attempt < 6; attempt++) {
         await throttle.hit(context, limit, { account: "ann@example.com", guard: "staff" }).catch(() => null);

@@ -1,8 +1,15 @@
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { AshlarError } from "../support/index.ts";
+import type { LimitName } from "./limit-name.ts";
 import type { Throttle } from "./throttle.ts";
 import type {} from "./throttle-provider.ts";
+
+declare module "../routing/middleware-name.ts" {
+  interface FrameworkMiddlewareArguments {
+    throttle: LimitName | `${LimitName},user`;
+  }
+}
 
 /** The argument for counting by the user instead of an input. */
 const USER = "user";
@@ -24,7 +31,7 @@ export class ThrottleMiddleware implements Middleware {
     this.#throttle = container.make("throttle");
   }
 
-  async handle(context: HttpContext, next: Next, name: string, whose?: string): Promise<unknown> {
+  async handle(context: HttpContext, next: Next, name: LimitName, whose?: string): Promise<unknown> {
     await this.#throttle.hit(context, name, whose === USER ? { user: context.currentUser } : {});
     return next();
   }

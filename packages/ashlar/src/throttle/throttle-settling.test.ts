@@ -4,6 +4,7 @@ import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import type { HttpContext } from "../http/index.ts";
 import { setClock } from "../support/index.ts";
 import type { ThrottleAccounts } from "./accounts.ts";
+import type { LimitName } from "./limit-name.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { LimitSettings } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
@@ -404,9 +405,9 @@ describe("whose attempt it is", () => {
 
   test("an identifier that no account can have only counts under limits that are not about accounts", async () => {
     const { throttle } = create({ login: LOGIN, export: LOGIN });
-    const left = async (limit: string, account: string | null, realm: string | null) =>
+    const left = async (limit: LimitName, account: string | null, realm: string | null) =>
       (await throttle.peek(limit, { realm, account, address: HERE })).buckets.map(({ remaining }) => remaining);
-    for (const name of ["login", "export"]) await throttle.hit(request(), name, { account: "4711" });
+    for (const name of ["login", "export"] as const) await throttle.hit(request(), name, { account: "4711" });
     expect([await left("export", "4711", null), await left("export", null, null)]).toEqual([
       [19, 4],
       [19, 5],

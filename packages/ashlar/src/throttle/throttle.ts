@@ -21,6 +21,7 @@ import {
 } from "./counted-limit.ts";
 import type {} from "./events.ts";
 import { type AttemptKeys, accountDigest, type ThrottleKeys, throttleKey } from "./keys.ts";
+import type { LimitName } from "./limit-name.ts";
 import { message } from "./messages.ts";
 import { policyOf, writeRateLimits } from "./rate-limit-headers.ts";
 import { peekedResult, summarize, type ThrottleResult } from "./result.ts";
@@ -92,7 +93,7 @@ export class Throttle {
    * @param cost how many attempts it counts for, at least 1
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
-  async consume(name: string, keys: ThrottleKeys, cost = 1): Promise<ThrottleResult> {
+  async consume(name: LimitName, keys: ThrottleKeys, cost = 1): Promise<ThrottleResult> {
     return (await this.#count(name, keys, cost)).result;
   }
 
@@ -101,7 +102,7 @@ export class Throttle {
    *
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
-  async peek(name: string, keys: ThrottleKeys): Promise<ThrottleResult> {
+  async peek(name: LimitName, keys: ThrottleKeys): Promise<ThrottleResult> {
     const { limit } = this.#find(name);
     const applicable = applicableBuckets(this.#find(name), keys);
     const results = applicable.map(async (one) => {
@@ -117,7 +118,7 @@ export class Throttle {
    *
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
-  async reset(name: string, keys: ThrottleKeys): Promise<void> {
+  async reset(name: LimitName, keys: ThrottleKeys): Promise<void> {
     const applicable = applicableBuckets(this.#find(name), keys);
     if (throttleKey(["account"], { ...keys, address: null }) === null) return;
     const ofAccount = applicable.filter(({ bucket }) => bucket.by.includes("account"));
@@ -141,7 +142,7 @@ export class Throttle {
    * @throws `E_TOO_MANY_REQUESTS` (429) with `Retry-After` if it does not pass; `E_INVALID_CONFIGURATION` if there is no
    * such limit
    */
-  async hit(context: HttpContext, name: string, options: HitOptions = {}): Promise<ThrottleResult> {
+  async hit(context: HttpContext, name: LimitName, options: HitOptions = {}): Promise<ThrottleResult> {
     const keys = this.#keysOf(context, name, options);
     const { result, attempts } = await this.#count(name, keys, 1);
     this.#requests.add(context, { limit: name, keys, result, attempts });
@@ -160,7 +161,7 @@ export class Throttle {
    * @param always whether to count the request if it was not counted yet
    * @throws `E_TOO_MANY_REQUESTS`, as {@link hit}
    */
-  async aim(context: HttpContext, name: string, options: HitOptions, always = false): Promise<void> {
+  async aim(context: HttpContext, name: LimitName, options: HitOptions, always = false): Promise<void> {
     const counted = this.#requests.under(context, name);
     if (counted.length === 0 && !always) return;
     const keys = this.#keysOf(context, name, options);
@@ -179,7 +180,7 @@ export class Throttle {
    *
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
-  async clear(context: HttpContext, name: string, options: HitOptions = {}): Promise<void> {
+  async clear(context: HttpContext, name: LimitName, options: HitOptions = {}): Promise<void> {
     const keys = asProof(this.#keysOf(context, name, options));
     for (const one of this.#requests.under(context, name)) {
       if (isSameAccount(one.keys, keys)) await this.#giveBack(context, one);
@@ -192,7 +193,7 @@ export class Throttle {
    *
    * @param options.ofAccount whether counts by address alone stay: the request may still be part of a flood
    */
-  async giveBack(context: HttpContext, name: string, options: { readonly ofAccount?: boolean } = {}): Promise<void> {
+  async giveBack(context: HttpContext, name: LimitName, options: { readonly ofAccount?: boolean } = {}): Promise<void> {
     const isGivenBack = (attempt: CountedAttempt): boolean => !options.ofAccount || attempt.isOfAccount;
     for (const one of this.#requests.under(context, name)) await this.#giveBack(context, one, isGivenBack);
   }

@@ -59,6 +59,43 @@ const CASES: readonly Case[] = [
             export const none: ErrorCode = "E_ORDER_CLOSE";`,
   },
   {
+    shows: "interface Limits { export: true }",
+    before: `import { type HttpContext, Route } from "ashlar";
+             import type { ThrottleSettings } from "ashlar/throttle";
+             const buckets = [{ by: ["address"], attempts: 9, windowSeconds: 60 }] as const;`,
+    after: `export const routes = [Route.get("/export", () => "").middleware("throttle:export", "throttle:login,user")];
+            // @ts-expect-error there is no such limit
+            export const none = [Route.get("/export", () => "").middleware("throttle:exports")];
+            // @ts-expect-error there is no such limit
+            export const group = Route.group({ middleware: ["web", "throttle:logn"] }, routes);
+            export const hit = (context: HttpContext) => context.throttle.hit(context, "export");
+            // @ts-expect-error there is no such limit
+            export const miss = (context: HttpContext) => context.throttle.hit(context, "exports");
+            export const own = { limits: { export: { buckets }, "password_reset.show": { buckets } } } satisfies ThrottleSettings;
+            // @ts-expect-error there is no such limit
+            export const typo = { limits: { logn: { buckets } } } satisfies ThrottleSettings;`,
+  },
+  {
+    shows: "interface Limits { orders: true }",
+    before: `import { Provider, Route } from "ashlar";
+             import { declareLimits } from "ashlar/throttle";
+             const buckets = [{ by: ["address"], attempts: 9, windowSeconds: 60 }] as const;`,
+    after: `export class Orders extends Provider {
+              override register(): void {
+                declareLimits(this.application, { orders: { buckets } });
+                // @ts-expect-error its name has not been declared
+                declareLimits(this.application, { order: { buckets } });
+              }
+            }`,
+  },
+  {
+    shows: 'interface MiddlewareArguments { plan: "silver" | "gold" }',
+    before: `import { Route } from "ashlar";`,
+    after: `export const routes = [Route.get("/", () => "").middleware("auth", "plan:gold", "plan:@plan", "other:gold")];
+            // @ts-expect-error there is no such plan
+            export const none = [Route.get("/", () => "").middleware("auth", "plan:golden")];`,
+  },
+  {
     shows: 'interface Messages { "app.orders.count"',
     before: `import type { HttpContext } from "ashlar";`,
     after: `export const orders = ({ t }: HttpContext): string => t("app.orders.count", { count: 2 });
@@ -113,6 +150,8 @@ const PUBLIC = {
   ErrorCodes: "ashlar",
   EventMap: "ashlar/events",
   Guards: "ashlar/auth",
+  Limits: "ashlar/throttle",
+  MiddlewareArguments: "ashlar",
 } as const;
 
 /** The interface that an application augments, by the one that features augment. */
@@ -122,6 +161,8 @@ const AUGMENTED: Readonly<Record<string, keyof typeof PUBLIC>> = {
   FrameworkErrors: "ErrorCodes",
   FrameworkEvents: "EventMap",
   FrameworkGuards: "Guards",
+  FrameworkLimits: "Limits",
+  FrameworkMiddlewareArguments: "MiddlewareArguments",
 };
 
 /** What the framework's own features add to the interfaces, by interface: `{ HttpContext: ["view", …] }`. */
@@ -132,6 +173,8 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
     ErrorCodes: [],
     EventMap: [],
     Guards: [],
+    Limits: [],
+    MiddlewareArguments: [],
   };
   const folder = join(REPOSITORY, SOURCE);
   for (const entry of await readdir(folder, { recursive: true })) {
@@ -192,16 +235,18 @@ async function checkEach(root: string, cases: Readonly<Record<string, readonly s
 }
 
 describe("the augmentations that doc comments show", () => {
-  test("are those of HttpContext, Services, ErrorCodes, EventMap and Register", async () => {
+  test("are those of HttpContext, Services, ErrorCodes, EventMap, Limits, MiddlewareArguments and Register", async () => {
     const texts = (await docCommentSamples(SOURCE)).map(({ code }) => code);
     for (const { shows } of CASES)
       expect(texts.filter((code) => code.includes(shows)).length, shows).toBeGreaterThan(0);
-    const { HttpContext, Services, ErrorCodes, EventMap } = await ownMembers();
+    const { HttpContext, Services, ErrorCodes, EventMap, Limits, MiddlewareArguments } = await ownMembers();
     expect(HttpContext).toEqual(
       expect.arrayContaining(["view", "auth", "session", "throttle", "accounts", "apiToken"]),
     );
     expect(Services).toEqual(expect.arrayContaining(["mail", "database", "events", "views"]));
     expect(ErrorCodes).toEqual(expect.arrayContaining(["E_VIEW", "E_INVALID_MAIL", "E_DATABASE"]));
+    expect(Limits).toEqual(expect.arrayContaining(["login", '"password_reset.show"', '"api.reauth"']));
+    expect(MiddlewareArguments).toEqual(["throttle"]);
     expect(EventMap).toEqual(expect.arrayContaining(['"auth.login"', '"mail.failed"', '"api.token_issued"']));
   });
 

@@ -8,6 +8,7 @@ import {
   type Logger,
   Provider,
   type ProviderClass,
+  Route,
   type RouteMiddleware,
 } from "ashlar";
 import { EventProvider } from "ashlar/events";
@@ -146,6 +147,15 @@ test("the compiler knows the names that a feature adds", async () => {
   container.make("events").on("invitation.accept", () => {});
   // @ts-expect-error the event has an address
   container.make("events").on("invitation.accepted", ({ address }) => address);
+  const route = Route.post("/invitations/again", () => null);
+  // @ts-expect-error there is no such limit
+  const misspelt = [route.middleware("throttle:invitation")];
+  await expect(create(undefined, { routes: misspelt })).rejects.toThrow('Did you mean "invitations"?');
+  // @ts-expect-error there is no such limit
+  const counted = container.make("throttle").consume("invitation", {});
+  await expect(counted).rejects.toThrow('Did you mean "invitations"?');
+  const right = [route.middleware("throttle:invitations,user", "invited")];
+  await create(undefined, { routes: [...InvitationsController.routes(), ...right] });
   // @ts-expect-error its status is another
   expect(() => declareErrors({ E_INVITATION: [404, "There is no invitation."] })).toThrow(
     "has another meaning already",

@@ -1,4 +1,17 @@
-import type { LimitDeclaration } from "../../throttle/index.ts";
+import type { ByLimit, LimitDeclaration } from "../../throttle/index.ts";
+
+declare module "../../throttle/limit-name.ts" {
+  interface FrameworkLimits {
+    register: true;
+    password_reset: true;
+    "password_reset.show": true;
+    change_password: true;
+    "email.undo": true;
+    "email.resend": true;
+    new_device: true;
+    email_taken: true;
+  }
+}
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -20,7 +33,7 @@ export const EMAIL_TAKEN_LIMIT = "email_taken";
  * If a mail goes out, the account is counted by itself as well: a mailbox is flooded from many addresses as easily as from
  * one. That keeps no one from an account, for the link in the latest mail works whoever asked for it.
  */
-export const ACCOUNT_LIMITS: Readonly<Record<string, LimitDeclaration>> = {
+export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
   register: {
     ofAccounts: true,
     account: "email",

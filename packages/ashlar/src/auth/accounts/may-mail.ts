@@ -1,5 +1,5 @@
 import type { Container } from "../../kernel/index.ts";
-import { accountDigest } from "../../throttle/index.ts";
+import { accountDigest, type LimitName } from "../../throttle/index.ts";
 
 /**
  * Counts a mail that strangers can have sent, by its mailbox, which several models may have accounts of.
@@ -7,7 +7,7 @@ import { accountDigest } from "../../throttle/index.ts";
  * @param limit the name of the limit
  * @returns whether it may be sent
  */
-export async function mayMail(container: Container, limit: string, guard: string, email: string): Promise<boolean> {
+export async function mayMail(container: Container, limit: LimitName, guard: string, email: string): Promise<boolean> {
   if (!container.has("throttle")) return true;
   const { allowed, buckets } = await container.make("throttle").consume(limit, { account: email });
   if (buckets.some(({ isFirstRefusal }) => isFirstRefusal)) {

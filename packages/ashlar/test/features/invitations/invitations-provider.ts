@@ -6,6 +6,12 @@ import { Invitations } from "./invitations.ts";
 
 declareSecretNames("invitation_code");
 
+declare module "ashlar/throttle" {
+  interface Limits {
+    invitations: true;
+  }
+}
+
 declare module "ashlar" {
   interface HttpContext {
     /** Invites by mail. */
