@@ -95,10 +95,10 @@ describe("a user's active token", () => {
     const api = await testApi();
     await (await ada(api)).generateJwt();
     const active = (await api.storedDigest(1))!;
-    expect(await api.User.replaceTokenDigest(2, active, "another")).toBe(false);
-    expect(await api.User.replaceTokenDigest(1, "another", "a third")).toBe(false);
+    expect(await api.User.replaceToken(2, active, "another")).toBe(false);
+    expect(await api.User.replaceToken(1, "another", "a third")).toBe(false);
     expect(await api.storedDigest(1)).toBe(active);
-    expect(await api.User.replaceTokenDigest(1, active, "another")).toBe(true);
+    expect(await api.User.replaceToken(1, active, "another")).toBe(true);
     expect([await api.storedDigest(1), await api.storedDigest(2)]).toEqual(["another", null]);
   });
 
@@ -130,7 +130,7 @@ test("a model with the mixin alone keeps a digest, and leaves without it as acce
     .addColumn("api_token", "text")
     .execute();
   const key = await new Key().save();
-  await key.storeTokenDigest("a digest");
+  await key.activateToken("a digest");
   expect([key.tokenDigest(), (await Key.find(1))!.tokenDigest()]).toEqual(["a digest", "a digest"]);
   expect((key as unknown as { accessChanges(): object }).accessChanges()).toEqual({ api_token: null });
   const bare = Key.fromRow({ id: 1 });
@@ -140,5 +140,5 @@ test("a model with the mixin alone keeps a digest, and leaves without it as acce
   for (const token of [null, undefined, 7, ["a token"]]) expect(await Key.attemptByToken(token)).toBeNull();
   await expect(Key.attemptByToken("a token")).rejects.toMatchObject({ code: "E_UNKNOWN_SERVICE" });
   await key.delete();
-  await expect(key.storeTokenDigest("another")).rejects.toMatchObject({ code: "E_ROW_NOT_FOUND" });
+  await expect(key.activateToken("another")).rejects.toMatchObject({ code: "E_ROW_NOT_FOUND" });
 });

@@ -8,12 +8,13 @@ import {
   writeColumns,
 } from "../auth/index.ts";
 import { applicationOf, type Model, type ModelClass, type ModelConstructor } from "../database/index.ts";
+import { digestEquals } from "../security/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
 import type { TokenService } from "./token-service.ts";
 
 /** What {@link AuthenticatesTokens} adds to a model. */
-export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "tokenDigest" | "storeTokenDigest"> {
+export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "holdsToken" | "activateToken" | "revokeToken"> {
   /**
    * Makes the user's new active API token, in the place of the one before. The table holds its digest, never the token.
    *
@@ -22,6 +23,8 @@ export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "tokenDig
    * gone; `E_UNKNOWN_SERVICE` if the application has no API; `E_INVALID_MODEL` if `DRIVERS.jwt.model` is another class
    */
   generateJwt(): Promise<string>;
+  /** The digest of the user's active API token, as it was read; `null` if there is none. */
+  tokenDigest(): string | null;
   /**
    * Leaves the user without an active API token.
    *
@@ -42,7 +45,7 @@ export interface AuthenticatesTokensStatics {
    */
   attemptByToken<M extends Model>(this: ModelClass<M> & AuthenticatesTokensStatics, token: unknown): Promise<M | null>;
   /** Replaces the stored digest of a user's active token, provided that `replaced` still is the stored one. */
-  replaceTokenDigest(id: UserId, replaced: string, digest: string): Promise<boolean>;
+  replaceToken(id: UserId, replaced: string, digest: string): Promise<boolean>;
 }
 
 /**
@@ -73,7 +76,7 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
       return service.findActiveUser(token, verification.claims) as Promise<M | null>;
     }
 
-    static async replaceTokenDigest(id: UserId, replaced: string, digest: string): Promise<boolean> {
+    static async replaceToken(id: UserId, replaced: string, digest: string): Promise<boolean> {
       const row = this.where(this.primaryKey, id).where(this.tokenColumn, replaced);
       return (await row.update({ [this.tokenColumn]: digest })) === 1;
     }
@@ -86,29 +89,33 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
       return serviceOf(this.#class).issueTo(this as unknown as TokenBearer, null);
     }
 
-    revokeToken(): Promise<void> {
-      return this.storeTokenDigest(null);
-    }
-
     tokenDigest(): string | null {
       const digest = (this as unknown as Record<string, unknown>)[this.#class.tokenColumn];
       return typeof digest === "string" ? digest : null;
     }
 
-    async storeTokenDigest(digest: string | null): Promise<void> {
+    holdsToken(digest: string): boolean {
+      const active = this.tokenDigest();
+      return active !== null && digestEquals(active, digest);
+    }
+
+    async activateToken(digest: string): Promise<void> {
       // One conditional UPDATE: a token that was under way while the password was reset must not survive that.
-      const conditions = digest !== null && holdsAccess(this) ? this.accessConditions() : {};
-      const isWritten = await writeColumns(this, { [this.#class.tokenColumn]: digest }, conditions);
-      // A token is never handed out that nothing stands for; without a row there is none to take away.
-      if (isWritten || digest === null) return;
-      const { primaryKey } = this.#class;
+      const conditions = holdsAccess(this) ? this.accessConditions() : {};
+      const { primaryKey, tokenColumn } = this.#class;
+      if (await writeColumns(this, { [tokenColumn]: digest }, conditions)) return;
+      // A token is never handed out if nothing is stored for it.
       const key = (this as unknown as Record<string, UserId>)[primaryKey]!;
       throw (await this.#class.find(key)) === null ? new AshlarError("E_ROW_NOT_FOUND") : staleProof();
     }
 
+    async revokeToken(): Promise<void> {
+      await writeColumns(this, { [this.#class.tokenColumn]: null });
+    }
+
     async endCredentials(): Promise<void> {
       await (base.prototype as Partial<CredentialHolder>).endCredentials?.call(this);
-      if (this.tokenDigest() !== null) await this.storeTokenDigest(null);
+      if (this.tokenDigest() !== null) await this.revokeToken();
     }
 
     accessChanges(): AccessConditions {

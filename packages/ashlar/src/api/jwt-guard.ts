@@ -1,4 +1,5 @@
 import { type Authenticatable, LoginGuard } from "../auth/index.ts";
+import { digest } from "../security/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
 
@@ -12,7 +13,7 @@ declare module "../auth/guard.ts" {
  * Knows a request's user by its API token.
  *
  * A login by this guard is for the request alone: the caller gets hold of it by the token that `generateJwt()` of the
- * user makes. A logout voids the user's active token.
+ * user makes. A logout revokes the request's token.
  *
  * Security: with `authenticates` off no request looks into the database, so a voided token is accepted until it expires.
  */
@@ -28,6 +29,7 @@ export class JwtGuard extends LoginGuard {
   protected override persist(): void {}
 
   protected override forget(user: Authenticatable | null): MaybePromise<void> {
-    return (user as TokenBearer | null)?.storeTokenDigest(null);
+    const { value } = this.context.apiToken;
+    return (user as TokenBearer | null)?.revokeToken(value === null ? undefined : digest(value));
   }
 }

@@ -240,11 +240,11 @@ describe("everything else", () => {
     );
   });
 
-  test.each(["replaceTokenDigest", "tokenDigest", "storeTokenDigest"])(
+  test.each(["replaceToken", "holdsToken", "activateToken", "revokeToken"])(
     "a user without %s is without tokens",
     (name) => {
       class Almost extends Member {}
-      const holder = name === "replaceTokenDigest" ? Almost : Almost.prototype;
+      const holder = name === "replaceToken" ? Almost : Almost.prototype;
       Object.defineProperty(holder, name, { value: undefined });
       expect(() => configured({ model: Almost })).toThrow("Almost lacks what the mixin AuthenticatesTokens gives");
     },

@@ -39,7 +39,10 @@ export interface JwtSettings {
   readonly secret: KeyMaterial | null | undefined;
   /** Secrets that still verify and no longer sign. */
   readonly previousSecrets?: readonly KeyMaterial[];
-  /** The class of the users that tokens are issued to. */
+  /**
+   * The class of the users that tokens are issued to. With the mixin `AuthenticatesTokens` each has one active token; a
+   * class of your own that implements {@link TokenModel} (and `TokenBearer` in its instances) may keep several.
+   */
   readonly model: TokenModel;
   /** How long a token lives, in minutes; for ever if left out. */
   readonly expires?: number | null;

@@ -18,7 +18,7 @@ const dataOf = ({ body }: { readonly body: unknown }) => (body as { readonly dat
 
 /** Has users of an application store the digest of a new token in another way. */
 function storingBy(api: TestApi, store: () => Promise<void>): void {
-  Object.defineProperty(api.User.prototype, "storeTokenDigest", { value: store });
+  Object.defineProperty(api.User.prototype, "activateToken", { value: store });
 }
 
 describe("the token endpoints", () => {

@@ -1,28 +1,44 @@
 import { type Authenticatable, type AuthenticatableClass, isAuthenticatableClass, type UserId } from "../auth/index.ts";
-import { ConfigurationError } from "../support/index.ts";
+import { ConfigurationError, type MaybePromise } from "../support/index.ts";
 
-/** What the API asks of a user beyond what auth does. The mixin {@link AuthenticatesTokens} gives it to a model. */
+/**
+ * A user who can have API tokens. The mixin {@link AuthenticatesTokens} implements it for a model, with one active token
+ * per user; another class may keep several.
+ *
+ * A token is active from when it is issued until it is renewed or revoked. What is kept is its digest, never the token:
+ * the SHA-256 in base64url, 43 characters.
+ *
+ * Security: everything that ends access to the account must end its tokens, in the same transaction: implement
+ * `endCredentials()`, which is called then, or bind the stored digests to `accessEpoch()`.
+ */
 export interface TokenBearer extends Authenticatable {
-  /** The stored digest of the user's active token, or `null` where there is none. */
-  tokenDigest(): string | null;
+  /** Returns whether the token with this digest is active. Compare in constant time. */
+  holdsToken(digest: string): MaybePromise<boolean>;
   /**
-   * Stores the digest of the user's new active token, or `null` to have none.
+   * Makes a new token active, and decides whether others stay active.
    *
-   * @throws `E_STALE_PROOF` where there is a digest to store, and access to the account has ended since the user was read
+   * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user is
+   *   gone. Nothing is stored then: a conditional statement decides, not a look beforehand
    */
-  storeTokenDigest(digest: string | null): Promise<void>;
+  activateToken(digest: string): Promise<void>;
+  /**
+   * Revokes a token, for a logout.
+   *
+   * @param digest the token's; all of the user's tokens if left out
+   */
+  revokeToken(digest?: string): Promise<void>;
 }
 
-/** What the API asks of a user's class beyond what auth does. */
+/** The class of users who can have API tokens: `DRIVERS.jwt.model`. */
 export interface TokenModel extends AuthenticatableClass {
   /**
-   * Replaces the stored digest of a user's active token in one conditional UPDATE.
+   * Replaces an active token with its successor, by one statement: of several that replace the same token, one does.
    *
    * @param id the user's primary key, as text
-   * @param replaced the digest that must still be stored
-   * @returns whether it was, and so was replaced
+   * @param replaced the digest that must still be active
+   * @returns whether it was, and has been replaced
    */
-  replaceTokenDigest(id: UserId, replaced: string, digest: string): Promise<boolean>;
+  replaceToken(id: UserId, replaced: string, digest: string): Promise<boolean>;
 }
 
 /**
@@ -41,8 +57,9 @@ export function requireTokenModel(model: object & { readonly name: string }, whe
 
 function missingMixin(model: object): string | null {
   if (!isAuthenticatableClass(model)) return "Authenticates";
-  const { replaceTokenDigest, prototype } = model as unknown as Record<string, unknown>;
-  const { tokenDigest, storeTokenDigest } = prototype as Record<string, unknown>;
-  const isTokenModel = [replaceTokenDigest, tokenDigest, storeTokenDigest].every((one) => typeof one === "function");
+  const { replaceToken, prototype } = model as unknown as Record<string, unknown>;
+  const { holdsToken, activateToken, revokeToken } = prototype as Record<string, unknown>;
+  const methods = [replaceToken, holdsToken, activateToken, revokeToken];
+  const isTokenModel = methods.every((method) => typeof method === "function");
   return isTokenModel ? null : "AuthenticatesTokens";
 }

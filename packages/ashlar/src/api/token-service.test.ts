@@ -288,7 +288,7 @@ test("S9 a token that says neither can be renewed as if it had expired at the ep
   const token = signJws(claims, createSigningKey("HS512", SECRET), { typ: "JWT" });
   const minutes = 30_000_000;
   const tokens = service({ expires: 1, reauthWithinMinutes: minutes });
-  await (await Member.findByAuthId(1))!.storeTokenDigest(digest(token));
+  await (await Member.findByAuthId(1))!.activateToken(digest(token));
   seconds = minutes * 60;
   expect(await tokens.renew(token, null)).toBeNull();
   seconds--;
@@ -323,7 +323,7 @@ describe("findActiveUser()", () => {
     expect(await find(tokens.issue(1))).toBeNull();
     expect(await find(tokens.issue(2))).toBeNull();
     expect(await find(tokens.issue(99))).toBeNull();
-    await user.storeTokenDigest(null);
+    await user.revokeToken();
     expect(await find(token)).toBeNull();
   });
 });

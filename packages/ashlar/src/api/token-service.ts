@@ -1,7 +1,7 @@
 import { isUserClassOf, type UserId } from "../auth/index.ts";
 import type { Events } from "../events/index.ts";
 import type { Logger } from "../kernel/index.ts";
-import { digest, digestEquals, randomToken } from "../security/index.ts";
+import { digest, randomToken } from "../security/index.ts";
 import {
   type JwtClaims,
   type JwtFailure,
@@ -103,7 +103,7 @@ export class TokenService {
   async issueTo(user: TokenBearer, address: string | null): Promise<string> {
     this.requireUserClass(user.constructor);
     const token = this.issue(user.authId());
-    await user.storeTokenDigest(digest(token));
+    await user.activateToken(digest(token));
     void this.#events?.emit("api.token_issued", { ...audit(address), userId: String(user.authId()) });
     return token;
   }
@@ -138,7 +138,7 @@ export class TokenService {
     const userId = verification.claims.sub;
     const renewed = this.issue(userId);
     // One conditional UPDATE decides between parallel renewals: a read followed by a write would let both win.
-    if (!(await this.#model.replaceTokenDigest(userId, digest(token), digest(renewed)))) {
+    if (!(await this.#model.replaceToken(userId, digest(token), digest(renewed)))) {
       this.refused({ failure: "inactive", userId }, address);
       return null;
     }
@@ -154,8 +154,7 @@ export class TokenService {
   /** The user whose active token this is, by its verified claims; `null` where it is nobody's. */
   async findActiveUser(token: string, claims: TokenClaims): Promise<TokenBearer | null> {
     const user = await this.findUser(claims);
-    const active = user?.tokenDigest() ?? null;
-    return active !== null && digestEquals(active, digest(token)) ? user : null;
+    return user !== null && (await user.holdsToken(digest(token))) ? user : null;
   }
 
   /** Tells listeners and the log that a token was refused, and why. */

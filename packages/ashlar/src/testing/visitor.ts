@@ -1,4 +1,4 @@
-import { JwtGuard } from "../api/index.ts";
+import { JwtGuard, type TokenBearer } from "../api/index.ts";
 import { Auth, type Authenticatable, type Guard, LoginGuard } from "../auth/index.ts";
 import type { Application } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
@@ -137,11 +137,11 @@ export class Visitor {
   }
 
   async #issueToken(user: AnyUser): Promise<string> {
-    const bearer = user as Authenticatable & { storeTokenDigest(digest: string): Promise<void> };
+    const bearer = user as TokenBearer;
     const service = this.application.container.make("api");
     service.requireUserClass(user.constructor);
     const token = service.issue(bearer.authId());
-    await bearer.storeTokenDigest(digest(token));
+    await bearer.activateToken(digest(token));
     return token;
   }
 }

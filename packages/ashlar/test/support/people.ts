@@ -90,7 +90,7 @@ export class Member extends Person implements TokenBearer {
     return person === null ? null : new Member(person.row);
   }
 
-  static async replaceTokenDigest(id: UserId, replaced: string, digest: string): Promise<boolean> {
+  static async replaceToken(id: UserId, replaced: string, digest: string): Promise<boolean> {
     const member = await Member.findByAuthId(id);
     if (member === null || member.tokenDigest() !== replaced) return false;
     member.row.token = digest;
@@ -101,8 +101,16 @@ export class Member extends Person implements TokenBearer {
     return this.row.token ?? null;
   }
 
-  async storeTokenDigest(digest: string | null): Promise<void> {
+  holdsToken(digest: string): boolean {
+    return this.tokenDigest() === digest;
+  }
+
+  async activateToken(digest: string): Promise<void> {
     this.row.token = digest;
+  }
+
+  async revokeToken(): Promise<void> {
+    this.row.token = null;
   }
 }
 
