@@ -37,7 +37,7 @@ beforeEach(async () => {
   bob = await customers.create({ name: "Bob" });
 });
 
-/** Who the application takes the visitor for, by a guard. */
+/** The user that the application sees for the visitor, by a guard. */
 async function userBy(guard: string, visitor: TestClient = client): Promise<unknown> {
   const { inForce, user } = (await visitor.getJson(`/me/${guard}`)).json as { inForce: string; user: Customer | null };
   expect(inForce).toBe("web");
@@ -49,8 +49,8 @@ async function logins(): Promise<{ user_id: unknown; guard: unknown }[]> {
   return await kysely.selectFrom("logins").select(["user_id", "guard"]).orderBy("id").execute();
 }
 
-describe("by a guard that keeps logins", () => {
-  test("the cookie is a real one, with a row of its own", async () => {
+describe("with a guard that keeps logins", () => {
+  test("the cookie is real, with its own row", async () => {
     await client.actingAs(ada);
     expect(client.cookies.find("token")).toMatchObject({ httpOnly: true, path: "/", sameSite: "lax" });
     expect(await logins()).toEqual([{ user_id: ada.id, guard: "web" }]);
@@ -58,7 +58,7 @@ describe("by a guard that keeps logins", () => {
     expect(await userBy("staff")).toBeNull();
   });
 
-  test("has confirmed no password, unless that is said", async () => {
+  test("has not confirmed the password, unless the options say so", async () => {
     const confirmedAt = async (options?: { readonly passwordConfirmed: boolean }) => {
       await client.actingAs(ada, options);
       return (await client.getJson("/confirmed-at")).json;
@@ -68,7 +68,7 @@ describe("by a guard that keeps logins", () => {
     expect(await confirmedAt({ passwordConfirmed: true })).toEqual(expect.any(String));
   });
 
-  test("it ends as a login does: by logging out, and by its age", async () => {
+  test("it ends like any login: by logging out, and by its age", async () => {
     await client.actingAs(ada);
     await client.withCsrfToken().post("/logout");
     await client.assertGuest();
@@ -78,14 +78,14 @@ describe("by a guard that keeps logins", () => {
     (await client.get("/home")).assertRedirect("/login");
   });
 
-  test("another user takes the place of the first, whose login ends", async () => {
+  test("another user replaces the first, whose login ends", async () => {
     await client.actingAs(ada);
     await client.actingAs(bob);
     await client.assertAuthenticatedAs(bob);
     expect(await logins()).toEqual([{ user_id: bob.id, guard: "web" }]);
   });
 
-  test("a guard is named, and the default one stays in force", async () => {
+  test("a guard can be named, and the default one stays the default", async () => {
     await client.actingAs(bob, "staff");
     expect((await client.getJson("/staff")).json).toMatchObject({ name: "Bob" });
     expect(await userBy("web")).toBeNull();
@@ -93,7 +93,7 @@ describe("by a guard that keeps logins", () => {
     await client.assertAuthenticatedAs(bob, "staff");
   });
 
-  test("nobody is told of it, and of a login by a form everybody is", async () => {
+  test("no mail or event reports it, as they do for a login by form", async () => {
     using events = captureEvents(shop.application);
     await client.actingAs(ada);
     events.assertNothingEmitted();
@@ -128,15 +128,15 @@ describe("by a guard that keeps logins", () => {
     }
   });
 
-  test("a guard of one's own that logs users in does so", async () => {
+  test("an application's own guard that logs users in does so", async () => {
     await client.actingAs(ada, "cookie");
     expect(client.cookies.get("person")).toBe(String(ada.id));
     expect(await userBy("cookie")).toBe("Ada");
   });
 });
 
-describe("by the guard jwt", () => {
-  test("the token is a real one, and the user's active one", async () => {
+describe("with the guard jwt", () => {
+  test("the token is real, and the user's active one", async () => {
     await client.actingAs(ada, "jwt");
     expect((await client.getJson("/api/me")).json).toMatchObject({ name: "Ada" });
     await client.assertAuthenticatedAs(ada, "jwt");
@@ -157,15 +157,15 @@ describe("by the guard jwt", () => {
     (await client.asGuest().getJson("/api/me")).assertHeader("www-authenticate", "Bearer");
   });
 
-  test("no event tells of it", async () => {
+  test("no event reports it", async () => {
     using events = captureEvents(shop.application);
     await client.actingAs(ada, "jwt");
     events.assertNothingEmitted();
   });
 });
 
-describe("by a guard that can log nobody in", () => {
-  test("the user is put into each request, before any middleware asks", async () => {
+describe("with a guard that cannot log users in", () => {
+  test("the user is put into each request, before any middleware runs", async () => {
     await client.actingAs(ada, "header");
     expect((await client.getJson("/headed")).json).toMatchObject({ name: "Ada" });
     expect(await userBy("header")).toBe("Ada");
@@ -173,7 +173,7 @@ describe("by a guard that can log nobody in", () => {
     await client.assertAuthenticatedAs(ada, "header");
   });
 
-  test("S24 it is the user of this client's requests alone, however they are interleaved", async () => {
+  test("S24 the user only belongs to this client's requests, however they are interleaved", async () => {
     const other = createTestClient(shop.application);
     const guest = createTestClient(shop.application);
     await client.actingAs(ada, "header");
@@ -183,7 +183,7 @@ describe("by a guard that can log nobody in", () => {
     expect(names).toEqual(asked.map((_, index) => ["Ada", "Bob", null][index % 3]));
   });
 
-  test("nothing that comes from outside can be such a request", async () => {
+  test("no request from outside can be such a request", async () => {
     await client.actingAs(ada, "header");
     const marked = await client.getJson("/headed");
     const copy = new Request(marked.url, { headers: { accept: "application/json" } });
@@ -197,7 +197,7 @@ describe("by a guard that can log nobody in", () => {
     await client.assertGuest("header");
   });
 
-  test("a user by each of several guards", async () => {
+  test("a user for each of several guards", async () => {
     await client.actingAs(ada);
     await client.actingAs(bob, "header");
     await client.actingAs(bob, "jwt");
@@ -211,7 +211,7 @@ describe("by a guard that can log nobody in", () => {
 });
 
 describe("failures", () => {
-  test("an unknown guard is named, with the near ones", async () => {
+  test("an unknown guard is an error, with suggestions", async () => {
     await expect(client.actingAs(ada, "stuff")).rejects.toThrow('No guard is named "stuff". Did you mean "staff"?');
     await expect(client.assertGuest("stuff")).rejects.toThrow("Did you mean");
   });
@@ -227,22 +227,22 @@ describe("failures", () => {
 
   test("assertAuthenticatedAs says who it is instead", async () => {
     expect(await failureOf(client.assertAuthenticatedAs(ada))).toMatch(
-      /^Expected the visitor to be \w+ \d+, and it is a guest\.$/,
+      /^Expected the visitor to be \w+ \d+, but it is a guest\.$/,
     );
     await client.actingAs(bob, "staff");
-    expect(await failureOf(client.assertAuthenticatedAs(ada, "staff"))).toContain(`by the guard "staff", and it is`);
+    expect(await failureOf(client.assertAuthenticatedAs(ada, "staff"))).toContain(`by the guard "staff", but it is`);
     expect(await failureOf(client.assertAuthenticatedAs(ada, "staff"))).toContain(String(bob.id));
   });
 
   test("assertGuest says who it is", async () => {
     await client.actingAs(bob);
     expect(await failureOf(client.assertGuest())).toMatch(
-      new RegExp(`^Expected a guest, and the visitor is \\w+ ${bob.id}\\.$`),
+      new RegExp(`^Expected a guest, but the visitor is \\w+ ${bob.id}\\.$`),
     );
   });
 });
 
-test("client.user() is who the visitor is", async () => {
+test("client.user() is the visitor's user", async () => {
   expect(await client.user()).toBeNull();
   await client.actingAs(ada);
   expect(await client.user()).toMatchObject({ id: ada.id, name: "Ada" });

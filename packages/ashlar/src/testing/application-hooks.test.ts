@@ -12,7 +12,7 @@ function request(path = "/"): Request {
 }
 
 describe("a context of the application", () => {
-  test("has what providers added to it, and is the request's", async () => {
+  test("has what providers added to it, and belongs to the request", async () => {
     const application = await createApplication({ environment });
     application.contextProperty("kit" as never, (() => "added") as never);
     const raw = request("/somewhere?a=1");
@@ -26,7 +26,7 @@ describe("a context of the application", () => {
     await application.shutdown();
   });
 
-  test("making one runs no middleware, no handler and no listener, whatever routes there are", async () => {
+  test("creating one runs no middleware, handler or listener, whatever routes there are", async () => {
     const ran: string[] = [];
     const note =
       (name: string): MiddlewareEntry =>
@@ -51,7 +51,7 @@ describe("a context of the application", () => {
     await application.shutdown();
   });
 
-  test("the router is its own again afterwards", async () => {
+  test("the router is restored afterwards", async () => {
     const application = await createApplication({ environment, routes: [Route.get("/a", () => "a")] });
     prepareApplication(application);
     expect(Object.hasOwn(application.router, "match")).toBe(false);
@@ -74,7 +74,7 @@ describe("a context of the application", () => {
 });
 
 describe("a marked request", () => {
-  test("its hook is called once, before the route's middleware, and of others none", async () => {
+  test("its hook is called once, before the route's middleware, and no hook of other requests is", async () => {
     const ran: string[] = [];
     class Kernel extends HttpKernel {
       override httpMiddleware: readonly MiddlewareEntry[] = [

@@ -18,7 +18,7 @@ function sent(jar: CookieJar, url: string): string | null {
 }
 
 describe("what is kept", () => {
-  test("a cookie with all that is said of it", () => {
+  test("a cookie with all its attributes", () => {
     freeze(new Date(0));
     const jar = jarWith("token=a%20b; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax");
     expect(jar.all).toEqual([
@@ -39,7 +39,7 @@ describe("what is kept", () => {
     expect(jar.get("other")).toBeNull();
   });
 
-  test("a later one replaces an earlier one of the same name and path, in its place", () => {
+  test("a later one replaces an earlier one with the same name and path, in its position", () => {
     const jar = jarWith("a=1; Path=/", "b=1; Path=/", "a=2; Path=/", "a=3; Path=/account");
     expect(sent(jar, "/")).toBe("a=2; b=1");
     expect(sent(jar, "/account")).toBe("a=3; a=2; b=1");
@@ -47,8 +47,8 @@ describe("what is kept", () => {
 
   test.each([
     ["a secure one over http", "a=1; Secure", "http://shop.example/"],
-    ["one of another domain", "a=1; Domain=bank.example", HERE],
-    ["one of a domain under the host", "a=1; Domain=www.shop.example", HERE],
+    ["one for another domain", "a=1; Domain=bank.example", HERE],
+    ["one for a domain below the host", "a=1; Domain=www.shop.example", HERE],
     ["one with half the host's name", "a=1; Domain=hop.example", HERE],
     ["__Secure- without Secure", "__Secure-a=1; Path=/", HERE],
     ["__Host- without Secure", "__Host-a=1; Path=/", HERE],
@@ -62,11 +62,11 @@ describe("what is kept", () => {
     expect(jar.all).toEqual([]);
   });
 
-  test("S20 __Host- with all it takes is kept", () => {
+  test("S20 __Host- with everything it needs is kept", () => {
     expect(sent(jarWith("__Host-a=1; Path=/; Secure"), "/")).toBe("__Host-a=1");
   });
 
-  test("nothing that a header holds makes it throw", () => {
+  test("no header makes it throw", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const jar = jarWith(text);
@@ -76,7 +76,7 @@ describe("what is kept", () => {
     );
   });
 
-  test("whatever the framework writes comes back as it was", () => {
+  test("what the framework writes comes back unchanged", () => {
     const name = fc.stringMatching(/^[a-zA-Z][\w-]{0,20}$/);
     const value = fc.string({ unit: "grapheme" }).filter((text) => !/[\p{Cc};]/u.test(text) && text.isWellFormed());
     fc.assert(
@@ -89,7 +89,7 @@ describe("what is kept", () => {
 });
 
 describe("where it is sent", () => {
-  test("to its path and what is under it", () => {
+  test("to its path and everything below it", () => {
     const jar = jarWith("a=1; Path=/docs");
     expect(
       ["/docs", "/docs/", "/docs/a", "/documents", "/", "/Docs"].filter((path) => sent(jar, path) !== null),
@@ -100,19 +100,19 @@ describe("where it is sent", () => {
     const jar = jarWith("a=1", "b=1; Path=relative");
     expect(sent(jar, "/account/other")).toBe("a=1; b=1");
     expect(sent(jar, "/other")).toBeNull();
-    // The folder of a page right below the root is the root.
+    // The folder of a page directly below the root is the root.
     jar.store("c=1", new URL("/login", HERE));
     expect([sent(jar, "/other"), jar.find("c")?.path]).toEqual(["c=1", "/"]);
   });
 
-  test("to its host alone, or with a domain to hosts under that too", () => {
+  test("only to its host, or with a domain also to hosts below it", () => {
     const jar = jarWith("a=1; Path=/", "b=1; Path=/; Domain=.shop.example");
     expect(sent(jar, "https://www.shop.example/")).toBe("b=1");
     expect(sent(jar, "https://eshop.example/")).toBeNull();
     expect(sent(jar, HERE)).toBe("a=1; b=1");
   });
 
-  test("a secure one over https alone", () => {
+  test("a secure one only over https", () => {
     const jar = jarWith("a=1; Path=/; Secure", "b=1; Path=/");
     expect(sent(jar, "http://shop.example/")).toBe("b=1");
   });
@@ -147,7 +147,7 @@ describe("when it ends", () => {
     expect(jarWith("a=1; Path=/", `a=; Path=/; ${ending}`).all).toEqual([]);
   });
 
-  test("what cannot be read ends with the jar", () => {
+  test("one with an unreadable expiry ends with the jar", () => {
     const jar = jarWith("a=1; Path=/; Max-Age=soon; Expires=later");
     travel(1_000_000);
     expect(sent(jar, "/")).toBe("a=1");
@@ -155,7 +155,7 @@ describe("when it ends", () => {
 });
 
 describe("by hand", () => {
-  test("a test puts cookies in, and takes them out", () => {
+  test("a test can add and remove cookies", () => {
     const jar = jarWith("a=1; Path=/");
     jar.set("a", "ä;b", { maxAgeSeconds: 60 });
     jar.set("b", "2", { path: "/x", secure: true, httpOnly: false });
@@ -174,7 +174,7 @@ describe("by hand", () => {
     expect(jar.all).toEqual([]);
   });
 
-  test("what a test puts in ends with its time", () => {
+  test("an added cookie ends with its time", () => {
     freeze();
     const jar = new CookieJar(HERE);
     jar.set("a", "1", { maxAgeSeconds: 60 });
@@ -185,7 +185,7 @@ describe("by hand", () => {
     expect(sent(jar, "/")).toBe("b=2");
   });
 
-  test("a value with a broken escape is given as it stands", () => {
+  test("a value with a broken escape is returned unchanged", () => {
     expect(jarWith("a=%zz; Path=/").get("a")).toBe("%zz");
   });
 });

@@ -11,7 +11,7 @@ export interface StoredCookie {
   /** Whether it is sent only to that host, not to hosts below it. */
   readonly hostOnly: boolean;
   readonly path: string;
-  /** When it expires, in milliseconds since the epoch; `null` for a session cookie. */
+  /** When it expires, in milliseconds since 1970; `null` for a session cookie. */
   readonly expiresAt: number | null;
   readonly secure: boolean;
   /** Whether it is hidden from scripts of the page. */

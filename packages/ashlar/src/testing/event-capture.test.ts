@@ -40,8 +40,8 @@ function failureOf(work: () => unknown): string {
   return "";
 }
 
-describe("what is captured", () => {
-  test("every event of every name, in order, at once", () => {
+describe("captured events", () => {
+  test("every event of every name, in order, immediately", () => {
     const events = begin();
     void place(1, "a");
     void application.container.make("events").emit("kit.paid", { id: 1 });
@@ -56,7 +56,7 @@ describe("what is captured", () => {
     expect(events.all).toEqual([]);
   });
 
-  test("listeners are called as ever", async () => {
+  test("listeners are still called", async () => {
     const seen: number[] = [];
     const off = application.container.make("events").on("kit.placed", ({ id }) => seen.push(id));
     begin();
@@ -76,7 +76,7 @@ describe("what is captured", () => {
     expect(Object.hasOwn(application.container.make("events"), "emit")).toBe(false);
   });
 
-  test("several at once capture alike, and one that ends does not end the others", async () => {
+  test("several at once capture the same, and one that ends does not end the others", async () => {
     const events = begin();
     {
       using inner = captureEvents(application);
@@ -89,7 +89,7 @@ describe("what is captured", () => {
 });
 
 describe("assertions", () => {
-  test("assertEmitted gives what the event carried: the first of its name, or the first that fits", () => {
+  test("assertEmitted returns the payload: of the first with its name, or the first that matches", () => {
     const events = begin();
     void place(1, "a");
     void place(2, "a", "b");
@@ -112,13 +112,13 @@ describe("assertions", () => {
     );
   });
 
-  test("assertNotEmitted, of a name or of those that fit", () => {
+  test("assertNotEmitted, for a name or for those that match", () => {
     const events = begin();
     void place(1);
     void place(1);
     events.assertNotEmitted("kit.paid");
     events.assertNotEmitted("kit.placed", { id: 2 });
-    expect(failureOf(() => events.assertNotEmitted("kit.placed"))).toBe('There was the event "kit.placed", 2 times.');
+    expect(failureOf(() => events.assertNotEmitted("kit.placed"))).toBe('The event "kit.placed" happened 2 times.');
     expect(failureOf(() => events.assertNotEmitted("kit.placed", { id: 1 }))).toContain("2 times");
   });
 
@@ -130,7 +130,7 @@ describe("assertions", () => {
   });
 });
 
-test("an application without events says so", async () => {
+test("an application without events is an error that says so", async () => {
   const bare = await createApplication({ environment: { APP_ENV: "test" } });
   expect(() => captureEvents(bare)).toThrow(expect.objectContaining({ code: "E_UNKNOWN_SERVICE" }));
   await bare.shutdown();

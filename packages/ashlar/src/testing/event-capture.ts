@@ -58,7 +58,7 @@ export class EventCapture implements Disposable {
    */
   assertNotEmitted<N extends EventName>(name: N, match?: EventMatch<N>): void {
     const found = this.of(name).filter((payload) => fits(payload, match)).length;
-    if (found > 0) throw failure(`There was the event "${name}", ${times(found)}.`, this.assertNotEmitted);
+    if (found > 0) throw failure(`The event "${name}" happened ${times(found)}.`, this.assertNotEmitted);
   }
 
   /**

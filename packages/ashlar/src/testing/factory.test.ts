@@ -34,14 +34,14 @@ describe("models", () => {
     expect(await shop.Customer.all()).toEqual([]);
   });
 
-  test("create stores one, of the class that was named", async () => {
+  test("create stores one, of the given class", async () => {
     const customer = await customers.create();
     expect(customer).toBeInstanceOf(shop.Customer);
     expect(await shop.Customer.findOrFail(customer.id)).toMatchObject({ name: "C1" });
     expect(customer.created_at).toBeInstanceOf(Date);
   });
 
-  test("createMany stores several, counted on", async () => {
+  test("createMany stores several, counting on", async () => {
     await customers.make();
     const made = await customers.createMany(3, { name: "Same" });
     expect(made.map(({ name, email }) => [name, email])).toEqual([
@@ -53,27 +53,27 @@ describe("models", () => {
     expect(await customers.createMany(0)).toEqual([]);
   });
 
-  test("each factory counts for itself, also where many are made at once", async () => {
+  test("each factory counts on its own, also if many are created concurrently", async () => {
     const others = factory(shop.Customer, (n) => ({ name: `O${n}`, email: `o${n}@example.com`, password: "x" }));
     const made = await Promise.all([customers.create(), others.create(), customers.create(), others.create()]);
     expect(made.map(({ name }) => name).sort()).toEqual(["C1", "C2", "O1", "O2"]);
   });
 
-  test("overrides win, the primary key and what fillable leaves out included", async () => {
+  test("overrides win, including the primary key and columns that are not fillable", async () => {
     const customer = await customers.create({ id: 77, email: "ada@example.com", api_token: null });
     expect(await shop.Customer.findOrFail(77)).toMatchObject({ email: "ada@example.com", name: "C1" });
     expect(customer.id).toBe(77);
     expect((await customers.make({ name: undefined })).name).toBeUndefined();
   });
 
-  test("what the table refuses is thrown as save throws it", async () => {
+  test("what the table refuses throws as save does", async () => {
     await customers.create({ email: "ada@example.com" });
     await expect(customers.create({ email: "ada@example.com" })).rejects.toMatchObject({ code: "E_UNIQUE_VIOLATION" });
     await expect(customers.create({ "no column": 1 })).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
   });
 });
 
-describe("values that are made when they are needed", () => {
+describe("values that are created when they are needed", () => {
   let purchases: Factory<Purchase>;
 
   beforeEach(() => {
@@ -88,7 +88,7 @@ describe("values that are made when they are needed", () => {
     expect((await shop.Customer.findOrFail(purchase.customer_id)).name).toBe("C1");
   });
 
-  test("not where an override stands in its place", async () => {
+  test("not if an override replaces them", async () => {
     const ada = await customers.create({ name: "Ada" });
     await purchases.createMany(2, { customer_id: ada.id });
     expect(await shop.Customer.rows().count()).toBe(1);
@@ -100,7 +100,7 @@ describe("values that are made when they are needed", () => {
 });
 
 describe("passwords", () => {
-  test("S31 are given as text and stored as a hash, one for all who have the same", async () => {
+  test("S31 are given as text and stored as a hash, one for all users with the same password", async () => {
     const [ada, bob] = await customers.createMany(2);
     expect(ada!.password).toMatch(/^\$argon2id\$/);
     expect(bob!.password).toBe(ada!.password);
@@ -108,7 +108,7 @@ describe("passwords", () => {
     expect((await customers.create({ password: "another" })).password).not.toBe(ada!.password);
   });
 
-  test("a hash is stored as it is", async () => {
+  test("a hash is stored unchanged", async () => {
     const ada = await customers.create();
     expect((await customers.create({ password: ada.password })).password).toBe(ada.password);
   });
@@ -120,7 +120,7 @@ describe("passwords", () => {
     run.mockRestore();
   });
 
-  test("of a model that is no user, a column of the name is a column like any other", async () => {
+  test("a model that is not a user stores a column with that name like any other", async () => {
     const purchases = factory(shop.Purchase, () => ({ title: "T", password: "plain" }));
     expect(await purchases.make()).toMatchObject({ password: "plain" });
   });

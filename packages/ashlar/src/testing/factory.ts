@@ -3,7 +3,9 @@ import type { Column, Model, ModelClass } from "../database/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 
-/** A value for a column, or a function that makes it when needed: `user_id: async () => (await users.create()).id`. */
+/**
+ * A value for a column, or a function that creates it when needed: `user_id: async () => (await users.create()).id`.
+ */
 export type FactoryValue<T> = T | null | undefined | (() => MaybePromise<T | null | undefined>);
 
 /** Values for a model's columns, including columns that its class does not declare. */

@@ -3,14 +3,14 @@ import { describe, expect, test } from "vitest";
 import { makeLoadedContext } from "../../test/support/http-context.ts";
 import { entriesBody, formBody } from "./form-body.ts";
 
-/** What the application reads of an urlencoded body. */
+/** What the application reads from an urlencoded body. */
 async function read(body: URLSearchParams | FormData): Promise<unknown> {
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   return (await makeLoadedContext({ headers, body: String(body) })).request.body;
 }
 
-describe("data of a test", () => {
-  test("is read by the application as it was given", async () => {
+describe("form data in a test", () => {
+  test("is read by the application unchanged", async () => {
     const name = fc
       .stringMatching(/^[a-z][a-z0-9_]{0,8}$/)
       .filter((key) => key !== "constructor" && key !== "prototype");
@@ -28,13 +28,13 @@ describe("data of a test", () => {
     );
   });
 
-  test("forms of the platform are sent as they are", () => {
+  test("a FormData is sent unchanged", () => {
     const [search, form] = [new URLSearchParams("a=1"), new FormData()];
     expect(formBody(search)).toBe(search);
     expect(formBody(form)).toBe(form);
   });
 
-  test("a file, however deep, makes it multipart", () => {
+  test("a file at any depth makes it multipart", () => {
     const file = new File(["x"], "x.txt");
     const form = formBody({ a: [{ b: file }], c: 1 }) as FormData;
     expect([...form]).toEqual([
@@ -44,7 +44,7 @@ describe("data of a test", () => {
   });
 });
 
-test("without multipart, of a file only its name travels", () => {
+test("without multipart, only the name of a file is sent", () => {
   const entries = [
     ["f", new File(["x"], "x.txt")],
     ["g", new Blob(["x"])],

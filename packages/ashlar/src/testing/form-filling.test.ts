@@ -24,8 +24,8 @@ function failureOf(work: () => unknown): string {
   throw new Error("It did not fail.");
 }
 
-describe("what is left alone", () => {
-  test("is sent as it stands: hidden fields, text, what is on, what is chosen, the first button", () => {
+describe("untouched fields", () => {
+  test("are sent unchanged: hidden fields, text, checked boxes, selected options, the first button", () => {
     const html = `<input type=hidden name=__token value=t><input name=a value="1"><textarea name=b>x\ny</textarea>
       <input type=checkbox name=c><input type=checkbox name=d checked><input type=radio name=e value=1><input type=radio name=e
       value=2 checked><select name=f><option>1<option>2</select><select name=g multiple><option>1<option selected>2</select>
@@ -33,7 +33,7 @@ describe("what is left alone", () => {
     expect(sent(html)).toEqual(["__token=t", "a=1", "b=x\r\ny", "d=on", "e=2", "f=1", "g=2", "i=first"]);
   });
 
-  test("what is disabled is not sent", () => {
+  test("disabled controls are not sent", () => {
     const html =
       "<input name=a disabled><fieldset disabled><input name=b></fieldset><button disabled name=c></button><button name=d>";
     expect(sent(html)).toEqual(["d="]);
@@ -46,12 +46,12 @@ describe("what is left alone", () => {
 });
 
 describe("text", () => {
-  test("takes text and numbers; null empties it; undefined leaves it", () => {
+  test("accepts text and numbers; null empties it; undefined leaves it", () => {
     const html = "<input name=a value=1><input name=b value=1><input name=c value=1><textarea name=d>1</textarea>";
     expect(sent(html, { a: "x", b: 7, c: null, d: undefined })).toEqual(["a=x", "b=7", "c=", "d=1"]);
   });
 
-  test("a list goes into fields of one name in their order, and the rest stays", () => {
+  test("a list fills fields with the same name in their order, and the rest stays", () => {
     const html = '<input name="tag[]" value=1><input name="tag[]" value=2><input name="tag[]" value=3>';
     expect(sent(html, { "tag[]": ["x", "y"] })).toEqual(["tag[]=x", "tag[]=y", "tag[]=3"]);
     expect(failureOf(() => sent(html, { "tag[]": ["a", "b", "c", "d"] }))).toContain(
@@ -59,17 +59,17 @@ describe("text", () => {
     );
   });
 
-  test("a hidden field can be set, where it is the only one of its name", () => {
+  test("a hidden field can be set if it is the only one with its name", () => {
     expect(sent("<input type=hidden name=a value=1>", { a: "2" })).toEqual(["a=2"]);
   });
 
-  test.each([true, new Blob(["x"]), [new Blob(["x"])]])("it takes nothing else", (value) => {
+  test.each([true, new Blob(["x"]), [new Blob(["x"])]])("it accepts nothing else", (value) => {
     expect(failureOf(() => sent("<input name=a>", { a: value as FieldValues[string] }))).toContain(
       'takes text in the field "a"',
     );
   });
 
-  test("whatever is put in is what is sent, its line breaks as CRLF", () => {
+  test("the input is sent unchanged, with line breaks as CRLF", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(submit("<textarea name=a></textarea>", { a: text }).entries).toEqual([
@@ -81,13 +81,13 @@ describe("text", () => {
 });
 
 describe("checkboxes and radio buttons", () => {
-  test("one checkbox is switched on and off, and the hidden field beside it stays", () => {
+  test("a single checkbox is checked and unchecked, and the hidden field next to it stays", () => {
     const html = "<input type=hidden name=a value=0><input type=checkbox name=a value=1>";
     expect(sent(html, { a: true })).toEqual(["a=0", "a=1"]);
     expect(sent(html.replace(">", " checked>"), { a: false })).toEqual(["a=0"]);
   });
 
-  test("of several, those are on whose values are given", () => {
+  test("of several checkboxes, those with the given values are checked", () => {
     const html = ["x", "y", "z"].map((value) => `<input type=checkbox name="t[]" value=${value} checked>`).join("");
     expect(sent(html, { "t[]": ["x", "z"] })).toEqual(["t[]=x", "t[]=z"]);
     expect(sent(html, { "t[]": "y" })).toEqual(["t[]=y"]);
@@ -97,13 +97,13 @@ describe("checkboxes and radio buttons", () => {
     );
   });
 
-  test("a radio button is chosen by its value", () => {
+  test("a radio button is selected by its value", () => {
     const html = "<input type=radio name=r value=1 checked><input type=radio name=r value=2>";
     expect(sent(html, { r: 2 })).toEqual(["r=2"]);
     expect(failureOf(() => sent(html, { r: ["1", "2"] }))).toContain('takes one choice in the field "r", not 2');
   });
 
-  test("a choice that the page does not offer cannot be made", () => {
+  test("an option that the page does not offer cannot be selected", () => {
     expect(failureOf(() => sent("<input type=radio name=r value=1>", { r: "9" }))).toContain(
       'does not offer "9" in the field "r"',
     );
@@ -114,7 +114,7 @@ describe("checkboxes and radio buttons", () => {
 describe("selects", () => {
   const html = "<select name=s><option value=1>One<option value=2>Two<option value=3 disabled>Three</select>";
 
-  test("an option is chosen by its value", () => {
+  test("an option is selected by its value", () => {
     expect(sent(html, { s: 2 })).toEqual(["s=2"]);
     expect(sent(html.replace("<select", "<select multiple"), { s: ["1", "2"] })).toEqual(["s=1", "s=2"]);
     expect(sent(html.replace("<select", "<select multiple"), { s: null })).toEqual([]);
@@ -126,13 +126,13 @@ describe("selects", () => {
     );
   });
 
-  test("of one choice there are not two", () => {
+  test("a single choice cannot have two values", () => {
     expect(failureOf(() => sent(html, { s: ["1", "2"] }))).toContain('takes one choice in the field "s"');
   });
 });
 
 describe("files", () => {
-  test("a file, or several where the page takes several", () => {
+  test("a file, or several if the page accepts several", () => {
     const [one, two] = [new File(["1"], "1.txt"), new File(["2"], "2.txt")];
     expect(submit("<input type=file name=f>", { f: one }).entries).toEqual([["f", one]]);
     expect(submit("<input type=file name=f multiple>", { f: [one, two] }).entries).toEqual([
@@ -148,17 +148,17 @@ describe("buttons", () => {
   const html =
     '<button name=do value=save>Save</button><button name=do value=delete formaction="/x" formmethod=get>Delete</button>';
 
-  test("another than the first is named by its value, and says where the form goes", () => {
+  test("another than the first is selected by its value, and decides where the form is sent", () => {
     expect(submit(html)).toMatchObject({ method: "POST", action: "", entries: [["do", "save"]] });
     expect(submit(html, { do: "delete" })).toMatchObject({ method: "GET", action: "/x", entries: [["do", "delete"]] });
   });
 
-  test("one that is not there is not pressed", () => {
+  test("a missing button cannot be pressed", () => {
     expect(failureOf(() => submit(html, { do: "print" }))).toContain('has these buttons "do": "save", "delete"');
     expect(failureOf(() => submit(html, { do: true }))).toContain("has these buttons");
   });
 
-  test("true presses the only one of its name", () => {
+  test("true presses the only one with its name", () => {
     expect(sent("<button name=a value=1></button><button name=b value=2></button>", { b: true })).toEqual(["b=2"]);
   });
 });
@@ -178,7 +178,7 @@ describe("the form itself", () => {
     expect(failureOf(() => submissionOf(formsOf("<form method=dialog>")[0]!, {}, submit))).toContain("closes a dialog");
   });
 
-  test("a field that is not there is named, with the near ones or all", () => {
+  test("an unknown field is an error, with similar ones or all of them", () => {
     expect(failureOf(() => sent("<input name=email><input name=b>", { emial: "x" }))).toContain(
       'has no field "emial". Did you mean "email"?',
     );
@@ -194,7 +194,7 @@ describe("which form", () => {
     <form id=b class=x action="/orders/2"><input name=p><input name=q></form>`);
 
   function chosen(selector: string | null, fields: string[] = []): string | undefined {
-    return chooseForm(forms, selector, fields, "GET / answered 200 OK", chosen).attributes.get("id");
+    return chooseForm(forms, selector, fields, "GET / returned 200 OK", chosen).attributes.get("id");
   }
 
   test.each([
@@ -216,12 +216,12 @@ describe("which form", () => {
     expect(chosen(".x", ["q", "p"])).toBe("b");
   });
 
-  test("the failure says what there is", () => {
+  test("the failure lists what there is", () => {
     expect(failureOf(() => chosen("#c"))).toBe(
       `No form is selected by #c. The page has these forms:
   <form id="a" class="x y" action="/orders/1"> with "p"
   <form id="b" class="x" action="/orders/2"> with "p", "q"
-GET / answered 200 OK`,
+GET / returned 200 OK`,
     );
     expect(failureOf(() => chosen(null))).toContain("There are several forms. Say which one is meant");
     expect(failureOf(() => chosen(null, ["p"]))).toContain('Several forms have these fields: "p"');
@@ -229,7 +229,7 @@ GET / answered 200 OK`,
     expect(failureOf(() => chooseForm([], null, [], "page", chosen))).toBe("The page has no form.\npage");
   });
 
-  test.each(["div > form", "#", "[", "form form", "*"])("%s is no selector", (selector) => {
+  test.each(["div > form", "#", "[", "form form", "*"])("%s is not a selector", (selector) => {
     expect(failureOf(() => chosen(selector))).toContain("selects no form: write");
   });
 });

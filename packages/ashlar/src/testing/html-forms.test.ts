@@ -7,7 +7,7 @@ function only(html: string): HtmlForm {
   return form!;
 }
 
-/** The controls of a form in a short form. */
+/** The controls of a form in a short notation. */
 function controls(form: HtmlForm): unknown[] {
   return form.controls.map(({ kind, name, value, isChecked, isDisabled, options }) => {
     const flags = `${isChecked ? "+" : ""}${isDisabled ? "-" : ""}`;
@@ -16,7 +16,7 @@ function controls(form: HtmlForm): unknown[] {
 }
 
 describe("forms of a page", () => {
-  test("each has its attributes and its controls, in the order of the page", () => {
+  test("each has its attributes and its controls, in page order", () => {
     const [search, login, ...others] = formsOf(`
       <input name="loose"><form id=search action="/search"><input name=q></form>
       <form METHOD=post class="a b"><input type=email name=email value="a@b.example"><button>Go</button></form>`);
@@ -27,13 +27,13 @@ describe("forms of a page", () => {
     expect(String(login)).toBe('<form class="a b" method="post">');
   });
 
-  test("a control belongs to the form that it names, wherever that stands", () => {
+  test("a control belongs to the form that it names, wherever that is", () => {
     const forms = formsOf(`<input name=a form=two><form id=one><input name=b form=two><input name=c></form>
       <form id=two><input name=d></form><input name=e form=three>`);
     expect(forms.map(controls)).toEqual([["text c="], ["text a=", "text b=", "text d="]]);
   });
 
-  test("a form in a form is none, and its controls are the outer one's", () => {
+  test("a form in a form is ignored, and its controls belong to the outer one", () => {
     expect(formsOf("<form id=a><form id=b><input name=x></form><input name=y>").map(controls)).toEqual([["text x="]]);
   });
 
@@ -42,7 +42,7 @@ describe("forms of a page", () => {
     expect(controls(form)).toEqual(["text x="]);
   });
 
-  test("what stands in a template or a comment is no part of the page", () => {
+  test("the content of a template or a comment is not part of the page", () => {
     expect(formsOf("<template><form><input name=a></form></template><!-- <form></form> -->")).toEqual([]);
     expect(controls(only("<form><template><input name=a></template><input name=b></form>"))).toEqual(["text b="]);
   });
@@ -73,7 +73,7 @@ describe("forms of a page", () => {
     ]);
   });
 
-  test("disabled: of itself, by its fieldset, and options by their group", () => {
+  test("disabled: by itself, by its fieldset, and options by their group", () => {
     const form =
       only(`<form><input name=a disabled><fieldset disabled><input name=b><fieldset><input name=c></fieldset></fieldset>
       <fieldset><input name=d></fieldset><fieldset disabled><legend><input name=e></legend></fieldset>
@@ -83,7 +83,7 @@ describe("forms of a page", () => {
   });
 });
 
-describe("what a form holds", () => {
+describe("the contents of a form", () => {
   const form = only(`<form><input name=a value=1><input type=hidden name=a value=2><input type=checkbox name=c value=x>
     <input type=checkbox name=c value=y checked><input type=radio name=r value=1>
     <select name=one><option disabled>choose<option>p<option>q</select><select name=two><option>p<option selected>q</select>
@@ -103,7 +103,7 @@ describe("what a form holds", () => {
     expect(form.value(name)).toBe(value);
   });
 
-  test("its fields are named once", () => {
+  test("its fields are listed once", () => {
     expect(form.fields).toEqual(["a", "c", "r", "one", "two", "many", "b", "f"]);
   });
 });

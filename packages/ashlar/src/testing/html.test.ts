@@ -5,7 +5,7 @@ import { formsOf } from "./html-forms.ts";
 import { pageText } from "./html-text.ts";
 
 describe("a page", () => {
-  test("is read as browsers read it: references, any quotes or none, comments, scripts, a lone <", () => {
+  test("is read like in browsers: references, any quotes or none, comments, scripts, a lone <", () => {
     expect(pageText("&amp;&lt;&#x27;&#128512;&hellip;&unknown; &;")).toBe("&<'😀…&unknown; &;");
     expect(pageText('<!doctype html>a<!-- <p> > -- -->b<?xml version="1"?>c<script>"<p>d"</script > <3 <')).toBe(
       "abc <3 <",
@@ -24,7 +24,7 @@ describe("a page", () => {
     expect(pageText("<p>a<script>b")).toBe("a");
   });
 
-  test("holds what is meant for visitors without scripts", () => {
+  test("has the content for visitors without scripts", () => {
     expect(pageText("<noscript><p>Turn scripts on</p></noscript>")).toBe("Turn scripts on");
   });
 
@@ -58,19 +58,19 @@ describe("a page", () => {
   test.each([
     ["spaces in a tag", `<a ${" ".repeat(200_000)}`],
     ["openings", "<a ".repeat(100_000)],
-    ["comments that do not end", "<!--".repeat(100_000)],
-    ["quotes that do not end", `<a b="${'c="'.repeat(100_000)}`],
-    ["scripts that do not end", "<script>".repeat(100_000)],
+    ["unterminated comments", "<!--".repeat(100_000)],
+    ["unterminated quotes", `<a b="${'c="'.repeat(100_000)}`],
+    ["unterminated scripts", "<script>".repeat(100_000)],
     ["equals signs", `<a ${"=".repeat(200_000)}`],
-    ["elements in elements", "<div>".repeat(100_000)],
-    ["elements beside elements", `<form>${"<input>".repeat(200_000)}`],
-  ])("a page of %s takes no long time", (_what, page) => {
+    ["nested elements", "<div>".repeat(100_000)],
+    ["adjacent elements", `<form>${"<input>".repeat(200_000)}`],
+  ])("a page of %s does not take long", (_what, page) => {
     expect(cpuTimeOf(() => void formsOf(page))).toBeLessThan(2000);
   });
 });
 
 describe("the text of a page", () => {
-  test("is what a visitor reads, words parted where the page parts them", () => {
+  test("is what a visitor reads, with words separated where the page separates them", () => {
     const page = `<!doctype html><html><head><title>Shop</title><style>p { color: red }</style>
       <script>const a = "<p>b</p>";</script></head>
       <body><h1>Order&nbsp;7</h1><p>He<b>l</b>lo,<br>A&amp;B <template><p>later</p></template></p><ul><li>a</li><li>b</li></ul>

@@ -45,7 +45,7 @@ describe("parts", () => {
     expect(missingPart(DATA, expected)).toBe(problem);
   });
 
-  test("every value has itself as a part", () => {
+  test("every value contains itself", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const json = asJson(value);
@@ -55,7 +55,7 @@ describe("parts", () => {
   });
 });
 
-test("a value after a journey as JSON", () => {
+test("a value after a round trip through JSON", () => {
   expect(asJson({ at: new Date(0), model: { toJSON: () => ({ id: 1 }) }, none: undefined })).toEqual({
     at: "1970-01-01T00:00:00.000Z",
     model: { id: 1 },

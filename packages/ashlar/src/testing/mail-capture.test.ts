@@ -39,8 +39,8 @@ function queue(to = "ada@example.com"): void {
   shop.application.container.make("mail").queue(new WelcomeMail(), to);
 }
 
-describe("mails that were sent", () => {
-  test("queued ones are waited for, and given by class or by a function", async () => {
+describe("sent mails", () => {
+  test("queued ones are awaited, and selected by class or by a function", async () => {
     queue();
     queue("bob@example.com");
     expect(await mail.assertSent(WelcomeMail)).toMatchObject({ to: "ada@example.com", subject: "Welcome" });
@@ -48,7 +48,7 @@ describe("mails that were sent", () => {
     expect((await mail.all()).map(({ to }) => to)).toEqual(["ada@example.com", "bob@example.com"]);
   });
 
-  test("those that listeners of events send are waited for too", async () => {
+  test("those that event listeners send are awaited too", async () => {
     const events = shop.application.container.make("events");
     const off = events.on("kit.mailed", async ({ to }) => {
       await sleep(20);
@@ -59,7 +59,7 @@ describe("mails that were sent", () => {
     off();
   });
 
-  test("those that listeners send for jobs in the background are waited for too", async () => {
+  test("those that listeners send for background jobs are awaited too", async () => {
     const { background, container } = shop.application;
     const events = container.make("events");
     const off = events.on("kit.mailed", async ({ to }) => {
@@ -113,14 +113,14 @@ describe("failures", () => {
     expect(await failureOf(mail.assertNothingSent())).toContain("WelcomeMail to ada@example.com");
   });
 
-  test("an application without mail says so", async () => {
+  test("an application without mail is an error that says so", async () => {
     const bare = await createApplication({ environment: { APP_ENV: "test" } });
     await expect(captureMail(bare)).rejects.toMatchObject({ code: "E_UNKNOWN_SERVICE" });
     await bare.shutdown();
   });
 });
 
-test("the links of a mail, without the punctuation around them", async () => {
+test("the links in a mail, without the punctuation around them", async () => {
   queue();
   const sent = await mail.assertSent(WelcomeMail);
   expect(linksIn(sent)).toEqual(["http://localhost:3000/welcome/7", "https://shop.example/terms"]);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { builtModule } from "../../test/support/built-module.ts";
 
-/** An application's test as its author would write it, for the test runner of Node itself. */
+/** An application's test as its author would write it, for Node's own test runner. */
 const TEST = `
 import assert from "node:assert/strict";
 import { after, afterEach, beforeEach, test } from "node:test";
@@ -101,8 +101,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-test("the kit works with node:test, whose report shows what came back instead", async () => {
-  // What this runner tells its workers is not for another.
+test("the helpers work with node:test, whose report shows what came back instead", async () => {
+  // What this runner tells its workers is not meant for another.
   const { NODE_TEST_CONTEXT: _context, NODE_OPTIONS: _options, VITEST: _vitest, NODE_ENV: _name, ...env } = process.env;
   const child = spawn(process.execPath, ["--test", "--test-reporter=tap", "login.test.ts"], { cwd: root, env });
   let output = "";
@@ -111,7 +111,7 @@ test("the kit works with node:test, whose report shows what came back instead", 
   expect(output).toContain("ok 1 - a login by the form");
   expect(output).toContain("ok 2 - a login ends");
   expect(output).toContain("not ok 3 - this one fails");
-  expect(output).toContain("Expected the status 200 OK, and got 302 Found.");
+  expect(output).toContain("Expected the status 200 OK, but got 302 Found.");
   expect(output).toMatch(/# pass 2\n# fail 1/);
   expect(code).toBe(1);
 });

@@ -36,8 +36,8 @@ async function folder(): Promise<string> {
   return path;
 }
 
-describe("an application of tests", () => {
-  test("has a migrated database in memory, of its own", async () => {
+describe("a test application", () => {
+  test("has its own migrated database in memory", async () => {
     const [one, other] = [await shop(), await shop()];
     const database = one.application.container.make("database");
     expect(database.dialect.isInMemory).toBe(true);
@@ -50,7 +50,7 @@ describe("an application of tests", () => {
     expect(rows).toEqual([]);
   });
 
-  test("its tables are there before the other providers boot", async () => {
+  test("its tables exist before the other providers boot", async () => {
     let rows: unknown = null;
     class Reads extends Provider {
       override async boot(): Promise<void> {
@@ -61,7 +61,7 @@ describe("an application of tests", () => {
     expect(rows).toEqual([]);
   });
 
-  test("it is made in milliseconds", async () => {
+  test("it is created in milliseconds", async () => {
     await shop();
     const times: number[] = [];
     for (let count = 0; count < 5; count++) times.push(await cpuTimeUntil(() => shop()));
@@ -89,7 +89,7 @@ describe("an application of tests", () => {
     await expect(rm(path)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  test("it has an environment and secrets of its own, and mails stay in memory", async () => {
+  test("it has its own environment and secrets, and mails stay in memory", async () => {
     const made = await shop();
     const { settings, container } = made.application;
     expect(settings.environment).toBe("test");
@@ -97,7 +97,7 @@ describe("an application of tests", () => {
     expect(container.make("mail").captured).toEqual([]);
   });
 
-  test("mails stay in memory even where the configuration names a server", async () => {
+  test("mails stay in memory even if the configuration has a server", async () => {
     const root = await folder();
     const mail = {
       MAIL: { transport: "smtp", smtp: { host: "smtp.shop.example" }, from: { address: "a@shop.example" } },
@@ -106,7 +106,7 @@ describe("an application of tests", () => {
     expect(made.container.make("mail").captured).toEqual([]);
   });
 
-  test("its folder says what it is made of, and its .env is not needed", async () => {
+  test("its folder determines its configuration, and its .env is not needed", async () => {
     const root = await folder();
     const source = join(import.meta.dirname, "..");
     await mkdir(join(root, "config"));
@@ -123,12 +123,12 @@ describe("an application of tests", () => {
     await made.container.make("database").connect();
   });
 
-  test("an application without a database is none with one", async () => {
+  test("an application without a database does not get one", async () => {
     const made = await application({});
     expect(made.container.has("database")).toBe(false);
   });
 
-  test("a failing boot is thrown", async () => {
+  test("a failing boot throws", async () => {
     class Fails extends Provider {
       override boot(): void {
         throw new Error("no boot");
@@ -139,7 +139,7 @@ describe("an application of tests", () => {
 });
 
 describe("resetDatabase", () => {
-  test("empties every table, whoever refers to whom, and counts from 1 again", async () => {
+  test("empties every table, whatever refers to what, and counts from 1 again", async () => {
     const { application: made, Customer, Purchase } = await shop();
     const customers = factory(Customer, (n) => ({ name: `C${n}`, email: `c${n}@example.com`, password: "x" }));
     const ada = await customers.create();
@@ -156,7 +156,7 @@ describe("resetDatabase", () => {
     });
   });
 
-  test("waits for the background jobs of the test before", async () => {
+  test("waits for the background jobs of the previous test", async () => {
     const { application: made, Customer } = await shop();
     made.background.run("a late customer", async () => {
       await Customer.create({ name: "Late", email: "late@example.com", password: "x" } as object);
@@ -165,7 +165,7 @@ describe("resetDatabase", () => {
     expect([made.background.pending, await Customer.all()]).toEqual([0, []]);
   });
 
-  test("it takes a statement for each table, and a few more", async () => {
+  test("it takes one statement per table, and a few more", async () => {
     const { application: made } = await shop();
     const database = made.container.make("database");
     const tables = await database.kysely.introspection.getTables();
@@ -175,7 +175,7 @@ describe("resetDatabase", () => {
     expect(statements).toBeLessThanOrEqual(tables.length + 5);
   });
 
-  test("a database that was not made for tests is left alone", async () => {
+  test("a database that was not created for tests is left alone", async () => {
     const path = join(await folder(), "precious.sqlite");
     const DATABASES = { default: "main", main: { driver: "sqlite", path } };
     const made = await createApplication({
@@ -190,7 +190,7 @@ describe("resetDatabase", () => {
     });
   });
 
-  test("one in memory may be emptied, whoever made the application", async () => {
+  test("one in memory may be emptied, whatever created the application", async () => {
     const DATABASES = { default: "main", main: { driver: "sqlite", path: ":memory:" } };
     const made = await createApplication({
       providers: [DatabaseProvider],
@@ -215,11 +215,11 @@ await onPostgres("on PostgreSQL", () => {
     await client.connect();
     const { rows } = await client.query("select datname from pg_database where datname like 'ashlar_test_%'");
     await client.end();
-    // Other suites make databases meanwhile, with shorter names.
+    // Other suites create databases at the same time, with shorter names.
     return rows.map(({ datname }) => String(datname)).filter((name) => /^ashlar_test_[0-9a-f]{16}$/.test(name));
   }
 
-  test("a database is made on the server, emptied on demand, and dropped at shutdown", async () => {
+  test("a database is created on the server, emptied on demand, and dropped at shutdown", async () => {
     const made = await testShop({ database: { driver: "postgres", url } });
     const database = made.application.container.make("database");
     const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(database.kysely);

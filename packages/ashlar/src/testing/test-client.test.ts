@@ -41,13 +41,13 @@ beforeEach(async () => {
   client = createTestClient(shop.application);
 });
 
-/** What the route `/echo` tells of a request. */
+/** What the route `/echo` returns about a request. */
 async function echo(response: Promise<{ readonly json: unknown }>): Promise<Record<string, unknown>> {
   return (await response).json as Record<string, unknown>;
 }
 
 describe("requests", () => {
-  test("a page is asked for as a browser does, from the loopback address", async () => {
+  test("a page is requested like a browser does, from the loopback address", async () => {
     const { method, headers, address } = await echo(client.get("/echo?a=1"));
     expect({ method, headers, address }).toEqual({
       method: "GET",
@@ -91,18 +91,18 @@ describe("requests", () => {
     expect({ method, body }).toEqual({ method: name.toUpperCase(), body: { a: "1" } });
   });
 
-  test.each(["post", "put", "patch", "delete"] as const)("%sJson sends JSON and asks for JSON", async (name) => {
+  test.each(["post", "put", "patch", "delete"] as const)("%sJson sends JSON and requests JSON", async (name) => {
     const { method, body, headers } = await echo(client[`${name}Json`]("/echo", { a: { b: [1, null] } }));
     expect({ method, body }).toEqual({ method: name.toUpperCase(), body: { a: { b: [1, null] } } });
     expect(headers).toMatchObject({ accept: "application/json", "content-type": "application/json" });
   });
 
-  test("getJson asks for JSON and sends none", async () => {
+  test("getJson requests JSON and sends none", async () => {
     const { headers } = await echo(client.getJson("/echo"));
     expect(headers).toEqual({ accept: "application/json" });
   });
 
-  test("a client has headers, an origin and an address of its own, and a request may have others", async () => {
+  test("a client has its own headers, origin and address, and a request may have others", async () => {
     const other = createTestClient(shop.application, {
       headers: { "user-agent": "Robot", accept: "text/plain" },
       address: "203.0.113.9",
@@ -116,20 +116,20 @@ describe("requests", () => {
     expect((await other.get("/echo")).url).toBe("https://shop.example/echo");
   });
 
-  test("an absolute URL is asked as it stands", async () => {
+  test("an absolute URL is requested unchanged", async () => {
     expect((await client.get("http://localhost:3000/echo?x=1")).json).toMatchObject({ query: { x: "1" } });
   });
 });
 
 describe("the session", () => {
-  test("cookies go along, so that each client is a visitor of its own", async () => {
+  test("cookies are sent along, so each client is a separate visitor", async () => {
     const other = createTestClient(shop.application);
     await client.get("/visits");
     expect((await client.get("/visits")).json).toEqual({ visits: 2 });
     expect((await other.get("/visits")).json).toEqual({ visits: 1 });
   });
 
-  test("it can be read, with what was flashed, without using that up", async () => {
+  test("it can be read, including what was flashed, without using that up", async () => {
     const user = await customers().create({ name: "Ada", email: "ada@example.com" });
     const page = await client.get("/login");
     const answer = await client.submit(page, "#login", { email: user.email, password: PASSWORD });
@@ -166,7 +166,7 @@ describe("forms", () => {
     expect((await echo(client.get("/echo"))).headers).not.toHaveProperty("x-csrf-token");
   });
 
-  test("a form with the method GET is sent as a query, with what the page had in it", async () => {
+  test("a form with the method GET is sent as a query, with the page's own values", async () => {
     const answer = await client.submit(await client.get("/login"), "#search");
     expect(answer.url).toBe("http://localhost:3000/search?q=tea");
     expect(answer.json).toEqual({ found: "tea" });
@@ -181,7 +181,7 @@ describe("forms", () => {
     });
   });
 
-  test("the form is found by its fields, and without a hint that decides it the failure lists the forms", async () => {
+  test("the form is found by its fields, and if they don't decide, the failure lists the forms", async () => {
     const page = await client.get("/login");
     expect((await client.submit(page, { q: "coffee" })).json).toEqual({ found: "coffee" });
     const message = await failureOf(client.submit(page));
@@ -190,9 +190,9 @@ describe("forms", () => {
     expect(message).toContain('<form id="logout" method="post" action="/logout"> with "__token", "all"');
   });
 
-  test("a form that means another method is answered by the route of that method", async () => {
+  test("a form with another method in it reaches that method's route", async () => {
     const answer = await client.submit(await client.get("/orders"), { title: "Tea" });
-    // Without CSRF the route refuses: the page of this test prints no token.
+    // Without CSRF, the route refuses: this test's page prints no token.
     answer.assertStatus(419);
     client.withCsrfToken();
     expect((await client.submit(await client.get("/orders"), { title: "Tea" })).text).toBe("put 7 Tea");
@@ -204,10 +204,12 @@ describe("forms", () => {
   });
 
   test("a form of another site is not sent", async () => {
-    expect(await failureOf(client.submit(await client.get("/orders"), "#out"))).toContain("is sent to another site");
+    expect(await failureOf(client.submit(await client.get("/orders"), "#out"))).toContain(
+      "would be sent to another site",
+    );
   });
 
-  test("a form with mistakes comes back with its messages and what was typed", async () => {
+  test("a form with mistakes is shown again with its messages and what was typed", async () => {
     const page = await client.get("/login");
     const answer = await client.submit(page, "#login", { email: "nobody@example.com", password: "wrong" });
     answer.assertRedirect("/login");
@@ -221,13 +223,13 @@ describe("forms", () => {
 });
 
 describe("redirects", () => {
-  test("one is an answer, and is followed on demand, over as many as there are", async () => {
+  test("a redirect is a response, and is followed on demand, over any number of steps", async () => {
     const answer = await client.get("/hop/3");
     answer.assertStatus(302).assertRedirect("/hop/2");
     expect((await client.follow(answer)).text).toBe("there");
   });
 
-  test("what is no redirect is left as it is", async () => {
+  test("other responses are returned unchanged", async () => {
     const page = await client.get("/hop/0");
     expect(await client.follow(page)).toBe(page);
   });
@@ -243,9 +245,9 @@ describe("redirects", () => {
     expect(await failureOf(client.follow(away))).toContain("leads to another site, https://elsewhere.example");
   });
 
-  test("a redirect that asks for the body again is not followed", async () => {
+  test("a redirect that requires the body again is not followed", async () => {
     const again = await client.withCsrfToken().post("/again", { a: 1 });
-    expect(await failureOf(client.follow(again))).toContain("asks for the same body at /echo");
+    expect(await failureOf(client.follow(again))).toContain("requires the same body to be sent again to /echo");
   });
 });
 

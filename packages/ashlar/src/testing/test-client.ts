@@ -49,9 +49,9 @@ const MAX_REDIRECTS = 20;
  * ```ts
  * const client = createTestClient(application);
  * const page = await client.get("/login");
- * const answer = await client.submit(page, { email: "ada@example.com", password });
- * answer.assertRedirect("/home");
- * (await client.follow(answer)).assertSee("Hello, Ada");
+ * const response =  await client.submit(page, { email: "ada@example.com", password });
+ * response.assertRedirect("/home");
+ * (await client.follow(response)).assertSee("Hello, Ada");
  * ```
  *
  * Each client is a separate visitor; for two users, create two clients.
@@ -177,7 +177,7 @@ export class TestClient {
     const form = chooseForm(page.forms, selector, Object.keys(values), String(page), this.submit);
     const { method, action, entries, isMultipart } = submissionOf(form, values, this.submit);
     const url = new URL(action, page.url);
-    if (url.origin !== new URL(page.url).origin) throw failure(`${form} is sent to another site.`, this.submit);
+    if (url.origin !== new URL(page.url).origin) throw failure(`${form} would be sent to another site.`, this.submit);
     const headers: Record<string, string> = { referer: page.url, "sec-fetch-site": "same-origin" };
     if (method === "GET") {
       url.search = String(entriesBody(entries, false));
@@ -204,7 +204,8 @@ export class TestClient {
       }
       // RFC 9110 §15.4: 307 and 308 keep the method, but the body sent with it is no longer available.
       const keepsMethod = (current.status === 307 || current.status === 308) && !SAFE.has(current.method);
-      if (keepsMethod) throw failure(`It asks for the same body at ${target.pathname}.\n${current}`, this.follow);
+      if (keepsMethod)
+        throw failure(`It requires the same body to be sent again to ${target.pathname}.\n${current}`, this.follow);
       current = await this.send("GET", target.href);
     }
     return current;
@@ -281,7 +282,7 @@ export class TestClient {
   async assertAuthenticatedAs(user: AnyUser, guard?: string): Promise<this> {
     const actual = await this.user(guard);
     if (sameUser(actual, user)) return this;
-    const message = `Expected the visitor to be ${userName(user)}${by(guard)}, and it is ${userName(actual)}.`;
+    const message = `Expected the visitor to be ${userName(user)}${by(guard)}, but it is ${userName(actual)}.`;
     throw failure(message, this.assertAuthenticatedAs);
   }
 
@@ -289,7 +290,7 @@ export class TestClient {
   async assertGuest(guard?: string): Promise<this> {
     const actual = await this.user(guard);
     if (actual === null) return this;
-    throw failure(`Expected a guest${by(guard)}, and the visitor is ${userName(actual)}.`, this.assertGuest);
+    throw failure(`Expected a guest${by(guard)}, but the visitor is ${userName(actual)}.`, this.assertGuest);
   }
 }
 

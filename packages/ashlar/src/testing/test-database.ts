@@ -98,6 +98,6 @@ function checkOwn(database: Database): void {
   if (database.dialect.isInMemory || own.has(database)) return;
   throw new AshlarError(
     "E_INVALID_CONFIGURATION",
-    "Only a database that was made for tests is emptied. Make the application with createTestApplication(), or set DATABASE_PATH to :memory:.",
+    "Only a database that was created for tests is emptied. Create the application with createTestApplication(), or set DATABASE_PATH to :memory:.",
   );
 }

@@ -61,7 +61,7 @@ async function rejectionOf(work: Promise<unknown>): Promise<AssertionError> {
   });
 }
 
-describe("what came back", () => {
+describe("the contents of a response", () => {
   test("status, headers, URL, text and bytes", async () => {
     const page = await client.get("/created?x=1");
     expect({ status: page.status, url: page.url, text: page.text, method: page.method }).toEqual({
@@ -76,43 +76,43 @@ describe("what came back", () => {
     expect([...(await client.get("/bytes")).bytes]).toEqual([0, 255, 1]);
   });
 
-  test("JSON, and a failure where it is none", async () => {
+  test("JSON, and a failure if it is not JSON", async () => {
     expect((await client.get("/json")).json).toMatchObject({ data: [{ id: 1 }, { id: 2 }] });
     const page = await client.get("/page");
     expect(failureOf(() => page.json).message).toBe(
-      "The body is no JSON.\nGET /page answered 200 OK\n  Orders Two of them & more",
+      "The body is not JSON.\nGET /page returned 200 OK\n  Orders Two of them & more",
     );
   });
 });
 
 describe("status", () => {
-  test("the one that is expected, and assertions in a row", async () => {
+  test("the expected one, and chained assertions", async () => {
     const page = await client.get("/created");
     expect(page.assertStatus(201).assertHeader("x-kind").assertSee("made")).toBe(page);
   });
 
-  test("another: the failure tells what came back instead, in one glance", async () => {
+  test("another one: the failure says what came back instead, at a glance", async () => {
     const page = await client.get("/nowhere");
     const { message, actual, expected } = failureOf(() => page.assertStatus(200));
     expect(message).toMatch(
-      /^Expected the status 200 OK, and got 404 Not Found\.\nGET \/nowhere answered 404 Not Found\n {2}\S/,
+      /^Expected the status 200 OK, but got 404 Not Found\.\nGET \/nowhere returned 404 Not Found\n {2}\S/,
     );
     expect({ actual, expected }).toEqual({ actual: 404, expected: 200 });
   });
 
-  test("a failure of the application shows what it threw", async () => {
+  test("a failure of the application shows what was thrown", async () => {
     const page = await client.get("/fail");
     expect(failureOf(() => page.assertStatus(200)).message).toContain("It broke here.");
     const problem = await client.getJson("/fail");
     expect(failureOf(() => problem.assertStatus(200)).message).toContain('"detail":"It broke here."');
   });
 
-  test("a long page is cut", async () => {
+  test("a long page is truncated", async () => {
     const page = await client.get("/long");
     expect(failureOf(() => page.assertStatus(404)).message.length).toBeLessThan(1200);
   });
 
-  test("the stack of a failure begins in the test", async () => {
+  test("the stack trace of a failure begins in the test", async () => {
     const page = await client.get("/page");
     const stack = failureOf(() => page.assertStatus(404)).stack ?? "";
     expect(stack.split("\n").find((line) => line.trimStart().startsWith("at "))).toContain("test-response.test.ts");
@@ -123,7 +123,7 @@ describe("status", () => {
 });
 
 describe("redirects", () => {
-  test("anywhere, to a path, to a URL of the same site, or to what an expression says", async () => {
+  test("anywhere, to a path, to a URL of the same site, or to what an expression matches", async () => {
     const moved = await client.get("/moved");
     moved
       .assertRedirect()
@@ -136,19 +136,19 @@ describe("redirects", () => {
   test("the failure says where it leads instead", async () => {
     const moved = await client.get("/moved");
     expect(failureOf(() => moved.assertRedirect("/page")).message).toBe(
-      "Expected a redirect to /page, and it leads to /page?a=1.\nGET /moved answered 302 Found\n  location: /page?a=1",
+      "Expected a redirect to /page, but it leads to /page?a=1.\nGET /moved returned 302 Found\n  location: /page?a=1",
     );
     expect(failureOf(() => moved.assertRedirect(/x/)).message).toContain("Expected a redirect to /x/");
     const page = await client.get("/page");
     expect(page.redirectsTo).toBeNull();
     expect(failureOf(() => page.assertRedirect()).message).toMatch(
-      /^Expected a redirect\.\nGET \/page answered 200 OK/,
+      /^Expected a redirect\.\nGET \/page returned 200 OK/,
     );
   });
 });
 
 describe("headers", () => {
-  test("there, with a value, and missing", async () => {
+  test("present, with a value, and missing", async () => {
     const page = await client.get("/created");
     page
       .assertHeader("X-Kind")
@@ -159,10 +159,10 @@ describe("headers", () => {
       'The header "x-kind" is "order" instead of ord.',
     );
     expect(failureOf(() => page.assertHeader("x-other")).message).toContain(
-      'The answer has no header "x-other", but "content-type", "set-cookie"',
+      'The response has no header "x-other", but "content-type", "set-cookie"',
     );
     expect(failureOf(() => page.assertHeaderMissing("x-kind")).message).toContain(
-      'The answer has the header "x-kind": "order".',
+      'The response has the header "x-kind": "order".',
     );
   });
 });
@@ -172,7 +172,7 @@ describe("JSON", () => {
     const answer = await client.get("/json");
     answer.assertJson({ at: new Date(0), data: [{ name: "a", id: 1 }, { toJSON: () => ({ id: 2, name: "b" }) }] });
     const { message } = failureOf(() => answer.assertJson({ data: [] }));
-    expect(message).toMatch(/^The JSON is not the expected one\.\n/);
+    expect(message).toMatch(/^The JSON is not what was expected\.\n/);
     expect(message).toContain("at: '1970-01-01T00:00:00.000Z'");
     expect(failureOf(() => answer.assertJson({ ...(answer.json as object), more: null })).message).toContain(
       "more: null",
@@ -183,7 +183,7 @@ describe("JSON", () => {
     const answer = await client.get("/json");
     answer.assertJsonContains({ data: [{ id: 1 }, { name: "b" }] }).assertJsonContains({});
     expect(failureOf(() => answer.assertJsonContains({ data: [{ id: 1 }, { name: "c" }] })).message).toContain(
-      'The JSON lacks what is expected. "data.1.name" is "b" instead of "c".',
+      'The JSON lacks an expected part. "data.1.name" is "b" instead of "c".',
     );
   });
 
@@ -191,37 +191,35 @@ describe("JSON", () => {
     const answer = await client.get("/json");
     answer.assertJsonPath("data.*.id", [1, 2]).assertJsonPath("at", new Date(0)).assertJsonPath("data.0");
     expect(failureOf(() => answer.assertJsonPath("data.0.id", 2)).message).toContain(
-      'At "data.0.id" of the JSON stands 1 instead of 2.',
+      'The JSON has 1 at "data.0.id" instead of 2.',
     );
-    expect(failureOf(() => answer.assertJsonPath("data.7")).message).toContain(
-      'There is nothing at "data.7" of the JSON.',
-    );
+    expect(failureOf(() => answer.assertJsonPath("data.7")).message).toContain('The JSON has nothing at "data.7".');
     expect(failureOf(() => answer.assertJsonPath("data.0", undefined)).message).toContain("instead of undefined");
   });
 
-  test("a page is none", async () => {
+  test("a page is not JSON", async () => {
     const page = await client.get("/page");
     for (const work of [() => page.assertJson({}), () => page.assertJsonContains({}), () => page.assertJsonPath("a")]) {
-      expect(failureOf(work).message).toMatch(/^The body is no JSON\./);
+      expect(failureOf(work).message).toMatch(/^The body is not JSON\./);
     }
   });
 });
 
 describe("page text", () => {
-  test("what a visitor reads, and does not", async () => {
+  test("what a visitor can read, and what not", async () => {
     const page = await client.get("/page");
     expect(page.pageText).toBe("Orders Two of them & more");
     page.assertSee("Orders", "Two of  them & more", /two/i).assertDontSee("<h1>", "T<", /title/i);
     expect(failureOf(() => page.assertSee("Orders", "Three of\nthem")).message).toBe(
-      'The page does not show "Three of them".\nGET /page answered 200 OK\n  Orders Two of them & more',
+      'The page does not show "Three of them".\nGET /page returned 200 OK\n  Orders Two of them & more',
     );
     expect(failureOf(() => page.assertDontSee("x", /o.ders/i)).message).toContain("The page shows /o.ders/i.");
   });
 
-  test("an empty answer shows nothing", async () => {
+  test("an empty response shows nothing", async () => {
     const page = await client.get("/empty");
     page.assertStatus(204).assertDontSee("a");
-    expect(String(page)).toBe("GET /empty answered 204 No Content");
+    expect(String(page)).toBe("GET /empty returned 204 No Content");
   });
 });
 
@@ -238,7 +236,7 @@ describe("validation errors of a problem document", () => {
   test("the failure says which fields were refused, and why", async () => {
     const answer = await client.postJson("/refuse");
     expect((await rejectionOf(answer.assertValidationErrors("name"))).message).toContain(
-      'The field "name" was not refused; these were: "email".\nPOST /refuse answered 422',
+      'The field "name" was not refused; these were: "email".\nPOST /refuse returned 422',
     );
     expect((await rejectionOf(answer.assertValidationErrors({ email: "free" }))).message).toContain(
       'The field "email" was refused with ["The address is taken.","The address is too long."], which does not say free.',
@@ -276,7 +274,7 @@ describe.each(["cookie", "database"])("the session, with the store %s", (store) 
 
   afterAll(() => shop.close());
 
-  test("has what was put and flashed, with values, however often it is asked", async () => {
+  test("has stored and flashed values, however often it is read", async () => {
     visitor = createTestClient(shop.application);
     const answer = await visitor.get("/flash/saved");
     for (let time = 0; time < 3; time++) await answer.assertSessionHas("status", "saved");
@@ -310,7 +308,7 @@ describe.each(["cookie", "database"])("the session, with the store %s", (store) 
     );
   });
 
-  test("a visitor without one has an empty one, and gets none by being asked", async () => {
+  test("a visitor without one has an empty one, and reading it creates none", async () => {
     const guest = createTestClient(shop.application);
     const page = await guest.get("/plain");
     await page.assertSessionMissing("status");

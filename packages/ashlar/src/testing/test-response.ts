@@ -108,7 +108,7 @@ export class TestResponse {
   assertStatus(status: number): this {
     if (this.status === status) return this;
     const hint = this.status === 419 ? "\nSend forms with client.submit(), or call client.withCsrfToken()." : "";
-    const message = `Expected the status ${named(status)}, and got ${named(this.status)}.\n${this}${hint}`;
+    const message = `Expected the status ${named(status)}, but got ${named(this.status)}.\n${this}${hint}`;
     throw failure(message, this.assertStatus, { actual: this.status, expected: status });
   }
 
@@ -123,7 +123,7 @@ export class TestResponse {
     if (to === undefined) return this;
     const expected = typeof to === "string" ? this.#within(to) : to;
     if (typeof expected === "string" ? target === expected : expected.test(target)) return this;
-    const message = `Expected a redirect to ${String(expected)}, and it leads to ${target}.\n${this}`;
+    const message = `Expected a redirect to ${String(expected)}, but it leads to ${target}.\n${this}`;
     throw failure(message, this.assertRedirect, { actual: target, expected });
   }
 
@@ -136,7 +136,7 @@ export class TestResponse {
     const actual = this.headers.get(name);
     if (actual === null) {
       throw failure(
-        `The answer has no header "${name}", but ${listed(this.headers.keys())}.\n${this}`,
+        `The response has no header "${name}", but ${listed(this.headers.keys())}.\n${this}`,
         this.assertHeader,
       );
     }
@@ -149,14 +149,14 @@ export class TestResponse {
   assertHeaderMissing(name: string): this {
     const actual = this.headers.get(name);
     if (actual === null) return this;
-    throw failure(`The answer has the header "${name}": ${shown(actual)}.\n${this}`, this.assertHeaderMissing);
+    throw failure(`The response has the header "${name}": ${shown(actual)}.\n${this}`, this.assertHeaderMissing);
   }
 
   /** Asserts that the body is exactly this JSON. Models and dates are compared as their JSON. */
   assertJson(expected: unknown): this {
     const [actual, wanted] = [this.#parse(this.assertJson), asJson(expected)];
     if (isDeepStrictEqual(actual, wanted)) return this;
-    const message = `The JSON is not the expected one.\n${difference(actual, wanted)}\n${this}`;
+    const message = `The JSON is not what was expected.\n${difference(actual, wanted)}\n${this}`;
     throw failure(message, this.assertJson, { actual, expected: wanted });
   }
 
@@ -165,7 +165,7 @@ export class TestResponse {
     const actual = this.#parse(this.assertJsonContains);
     const problem = missingPart(actual, asJson(expected));
     if (problem === null) return this;
-    throw failure(`The JSON lacks what is expected. ${problem}\n${this}`, this.assertJsonContains, {
+    throw failure(`The JSON lacks an expected part. ${problem}\n${this}`, this.assertJsonContains, {
       actual,
       expected,
     });
@@ -180,12 +180,12 @@ export class TestResponse {
   assertJsonPath(path: string, ...expected: readonly [expected?: unknown]): this {
     const actual = valueAt(this.#parse(this.assertJsonPath), path);
     if (actual === NOWHERE) {
-      throw failure(`There is nothing at "${path}" of the JSON.\n${this}`, this.assertJsonPath);
+      throw failure(`The JSON has nothing at "${path}".\n${this}`, this.assertJsonPath);
     }
     if (expected.length === 0) return this;
     const wanted = asJson(expected[0]);
     if (isDeepStrictEqual(actual, wanted)) return this;
-    const message = `At "${path}" of the JSON stands ${shown(actual)} instead of ${shown(wanted)}.\n${this}`;
+    const message = `The JSON has ${shown(actual)} at "${path}" instead of ${shown(wanted)}.\n${this}`;
     throw failure(message, this.assertJsonPath, { actual, expected: wanted });
   }
 
@@ -228,8 +228,8 @@ export class TestResponse {
    *
    * ```ts
    * const form = await client.get("/register");
-   * const answer = await client.submit(form, { email: "ada@example.com", password: "short" });
-   * await answer.assertValidationErrors({ name: "", password: /at least 8/ });
+   * const response = await client.submit(form, { email: "ada@example.com", password: "short" });
+   * await response.assertValidationErrors({ name: "", password: /at least 8/ });
    * ```
    */
   async assertValidationErrors(expected: ExpectedErrors): Promise<this> {
@@ -251,7 +251,7 @@ export class TestResponse {
     const shownBody = this.#isPage ? this.pageText : this.text;
     const excerpt = shownBody.length > EXCERPT_LENGTH ? `${shownBody.slice(0, EXCERPT_LENGTH)}…` : shownBody;
     const lines = [
-      `${this.method} ${pathname}${search} answered ${named(this.status)}`,
+      `${this.method} ${pathname}${search} returned ${named(this.status)}`,
       ...(location === null ? [] : [`location: ${location}`]),
       ...(excerpt === "" ? [] : [excerpt]),
     ];
@@ -262,7 +262,7 @@ export class TestResponse {
     try {
       return JSON.parse(this.text) as unknown;
     } catch {
-      throw failure(`The body is no JSON.\n${this}`, assertion);
+      throw failure(`The body is not JSON.\n${this}`, assertion);
     }
   }
 

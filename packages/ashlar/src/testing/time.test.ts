@@ -8,7 +8,7 @@ const NEW_YEAR = new Date("2030-01-01T00:00:00.000Z");
 // The system's clock stands still until a test moves it on.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"] });
-  // The framework's clock takes up the one that there is now.
+  // The framework's clock uses the current one from here on.
   travelBack();
 });
 afterEach(() => {
@@ -22,7 +22,7 @@ function ahead(): number {
 }
 
 describe("travel", () => {
-  test("so many minutes ahead, and back again", () => {
+  test("a number of minutes ahead, and back again", () => {
     travel(90);
     expect(ahead()).toBe(90 * 60);
     travel(-30);
@@ -31,7 +31,7 @@ describe("travel", () => {
     expect(ahead()).toBe(0);
   });
 
-  test("to a moment, from which the clock runs on", () => {
+  test("to a time, from which the clock keeps running", () => {
     travel(NEW_YEAR);
     expect(now()).toBe(NEW_YEAR.getTime());
     vi.advanceTimersByTime(15);
@@ -44,7 +44,7 @@ describe("travel", () => {
     expect(now() - NEW_YEAR.getTime()).toBe(MINUTE / 2);
   });
 
-  test("using puts the clock back to where it was at the end of the block, also of blocks in blocks", () => {
+  test("using returns the clock to its previous time at the end of the block, also for nested blocks", () => {
     {
       using _hour = travel(60);
       {
@@ -56,7 +56,7 @@ describe("travel", () => {
     expect(ahead()).toBe(0);
   });
 
-  test("what is no time is refused, and the clock stays", () => {
+  test("an invalid time is refused, and the clock stays", () => {
     for (const to of [Number.NaN, Number.POSITIVE_INFINITY, new Date("never")]) {
       expect(() => travel(to)).toThrow(AshlarError);
     }
@@ -66,7 +66,7 @@ describe("travel", () => {
 });
 
 describe("freeze", () => {
-  test("the clock stands still, at the current moment or a given one", () => {
+  test("the clock stands still, at the current time or a given one", () => {
     freeze();
     const frozen = now();
     expect(frozen).toBe(Date.now());
@@ -77,7 +77,7 @@ describe("freeze", () => {
     expect(nowInSeconds()).toBe(NEW_YEAR.getTime() / 1000);
   });
 
-  test("it can be moved, and stands still where it was moved to", () => {
+  test("it can be moved, and stands still at the new time", () => {
     freeze(NEW_YEAR);
     travel(1);
     vi.advanceTimersByTime(15);

@@ -65,6 +65,6 @@ function use(next: Clock): void {
 
 function checkTime(at: number): void {
   if (Number.isNaN(new Date(at).getTime())) {
-    throw new AshlarError("E_INVALID_VALUE", "The clock cannot be moved there: give minutes, or a valid Date.");
+    throw new AshlarError("E_INVALID_VALUE", "The clock cannot be moved there: pass minutes, or a valid Date.");
   }
 }

@@ -69,7 +69,7 @@ export class Visitor {
       guard.once(user as RegisteredUser);
       const isToken = guard instanceof JwtGuard;
       if (isToken) this.token = await this.#issueToken(user);
-      // As after a registration: nobody is to be told of a new device.
+      // As after a registration: no new device is to be reported.
       else if (guard instanceof LoginGuard) await guard.loginAs(user, { firstLogin: true, passwordConfirmed });
       return { name, isToken };
     });

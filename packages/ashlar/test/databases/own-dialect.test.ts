@@ -62,7 +62,7 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   [
     "keeps what was written since a savepoint",
     (dialect) => ({ rollback: (connection, name) => (name === null ? dialect.rollback(connection, null) : undefined) }),
-    "a nested transaction can fail alone",
+    "a nested transaction can fail on its own",
   ],
   [
     "gives one connection to several callers",
@@ -73,7 +73,7 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
         return { connection, release() {} };
       },
     }),
-    "rows that are locked against changes are read by one transaction after the other",
+    "rows that are locked against changes are read by one transaction at a time",
   ],
   [
     "runs other statements in a transaction that is under way",
@@ -91,7 +91,7 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
         },
       };
     },
-    "what a transaction writes is not seen outside of it before the commit",
+    "a transaction's changes are not visible outside of it before the commit",
   ],
   [
     "says that failed statements end transactions",
@@ -112,35 +112,35 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
         first: (text, value) => dialect.shared.first(text, value),
       },
     }),
-    "no error holds a value of a row",
+    "no error contains a value of a row",
   ],
   [
     "knows one column of each table",
     ({ columnNames }) => ({ columnNames: `${columnNames} limit 1` }),
-    "the columns of a table, and none of one that does not exist",
+    "the columns of a table are returned, and none if it does not exist",
   ],
   [
     "leaves foreign keys off",
     () => ({ resumeForeignKeys() {} }),
     "tables can be rebuilt, and foreign keys hold again afterwards",
   ],
-  ["says that JSON is parsed", () => ({ parsesJson: true }), "JSON comes back parsed, or as text, as the dialect says"],
+  [
+    "says that JSON is parsed",
+    () => ({ parsesJson: true }),
+    "JSON comes back parsed or as text, as the dialect declares",
+  ],
   [
     "empties nothing",
     () => ({ emptyTables() {} }),
-    "tables are emptied whoever refers to whom, and keys count from 1 again",
+    "all tables are emptied, whatever refers to what, and keys count from 1 again",
   ],
-  ["drops nothing", () => ({ dropEverything() {} }), "everything is dropped, views and referenced tables included"],
+  ["drops nothing", () => ({ dropEverything() {} }), "everything is dropped, including views and referenced tables"],
   [
     "gives tests its own database",
     (dialect) => ({ createTestDatabase: async () => ({ dialect: () => dialect, remove }) }),
-    "a database for tests is empty, and another one",
+    "a database for tests is empty, and not the original",
   ],
-  [
-    "cannot be closed",
-    () => ({ async close() {} }),
-    "it connects when it is asked to, and a closed one refuses statements",
-  ],
+  ["cannot be closed", () => ({ async close() {} }), "it connects when told to, and a closed one refuses statements"],
 ])("the suite finds a dialect that %s", async (_, change, title) => {
   expect(await found(change)).toContain(title);
 });

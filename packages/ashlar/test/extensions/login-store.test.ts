@@ -35,45 +35,45 @@ describe("the suite notices a store that", () => {
     [
       "stores whatever a proof says",
       (store) => ({ start: (login) => store.start(login, { holds: async () => true } as never) }),
-      "nothing is stored on a proof that no longer holds",
+      "nothing is stored if the proof is no longer valid",
     ],
     [
       "brings back what was ended",
       (store) => ({
         touch: async ({ id, ...use }) => void store.logins.set(id, { ...[...started.values()][0]!, ...use, id }),
       }),
-      "what was ended stays so, whatever is noted or renewed afterwards",
+      "an ended login stays ended, whatever is recorded or renewed afterwards",
     ],
     [
       "takes the guards for one",
       (store) => ({
         find: async (_, hash) => [...store.logins.values()].find((one) => one.tokenHash === hash) ?? null,
       }),
-      "a login of one guard is not one of another",
+      "a login of one guard is not a login of another",
     ],
     [
       "ends a login by its key alone",
       (store) => ({
         end: async (login) => store.logins.delete(String(login.tokenHash ?? (login as { id: string }).id)),
       }),
-      "a key that comes from an input ends nothing but the user's own login",
+      "a key from an input ends only a login of the user themselves",
     ],
     [
       "leaves the login that is kept in the old epoch",
       (store) => ({ endAll: async (owner, kept) => store.endAll(owner, kept && { ...kept, accessEpoch: "old" }) }),
-      "the login that is kept goes on, under the new access epoch",
+      "the login that is kept continues under the new access epoch",
     ],
     [
       "renews without asking for the proof",
       (store) => ({
         renew: (login, renewal, proof) => store.renew(login, renewal, { ...proof, holds: async () => true }),
       }),
-      "a new token is given only while the proof holds, to a login of its access epoch",
+      "a new token is only set while the proof is valid, for a login of its access epoch",
     ],
     [
       "keeps addresses",
       (store) => ({ prune: (pruning) => store.prune({ ...pruning, unusedSince: new Date(0) }) }),
-      "pruning takes the address and the user agent from logins that were not used since",
+      "pruning removes the address and the user agent from logins that have not been used since",
     ],
   ])("%s", async (_, broken, title) => {
     const problems = await problemsOf(() => {

@@ -57,7 +57,7 @@ class Bench {
 
   /** A login as a guard would store it. */
   login({ user, accessEpoch }: LoginProof, own: Partial<NewLogin> = {}): NewLogin {
-    // To the millisecond, which a store keeps.
+    // To the millisecond, which a store must keep.
     const at = now();
     return {
       guard: this.guard,
@@ -79,7 +79,7 @@ class Bench {
     const proof = await this.proof(index);
     const login = this.login(proof, own);
     const id = await this.store.start(login, proof);
-    assert.equal(typeof id, "string", "start gives the key of the login, as text");
+    assert.equal(typeof id, "string", "start returns the key of the login, as text");
     return { ...login, id: id! };
   }
 
@@ -147,7 +147,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
     },
   });
   return [
-    entry("a login that was started is found by its token, and is as it was stored", async (bench) => {
+    entry("a login that was started is found by its token, unchanged", async (bench) => {
       const login = await bench.started();
       const found = await bench.store.find(login.guard, login.tokenHash);
       assert.ok(found !== null, "the login is not found");
@@ -155,13 +155,13 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       if (found.user !== undefined) assert.equal(String(found.user?.authId()), String(login.userId));
       assert.equal(await bench.store.find(login.guard, bench.login(await bench.proof()).tokenHash), null);
     }),
-    entry("what is not known of a device, and a password that was never proved, stay unknown", async (bench) => {
+    entry("unknown details of a device, and a password that was never verified, stay unknown", async (bench) => {
       const login = await bench.started(0, { ip: null, userAgent: null, authenticatedAt: null });
       const [listed] = await bench.store.list(ownerOf(login));
       assert.deepEqual([listed?.ip, listed?.userAgent, listed?.authenticatedAt], [null, null, null]);
       assert.equal((await bench.store.find(login.guard, login.tokenHash))?.authenticatedAt, null);
     }),
-    entry("a login of one guard is not one of another", async (bench) => {
+    entry("a login of one guard is not a login of another", async (bench) => {
       const [, other] = bench.users.guards;
       const login = await bench.started();
       const { userId, id, tokenHash } = login;
@@ -170,9 +170,9 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       assert.equal(await bench.store.end({ guard: other, userId, id }), false);
       assert.equal(await bench.store.end({ guard: other, tokenHash }), false);
       assert.equal(await bench.store.endAll({ guard: other, userId }), 0);
-      assert.ok(await bench.isThere(login), "the login has ended by the name of another guard");
+      assert.ok(await bench.isThere(login), "another guard's name has ended the login");
     }),
-    entry("a user's logins are listed, the newest first, and no others", async (bench) => {
+    entry("a user's logins are listed, newest first, and no others", async (bench) => {
       const at = now();
       const logins: (NewLogin & { readonly id: string })[] = [];
       for (const minute of [1, 2, 3]) logins.push(await bench.started(0, { createdAt: new Date(at + minute) }));
@@ -187,7 +187,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       assert.deepEqual([listed[2]?.ip, listed[2]?.userAgent], [ip, userAgent]);
       assert.equal(new Set(listed.map(({ id }) => id)).size, 3);
     }),
-    entry("nothing is stored on a proof that no longer holds", async (bench) => {
+    entry("nothing is stored if the proof is no longer valid", async (bench) => {
       const proof = await bench.proof();
       await bench.users.endAccess(0);
       const login = bench.login(proof);
@@ -195,7 +195,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       assert.equal(await bench.isThere(login), false);
       assert.equal(await bench.count(ownerOf(login)), 0);
     }),
-    entry("no login that is under way outlasts the end of access", async (bench) => {
+    entry("no login that is being started outlasts the end of access", async (bench) => {
       for (let round = 0; round < 10; round++) {
         const proof = await bench.proof();
         const logins = Array.from({ length: 4 }, () => bench.login(proof));
@@ -207,12 +207,12 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
         await Promise.all([...starting, ending]);
         for (const { guard, tokenHash } of logins) {
           const found = await bench.store.find(guard, tokenHash);
-          // A login that remains has the epoch of its proof, and is void.
+          // A login that remains has the epoch of its proof, and is not valid.
           assert.ok(found === null || found.accessEpoch === proof.accessEpoch, "a login has outlasted it");
         }
       }
     }),
-    entry("a new token takes the place of the old one, with the time of the proof", async (bench) => {
+    entry("a new token replaces the old one, with the time of the proof", async (bench) => {
       const [login, other] = [await bench.started(), await bench.started()];
       const renewal = {
         tokenHash: bench.login(await bench.proof()).tokenHash,
@@ -224,7 +224,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       assert.deepEqual(shown(found!), shown({ ...login, ...renewal }));
       assert.ok(await bench.isThere(other));
     }),
-    entry("a new token is given only while the proof holds, to a login of its access epoch", async (bench) => {
+    entry("a new token is only set while the proof is valid, for a login of its access epoch", async (bench) => {
       const login = await bench.started();
       const stale = await bench.proof();
       const renewal = () => ({ tokenHash: bench.login(stale).tokenHash, authenticatedAt: new Date(now()) });
@@ -236,7 +236,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
         const found = await bench.store.find(login.guard, tokenHash);
         assert.ok(
           found === null || found.accessEpoch === stale.accessEpoch,
-          "a login goes on under an epoch that it did not prove",
+          "a login continues under an epoch that it did not prove",
         );
       }
     }),
@@ -252,7 +252,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       );
       assert.equal(await bench.count(ownerOf(three)), 1);
     }),
-    entry("a key that comes from an input ends nothing but the user's own login", async (bench) => {
+    entry("a key from an input ends only a login of the user themselves", async (bench) => {
       const [login, other] = [await bench.started(0), await bench.started(1)];
       const owner = ownerOf(login);
       assert.equal(await bench.store.end({ ...owner, id: other.id }), false);
@@ -261,7 +261,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       }
       assert.deepEqual([await bench.isThere(login), await bench.isThere(other)], [true, true]);
     }),
-    entry("what was ended stays so, whatever is noted or renewed afterwards", async (bench) => {
+    entry("an ended login stays ended, whatever is recorded or renewed afterwards", async (bench) => {
       const login = await bench.started();
       await bench.store.end({ guard: login.guard, tokenHash: login.tokenHash });
       const { guard, id, ip, userAgent, lastUsedAt, expiresAt } = login;
@@ -272,7 +272,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       assert.equal(await bench.store.find(guard, renewal.tokenHash), null);
       assert.equal(await bench.count(ownerOf(login)), 0);
     }),
-    entry("of all logins of a user, those of others stay", async (bench) => {
+    entry("ending all logins of a user does not affect other users", async (bench) => {
       const [one, two, other] = [await bench.started(0), await bench.started(0), await bench.started(1)];
       assert.equal(await bench.store.endAll(ownerOf(one)), 2);
       assert.deepEqual(
@@ -281,7 +281,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       );
       assert.equal(await bench.store.endAll(ownerOf(one)), 0);
     }),
-    entry("the login that is kept goes on, under the new access epoch", async (bench) => {
+    entry("the login that is kept continues under the new access epoch", async (bench) => {
       const [one, kept, other] = [await bench.started(0), await bench.started(0), await bench.started(1)];
       assert.equal(await bench.store.endAll(ownerOf(kept), { id: kept.id, accessEpoch: "the new one" }), 1);
       const found = await bench.store.find(kept.guard, kept.tokenHash);
@@ -289,7 +289,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       assert.deepEqual([await bench.isThere(one), await bench.isThere(other)], [false, true]);
       assert.equal((await bench.store.find(other.guard, other.tokenHash))?.accessEpoch, other.accessEpoch);
     }),
-    entry("a use is noted with its device, and changes nothing else", async (bench) => {
+    entry("a use is recorded with its device, and changes nothing else", async (bench) => {
       const [login, other] = [await bench.started(), await bench.started()];
       const { guard, id } = login;
       const use = {
@@ -305,7 +305,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       assert.deepEqual([listed?.ip, listed?.userAgent], [use.ip, use.userAgent]);
       assert.deepEqual(shown((await bench.store.find(guard, other.tokenHash))!), shown(other));
     }),
-    entry("pruning deletes what had ended by then, and logins of users who are gone", async (bench) => {
+    entry("pruning deletes logins that had ended by then, and logins of deleted users", async (bench) => {
       const at = now();
       const old = await bench.started(0, { expiresAt: new Date(at - HOUR_MS) });
       const [live, orphaned] = [await bench.started(0), await bench.started(1)];
@@ -318,7 +318,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
         [false, true, false],
       );
     }),
-    entry("pruning takes the address and the user agent from logins that were not used since", async (bench) => {
+    entry("pruning removes the address and the user agent from logins that have not been used since", async (bench) => {
       const at = now();
       const unused = await bench.started(0, { lastUsedAt: new Date(at - HOUR_MS) });
       const used = await bench.started(0, { lastUsedAt: new Date(at - HOUR_MS + 1) });

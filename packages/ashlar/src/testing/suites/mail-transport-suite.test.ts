@@ -35,7 +35,7 @@ const { container } = await createApplication({ environment: { APP_ENV: "test" }
 const made = (source: MailTransportSource): MailTransport =>
   typeof source === "function" ? source(container) : source;
 
-/** A server that takes mails by SMTP, as a mail program would read them. */
+/** A server that receives mails by SMTP, as a mail program would read them. */
 async function smtpServer(): Promise<TransportUnderTest> {
   const mails: ArrivedMail[] = [];
   const server = new SMTPServer({
@@ -71,7 +71,7 @@ async function smtpServer(): Promise<TransportUnderTest> {
   };
 }
 
-/** A transport of an application's own, to a service that takes mails by HTTP. */
+/** An application's own transport, to a service that accepts mails by HTTP. */
 class Postbox implements MailTransport {
   readonly #url: string;
 
@@ -85,7 +85,7 @@ class Postbox implements MailTransport {
     const response = await fetch(this.#url, { method: "POST", body, signal });
     if (response.ok) return;
     const permanent = response.status >= 400 && response.status < 500 && response.status !== 429;
-    throw new DeliveryError(`The service answered ${response.status}.`, { permanent });
+    throw new DeliveryError(`The service returned ${response.status}.`, { permanent });
   }
 
   close(): void {}
@@ -127,7 +127,7 @@ function mailboxOfDevelopment(): TransportUnderTest {
   return { transport: mailbox, arrived: () => mailbox.mails.map(({ message }) => arrivedAs(message)) };
 }
 
-/** Nothing listens at port 1. */
+/** Nothing listens on port 1. */
 const unreachable = {
   smtp: { unreachable: () => made(smtp({ host: "127.0.0.1", port: 1 })) },
   http: { unreachable: () => new Postbox("http://127.0.0.1:1/") },
@@ -146,7 +146,7 @@ const [ARRIVES, EVERYONE, CONTENT, AT_ONCE, AGAIN, LOST] = mailTransportSuite(me
   unreachable: () => new MemoryTransport(),
 }).map(({ title }) => title) as [string, string, string, string, string, string];
 
-/** A transport that keeps what another function makes of the mails. */
+/** A transport that delivers what a function makes of the mails. */
 function keeping(
   keep: (message: MailMessage, mails: ArrivedMail[]) => readonly string[] | Promise<readonly string[]>,
 ): () => TransportUnderTest {
@@ -169,7 +169,7 @@ const changed = (change: (mail: ArrivedMail) => Partial<ArrivedMail>) =>
 test.each([
   ["drops them", keeping(() => []), [ARRIVES, EVERYONE, CONTENT, AT_ONCE, AGAIN]],
   [
-    "says that a recipient was refused who was not",
+    "reports a refused recipient who was not refused",
     keeping((message, mails) => {
       mails.push(arrivedAs(message));
       return ["ada@example.com"];
@@ -177,7 +177,7 @@ test.each([
     [ARRIVES],
   ],
   [
-    "resolves before they have arrived",
+    "resolves before the mails have arrived",
     keeping((message, mails) => {
       setImmediate(() => mails.push(arrivedAs(message)));
       return [];
@@ -185,7 +185,7 @@ test.each([
     [ARRIVES, EVERYONE, CONTENT, AT_ONCE, AGAIN],
   ],
   [
-    "brings each twice",
+    "delivers each mail twice",
     keeping((message, mails) => {
       mails.push(arrivedAs(message), arrivedAs(message));
       return [];
@@ -202,10 +202,10 @@ test.each([
     changed(({ recipients }) => ({ recipients: recipients.filter((one) => !one.startsWith("cc")) })),
     [EVERYONE],
   ],
-  ["knows no characters but ASCII", changed((mail) => ({ text: mail.text.replaceAll(/[^\n -~]/g, "?") })), [CONTENT]],
+  ["only knows ASCII", changed((mail) => ({ text: mail.text.replaceAll(/[^\n -~]/g, "?") })), [CONTENT]],
   ["loses subjects", changed(() => ({ subject: "" })), [ARRIVES, CONTENT, AT_ONCE]],
   ["loses the HTML", changed(() => ({ html: null })), [CONTENT]],
-  ["makes HTML of text", changed((mail) => ({ html: mail.text })), [ARRIVES, CONTENT]],
+  ["turns text into HTML", changed((mail) => ({ html: mail.text })), [ARRIVES, CONTENT]],
   ["loses attachments", changed(() => ({ attachments: {} })), [CONTENT]],
   ["ends a mail at a line with a dot", changed((mail) => ({ text: mail.text.split("\n.\n")[0]! })), [CONTENT]],
 ])("the suite finds a transport that %s", async (_, make, titles) => {
@@ -220,9 +220,9 @@ test.each([
 
 test.each([
   ["resolves", () => Promise.resolve(), /the mail would be lost/],
-  ["gives it up for good", () => Promise.reject(new DeliveryError("No.", { permanent: true })), /given up at once/],
-  ["throws what is not an error", () => Promise.reject("no"), /what is thrown is an Error/],
-])("the suite finds a transport that, with its service away, %s", async (_, deliver, message) => {
+  ["gives up for good", () => Promise.reject(new DeliveryError("No.", { permanent: true })), /given up at once/],
+  ["throws something other than an Error", () => Promise.reject("no"), /the error is an Error/],
+])("the suite finds a transport that, with its service unavailable, %s", async (_, deliver, message) => {
   const suite = mailTransportSuite(memory, { unreachable: () => ({ deliver, close: () => {} }) });
   await expect(suite.find(({ title }) => title === LOST)!.run()).rejects.toThrow(message);
 });

@@ -36,7 +36,7 @@ class Sample extends Mailable {
   }
 
   override content(): never {
-    throw new Error("A transport takes the message that was composed, and composes none.");
+    throw new Error("A transport receives a composed message, and composes none itself.");
   }
 }
 
@@ -105,15 +105,15 @@ export function mailTransportSuite(
       assert.deepEqual([...mail.recipients], ["ada@example.com"]);
       assert.equal(mail.subject, "Your order");
       assert.equal(lines(mail.text), "It is on its way.");
-      assert.equal(mail.html, null, "the mail is text alone");
+      assert.equal(mail.html, null, "the mail is text only");
     }),
-    entry("every recipient gets it, copies and blind copies included", async ({ transport, arrived }) => {
+    entry("every recipient gets it, including copies and blind copies", async ({ transport, arrived }) => {
       const [cc, bcc] = [[{ address: "cc@example.com", name: null }], [{ address: "bcc@example.com", name: null }]];
       await transport.deliver(message({ cc, bcc }), delivery());
       const recipients = (await arrived()).flatMap((mail) => mail.recipients);
       assert.deepEqual(recipients.toSorted(), ["ada@example.com", "bcc@example.com", "cc@example.com"]);
     }),
-    entry("text, HTML and attachments arrive as they were composed", async ({ transport, arrived }) => {
+    entry("text, HTML and attachments arrive unchanged", async ({ transport, arrived }) => {
       const text = `Grüße, 漢字 🔑\n.\n..\nFrom here\n${"x".repeat(2000)}\n\n=3D %20 <b>`;
       const html = `<p>Grüße &amp; 漢字 🔑</p>\n<p>${"y".repeat(2000)}</p>`;
       const attachments = [
@@ -127,12 +127,12 @@ export function mailTransportSuite(
       assert.equal(lines(mail.html ?? ""), lines(html));
       assert.deepEqual({ ...mail.attachments }, { "Größe.txt": "drei Meter", "bytes.txt": "漢字" });
     }),
-    entry("of many mails at once each arrives, and once", async ({ transport, arrived }) => {
+    entry("of many concurrent mails, each arrives exactly once", async ({ transport, arrived }) => {
       const subjects = Array.from({ length: 20 }, (_, index) => `Order ${index}`);
       await Promise.all(subjects.map((subject) => transport.deliver(message({ subject }), delivery())));
       assert.deepEqual((await arrived()).map(({ subject }) => subject).toSorted(), subjects.toSorted());
     }),
-    entry("the same mail can be tried again, and is left as it was", async ({ transport, arrived }) => {
+    entry("the same mail can be sent again, and is not changed", async ({ transport, arrived }) => {
       const mail = message();
       const before = JSON.stringify(mail);
       await transport.deliver(mail, delivery());
@@ -145,7 +145,7 @@ export function mailTransportSuite(
   return [
     ...always,
     {
-      title: "a mail that cannot be brought anywhere rejects, and is worth another try",
+      title: "a mail that cannot be delivered anywhere rejects, and is worth another try",
       async run() {
         const transport = await unreachable();
         try {
@@ -153,7 +153,7 @@ export function mailTransportSuite(
             () => assert.fail("the delivery resolved, and the mail would be lost"),
             (thrown: unknown) => thrown,
           );
-          assert.ok(error instanceof Error, "what is thrown is an Error");
+          assert.ok(error instanceof Error, "the error is an Error");
           if (error instanceof assert.AssertionError) throw error;
           assert.notEqual((error as { permanent?: unknown }).permanent, true, "the mail would be given up at once");
         } finally {

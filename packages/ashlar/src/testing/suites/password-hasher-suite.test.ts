@@ -4,7 +4,7 @@ import type { PasswordHasher } from "../../security/index.ts";
 import { quickHasher } from "../quick-hasher.ts";
 import { passwordHasherSuite } from "./password-hasher-suite.ts";
 
-/** The titles of the entries that a hasher fails. */
+/** The titles of the tests that a hasher fails. */
 async function failed(hasher: PasswordHasher): Promise<string[]> {
   const outcomes = await Promise.allSettled(passwordHasherSuite(() => hasher).map(({ run }) => run()));
   return passwordHasherSuite(() => hasher).flatMap(({ title }, index) => {
@@ -14,7 +14,7 @@ async function failed(hasher: PasswordHasher): Promise<string[]> {
 
 const good = quickHasher();
 
-/** A good hasher, of which some methods are others. */
+/** A good hasher with some methods replaced. */
 const but = (changes: Partial<PasswordHasher>): PasswordHasher => ({
   hash: (plain) => good.hash(plain),
   verify: (hash, plain) => good.verify(hash, plain),
@@ -22,18 +22,18 @@ const but = (changes: Partial<PasswordHasher>): PasswordHasher => ({
   ...changes,
 });
 
-/** A good hasher that sees something else than the password. */
+/** A good hasher that sees something other than the password. */
 const seeing = (see: (plain: string) => string): PasswordHasher =>
   but({ hash: (plain) => good.hash(see(plain)), verify: (hash, plain) => good.verify(hash, see(plain)) });
 
 const VERIFIES = "a hash verifies with its password, and with no other";
 const DIFFER = "two hashes of one password differ";
-const COUNTS = "every character counts: nothing is trimmed, folded, normalised or cut";
-const MATCH_NOTHING = "no hash, and text that is none, match nothing";
-const IS_TEXT = "a hash is text that a column holds, beginning with the name of its algorithm";
-const IS_CURRENT = "a hash made now is not to be replaced, and text that is no hash is";
-const EMPTY = "an empty password has no hash: E_INVALID_PASSWORD";
-const AT_ONCE = "many at once each have their own answer";
+const COUNTS = "every character counts: nothing is trimmed, folded, normalized or truncated";
+const MATCH_NOTHING = "without a hash, or with text that is not one, nothing matches";
+const IS_TEXT = "a hash is text that fits in a column and begins with the name of its algorithm";
+const IS_CURRENT = "a new hash does not need to be replaced, and text that is not a hash does";
+const EMPTY = "an empty password cannot be hashed: E_INVALID_PASSWORD";
+const AT_ONCE = "concurrent calls each get their own result";
 
 const unsalted = (plain: string): string => `$sha$${createHash("sha256").update(plain).digest("hex")}`;
 const lowBytes = (plain: string): string => Buffer.from(plain, "latin1").toString("hex");
@@ -43,9 +43,9 @@ test("a good hasher passes", async () => {
 });
 
 test.each<[what: string, title: string, hasher: PasswordHasher]>([
-  ["takes any password", VERIFIES, but({ verify: async () => true })],
+  ["accepts any password", VERIFIES, but({ verify: async () => true })],
   ["takes none", VERIFIES, but({ verify: async () => false })],
-  ["takes an empty one", VERIFIES, but({ verify: async (hash, plain) => plain === "" || good.verify(hash, plain) })],
+  ["accepts an empty one", VERIFIES, but({ verify: async (hash, plain) => plain === "" || good.verify(hash, plain) })],
   [
     "has no salt",
     DIFFER,
@@ -55,38 +55,38 @@ test.each<[what: string, title: string, hasher: PasswordHasher]>([
   ["trims at the end", COUNTS, seeing((plain) => plain.trimEnd())],
   ["folds letters", COUNTS, seeing((plain) => plain.toLowerCase())],
   ["normalises", COUNTS, seeing((plain) => plain.normalize("NFC"))],
-  ["normalises the other way", COUNTS, seeing((plain) => plain.normalize("NFD"))],
-  ["cuts after 72 characters", COUNTS, seeing((plain) => plain.slice(0, 72))],
-  ["cuts the last", COUNTS, seeing((plain) => plain.slice(0, -1) || plain)],
-  ["cuts at a null", COUNTS, seeing((plain) => plain.split("\0")[0]!)],
-  ["sees the last byte of each letter", COUNTS, seeing(lowBytes)],
-  ["takes a tab for a space", COUNTS, seeing((plain) => plain.replaceAll("\t", " "))],
-  ["takes two spaces for one", COUNTS, seeing((plain) => plain.replaceAll(/ +/g, " "))],
+  ["normalizes the other way", COUNTS, seeing((plain) => plain.normalize("NFD"))],
+  ["truncates after 72 characters", COUNTS, seeing((plain) => plain.slice(0, 72))],
+  ["drops the last character", COUNTS, seeing((plain) => plain.slice(0, -1) || plain)],
+  ["truncates at a null", COUNTS, seeing((plain) => plain.split("\0")[0]!)],
+  ["sees only the last byte of each letter", COUNTS, seeing(lowBytes)],
+  ["treats a tab as a space", COUNTS, seeing((plain) => plain.replaceAll("\t", " "))],
+  ["treats two spaces as one", COUNTS, seeing((plain) => plain.replaceAll(/ +/g, " "))],
   ["leaves out carriage returns", COUNTS, seeing((plain) => plain.replaceAll("\r", ""))],
   ["leaves out punctuation", COUNTS, seeing((plain) => plain.replaceAll(/\p{P}/gu, ""))],
   ["leaves out emoji", COUNTS, seeing((plain) => plain.replaceAll(/\p{Emoji_Presentation}/gu, ""))],
   [
-    "lets everyone in where there is no hash",
+    "accepts everything without a hash",
     MATCH_NOTHING,
     but({ verify: async (hash, plain) => hash === null || good.verify(hash, plain) }),
   ],
   [
-    "lets everyone in where the hash is empty",
+    "accepts everything with an empty hash",
     MATCH_NOTHING,
     but({ verify: async (hash, plain) => hash === "" || good.verify(hash, plain) }),
   ],
   [
-    "compares with what is stored as it is",
+    "compares with the stored text",
     MATCH_NOTHING,
     but({ verify: async (hash, plain) => hash === plain || good.verify(hash, plain) }),
   ],
   [
-    "reads the beginning of a hash",
+    "reads only the beginning of a hash",
     MATCH_NOTHING,
     but({ verify: async (hash, plain) => good.verify(hash?.replace(/x$/, "") ?? null, plain) }),
   ],
   [
-    "names no algorithm",
+    "has no algorithm in its hashes",
     IS_TEXT,
     but({
       hash: async (plain) => (await good.hash(plain)).slice(1),
@@ -94,7 +94,7 @@ test.each<[what: string, title: string, hasher: PasswordHasher]>([
     }),
   ],
   [
-    "makes long hashes",
+    "returns long hashes",
     IS_TEXT,
     but({
       hash: async (plain) => (await good.hash(plain)).padEnd(256),
@@ -106,14 +106,14 @@ test.each<[what: string, title: string, hasher: PasswordHasher]>([
     IS_TEXT,
     but({ hash: async (plain) => `$plain$${plain}`, verify: async (hash, plain) => hash === `$plain$${plain}` }),
   ],
-  ["replaces what it made now", IS_CURRENT, but({ needsRehash: () => true })],
+  ["replaces new hashes", IS_CURRENT, but({ needsRehash: () => true })],
   ["replaces nothing", IS_CURRENT, but({ needsRehash: () => false })],
   ["hashes an empty password", EMPTY, but({ hash: (plain) => good.hash(plain || " ") })],
 ])("one that %s fails: %s", async (_, title, hasher) => {
   expect(await failed(hasher)).toContain(title);
 });
 
-test("one that mixes up what is asked at once fails", async () => {
+test("one that mixes up concurrent calls fails", async () => {
   let last = "";
   const confused = but({
     hash: async (plain) => {

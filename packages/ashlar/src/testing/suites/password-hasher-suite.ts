@@ -21,57 +21,57 @@ export function passwordHasherSuite(make: () => PasswordHasher): readonly SuiteT
       const hash = await hasher.hash(PLAIN);
       assert.equal(await hasher.verify(hash, PLAIN), true);
       assert.equal(await hasher.verify(hash, "another horse battery staple"), false);
-      assert.equal(await hasher.verify(hash, ""), false, "an empty password must fit nothing");
+      assert.equal(await hasher.verify(hash, ""), false, "an empty password must match nothing");
     }),
     entry("two hashes of one password differ", async (hasher) => {
       const hashes = await Promise.all([hasher.hash(PLAIN), hasher.hash(PLAIN)]);
-      assert.notEqual(hashes[0], hashes[1], "each hash needs a salt of its own");
+      assert.notEqual(hashes[0], hashes[1], "each hash needs its own salt");
       for (const hash of hashes) assert.equal(await hasher.verify(hash, PLAIN), true);
     }),
-    entry("every character counts: nothing is trimmed, folded, normalised or cut", async (hasher) => {
+    entry("every character counts: nothing is trimmed, folded, normalized or truncated", async (hasher) => {
       const plain = ` Ünïcode Ł\t two  spaces\r\n, and more!\0🦀${"x".repeat(950)}1`;
       const hash = await hasher.hash(plain);
       assert.equal(await hasher.verify(hash, plain), true);
       const others = {
-        "trimmed at its beginning": plain.trimStart(),
+        "trimmed at the beginning": plain.trimStart(),
         "with a space at its end": `${plain} `,
         "in lower case": plain.toLowerCase(),
         "in another normal form": plain.normalize("NFD"),
         "without its last character": plain.slice(0, -1),
         "with another last character": `${plain.slice(0, -1)}2`,
-        "cut after 72 characters": plain.slice(0, 72),
-        "with another letter of the same last byte": plain.replace("Ł", "A"),
-        "with a space for a tab": plain.replace("\t", " "),
-        "with one space for two": plain.replaceAll(/ +/g, " "),
+        "truncated after 72 characters": plain.slice(0, 72),
+        "with another letter that has the same last byte": plain.replace("Ł", "A"),
+        "with a space instead of a tab": plain.replace("\t", " "),
+        "with one space instead of two": plain.replaceAll(/ +/g, " "),
         "without its carriage return": plain.replace("\r", ""),
         "without its punctuation": plain.replaceAll(/[,!]/g, ""),
         "without its emoji": plain.replace("🦀", ""),
-        "cut at the null character": plain.slice(0, plain.indexOf("\0")),
+        "truncated at the null character": plain.slice(0, plain.indexOf("\0")),
       };
       for (const [how, other] of Object.entries(others)) {
-        assert.equal(await hasher.verify(hash, other), false, `the password fits ${how}`);
+        assert.equal(await hasher.verify(hash, other), false, `the password matches ${how}`);
       }
     }),
-    entry("no hash, and text that is none, match nothing", async (hasher) => {
+    entry("without a hash, or with text that is not one, nothing matches", async (hasher) => {
       const hash = await hasher.hash(PLAIN);
       for (const none of [null, "", "!", PLAIN, hash.slice(0, -8), `${hash}x`]) {
-        assert.equal(await hasher.verify(none, PLAIN), false, `${String(none)} must match no password`);
+        assert.equal(await hasher.verify(none, PLAIN), false, `${String(none)} must not match any password`);
       }
     }),
-    entry("a hash is text that a column holds, beginning with the name of its algorithm", async (hasher) => {
+    entry("a hash is text that fits in a column and begins with the name of its algorithm", async (hasher) => {
       const hash = await hasher.hash(PLAIN);
-      assert.match(hash, /^\$[\w-]+\$/, "factories tell a hash from a password by the name between two dollar signs");
+      assert.match(hash, /^\$[\w-]+\$/, "factories recognize a hash by the name between two dollar signs");
       assert.ok(hash.length <= MAX_LENGTH, `a hash has ${hash.length} characters, more than ${MAX_LENGTH}`);
-      assert.equal(hash.includes(PLAIN), false, "a hash must not hold the password");
+      assert.equal(hash.includes(PLAIN), false, "a hash must not contain the password");
     }),
-    entry("a hash made now is not to be replaced, and text that is no hash is", async (hasher) => {
+    entry("a new hash does not need to be replaced, and text that is not a hash does", async (hasher) => {
       assert.equal(hasher.needsRehash(await hasher.hash(PLAIN)), false);
       for (const other of ["", "!", "5f4dcc3b5aa765d61d8327deb882cf99"]) assert.equal(hasher.needsRehash(other), true);
     }),
-    entry("an empty password has no hash: E_INVALID_PASSWORD", async (hasher) => {
+    entry("an empty password cannot be hashed: E_INVALID_PASSWORD", async (hasher) => {
       await assert.rejects(async () => hasher.hash(""), { code: "E_INVALID_PASSWORD" });
     }),
-    entry("many at once each have their own answer", async (hasher) => {
+    entry("concurrent calls each get their own result", async (hasher) => {
       const plains = Array.from({ length: 12 }, (_, index) => `${PLAIN} ${index}`);
       const hashes = await Promise.all(plains.map((plain) => hasher.hash(plain)));
       const right = await Promise.all(hashes.map((hash, index) => hasher.verify(hash, plains[index]!)));

@@ -46,7 +46,7 @@ async function failures(change: (sessions: Map<string, StoredSession>) => Partia
   return failed;
 }
 
-test("the suite finds nothing wrong with a sound store in memory", async () => {
+test("the suite finds nothing wrong with a correct store in memory", async () => {
   expect(await failures(() => ({}))).toEqual([]);
 });
 
@@ -57,7 +57,7 @@ const [AS_IT_WAS, CASE, REPLACES, CREATES_NOTHING, GONE, RACE, WHOLE, MANY, ROOM
 test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<SessionStore>]>([
   ["prunes nothing", [PRUNED!], () => ({ prune: () => 0 })],
   [
-    "brings back what has ended",
+    "restores what has ended",
     [CREATES_NOTHING!, GONE!, RACE!],
     (sessions) => ({ update: (key, session) => sessions.set(key, session) === sessions }),
   ],
@@ -78,7 +78,7 @@ test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<S
   ],
   ["destroys nothing", [GONE!, RACE!], () => ({ destroy() {} })],
   [
-    "takes upper case for lower case",
+    "ignores the case of letters",
     [CASE!],
     (sessions) => ({
       read: (key) => sessions.get(key.toLowerCase()) ?? null,
@@ -96,14 +96,14 @@ test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<S
     }),
   ],
   [
-    "cuts contents off",
+    "truncates contents",
     [AS_IT_WAS!, ROOM!],
     (sessions) => ({
       create: (key, session) => void sessions.set(key, { ...session, contents: session.contents.slice(0, 40) }),
     }),
   ],
   [
-    "keeps one session for all",
+    "keeps one session for everyone",
     [AS_IT_WAS!, MANY!, PUT!],
     (sessions) => ({
       read: () => [...sessions.values()].at(-1) ?? null,
@@ -119,7 +119,7 @@ test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<S
     }),
   ],
   [
-    "does not say whether it updated anything",
+    "does not report whether it updated anything",
     [REPLACES!],
     (sessions) => ({
       update: ((key: string, session: StoredSession) => void sessions.set(key, session)) as never,

@@ -17,10 +17,10 @@ import type { SuiteTest } from "./suite-test.ts";
 
 const HOUR_MS = 3_600_000;
 const START = Date.UTC(2030, 0, 1);
-/** Longer than any test: a store that expires entries by itself must not do so while it is tested. */
+/** Longer than any test: a store that expires entries by itself must not do so during a test. */
 const EXPIRES_AT = Date.UTC(2100, 0, 1);
 
-/** A key as the framework makes it. */
+/** A key as the framework creates it. */
 function key(): string {
   return createHash("sha256").update(randomToken()).digest("base64url");
 }
@@ -30,10 +30,10 @@ function session(own: Partial<StoredSession> = {}): StoredSession {
 }
 
 /**
- * What every {@link SessionStore} promises, on its own and in an application. Of `cookieSessions()`, which has no store, it
- * tests the application. That several processes share a store has to be tested with several.
+ * Tests what every {@link SessionStore} promises, on its own and in an application. `cookieSessions()` has no store, so
+ * only the application is tested. Sharing a store between several processes must be tested separately.
  *
- * @param make makes a store that holds nothing; called once for each test, which closes it
+ * @param make creates an empty store; called once for each test, which closes it
  */
 export function sessionStoreSuite(make: () => MaybePromise<SessionStore | CookieSessions>): readonly SuiteTest[] {
   const alone = ALONE.map(([title, test]) => ({
@@ -64,7 +64,7 @@ export function sessionStoreSuite(make: () => MaybePromise<SessionStore | Cookie
 
 const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => Promise<void>])[] = [
   [
-    "what is created is read as it was, and only under its key",
+    "a created session is read unchanged, and only under its key",
     async (store) => {
       const [one, other] = [key(), key()];
       const stored = session({
@@ -76,7 +76,7 @@ const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => P
     },
   ],
   [
-    "keys that differ in the case of a letter are two",
+    "keys that differ only in the case of a letter are different",
     async (store) => {
       const [upper, lower] = ["A".repeat(43), "a".repeat(43)];
       await store.create(upper, session({ contents: "{}" }), EXPIRES_AT);
@@ -87,18 +87,18 @@ const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => P
     },
   ],
   [
-    "an update replaces what is there, and says so",
+    "an update replaces an existing session, and says so",
     async (store) => {
       const one = key();
       await store.create(one, session(), EXPIRES_AT);
       const changed = session({ usedAt: START + 9999, contents: '{"i":1}' });
       assert.equal(await store.update(one, changed, EXPIRES_AT), true);
       assert.deepEqual(await read(store, one), changed);
-      assert.equal(await store.update(one, changed, EXPIRES_AT), true, "an update that changes nothing is one as well");
+      assert.equal(await store.update(one, changed, EXPIRES_AT), true, "an update without changes is an update too");
     },
   ],
   [
-    "an update of what is not there creates nothing, and says so",
+    "an update of a missing session creates nothing, and says so",
     async (store) => {
       const one = key();
       assert.equal(await store.update(one, session(), EXPIRES_AT), false);
@@ -106,7 +106,7 @@ const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => P
     },
   ],
   [
-    "what was destroyed is gone, and an update does not bring it back",
+    "a destroyed session is gone, and an update does not restore it",
     async (store) => {
       const [one, other] = [key(), key()];
       await store.create(one, session(), EXPIRES_AT);
@@ -120,7 +120,7 @@ const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => P
     },
   ],
   [
-    "what is destroyed while it is updated does not come back",
+    "a session that is destroyed while it is updated does not come back",
     async (store) => {
       for (let round = 0; round < 10; round++) {
         const one = key();
@@ -135,7 +135,7 @@ const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => P
     },
   ],
   [
-    "of many updates at once one is kept, and nothing of the others",
+    "of many concurrent updates, exactly one is kept, complete",
     async (store) => {
       const one = key();
       await store.create(one, session(), EXPIRES_AT);
@@ -150,7 +150,7 @@ const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => P
     },
   ],
   [
-    "many sessions are created at once, each with its own contents",
+    "many sessions are created concurrently, each with its own contents",
     async (store) => {
       const keys = Array.from({ length: 30 }, key);
       await Promise.all(
@@ -164,11 +164,11 @@ const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => P
     },
   ],
   [
-    "there is as much room as the store says",
+    "a session can have as many bytes as the store says",
     async (store) => {
       const one = key();
       const [head, tail] = ['{"d":{"a":"', '"}}'];
-      // Two bytes of UTF-8 for each.
+      // Each takes two bytes in UTF-8.
       const text = "ä".repeat(Math.floor((store.maxBytes - head.length - tail.length) / 2));
       const large = session({ contents: `${head}${text}${tail}` });
       await store.create(one, large, EXPIRES_AT);
@@ -176,7 +176,7 @@ const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => P
     },
   ],
   [
-    "what is pruned has ended, and the rest stays",
+    "pruning deletes sessions that have ended, and keeps the others",
     async (store) => {
       if (store.prune === undefined) return;
       const [idle, old, used] = [key(), key(), key()];
@@ -193,7 +193,7 @@ const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => P
 
 const IN_APPLICATION: readonly (readonly [title: string, test: (visit: () => TestClient) => Promise<void>])[] = [
   [
-    "a visitor finds what was put, and no other visitor does",
+    "a visitor gets their stored values, and no other visitor does",
     async (visit) => {
       const [ada, grace] = [visit(), visit()];
       await ada.get("/put/name/Ada");
@@ -205,7 +205,7 @@ const IN_APPLICATION: readonly (readonly [title: string, test: (visit: () => Tes
     },
   ],
   [
-    "what is flashed is there for one request",
+    "flashed values exist for one request",
     async (visit) => {
       const ada = visit();
       await ada.get("/flash/status/Saved");
@@ -214,7 +214,7 @@ const IN_APPLICATION: readonly (readonly [title: string, test: (visit: () => Tes
     },
   ],
   [
-    "a new id takes along what the session held",
+    "a new id keeps the session's contents",
     async (visit) => {
       const ada = visit();
       await ada.get("/put/name/Ada");
@@ -225,7 +225,7 @@ const IN_APPLICATION: readonly (readonly [title: string, test: (visit: () => Tes
     },
   ],
   [
-    "an invalidated session holds nothing, and goes on as a new one",
+    "an invalidated session is empty, and continues as a new one",
     async (visit) => {
       const ada = visit();
       await ada.get("/put/name/Ada");
@@ -236,7 +236,7 @@ const IN_APPLICATION: readonly (readonly [title: string, test: (visit: () => Tes
     },
   ],
   [
-    "a cookie that stands for no session opens none, and fails nothing",
+    "a cookie without a session opens none, and makes nothing fail",
     async (visit) => {
       for (const text of [randomToken(), "x", `${randomToken()}'`, "A".repeat(3000)]) {
         const answer = await visit().get("/all", { headers: { cookie: `session=${text}` } });
@@ -269,7 +269,7 @@ async function applicationWith(store: SessionStore | CookieSessions) {
   });
 }
 
-/** What a store keeps, without what it may give besides. */
+/** The promised members of a stored session, without any others that the store returns. */
 async function read(store: SessionStore, one: string): Promise<StoredSession | null> {
   const found = await store.read(one);
   if (found === null) return null;

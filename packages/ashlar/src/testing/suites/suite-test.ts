@@ -8,7 +8,7 @@
  * ```
  */
 export interface SuiteTest {
-  /** What is promised. */
+  /** The promise that is tested. */
   readonly title: string;
   /** Rejects with an `AssertionError` if the promise is not kept. */
   readonly run: () => Promise<void>;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { AttemptCounter, ThrottleStore } from "../../throttle/index.ts";
 import { throttleStoreSuite } from "./throttle-store-suite.ts";
 
-/** A store of an author who knows nothing of the framework's clock: it reads another one. */
+/** A store that knows nothing about the framework's clock: it reads another one. */
 function storeBy(clock: () => number): ThrottleStore {
   const buckets = new Map<string, Map<string, { attempts: number; endsAt: number }>>();
   return {
@@ -37,7 +37,7 @@ function storeBy(clock: () => number): ThrottleStore {
   };
 }
 
-/** What the entries that a store fails say, by title. */
+/** The failures of a store's tests, by title. */
 async function failures(suite: ReturnType<typeof throttleStoreSuite>): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const { title, run } of suite) {
@@ -48,7 +48,7 @@ async function failures(suite: ReturnType<typeof throttleStoreSuite>): Promise<R
   return found;
 }
 
-test("a store with a clock of its own passes with an elapse that moves that clock, and is told so without", async () => {
+test("a store with its own clock passes if elapse moves that clock, and gets a hint otherwise", async () => {
   let moved = 0;
   const make = () => storeBy(() => Date.now() + moved);
   const elapse = (seconds: number): void => {
@@ -57,6 +57,6 @@ test("a store with a clock of its own passes with an elapse that moves that cloc
   expect(await failures(throttleStoreSuite(make, { elapse }))).toEqual({});
   expect(await failures(throttleStoreSuite(make, { elapse: null }))).toEqual({});
   expect(await failures(throttleStoreSuite(() => storeBy(Date.now)))).toMatchObject({
-    "a window begins with the first attempt, and ends with all of its count": expect.stringContaining("pass elapse"),
+    "a window begins with the first attempt, and its whole count ends with it": expect.stringContaining("pass elapse"),
   });
 });

@@ -42,20 +42,20 @@ export function throttleStoreSuite(
     },
   });
   const always = [
-    entry("adds up by key, and tells how long the window lasts", async (counter) => {
+    entry("counts add up by key, and the length of the window is returned", async (counter) => {
       const first = await counter.add("a", 1);
       assert.equal(first.attempts, 1);
       assert.ok(first.resetInMs > 0 && first.resetInMs <= WINDOW_MS, `the window lasts ${first.resetInMs} ms`);
       const second = await counter.add("a", 3);
       assert.equal(second.attempts, 4);
-      assert.ok(second.resetInMs > 0 && second.resetInMs <= first.resetInMs, "a further attempt must not prolong it");
+      assert.ok(second.resetInMs > 0 && second.resetInMs <= first.resetInMs, "a further attempt must not extend it");
       assert.equal((await counter.add("b", 2)).attempts, 2);
       assert.equal((await counter.get("a"))?.attempts, 4);
     }),
-    entry("goes on counting what is beyond the limit", async (counter) => {
+    entry("counting continues beyond the limit", async (counter) => {
       for (let attempt = 1; attempt <= 8; attempt++) assert.equal((await counter.add("a", 1)).attempts, attempt);
     }),
-    entry("no two of many at once see the same count", async (counter) => {
+    entry("no two concurrent attempts see the same count", async (counter) => {
       const counts = await Promise.all(Array.from({ length: 40 }, () => counter.add("a", 1)));
       const sorted = counts.map(({ attempts }) => attempts).sort((a, b) => a - b);
       assert.deepEqual(
@@ -63,7 +63,7 @@ export function throttleStoreSuite(
         Array.from({ length: 40 }, (_, index) => index + 1),
       );
     }),
-    entry("asking counts nothing, and of what was never counted there is nothing", async (counter) => {
+    entry("reading counts nothing, and a key that was never counted has no count", async (counter) => {
       assert.equal(await counter.get("a"), null);
       assert.equal(await counter.get("a"), null);
       assert.equal((await counter.add("a", 1)).attempts, 1);
@@ -76,7 +76,7 @@ export function throttleStoreSuite(
       await other.delete("a");
       assert.equal((await counter.get("a"))?.attempts, 2);
     }),
-    entry("what is taken back was counted, and no count falls below 0", async (counter) => {
+    entry("only what was counted can be taken back, and no count falls below 0", async (counter) => {
       await counter.takeBack("a", 1);
       assert.equal(await counter.get("a"), null);
       await counter.add("a", 3);
@@ -86,14 +86,14 @@ export function throttleStoreSuite(
       assert.equal((await counter.get("a"))?.attempts, 0);
       assert.equal((await counter.add("a", 1)).attempts, 1);
     }),
-    entry("what is deleted begins anew", async (counter) => {
+    entry("a deleted count starts over", async (counter) => {
       await counter.add("a", 4);
       await counter.delete("a");
       await counter.delete("never there");
       assert.equal(await counter.get("a"), null);
       assert.equal((await counter.add("a", 1)).attempts, 1);
     }),
-    entry("any text is a key, and no two are one", async (counter) => {
+    entry("any text can be a key, and different texts are different keys", async (counter) => {
       const keys = [
         "",
         "a",
@@ -114,22 +114,19 @@ export function throttleStoreSuite(
   if (elapse === null) return always;
   return [
     ...always,
-    entry("a window begins with the first attempt, and ends with all of its count", async (counter) => {
+    entry("a window begins with the first attempt, and its whole count ends with it", async (counter) => {
       await counter.add("a", 4);
       await elapse(WINDOW_SECONDS - 20);
       const later = await counter.add("a", 1);
       assert.equal(later.attempts, 5);
       const left = `of 20 seconds, ${later.resetInMs} ms are left`;
-      assert.ok(
-        later.resetInMs <= 20_000,
-        `${left}; if the store has a clock of its own, pass elapse to move that one`,
-      );
+      assert.ok(later.resetInMs <= 20_000, `${left}; if the store has its own clock, pass elapse to move it`);
       await elapse(21);
       assert.equal(await counter.get("a"), null);
       await counter.takeBack("a", 1);
       assert.equal((await counter.add("a", 1)).attempts, 1);
     }),
-    entry("what is pruned is what has ended", async (counter, store) => {
+    entry("pruning deletes what has ended, and nothing else", async (counter, store) => {
       await counter.add("old", 1);
       await elapse(WINDOW_SECONDS - 1);
       await counter.add("new", 2);

@@ -3,7 +3,7 @@ import { type Database, json, primaryKey, reference, timestamp } from "../../../
 /** A test of a dialect, on a database that holds the empty tables of {@link createRows}. */
 export interface DialectTest {
   readonly title: string;
-  /** Whether callers are to wait for a connection for a moment only. */
+  /** Whether callers may only wait briefly for a connection. */
   readonly isImpatient?: boolean;
   readonly run: (database: Database) => Promise<void>;
 }
@@ -13,7 +13,7 @@ export const ROWS = "suite_rows";
 /** A table that refers to it. */
 export const NOTES = "suite_notes";
 
-/** Makes the tables of the tests. */
+/** Creates the tables of the tests. */
 export async function createRows({ kysely }: Database): Promise<void> {
   await kysely.schema
     .createTable(ROWS)
@@ -30,7 +30,7 @@ export async function createRows({ kysely }: Database): Promise<void> {
     .execute();
 }
 
-/** Inserts a row, and gives its key. */
+/** Inserts a row and returns its key. */
 export async function insert({ kysely }: Database, name: string, others: object = {}): Promise<number> {
   const row = { name, ...others };
   const { id } = await kysely.insertInto(ROWS).values(row).returning("id").executeTakeFirstOrThrow();
@@ -43,7 +43,7 @@ export async function names({ kysely }: Database): Promise<readonly string[]> {
   return rows.map(({ name }) => String(name));
 }
 
-/** The amount of the row of a name. */
+/** The amount in the row with a name. */
 export async function amountOf({ kysely }: Database, name: string): Promise<number> {
   const { amount } = await kysely.selectFrom(ROWS).select("amount").where("name", "=", name).executeTakeFirstOrThrow();
   return Number(amount);
@@ -57,7 +57,7 @@ export function failureOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Calls a function many times at once. */
+/** Calls a function many times concurrently. */
 export function atOnce<T>(count: number, task: (index: number) => Promise<T>): Promise<PromiseSettledResult<T>[]> {
   return Promise.allSettled(Array.from({ length: count }, (_, index) => task(index)));
 }

@@ -5,7 +5,7 @@ import { atOnce, createRows, type DialectTest, failureOf, insert, NOTES, names, 
 
 export const MAINTENANCE: readonly DialectTest[] = [
   {
-    title: "the columns of a table, and none of one that does not exist",
+    title: "the columns of a table are returned, and none if it does not exist",
     async run(database) {
       assert.deepEqual(await columnsOf(database, ROWS), ["amount", "at", "data", "id", "name"]);
       assert.deepEqual(await columnsOf(database, "no_such_table"), []);
@@ -28,7 +28,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
         results.filter(({ status }) => status === "rejected"),
         [],
       );
-      assert.equal(most, 1, `${most} ran at once`);
+      assert.equal(most, 1, `${most} ran at the same time`);
     },
   },
   {
@@ -43,7 +43,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
     },
   },
   {
-    title: "tables are emptied whoever refers to whom, and keys count from 1 again",
+    title: "all tables are emptied, whatever refers to what, and keys count from 1 again",
     async run(database) {
       const { kysely } = database;
       await kysely.schema.createTable("suite_kept").addColumn("n", "integer").execute();
@@ -59,7 +59,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
     },
   },
   {
-    title: "everything is dropped, views and referenced tables included",
+    title: "everything is dropped, including views and referenced tables",
     async run(database) {
       const { kysely } = database;
       await kysely.schema.createView("suite_view").as(kysely.selectFrom(ROWS).select("name")).execute();
@@ -71,7 +71,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
     },
   },
   {
-    title: "a database for tests is empty, and another one",
+    title: "a database for tests is empty, and not the original",
     async run(database) {
       await insert(database, "a");
       const made = await database.dialect.createTestDatabase();
@@ -87,7 +87,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
     },
   },
   {
-    title: "it connects when it is asked to, and a closed one refuses statements",
+    title: "it connects when told to, and a closed one refuses statements",
     async run(database) {
       await database.connect();
       await names(database);

@@ -15,7 +15,7 @@ const SECRET = "hunter2-never-to-be-logged";
 
 export const STATEMENTS: readonly DialectTest[] = [
   {
-    title: "of many inserts of one unique value at once, one succeeds",
+    title: "of many concurrent inserts of one unique value, one succeeds",
     async run(database) {
       const results = await atOnce(20, () => insert(database, "a"));
       const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
@@ -25,7 +25,7 @@ export const STATEMENTS: readonly DialectTest[] = [
     },
   },
   {
-    title: "of many conditional updates at once, no two see the same row",
+    title: "of many concurrent conditional updates, no two see the same row",
     async run(database) {
       await insert(database, "a", { amount: 5 });
       const results = await atOnce(20, () => takeOne(database));
@@ -38,7 +38,7 @@ export const STATEMENTS: readonly DialectTest[] = [
     },
   },
   {
-    title: "of many upserts at once, each gets a count of its own",
+    title: "of many concurrent upserts, each gets its own count",
     async run(database) {
       const results = await atOnce(20, () => countUp(database));
       const counts = results.map((result) =>
@@ -68,7 +68,7 @@ export const STATEMENTS: readonly DialectTest[] = [
     },
   },
   {
-    title: "violated constraints and unknown columns have errors of their own",
+    title: "violated constraints and unknown columns have their own errors",
     async run(database) {
       const { kysely } = database;
       await insert(database, "a");
@@ -93,7 +93,7 @@ export const STATEMENTS: readonly DialectTest[] = [
     },
   },
   {
-    title: "no error holds a value of a row",
+    title: "no error contains a value of a row",
     async run(database) {
       const { kysely } = database;
       await insert(database, SECRET);
@@ -110,7 +110,7 @@ export const STATEMENTS: readonly DialectTest[] = [
     },
   },
   {
-    title: "a statement with one parameter gives its first row, and none for a value that no column holds",
+    title: "a statement with one parameter returns the first row, or none if no row has the value",
     async run(database) {
       const id = await insert(database, "a");
       const connection = database.connection();
@@ -131,7 +131,7 @@ export const STATEMENTS: readonly DialectTest[] = [
       await names(database);
       assert.equal(told.filter((text) => text.startsWith("insert")).length, 1);
       assert.equal(told.filter((text) => text.startsWith("select")).length, 1);
-      assert.ok(!told.join().includes(SECRET), "a value was told");
+      assert.ok(!told.join().includes(SECRET), "a value was announced");
     },
   },
 ];

@@ -28,7 +28,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
     },
   },
   {
-    title: "what a transaction writes is not seen outside of it before the commit",
+    title: "a transaction's changes are not visible outside of it before the commit",
     async run(database) {
       const [opened, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const rolledBack = failureOf(
@@ -40,7 +40,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
         }),
       );
       await opened.promise;
-      // It may be answered at once, without the row, or wait for the transaction to end.
+      // It may return at once, without the row, or wait for the transaction to end.
       const seen = names(database);
       end.resolve();
       assert.equal(await rolledBack, NO);
@@ -48,7 +48,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
     },
   },
   {
-    title: "a nested transaction can fail alone",
+    title: "a nested transaction can fail on its own",
     async run(database) {
       await database.transaction(async () => {
         await insert(database, "a");
@@ -65,7 +65,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
     },
   },
   {
-    title: "after a statement that failed in a nested transaction, the outer one goes on",
+    title: "after a failed statement in a nested transaction, the outer one continues",
     async run(database) {
       await insert(database, "a");
       await database.transaction(async () => {
@@ -96,7 +96,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
     },
   },
   {
-    title: "rows that are locked against changes are read by one transaction after the other",
+    title: "rows that are locked against changes are read by one transaction at a time",
     async run(database) {
       await insert(database, "a");
       const results = await atOnce(10, () => database.transaction(() => raise(database)));
@@ -108,7 +108,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
     },
   },
   {
-    title: "a transaction that only reads, and one of an isolation of its own",
+    title: "a read-only transaction, and one with its own isolation level",
     async run(database) {
       await insert(database, "a");
       assert.deepEqual(await database.transaction(() => names(database), { readOnly: true }), ["a"]);
@@ -117,7 +117,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
     },
   },
   {
-    title: "a caller waits for a connection for so long, and what got one goes on",
+    title: "a caller waits for a connection only this long, and one that got a connection continues",
     isImpatient: true,
     async run(database) {
       const refused = Promise.withResolvers<void>();
@@ -133,7 +133,10 @@ export const TRANSACTIONS: readonly DialectTest[] = [
           }),
       );
       const failures = (await results).flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-      assert.ok(failures.length > 0, `${MANY} transactions were open at once: give it fewer connections for the tests`);
+      assert.ok(
+        failures.length > 0,
+        `${MANY} transactions were open at the same time: use fewer connections for the tests`,
+      );
       const codes = new Set(failures.map((error) => (error as AshlarError).code));
       assert.deepEqual([...codes], ["E_OVERLOADED"]);
       assert.equal((await names(database)).length, MANY - failures.length);

@@ -5,7 +5,7 @@ import { type DialectTest, failureOf, insert, names, ROWS } from "./dialect-test
 
 const DAY_MS = 86_400_000;
 
-/** All different, to a unique column too. */
+/** All different, even for a unique column. */
 const TEXTS = [
   "",
   " ",
@@ -53,7 +53,7 @@ export const VALUES: readonly DialectTest[] = [
     },
   },
   {
-    title: "moments keep their milliseconds, and NULL is null",
+    title: "times keep their milliseconds, and NULL is null",
     async run(database) {
       const { kysely } = database;
       const at = new Date("2026-02-28T23:59:59.987Z");
@@ -73,7 +73,7 @@ export const VALUES: readonly DialectTest[] = [
     },
   },
   {
-    title: "JSON comes back parsed, or as text, as the dialect says",
+    title: "JSON comes back parsed or as text, as the dialect declares",
     async run(database) {
       const data = { list: [1, "ä", null], nested: { yes: true } };
       await insert(database, "a", { data: JSON.stringify(data) });
@@ -83,7 +83,7 @@ export const VALUES: readonly DialectTest[] = [
     },
   },
   {
-    title: "keys count up, and are never given twice",
+    title: "keys count up, and are never used twice",
     async run(database) {
       const first = await insert(database, "a");
       await failureOf(
@@ -100,7 +100,7 @@ export const VALUES: readonly DialectTest[] = [
     },
   },
   {
-    title: "the server's time, if it has one, is one for a whole statement",
+    title: "the server's time, if there is one, is the same throughout a statement",
     async run({ kysely, dialect }) {
       if (dialect.serverTime === null) return;
       const { rows } = await sql<Times>`select ${dialect.serverTime} as a, ${dialect.serverTime} as b`.execute(kysely);
