@@ -1,4 +1,4 @@
-import { type Database, hasTable } from "../database/index.ts";
+import { type Database, hasTable, sql } from "../database/index.ts";
 import { now } from "../support/index.ts";
 
 const TABLE = "maintenance";
@@ -40,23 +40,16 @@ export class TaskClaim {
     }
     const leasedUntil = new Date(claimedAt + LEASE_MS);
     // One statement decides between processes: a read followed by a write would let several of them do it.
-    const row = await this.#database.kysely
-      .insertInto(TABLE)
-      .values({ task: this.#task, due_at: leasedUntil })
-      .onConflict((conflict) =>
-        conflict
-          .column("task")
-          .doUpdateSet({ due_at: leasedUntil })
-          .where(({ eb, or }) =>
-            or([
-              eb(`${TABLE}.due_at`, "<=", new Date(claimedAt)),
-              eb(`${TABLE}.due_at`, ">", new Date(claimedAt + LONGEST_WAIT_MS)),
-            ]),
-          ),
-      )
-      .returning("task")
-      .executeTakeFirst();
-    return row === undefined ? null : { claimedAt, leasedUntil };
+    const dueAt = sql.ref(`${TABLE}.due_at`);
+    const claim = this.#database.connection().prepareUpsert({
+      table: TABLE,
+      values: { task: this.#task, due_at: leasedUntil },
+      key: ["task"],
+      changes: { due_at: leasedUntil },
+      changeIf: sql`(${dueAt} <= ${new Date(claimedAt)} or ${dueAt} > ${new Date(claimedAt + LONGEST_WAIT_MS)})`,
+      returning: ["task"],
+    });
+    return (await claim({})).length === 0 ? null : { claimedAt, leasedUntil };
   }
 
   /**

@@ -1,13 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { CompiledQuery, type Transaction } from "kysely";
+import { type Compilable, CompiledQuery, type Transaction } from "kysely";
 import { AshlarError, type MaybePromise, SourceLocation } from "../support/index.ts";
 import type { ColumnValue, Dialect, Executor, Observer, Reservation, Row, TransactionOptions } from "./dialect.ts";
 import { LockedExecutor } from "./locked-executor.ts";
 import { LongTransactions, type ReportLongTransaction } from "./long-transactions.ts";
 import { Mutex } from "./mutex.ts";
+import { type PreparedStatement, queryTemplate } from "./parameters.ts";
 import { RollbackLog } from "./rollback-log.ts";
 import { boundTransaction, type Scopes, scopedKysely } from "./scoped-kysely.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
+import type { DeletePlan, InsertPlan, UpsertPlan, Write, WriteScope } from "./writes.ts";
 import "./errors.ts";
 
 /** A connection that somebody has to himself, or a transaction on it, or a nested one in that. */
@@ -142,6 +144,46 @@ export class Connection {
   rows(sql: string, values: readonly ColumnValue[]): MaybePromise<Row[]> {
     const done = this.#executor.execute(CompiledQuery.raw(sql, [...values]));
     return done instanceof Promise ? done.then(({ rows }) => rows) : done.rows;
+  }
+
+  /**
+   * Compiles a query once, to be run with values for its parameters.
+   *
+   * @internal
+   */
+  prepare(query: Compilable): PreparedStatement {
+    const template = queryTemplate(query);
+    return (values) => {
+      const done = this.#executor.execute(template(values));
+      return done instanceof Promise ? done.then(({ rows }) => rows) : done.rows;
+    };
+  }
+
+  /**
+   * Prepares an insert that returns its row, or that has a condition; see `Writes`.
+   *
+   * @internal
+   */
+  prepareInsert(plan: InsertPlan): PreparedStatement {
+    return this.#prepared(this.dialect.writes.insert(this.kysely, plan));
+  }
+
+  /**
+   * Prepares an insert that updates the row with the same key if there is one; see `Writes`.
+   *
+   * @internal
+   */
+  prepareUpsert(plan: UpsertPlan): PreparedStatement {
+    return this.#prepared(this.dialect.writes.upsert(this.kysely, plan));
+  }
+
+  /**
+   * Prepares a deletion that returns its rows; see `Writes`.
+   *
+   * @internal
+   */
+  prepareDelete(plan: DeletePlan): PreparedStatement {
+    return this.#prepared(this.dialect.writes.delete(this.kysely, plan));
   }
 
   /** Calls a listener before each statement. The function returned ends that. */
@@ -291,6 +333,14 @@ export class Connection {
 
   get #executor(): Executor {
     return this.#scope?.executor ?? this.dialect.shared;
+  }
+
+  #prepared(write: Write): PreparedStatement {
+    const scope: WriteScope = {
+      execute: (query) => this.#executor.execute(query),
+      transaction: (task) => this.transaction(task),
+    };
+    return (values) => write(scope, values);
   }
 
   #newScope(parent: Scope | null, reservation: Reservation): Scope {

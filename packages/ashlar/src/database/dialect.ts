@@ -12,6 +12,7 @@ import type {
   SelectQueryBuilder,
 } from "kysely";
 import type { AshlarError, MaybePromise } from "../support/index.ts";
+import type { Writes } from "./writes.ts";
 
 /** A value that a column can be compared with. */
 export type ColumnValue = string | number | bigint | boolean | Date | Uint8Array | null;
@@ -111,8 +112,9 @@ export type RowLock = "change" | "reference";
  * - **Values.** What {@link ColumnValue} lists can be bound. An integer comes back as a number, or as a bigint if a number
  *   can't hold it exactly; a timestamp as a `Date`, or as text that `new Date()` reads; text as it was stored. Text compares
  *   byte by byte: `a`, `A` and `ä` are three values, of unique columns too.
- * - **SQL.** `insert … returning`, `delete … returning`, `insert … on conflict do update`, `is not distinct from` and
- *   savepoints work as on PostgreSQL and SQLite.
+ * - **SQL.** What Kysely's builders make of `select`, `insert`, `update` and `delete`, and savepoints, work as on SQLite and
+ *   PostgreSQL. An update counts all matching rows, even those that already have the new values. `returning` and `on conflict`,
+ *   which many databases lack, are used only by {@link writes}.
  */
 export interface Dialect {
   /** What kind of database it is, such as `"sqlite"` or `"postgres"`. */
@@ -123,6 +125,11 @@ export interface Dialect {
   readonly parsesJson: boolean;
   /** Whether a failed statement ends its transaction: later statements are refused, and so is the commit. */
   readonly failureEndsTransaction: boolean;
+  /**
+   * Whether changes of tables are rolled back with their transaction. If not, because the database commits at each of them,
+   * migrations run without a transaction.
+   */
+  readonly schemaIsTransactional: boolean;
   /** Whether it holds nothing that outlives the process, so that tests may empty it. */
   readonly isInMemory: boolean;
   /**
@@ -137,6 +144,8 @@ export interface Dialect {
   readonly columnNames: string;
   readonly adapter: PortableAdapter;
   readonly compiler: QueryCompiler;
+  /** Writes that return what they did, or that depend on what is stored. */
+  readonly writes: Writes;
   introspector(kysely: Kysely<unknown>): DatabaseIntrospector;
 
   /** Opens the database now instead of at the first statement, so that a mistake shows at boot. */

@@ -1,4 +1,4 @@
-export { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
+export { type Expression, type Kysely, type SqlBool, sql, type Transaction } from "kysely";
 export { type BatchCondition, type BatchTable, deleteInBatches, visitInBatches } from "./batches.ts";
 export type { Cast, Casts } from "./casts.ts";
 export { tableName } from "./column-names.ts";
@@ -40,8 +40,16 @@ export { applicationOf, applicationsNaming, claimModel, databaseOf } from "./mod
 export { planOf } from "./model-plan.ts";
 export { type ComparisonOperator, ModelQuery, type Page } from "./model-query.ts";
 export type { Attributes, Column, ModelClass, ModelConstructor, ModelKey } from "./model-types.ts";
+export {
+  type ParameterValues,
+  type PreparedStatement,
+  parameter,
+  type QueryTemplate,
+  queryTemplate,
+} from "./parameters.ts";
 export { type PostgresOptions, postgres } from "./postgres/postgres.ts";
 export { DatabaseProvider } from "./provider.ts";
+export { returningWrites } from "./returning-writes.ts";
 export {
   type CompleteDatabaseSettings,
   connectionSource,
@@ -51,3 +59,13 @@ export {
 export { type SqliteOptions, sqlite } from "./sqlite/sqlite.ts";
 export { hasTable, tableHasColumn } from "./table-columns.ts";
 export type { QueryBuilder, Tables } from "./tables.ts";
+export type {
+  DeletePlan,
+  InsertPlan,
+  Returned,
+  UpsertPlan,
+  Write,
+  WriteScope,
+  Writes,
+  WrittenValues,
+} from "./writes.ts";

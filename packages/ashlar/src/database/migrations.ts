@@ -59,7 +59,7 @@ const MADE_BEFORE = { up: " A migration before this one has to make the table.",
  * Brings a database's tables to where the application's migrations say.
  *
  * Each migration runs in a transaction of its own together with the note that it was run: one that fails leaves nothing
- * behind. A statement that it does not await fails it, and so does a row that refers to nothing at its end. Of several
+ * behind, unless the database commits at each change of a table. A statement that it does not await fails it, and so does a row that refers to nothing at its end. Of several
  * processes that migrate at once, one runs the migrations while the others wait.
  */
 export class Migrations {
@@ -207,6 +207,7 @@ export class Migrations {
     task: (run: (change: Migration["up"]) => Promise<void>) => Promise<T>,
   ): Promise<T> {
     const connection = this.#connection;
+    const isUndone = transaction && connection.dialect.schemaIsTransactional;
     const run = async (change: Migration["up"]): Promise<void> => {
       await runAwaited((check) => connection.guardedKysely(check), change);
       // Before the note that it was run, which would stay where there is no transaction.
@@ -214,11 +215,11 @@ export class Migrations {
     };
     const all = () => task(run);
     try {
-      return await connection.rebuilding(() => (transaction ? connection.transaction(all) : all()));
+      return await connection.rebuilding(() => (isUndone ? connection.transaction(all) : all()));
     } catch (error) {
       // The advice to migrate does not help those who are migrating.
       const reason = (error instanceof Error ? error.message : String(error)).replace(MIGRATE, MADE_BEFORE[direction]);
-      const outcome = transaction ? "and nothing of it remains" : REMAINS[direction];
+      const outcome = isUndone ? "and nothing of it remains" : REMAINS[direction];
       throw new AshlarError("E_MIGRATION", `${file.path}: ${direction}() failed, ${outcome}. ${reason}`, {
         cause: error,
       });

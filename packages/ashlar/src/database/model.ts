@@ -210,9 +210,7 @@ export class Model {
     const own = rollbackLog === null ? {} : this.#attributesNamed(Object.keys(changes));
     if (this.#original === null) {
       this.#touch(plan, changes, ["created_at", "updated_at"]);
-      const insert = kysely.insertInto(plan.table);
-      const filled = Object.keys(changes).length === 0 ? insert.defaultValues() : insert.values(changes);
-      const row = (await filled.returningAll().executeTakeFirstOrThrow().catch(refuse)) as Row;
+      const row = await insertRow(plan, changes).catch(refuse);
       this.#apply(rollbackLog, own, () => this.#absorb(plan, row));
       return this;
     }
@@ -368,6 +366,11 @@ async function findModel<M extends Model>(
   const found = lookUp(planOf(modelClass), column, value);
   const row = found instanceof Promise ? await found : found;
   return row === undefined ? null : modelClass.fromRow(row);
+}
+
+async function insertRow({ connection, table }: ModelPlan, values: Row): Promise<Row> {
+  const [row] = await connection.prepareInsert({ table, values, returning: "all" })({});
+  return row!;
 }
 
 function notFound(): never {

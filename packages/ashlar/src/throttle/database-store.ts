@@ -1,7 +1,7 @@
-import { type Connection, type RawBuilder, type Row, sql } from "../database/index.ts";
+import { type Connection, type PreparedStatement, parameter, type SqlBool, sql } from "../database/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
-import { ConfigurationError, type MaybePromise, now } from "../support/index.ts";
+import { ConfigurationError, now } from "../support/index.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { Bucket } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
@@ -50,10 +50,10 @@ export class DatabaseStore implements ThrottleStore {
 
   async prune(): Promise<number> {
     const connection = this.#connection();
-    const statement = statementsOn(connection).prune;
+    const { prune } = statementsOn(connection);
     let pruned = 0;
     for (;;) {
-      const { length } = await run(connection, statement, { clock: clockOn(connection) });
+      const { length } = await prune({ clock: clockOn(connection) });
       pruned += length;
       if (length < PRUNED_AT_ONCE) return pruned;
     }
@@ -130,9 +130,9 @@ class DatabaseCounter implements AttemptCounter {
     await this.#inTransactions.delete(key);
   }
 
-  async #run(name: keyof Statements, key: string, cost?: number): Promise<AttemptCount | null> {
+  async #run(name: keyof Statements, key: string, cost = 0): Promise<AttemptCount | null> {
     const connection = this.#connection();
-    const [row] = await run(connection, statementsOn(connection)[name], {
+    const [row] = await statementsOn(connection)[name]({
       id: digest(`${this.#name}\0${key}`),
       clock: clockOn(connection),
       window: this.#windowMs,
@@ -144,33 +144,13 @@ class DatabaseCounter implements AttemptCounter {
   }
 }
 
-/** What a statement is run with. */
-interface Values {
-  /** The digest of the key. */
-  readonly id?: string | undefined;
-  /** The result of {@link clockOn}. */
-  readonly clock?: number | undefined;
-  /** How long the window is, in milliseconds. */
-  readonly window?: number | undefined;
-  readonly cost?: number | undefined;
-}
-
-/** A statement in its database's dialect, with the values of its parameters. */
-interface Statement {
-  readonly text: string;
-  readonly parameters: readonly (keyof Values)[];
-}
-
-type Statements = Readonly<Record<"add" | "takeBack" | "get" | "delete" | "prune", Statement>>;
+/**
+ * Their parameters are `id`, the digest of the key; `clock`, the result of {@link clockOn}; `window`, its length in
+ * milliseconds; and `cost`.
+ */
+type Statements = Readonly<Record<"add" | "takeBack" | "get" | "delete" | "prune", PreparedStatement>>;
 
 const statements = new WeakMap<Connection, Statements>();
-
-function run(connection: Connection, { text, parameters }: Statement, values: Values): MaybePromise<Row[]> {
-  return connection.rows(
-    text,
-    parameters.map((name) => values[name]!),
-  );
-}
 
 /**
  * The framework's time or, if the database server's clock is used, how far the framework's time is from the system's.
@@ -182,37 +162,48 @@ function clockOn({ dialect }: Connection): number {
 function statementsOn(connection: Connection): Statements {
   let made = statements.get(connection);
   if (made === undefined) {
-    made = compiled(connection);
+    made = prepared(connection);
     statements.set(connection, made);
   }
   return made;
 }
 
-function compiled({ kysely, dialect }: Connection): Statements {
-  const parameter = (name: keyof Values) => sql.val(name);
-  const [id, clock, window, cost] = [parameter("id"), parameter("clock"), parameter("window"), parameter("cost")];
+function prepared(connection: Connection): Statements {
+  const { serverTime } = connection.dialect;
+  const [id, clock, cost] = [parameter("id"), parameter("clock"), parameter("cost")];
   const table = sql.raw(RATE_LIMITS_TABLE);
   // The server's view: one time for the whole statement, and one clock for all processes.
-  const at = dialect.serverTime === null ? clock : sql`(${dialect.serverTime} + ${clock})`;
-  const isUnderWay = sql`${table}.resets_at > ${at} and ${table}.resets_at <= ${at} + ${window} + ${sql.lit(SLACK_MS)}`;
-  const given = sql`attempts, ${table}.resets_at - ${at} as left_ms`;
-  const statement = (query: RawBuilder<unknown>): Statement => {
-    const { sql: text, parameters } = query.compile(kysely);
-    return { text, parameters: parameters as (keyof Values)[] };
-  };
+  const at = serverTime === null ? clock : sql`(${serverTime} + ${clock})`;
+  const end = sql`${at} + ${parameter("window")}`;
+  const isUnderWay = sql<SqlBool>`${table}.resets_at > ${at} and ${table}.resets_at <= ${end} + ${sql.lit(SLACK_MS)}`;
+  const returning = ["attempts", sql`${table}.resets_at - ${at}`.as("left_ms")] as const;
+  const all = connection.kysely.selectFrom(RATE_LIMITS_TABLE).where("id", "=", id);
   return {
-    add: statement(sql`insert into ${table} (id, attempts, resets_at) values (${id}, ${cost}, ${at} + ${window})
-      on conflict (id) do update set
-        attempts = case when ${isUnderWay} then ${table}.attempts + excluded.attempts else excluded.attempts end,
-        resets_at = case when ${isUnderWay} then ${table}.resets_at else excluded.resets_at end
-      returning ${given}`),
-    takeBack: statement(sql`update ${table} set
-        attempts = case when attempts > ${cost} then attempts - ${cost} else 0 end
-      where id = ${id} and ${isUnderWay}`),
-    get: statement(sql`select ${given} from ${table} where id = ${id} and ${isUnderWay}`),
-    delete: statement(sql`delete from ${table} where id = ${id}`),
-    // The condition is checked twice: an attempt counted in between begins a new window in the same row.
-    prune: statement(sql`delete from ${table} where resets_at <= ${at} and id in
-      (select id from ${table} where resets_at <= ${at} limit ${sql.lit(PRUNED_AT_ONCE)}) returning id`),
+    add: connection.prepareUpsert({
+      table: RATE_LIMITS_TABLE,
+      values: { id, attempts: cost, resets_at: end },
+      key: ["id"],
+      changes: {
+        attempts: sql`case when ${isUnderWay} then ${table}.attempts + ${cost} else ${cost} end`,
+        resets_at: sql`case when ${isUnderWay} then ${table}.resets_at else ${end} end`,
+      },
+      returning,
+    }),
+    takeBack: connection.prepare(
+      connection.kysely
+        .updateTable(RATE_LIMITS_TABLE)
+        .set({ attempts: sql`case when attempts > ${cost} then attempts - ${cost} else 0 end` })
+        .where("id", "=", id)
+        .where(isUnderWay),
+    ),
+    get: connection.prepare(all.select(returning).where(isUnderWay)),
+    delete: connection.prepare(connection.kysely.deleteFrom(RATE_LIMITS_TABLE).where("id", "=", id)),
+    prune: connection.prepareDelete({
+      table: RATE_LIMITS_TABLE,
+      where: sql`resets_at <= ${at}`,
+      limit: PRUNED_AT_ONCE,
+      key: "id",
+      returning: ["id"],
+    }),
   };
 }

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { type Dialect, type DialectSource, type Reservation, sqlite } from "../../src/public/database.ts";
+import {
+  type Dialect,
+  type DialectSource,
+  type Reservation,
+  returningWrites,
+  sqlite,
+  type Writes,
+} from "../../src/public/database.ts";
 import { dialectSuite } from "../../src/public/testing.ts";
 import { oneConnection } from "../support/one-connection-dialect.ts";
 
@@ -42,6 +49,10 @@ function changed(source: DialectSource, change: (dialect: Dialect) => Partial<Di
       },
     });
   };
+}
+
+function writing(changes: Partial<Writes>): Partial<Dialect> {
+  return { writes: { ...returningWrites, ...changes } };
 }
 
 test("the suite finds nothing wrong with a dialect that is only wrapped", async () => {
@@ -123,6 +134,53 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
     "leaves foreign keys off",
     () => ({ resumeForeignKeys() {} }),
     "tables can be rebuilt, and foreign keys hold again afterwards",
+  ],
+  [
+    "counts only the rows that an update changes",
+    (dialect) => ({
+      shared: {
+        async execute(query) {
+          const result = await dialect.shared.execute(query);
+          return query.sql.startsWith("update") ? { ...result, numAffectedRows: 0n } : result;
+        },
+        first: (text, value) => dialect.shared.first(text, value),
+      },
+    }),
+    "an update counts all matching rows, even those that already have the new values",
+  ],
+  [
+    "stores a row whatever its condition",
+    () => writing({ insert: (kysely, { onlyIf: _, ...plan }) => returningWrites.insert(kysely, plan) }),
+    "a conditional insert stores a row only if its condition holds",
+  ],
+  [
+    "changes a row whatever the condition",
+    () => writing({ upsert: (kysely, { changeIf: _, ...plan }) => returningWrites.upsert(kysely, plan) }),
+    "of many concurrent conditional upserts, one stores or changes the row",
+  ],
+  [
+    "upserts whatever the condition",
+    () => writing({ upsert: (kysely, { onlyIf: _, ...plan }) => returningWrites.upsert(kysely, plan) }),
+    "a conditional upsert neither stores nor changes a row if its condition doesn't hold",
+  ],
+  [
+    "upserts in two steps",
+    () =>
+      writing({
+        upsert(kysely, plan) {
+          const [upsert, insert] = [returningWrites.upsert(kysely, plan), returningWrites.insert(kysely, plan)];
+          return async (scope, values) => {
+            const { rows } = await scope.execute(kysely.selectFrom(plan.table).selectAll().compile());
+            return rows.length === 0 ? insert(scope, values) : upsert(scope, values);
+          };
+        },
+      }),
+    "of many concurrent upserts, each gets its own count",
+  ],
+  [
+    "deletes more than it is to",
+    () => writing({ delete: (kysely, { limit: _, ...plan }) => returningWrites.delete(kysely, plan) }),
+    "a deletion with a limit deletes no more rows than that, and returns them",
   ],
   [
     "says that JSON is parsed",

@@ -23,9 +23,11 @@ import {
   type PortableAdapter,
   type Reservation,
   type Row,
+  returningWrites,
   type TestDatabase,
   UniqueViolationError,
   UnknownColumnError,
+  type Writes,
 } from "../../src/public/database.ts";
 import { AshlarError } from "../../src/public/index.ts";
 
@@ -39,6 +41,7 @@ class OneConnectionDialect implements Dialect {
   readonly acquireTimeoutMs: number;
   readonly parsesJson = false;
   readonly failureEndsTransaction = false;
+  readonly schemaIsTransactional = true;
   readonly isInMemory: boolean;
   readonly serverTime = null;
   readonly columnNames = "select name from pragma_table_info(?)";
@@ -52,6 +55,7 @@ class OneConnectionDialect implements Dialect {
     },
   } as const satisfies Pick<PortableAdapter, "columnTypes">);
   readonly compiler: QueryCompiler = new SqliteQueryCompiler();
+  readonly writes: Writes = returningWrites;
   readonly shared: Executor;
   readonly #connection: OneConnection;
   readonly #turns: Turns;

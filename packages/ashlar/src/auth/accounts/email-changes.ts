@@ -1,4 +1,4 @@
-import { type BatchTable, type Database, hasTable } from "../../database/index.ts";
+import { type BatchTable, type Database, hasTable, sql } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 import type { UserId } from "../authenticatable.ts";
@@ -107,12 +107,12 @@ export class EmailChanges {
   async delete(guards: readonly string[], userId: UserId, email: string | null): Promise<readonly string[]> {
     if ((await this.rows()) === null) return [];
     const [{ kysely }, now] = [this.#database, currentDate()];
-    const own = await kysely
-      .deleteFrom(TABLE)
-      .where("guard", "in", guards)
-      .where("user_id", "=", userId)
-      .returning(["email", "reserved_until"])
-      .execute();
+    const own = await this.#database.connection().prepareDelete({
+      table: TABLE,
+      where: sql`guard in (${sql.join(guards)}) and user_id = ${userId}`,
+      key: "id",
+      returning: ["email", "reserved_until"],
+    })({});
     if (email !== null) {
       const former = kysely.deleteFrom(TABLE).where("guard", "in", guards).where("email", "=", email);
       await former.where("expires_at", "<=", now).execute();

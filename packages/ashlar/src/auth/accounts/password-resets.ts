@@ -41,13 +41,15 @@ export class PasswordResets {
     const minutes = this.#expiresInMinutes;
     const expires_at = minutes === null ? null : new Date(created_at.getTime() + minutes * 60_000);
     const changes = { token: digest(token), created_at, expires_at };
-    const row = { guard, email, ...changes };
-    const insert = this.#database.kysely.insertInto(this.#table).columns(Object.keys(row));
-    const values = Object.entries(row).map(([name, value]) => sql`${value}`.as(name));
-    await insert
-      .expression(this.#database.kysely.selectNoFrom(values).where(this.#stillHolds(finding)))
-      .onConflict((conflict) => conflict.columns(["guard", "email"]).doUpdateSet(changes))
-      .execute();
+    const replacement = this.#database.connection().prepareUpsert({
+      table: this.#table,
+      values: { guard, email, ...changes },
+      onlyIf: this.#stillHolds(finding),
+      key: ["guard", "email"],
+      changes,
+      returning: [],
+    });
+    await replacement({});
   }
 
   /** The same text for known and unknown addresses: the time it takes must not tell them apart. */

@@ -32,6 +32,8 @@ import type {
   TransactionOptions,
 } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
+import { returningWrites } from "../returning-writes.ts";
+import type { Writes } from "../writes.ts";
 import type { PostgresSettings } from "./postgres.ts";
 import { afterFailure, IN_FAILED_TRANSACTION, isStatementError, translatePostgresError } from "./postgres-errors.ts";
 import { openPool } from "./postgres-pool.ts";
@@ -78,11 +80,13 @@ export class PostgresDialect implements Dialect {
   readonly acquireTimeoutMs: number;
   readonly parsesJson = true;
   readonly failureEndsTransaction = true;
+  readonly schemaIsTransactional = true;
   readonly isInMemory = false;
   readonly serverTime: Expression<number> = SERVER_TIME;
   readonly columnNames: string = COLUMN_NAMES;
   readonly adapter: PortableAdapter = Object.assign(new PostgresAdapter(), { columnTypes: COLUMN_TYPES });
   readonly compiler: QueryCompiler = new PostgresQueryCompiler();
+  readonly writes: Writes = returningWrites;
   readonly shared: Executor;
   readonly #settings: PostgresSettings;
   readonly #observer: Observer;

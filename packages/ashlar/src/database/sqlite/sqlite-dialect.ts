@@ -23,6 +23,8 @@ import type {
 import { ForeignKeyViolationError } from "../errors.ts";
 import { LockedExecutor } from "../locked-executor.ts";
 import { Mutex } from "../mutex.ts";
+import { returningWrites } from "../returning-writes.ts";
+import type { Writes } from "../writes.ts";
 import type { SqliteSettings } from "./sqlite.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { IN_MEMORY } from "./sqlite-file.ts";
@@ -53,11 +55,13 @@ export class SqliteDialect implements Dialect {
   readonly acquireTimeoutMs: number;
   readonly parsesJson = false;
   readonly failureEndsTransaction = false;
+  readonly schemaIsTransactional = true;
   readonly isInMemory: boolean;
   readonly serverTime = null;
   readonly columnNames = "select name from pragma_table_info(?)";
   readonly adapter: PortableAdapter = Object.assign(new SqliteAdapter(), { columnTypes: COLUMN_TYPES });
   readonly compiler: QueryCompiler = new SqliteQueryCompiler();
+  readonly writes: Writes = returningWrites;
   readonly shared: SqliteShared;
   readonly #connection: SqliteConnection;
   readonly #settings: SqliteSettings;

@@ -5,6 +5,7 @@ import { MAINTENANCE } from "./dialect/maintenance.ts";
 import { STATEMENTS } from "./dialect/statements.ts";
 import { TRANSACTIONS } from "./dialect/transactions.ts";
 import { VALUES } from "./dialect/values.ts";
+import { WRITES } from "./dialect/writes.ts";
 import type { SuiteTest } from "./suite-test.ts";
 
 /** The options for a test's dialect. */
@@ -34,18 +35,20 @@ const SHORT_MS = 200;
  *   each test, which removes it
  */
 export function dialectSuite(make: (options: DialectSuiteOptions) => MaybePromise<TestDatabase>): readonly SuiteTest[] {
-  return [...TRANSACTIONS, ...STATEMENTS, ...VALUES, ...MAINTENANCE].map(({ title, isImpatient = false, run }) => ({
-    title,
-    async run() {
-      const made = await make({ acquireTimeoutMs: isImpatient ? SHORT_MS : LONG_MS });
-      const database = new Database({ default: "suite", suite: made.dialect }, process.cwd());
-      try {
-        await createRows(database);
-        await run(database);
-      } finally {
-        await database.close();
-        await made.remove();
-      }
-    },
-  }));
+  return [...TRANSACTIONS, ...STATEMENTS, ...WRITES, ...VALUES, ...MAINTENANCE].map(
+    ({ title, isImpatient = false, run }) => ({
+      title,
+      async run() {
+        const made = await make({ acquireTimeoutMs: isImpatient ? SHORT_MS : LONG_MS });
+        const database = new Database({ default: "suite", suite: made.dialect }, process.cwd());
+        try {
+          await createRows(database);
+          await run(database);
+        } finally {
+          await database.close();
+          await made.remove();
+        }
+      },
+    }),
+  );
 }

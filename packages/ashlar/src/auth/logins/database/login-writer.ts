@@ -1,6 +1,15 @@
-import { type ColumnValue, type Connection, type Database, sql } from "../../../database/index.ts";
+import {
+  type Connection,
+  type Database,
+  type Expression,
+  type ParameterValues,
+  type PreparedStatement,
+  parameter,
+  type SqlBool,
+  sql,
+} from "../../../database/index.ts";
 import { type AccessConditions, type AccessHolder, holdsAccess } from "../../access-epoch.ts";
-import type { AuthenticatableClass, UserId } from "../../authenticatable.ts";
+import type { AuthenticatableClass } from "../../authenticatable.ts";
 import type { LoginProof, LoginRenewal, NewLogin } from "../login-store.ts";
 import { LOGIN_TABLE, standsBesideLogins, type UserModelClass } from "./login-table.ts";
 
@@ -26,33 +35,31 @@ function isConditional(database: Database, model: AuthenticatableClass): model i
   return standsBesideLogins(database, model) && holdsAccess(model.prototype);
 }
 
-const INSERTED = [
-  "user_id",
-  "guard",
-  "token_hash",
-  "access_epoch",
-  "ip",
-  "user_agent",
-  "authenticated_at",
-  "last_used_at",
-  "created_at",
-  "expires_at",
-] as const;
-
-/** In the order of {@link INSERTED}. */
-function valuesOf(login: NewLogin): ColumnValue[] {
-  const { userId, guard, tokenHash, accessEpoch, ip, userAgent, authenticatedAt, lastUsedAt, createdAt, expiresAt } =
-    login;
-  return [userId, guard, tokenHash, accessEpoch, ip, userAgent, authenticatedAt, lastUsedAt, createdAt, expiresAt];
-}
+/** The columns that are written, each from a parameter of the login's own name. */
+const INSERT = {
+  table: LOGIN_TABLE,
+  values: {
+    user_id: parameter("userId"),
+    guard: parameter("guard"),
+    token_hash: parameter("tokenHash"),
+    access_epoch: parameter("accessEpoch"),
+    ip: parameter("ip"),
+    user_agent: parameter("userAgent"),
+    authenticated_at: parameter("authenticatedAt"),
+    last_used_at: parameter("lastUsedAt"),
+    created_at: parameter("createdAt"),
+    expires_at: parameter("expiresAt"),
+  },
+  returning: ["id"],
+} as const;
 
 /** For users in a table beside that of the logins: one statement asks whether the proof holds, and writes. */
 class ConditionalWriter implements LoginWriter {
   readonly #connection: Connection;
   readonly #table: string;
   readonly #primaryKey: string;
-  /** By the columns that the proof rests on: the epoch, or where there is none, what stands for it. */
-  readonly #inserts = new Map<string, string>();
+  /** By what the proof rests on: the epoch, or if there is none, the columns that stand for it. */
+  readonly #inserts = new Map<string, PreparedStatement>();
 
   constructor(connection: Connection, model: UserModelClass) {
     this.#connection = connection;
@@ -62,8 +69,8 @@ class ConditionalWriter implements LoginWriter {
 
   async insert(login: NewLogin, proof: LoginProof): Promise<string | null> {
     const conditions = conditionsOf(proof);
-    const parameters = [...valuesOf(login), login.userId, ...Object.values(conditions)];
-    const [row] = await this.#connection.rows(this.#insertOn(conditions), parameters);
+    const values: ParameterValues = { ...login };
+    const [row] = await this.#insertOn(conditions)({ ...values, ...named(conditions) });
     return row === undefined ? null : String(row.id);
   }
 
@@ -73,41 +80,36 @@ class ConditionalWriter implements LoginWriter {
       .set({ token_hash: tokenHash, authenticated_at: authenticatedAt })
       .where("id", "=", id)
       .where("access_epoch", "=", proof.accessEpoch)
-      .where(({ exists }) => exists(this.#userWith(proof.user.authId(), conditionsOf(proof))))
+      .where(({ exists }) => exists(this.#userWith(proof.user.authId(), conditionsOf(proof), (_, value) => value)))
       .executeTakeFirst();
     return numUpdatedRows > 0n;
   }
 
-  #insertOn(conditions: AccessConditions): string {
-    const key = Object.keys(conditions).join();
-    let statement = this.#inserts.get(key);
+  #insertOn(conditions: AccessConditions): PreparedStatement {
+    const key = Object.entries(conditions).map(([column, value]) => (value === null ? `${column} is null` : column));
+    let statement = this.#inserts.get(key.join());
     if (statement === undefined) {
-      const values = INSERTED.map((column) => sql`${""}`.as(column));
-      statement = this.#connection.kysely
-        .insertInto(LOGIN_TABLE)
-        .columns(INSERTED)
-        .expression(this.#lockedUserWith(conditions).clearSelect().select(values))
-        .returning("id")
-        .compile().sql;
-      this.#inserts.set(key, statement);
+      statement = this.#connection.prepareInsert({ ...INSERT, onlyIf: this.#isUserWith(conditions) });
+      this.#inserts.set(key.join(), statement);
     }
     return statement;
   }
 
   /** Waits for a deletion of the user that is under way, instead of going by the row as it was. */
-  #lockedUserWith(conditions: AccessConditions) {
-    return this.#connection.dialect.lockRows(this.#userWith("", conditions), "reference");
+  #isUserWith(conditions: AccessConditions): Expression<SqlBool> {
+    const user = this.#userWith(parameter("userId"), conditions, (column) => parameter(nameOf(column)));
+    return sql`exists ${this.#connection.dialect.lockRows(user, "reference")}`;
   }
 
-  /** A query for the user's row, as the proof needs it. */
-  #userWith(id: UserId, conditions: AccessConditions) {
+  /** A query for the user's row, as the proof needs it. @param operand what a column that is not empty is compared with */
+  #userWith(id: unknown, conditions: AccessConditions, operand: (column: string, value: string) => unknown) {
     let query = this.#connection.kysely
       .selectFrom(this.#table)
       .select(this.#primaryKey)
       .where(this.#primaryKey, "=", id);
-    // Written so that `null` is a parameter as well, and compares as equal.
-    for (const [column, value] of Object.entries(conditions))
-      query = query.where(column, "is not distinct from", value);
+    for (const [column, value] of Object.entries(conditions)) {
+      query = value === null ? query.where(column, "is", null) : query.where(column, "=", operand(column, value));
+    }
     return query;
   }
 }
@@ -115,19 +117,15 @@ class ConditionalWriter implements LoginWriter {
 /** For users of any other class, or elsewhere: what was written is taken back if the proof turns out not to hold. */
 class ComparingWriter implements LoginWriter {
   readonly #connection: Connection;
-  readonly #statement: string;
+  readonly #insert: PreparedStatement;
 
   constructor(connection: Connection) {
     this.#connection = connection;
-    this.#statement = connection.kysely
-      .insertInto(LOGIN_TABLE)
-      .values(Object.fromEntries(INSERTED.map((column) => [column, ""])))
-      .returning("id")
-      .compile().sql;
+    this.#insert = connection.prepareInsert(INSERT);
   }
 
   async insert(login: NewLogin, proof: LoginProof): Promise<string | null> {
-    const [row] = await this.#connection.rows(this.#statement, valuesOf(login));
+    const [row] = await this.#insert({ ...login });
     const id = String(row!.id);
     if (await proof.holds()) return id;
     await this.#connection.kysely.deleteFrom(LOGIN_TABLE).where("id", "=", id).execute();
@@ -144,6 +142,15 @@ class ComparingWriter implements LoginWriter {
     // A login carries the epoch it began in, so what was renewed in vain is void in any case.
     return numUpdatedRows > 0n && proof.holds();
   }
+}
+
+/** The conditions as values of parameters, whose names no login's value has. */
+function named(conditions: AccessConditions): ParameterValues {
+  return Object.fromEntries(Object.entries(conditions).map(([column, value]) => [nameOf(column), value]));
+}
+
+function nameOf(column: string): string {
+  return `user.${column}`;
 }
 
 function conditionsOf({ user }: LoginProof): AccessConditions {

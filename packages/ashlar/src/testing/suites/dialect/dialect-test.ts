@@ -31,10 +31,10 @@ export async function createRows({ kysely }: Database): Promise<void> {
 }
 
 /** Inserts a row and returns its key. */
-export async function insert({ kysely }: Database, name: string, others: object = {}): Promise<number> {
-  const row = { name, ...others };
-  const { id } = await kysely.insertInto(ROWS).values(row).returning("id").executeTakeFirstOrThrow();
-  return Number(id);
+export async function insert(database: Database, name: string, others: object = {}): Promise<number> {
+  const plan = { table: ROWS, values: { name, ...others }, returning: ["id"] };
+  const [row] = await database.connection().prepareInsert(plan)({});
+  return Number(row?.id);
 }
 
 /** The names of the rows, in the order of their keys. */

@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import {
+  type Database,
+  type PreparedStatement,
+  parameter,
+  primaryKey,
+  type Row,
+  sql,
+  UniqueViolationError,
+} from "../../../database/index.ts";
+import { amountOf, atOnce, type DialectTest, failureOf, insert, NOTES, names, ROWS } from "./dialect-test.ts";
+
+const AMOUNT = sql.ref(`${ROWS}.amount`);
+const NO = new Error("The transaction is to be rolled back.");
+
+export const WRITES: readonly DialectTest[] = [
+  {
+    title: "an insert returns its row with the key and the defaults",
+    async run(database) {
+      const connection = database.connection();
+      const write = connection.prepareInsert({ table: ROWS, values: { name: parameter("name") }, returning: "all" });
+      const [a, b] = [await write({ name: "a" }), await write({ name: "b" })];
+      assert.deepEqual([a.length, b.length], [1, 1]);
+      assert.deepEqual([a[0]!.name, a[0]!.amount, a[0]!.at, a[0]!.data], ["a", 0, null, null]);
+      assert.deepEqual([b[0]!.name, Number(b[0]!.id)], ["b", Number(a[0]!.id) + 1]);
+      const defaults = connection.prepareInsert({ table: "suite_defaults", values: {}, returning: "all" });
+      await createDefaults(database);
+      const [row] = await defaults({});
+      assert.deepEqual({ ...row }, { id: 1, amount: 7 });
+    },
+  },
+  {
+    title: "a conditional insert stores a row only if its condition holds",
+    async run(database) {
+      const write = noteOn(database);
+      assert.deepEqual(await write({ name: "a" }), []);
+      const id = await insert(database, "a");
+      const [note, ...others] = await write({ name: "a" });
+      assert.deepEqual([Number(note?.row_id), others], [id, []]);
+      assert.equal((await database.kysely.selectFrom(NOTES).selectAll().execute()).length, 1);
+    },
+  },
+  {
+    title: "a conditional insert waits for a pending deletion of the row it depends on, and stores nothing",
+    async run(database) {
+      await insert(database, "a");
+      const [deleted, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const deletion = database.transaction(async () => {
+        await database.kysely.deleteFrom(ROWS).where("name", "=", "a").execute();
+        deleted.resolve();
+        await end.promise;
+      });
+      await deleted.promise;
+      const noted = Promise.resolve(noteOn(database)({ name: "a" }));
+      // Whether it has begun to wait or not, it must not go by the row as it was.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      end.resolve();
+      await deletion;
+      assert.deepEqual(await noted, []);
+    },
+  },
+  {
+    title: "of many concurrent upserts, each gets its own count",
+    async run(database) {
+      const count = countUp(database);
+      const rows = await allOf(atOnce(20, async () => count({ name: "a", by: 1 })));
+      const counts = rows.map(([row]) => Number(row!.amount)).toSorted((a, b) => a - b);
+      assert.deepEqual(
+        counts,
+        Array.from({ length: 20 }, (_, index) => index + 1),
+      );
+    },
+  },
+  {
+    title: "of many concurrent conditional upserts, one stores or changes the row",
+    async run(database) {
+      const claim = claimAt(database);
+      for (const time of [100, 200]) {
+        const claims = await allOf(atOnce(20, async () => claim({ name: "a", now: time, until: time + 50 })));
+        assert.deepEqual(
+          claims.filter((rows) => rows.length > 0),
+          [[{ amount: time + 50 }]],
+        );
+        assert.equal(await amountOf(database, "a"), time + 50);
+      }
+      assert.deepEqual(await claim({ name: "a", now: 240, until: 1000 }), []);
+      assert.equal(await amountOf(database, "a"), 250);
+    },
+  },
+  {
+    title: "a conditional upsert neither stores nor changes a row if its condition doesn't hold",
+    async run(database) {
+      const write = database.connection().prepareUpsert({
+        table: ROWS,
+        values: { name: "a", amount: parameter("amount") },
+        onlyIf: sql`exists (select 1 from ${sql.table(NOTES)}) = ${parameter("isNoted")}`,
+        key: ["name"],
+        changes: { amount: parameter("amount") },
+        returning: [],
+      });
+      await write({ amount: 1, isNoted: true });
+      assert.deepEqual(await names(database), []);
+      assert.deepEqual(await write({ amount: 2, isNoted: false }), []);
+      assert.equal(await amountOf(database, "a"), 2);
+      await write({ amount: 3, isNoted: true });
+      assert.equal(await amountOf(database, "a"), 2);
+      await write({ amount: 4, isNoted: false });
+      assert.equal(await amountOf(database, "a"), 4);
+    },
+  },
+  {
+    title: "the changes of an upsert are computed from the row as it was before",
+    async run(database) {
+      await insert(database, "a", { amount: 5 });
+      const write = database.connection().prepareUpsert({
+        table: ROWS,
+        values: { name: "a", amount: 1 },
+        key: ["name"],
+        // Set in this order, a name that saw the new amount would be another.
+        changes: { amount: sql`${AMOUNT} + 1`, name: sql`case when ${AMOUNT} = 5 then 'five' else 'other' end` },
+        returning: ["name", sql`${AMOUNT} * 10`.as("tenfold")],
+      });
+      const [row] = await write({});
+      assert.deepEqual([row!.name, Number(row!.tenfold)], ["five", 60]);
+    },
+  },
+  {
+    title: "of many concurrent deletions of a row, one returns it",
+    async run(database) {
+      await insert(database, "a", { amount: 5 });
+      await insert(database, "b");
+      const where = sql<boolean>`name = ${parameter("name")}`;
+      const write = database
+        .connection()
+        .prepareDelete({ table: ROWS, where, key: "id", returning: ["name", "amount"] });
+      const deleted = await allOf(atOnce(20, async () => write({ name: "a" })));
+      assert.deepEqual(deleted.flat(), [{ name: "a", amount: 5 }]);
+      assert.deepEqual(await names(database), ["b"]);
+    },
+  },
+  {
+    title: "a deletion with a limit deletes no more rows than that, and returns them",
+    async run(database) {
+      for (const name of ["a", "b", "c"]) await insert(database, name);
+      await insert(database, "d", { amount: 1 });
+      const where = sql<boolean>`amount = 0`;
+      const write = database
+        .connection()
+        .prepareDelete({ table: ROWS, where, limit: 2, key: "id", returning: ["name"] });
+      const [first, second, third] = [await write({}), await write({}), await write({})];
+      assert.deepEqual([first.length, second.length, third.length], [2, 1, 0]);
+      assert.deepEqual([...first, ...second].map(({ name }) => name).toSorted(), ["a", "b", "c"]);
+      assert.deepEqual(await names(database), ["d"]);
+    },
+  },
+  {
+    title: "writes are part of the transaction they run in",
+    async run(database) {
+      const count = countUp(database);
+      await count({ name: "a", by: 1 });
+      const failure = await failureOf(
+        database.transaction(async () => {
+          await count({ name: "a", by: 1 });
+          await claimAt(database)({ name: "a", now: 50, until: 60 });
+          await claimAt(database)({ name: "b", now: 50, until: 60 });
+          assert.deepEqual([await amountOf(database, "a"), await amountOf(database, "b")], [60, 60]);
+          throw NO;
+        }),
+      );
+      assert.equal(failure, NO);
+      assert.deepEqual(await names(database), ["a"]);
+      assert.equal(await amountOf(database, "a"), 1);
+    },
+  },
+  {
+    title: "a write that violates another constraint throws and changes nothing",
+    async run(database) {
+      await insert(database, "a", { amount: 5 });
+      await insert(database, "b");
+      const write = database.connection().prepareUpsert({
+        table: ROWS,
+        values: { name: "b", amount: 1 },
+        key: ["name"],
+        changes: { name: "a", amount: 9 },
+        changeIf: sql`${AMOUNT} = 0`,
+        returning: ["id"],
+      });
+      const failure = await failureOf(Promise.resolve().then(() => write({})));
+      assert.ok(failure instanceof UniqueViolationError, `it threw ${failure}`);
+      assert.deepEqual([await amountOf(database, "a"), await amountOf(database, "b")], [5, 0]);
+    },
+  },
+];
+
+async function createDefaults({ kysely }: Database): Promise<void> {
+  await kysely.schema
+    .createTable("suite_defaults")
+    .$call(primaryKey(kysely))
+    .addColumn("amount", "integer", (column) => column.notNull().defaultTo(7))
+    .execute();
+}
+
+/** Stores a note on the row of a name, if there is one. */
+function noteOn(database: Database): PreparedStatement {
+  const { kysely, dialect } = database;
+  const row = kysely.selectFrom(ROWS).select("id").where("name", "=", parameter("name"));
+  return database.connection().prepareInsert({
+    table: NOTES,
+    values: { row_id: row },
+    onlyIf: sql`exists ${dialect.lockRows(row, "reference")}`,
+    returning: ["row_id"],
+  });
+}
+
+/** Adds to the amount of a name, which begins at 0. */
+function countUp(database: Database): PreparedStatement {
+  return database.connection().prepareUpsert({
+    table: ROWS,
+    values: { name: parameter("name"), amount: parameter("by") },
+    key: ["name"],
+    changes: { amount: sql`${AMOUNT} + ${parameter("by")}` },
+    returning: ["amount"],
+  });
+}
+
+/** Sets the amount of a name, if it is in the past. */
+function claimAt(database: Database): PreparedStatement {
+  return database.connection().prepareUpsert({
+    table: ROWS,
+    values: { name: parameter("name"), amount: parameter("until") },
+    key: ["name"],
+    changes: { amount: parameter("until") },
+    changeIf: sql`${AMOUNT} <= ${parameter("now")}`,
+    returning: ["amount"],
+  });
+}
+
+async function allOf(results: Promise<PromiseSettledResult<Row[]>[]>): Promise<Row[][]> {
+  const settled = await results;
+  // Copied: drivers give rows of various prototypes.
+  return settled.map((result) =>
+    result.status === "fulfilled" ? result.value.map((row) => ({ ...row })) : assert.fail(result.reason),
+  );
+}
