@@ -1,4 +1,4 @@
-/** A language's tag as it is usually written, `de-AT` for `DE-at`; `null` for what is not one (BCP 47). */
+/** A language tag in its usual spelling, `de-AT` for `DE-at`; `null` if it is not one (BCP 47). */
 export function canonicalLanguage(tag: unknown): string | null {
   if (typeof tag !== "string") return null;
   try {

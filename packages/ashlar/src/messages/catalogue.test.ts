@@ -42,7 +42,7 @@ const file = (language: string, sentences: Readonly<Record<string, unknown>>): L
 };
 
 describe("messages", () => {
-  test("carry their key, their parameters and the English", () => {
+  test("have their key, their parameters and the English", () => {
     expect(message("cart.files", { count: 1200 })).toEqual({
       rule: "cart.files",
       params: { count: 1200 },
@@ -50,7 +50,7 @@ describe("messages", () => {
     });
   });
 
-  test("can stand in one another", () => {
+  test("can be nested", () => {
     const owner = message("cart.owner", { name: "Ada" });
     const end = new Date("2026-01-31T15:04:00Z");
     const said = message("cart.expires", { lifetime: { minutes: 2880 }, end, owner });
@@ -66,18 +66,18 @@ describe("messages", () => {
     [{ seconds: 59 }, "59 seconds"],
     [{ seconds: 0 }, "0 seconds"],
     [{ seconds: 120 }, "120 seconds"],
-  ])("a duration is in the largest unit that fits: %j is %s", (lifetime, expected) => {
+  ])("a duration uses the largest unit that fits: %j is %s", (lifetime, expected) => {
     const said = message("cart.expires", { lifetime, end: "later", owner: "us" });
     expect(said.message).toBe(`Kept for ${expected}, until later, by us.`);
   });
 
-  test("what a value holds is no placeholder", () => {
+  test("a value's text is never a placeholder", () => {
     expect(message("cart.owner", { name: "{name} $& {count}" }).message).toBe("the shop of {name} $& {count}");
   });
 });
 
 describe("a language", () => {
-  test("says its own sentences, with its plurals, numbers, dates and durations", async () => {
+  test("has its own sentences, plurals, numbers, dates and durations", async () => {
     const t = (await loaded("en", ["de"])).translator("de");
     const owner = message("cart.owner", { name: "Ada" });
     const end = new Date("2026-01-31T15:04:00Z");
@@ -100,7 +100,7 @@ describe("a language", () => {
     expect([loaded, catalogue.translator("de")(message("cart.empty"))]).toEqual([[], "Your cart is empty."]);
   });
 
-  test("lacks what a wider one, the default language and at last English say", async () => {
+  test("falls back to a wider one, the default language and finally English", async () => {
     const catalogue = await loaded(
       "de",
       ["de-AT", "fr"],
@@ -116,14 +116,14 @@ describe("a language", () => {
     expect(all("fr")).toEqual(["Ihr Warenkorb ist leer.", "Fichiers", "Hallo"]);
   });
 
-  test("is that of a user, if it is offered", async () => {
+  test("is the user's, if it is offered", async () => {
     const catalogue = await loaded("en", ["de"]);
     const of = (language: unknown) => catalogue.ofUser({ language });
     expect([of("de"), of("de-CH"), of("fr"), of(""), of(null), of(7)]).toEqual(["de", "de", null, null, null, null]);
     expect([catalogue.ofUser({}), catalogue.ofUser(null)]).toEqual([null, null]);
   });
 
-  test("of a message that has no sentence there is its own", async () => {
+  test("a message without a sentence is used as it is", async () => {
     const t = (await loaded("en", ["de"])).translator("de");
     expect(t({ rule: "too_small", params: {}, message: "Too small." })).toBe("Too small.");
     expect(t({ rule: null, params: {}, message: "As it is." })).toBe("As it is.");
@@ -131,19 +131,19 @@ describe("a language", () => {
 });
 
 describe("an application's sentences", () => {
-  test("replace those of features, in English as well", async () => {
+  test("replace those of features, in English too", async () => {
     const t = (await loaded("en", [], file("en", { "cart.empty": "Nothing in here." }))).translator("en");
     expect(t(message("cart.empty"))).toBe("Nothing in here.");
   });
 
-  test("a key that is asked for and unknown is named with what comes near", async () => {
+  test("an unknown key is an error with suggestions", async () => {
     const t = (await loaded("en", [], file("en", { "app.hello": "Hello, {name}" }))).translator("en");
     expect(t("app.hello", { name: "Ada" })).toBe("Hello, Ada");
     expect(() => t("app.helo")).toThrow('There is no sentence "app.helo". Did you mean "app.hello"?');
   });
 });
 
-describe("the boot ends", () => {
+describe("the boot fails", () => {
   test("with a key that is declared twice", () => {
     const { catalogue } = withCart("en", []);
     expect(() => catalogue.declare({ "cart.empty": "Empty." })).toThrow('The message "cart.empty" is declared twice.');
@@ -156,12 +156,12 @@ describe("the boot ends", () => {
       'lang/en.ts: MESSAGES["cart.emtpy"]: is not a message. Did you mean "cart.empty"?',
     ],
     [
-      "a key that is like no other",
+      "a key that is not like any other",
       file("en", { unheard_of_and_longer: "…" }),
       'MESSAGES["unheard_of_and_longer"]: is not a message. Begin the keys of your own sentences with "app."',
     ],
     [
-      "an own sentence that the default language lacks",
+      "a new sentence that the default language lacks",
       file("de", { "app.hello": "Hallo" }),
       'lang/de.ts: MESSAGES["app.hello"]: is not a message of lang/en.ts, the default language. Add it there.',
     ],
@@ -171,7 +171,7 @@ describe("the boot ends", () => {
       'lang/de.ts: MESSAGES["cart.owner"]: has an unknown placeholder {nmae}. Did you mean "name"?',
     ],
     [
-      "a placeholder where there is none",
+      "a placeholder in a sentence without any",
       file("en", { "cart.empty": "{count}" }),
       'MESSAGES["cart.empty"]: has an unknown placeholder {count}. It has none.',
     ],

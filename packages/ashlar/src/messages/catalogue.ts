@@ -33,12 +33,15 @@ export type ParamsOfKey<K extends MessageKey> = K extends keyof Messages
   ? ParamsOf<Messages[K]>
   : [params?: MessageParams];
 
-/** Puts a sentence into one language, or a message that was made before: `t("app.orders.count", { count: 2 })`. */
+/**
+ * Translates a sentence, or a message that was created before, into one language: `t("app.orders.count", { count: 2
+ * })`.
+ */
 export interface Translate {
   /**
    * @param key the sentence's key
-   * @param params values for its placeholders. Numbers, dates and durations are written as the language writes them; the
-   * number `count` chooses the plural form
+   * @param params values for its placeholders. Numbers, dates and durations are formatted for the language; the number
+   * `count` selects the plural form
    * @throws `E_INTERNAL` if no language has a sentence with this key
    */
   <K extends MessageKey>(key: K, ...params: ParamsOfKey<K>): string;
@@ -46,10 +49,12 @@ export interface Translate {
   (message: Message): string;
 }
 
-/** Loads the sentences of other languages than English, by the language's tag. */
+/** Loads the sentences of languages other than English, by language tag. */
 export type Translations = Readonly<Record<string, () => Promise<Sentences>>>;
 
-/** The sentences that an application has of its own in one language, or instead of a feature's: one file of `lang/`. */
+/**
+ * An application's own sentences in one language, including replacements for features' sentences: one file in `lang/`.
+ */
 export interface LanguageFile {
   /** Its path, for messages: `lang/de.ts`. */
   readonly file: string;
@@ -58,10 +63,10 @@ export interface LanguageFile {
   readonly sentences: Readonly<Record<string, unknown>>;
 }
 
-/** What the keys of an application's own sentences begin with. */
+/** The prefix of the keys of an application's own sentences. */
 const OWN = "app.";
 
-/** One language: its own way to write numbers and dates, and the sentences that it has. */
+/** One language: how it formats numbers and dates, and its sentences. */
 interface Language {
   readonly wording: Wording;
   readonly sentences: Map<string, Sentence>;
@@ -70,9 +75,9 @@ interface Language {
 /**
  * The sentences of an application in all languages that it offers: the container's `messages`.
  *
- * Features declare theirs in English when they register, and say where those of other languages are. Only what the
- * application offers is loaded, when it boots. What a language lacks is said in a wider one (`de` for `de-AT`), in the
- * default language if the sentence is the application's own, and in English.
+ * Features declare theirs in English when they register, and say how those of other languages are loaded. Only
+ * languages that the application offers are loaded, at boot. A sentence that a language lacks comes from a wider one
+ * (`de` for `de-AT`), from the default language if it is the application's own, and finally from English.
  */
 export class Catalogue {
   /** The language of visitors whose preference is unknown or not offered. */
@@ -85,7 +90,7 @@ export class Catalogue {
 
   /**
    * @param defaultLanguage its tag (BCP 47)
-   * @param languages the tags of all that are offered
+   * @param languages the tags of all languages that are offered
    */
   constructor(defaultLanguage: string = ENGLISH, languages: readonly string[] = []) {
     this.defaultLanguage = defaultLanguage;
@@ -93,9 +98,9 @@ export class Catalogue {
   }
 
   /**
-   * Declares the sentences of a feature. A provider calls it in `register()`.
+   * Declares the sentences of a feature. Call it in `register()` of its provider.
    *
-   * @param sentences in English, by key: the feature's name, what it is about, what it says
+   * @param sentences in English, by key: the feature's name, its subject, its content
    * @param translations loads them in other languages, by tag
    * @throws `E_INVALID_CONFIGURATION` if a key was declared before
    */
@@ -112,11 +117,11 @@ export class Catalogue {
   }
 
   /**
-   * Loads the languages that are offered, once every feature has declared its sentences.
+   * Loads the offered languages, once every feature has declared its sentences.
    *
-   * @param files the application's own, which win
-   * @throws `E_INVALID_CONFIGURATION` if a key is unknown, a sentence is not one or has an unknown placeholder, or a language
-   * has no sentences at all
+   * @param files the application's own, which take precedence
+   * @throws `E_INVALID_CONFIGURATION` if a key is unknown, a sentence is invalid or has an unknown placeholder, or a
+   * language has no sentences at all
    */
   async load(files: readonly LanguageFile[] = []): Promise<void> {
     const wanted = new Set(this.languages.flatMap(withWiderTags));
@@ -127,7 +132,7 @@ export class Catalogue {
         }),
       ),
     );
-    // The others are checked against the application's own sentences in its default language.
+    // The other languages are checked against the application's own sentences in its default language.
     const ordered = files.toSorted((a, b) => Number(this.#isDefault(b.language)) - Number(this.#isDefault(a.language)));
     for (const file of ordered) this.#add(file.language, this.#checked(file));
     for (const language of this.languages) {
@@ -141,26 +146,28 @@ export class Catalogue {
     }
   }
 
-  /** @internal The sentences that are there in a language itself, by key. */
+  /** @internal The sentences that a language has itself, by key. */
   sentencesIn(language: string): ReadonlyMap<string, Sentence> {
     return this.#all.get(language)?.sentences ?? new Map();
   }
 
-  /** The language of a user's own choice, the property `language`; `null` if there is none, or it is not offered. */
+  /**
+   * The language that a user has chosen, in the property `language`; `null` if there is none, or if it is not offered.
+   */
   ofUser(user: object | null): string | null {
     const { language } = (user ?? {}) as { readonly language?: unknown };
     return typeof language === "string" ? negotiateLanguage(language, this.languages) : null;
   }
 
-  /** The language for a client by its `Accept-Language`. */
+  /** The language for a client, by its `Accept-Language`. */
   negotiate(acceptLanguage: string | null): string {
     return negotiateLanguage(acceptLanguage, this.languages) ?? this.defaultLanguage;
   }
 
   /**
-   * What puts sentences into a language. It needs no `this`.
+   * Returns a function that translates into a language. It does not use `this`.
    *
-   * @param language its tag, or what gives it when a sentence is asked for
+   * @param language its tag, or a function that returns it when a sentence is needed
    */
   translator(language: string | (() => string)): Translate {
     return ((subject: string | Message, params: MessageParams = {}): string => {
@@ -170,7 +177,7 @@ export class Catalogue {
     }) as Translate;
   }
 
-  /** Where a sentence is looked for: in the language, in wider ones, in the default language, in English. */
+  /** Where a sentence is looked up: in the language, in wider ones, in the default language, in English. */
   #order(language: string): readonly string[] {
     let order = this.#orders.get(language);
     if (order === undefined) {
@@ -224,7 +231,7 @@ export class Catalogue {
     for (const [key, sentence] of Object.entries(sentences)) language.sentences.set(key, sentence);
   }
 
-  /** The sentences of a file, each of which replaces or translates one that is there, or is one of the application's own. */
+  /** The sentences of a file, each of which replaces or translates an existing one, or is the application's own. */
   #checked({ file, language, sentences }: LanguageFile): Sentences {
     for (const [key, sentence] of Object.entries(sentences)) {
       const where = `${file}: MESSAGES["${key}"]`;
@@ -246,7 +253,7 @@ export class Catalogue {
     return sentences as Sentences;
   }
 
-  /** The sentence that one of the same key replaces or translates. */
+  /** The sentence with the same key that one replaces or translates. */
   #original(key: string): Sentence | undefined {
     return this.#all.get(ENGLISH)?.sentences.get(key) ?? this.#all.get(this.defaultLanguage)?.sentences.get(key);
   }
@@ -262,7 +269,7 @@ export class Catalogue {
   }
 }
 
-/** A tag, then the wider ones: `de-AT`, `de`. */
+/** A tag, followed by the wider ones: `de-AT`, `de`. */
 function withWiderTags(tag: string): string[] {
   const parts = tag.split("-");
   return parts.map((_, index) => parts.slice(0, parts.length - index).join("-"));

@@ -34,7 +34,7 @@ test("without the header, nothing is preferred", () => {
   expect(negotiateLanguage(null, OFFERED)).toBeNull();
 });
 
-test("whatever a header says, an offered language or none comes of it, and fast", () => {
+test("any header results in an offered language or none, quickly", () => {
   const part = fc.constantFrom("de", "-", "*", ";q=", "0.5", "1", ",", " ", "en", "x", "é");
   fc.assert(
     fc.property(fc.array(part, { maxLength: 200 }), (parts) => {

@@ -4,13 +4,13 @@ type WeightedRange = readonly [range: string, weight: number];
 const ENTRY = /^\s*(\*|[a-z]{1,8}(?:-[a-z0-9]{1,8})*)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i;
 
 /**
- * The language of an answer by what the client prefers (RFC 9110 §12.5.4): the first of its ranges that an offered language
- * fits, the weightiest first, by Lookup (RFC 4647 §3.4): `de-CH` is content with `de`. A range that is shorter than what is
- * offered fits as well: `de` is content with `de-AT`.
+ * Chooses the language of a response by the client's preferences (RFC 9110 §12.5.4): the first of its ranges that
+ * matches an offered language, highest weight first, by Lookup (RFC 4647 §3.4): `de-CH` accepts `de`. A range that is
+ * shorter than an offered tag matches too: `de` accepts `de-AT`.
  *
- * @param header `Accept-Language`; what is not readable in it is passed over
- * @param offered tags of languages (BCP 47), the preferred first
- * @returns one of `offered`, or `null` if none fits
+ * @param header `Accept-Language`; unreadable entries are skipped
+ * @param offered language tags (BCP 47), the preferred one first
+ * @returns one of `offered`, or `null` if none matches
  */
 export function negotiateLanguage(header: string | null, offered: readonly string[]): string | null {
   const ranges = header === null ? [] : header.split(",").flatMap(readEntry);
@@ -37,12 +37,12 @@ function lookup(range: string, offered: readonly string[]): string | undefined {
   return offered.find((language) => covers(range, language));
 }
 
-/** Without its last part, and without a single letter before that, which only introduces a part. */
+/** Removes the last subtag, and a single letter before it, which only introduces it. */
 function shortened(tag: string): string {
   return tag.replace(/(?:^|-)(?:[a-z0-9]-)?[^-]+$/, "");
 }
 
-/** Basic Filtering (RFC 4647 §3.3.1). `*` covers what no other range names, and refuses nothing here. */
+/** Basic Filtering (RFC 4647 §3.3.1). `*` matches what no other range names, and excludes nothing here. */
 function covers(range: string, language: string): boolean {
   const tag = language.toLowerCase();
   return tag === range || tag.startsWith(`${range}-`);

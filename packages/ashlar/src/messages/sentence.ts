@@ -1,10 +1,10 @@
 /**
- * A sentence with placeholders, `Use at most {max} characters.`, or its plural forms, of which the parameter `count`
- * chooses by the rules of the language (CLDR): `{ one: "{count} file", other: "{count} files" }`.
+ * A sentence with placeholders, `Use at most {max} characters.`, or its plural forms, selected by the parameter `count`
+ * and the language's rules (CLDR): `{ one: "{count} file", other: "{count} files" }`.
  */
 export type Sentence = string | PluralForms;
 
-/** The plural forms of a sentence. What a language does not tell apart is left out. */
+/** The plural forms of a sentence. Forms that a language does not have are left out. */
 export type PluralForms = { readonly [Form in Intl.LDMLPluralRule]?: string } & { readonly other: string };
 
 /** Sentences by key. */
@@ -22,7 +22,7 @@ export type ParamNames<S> = S extends string
 
 const PLACEHOLDER = /\{(\w+)\}/g;
 
-/** A text with its placeholders replaced. */
+/** Replaces the placeholders in a text. */
 export function fill(text: string, valueFor: (name: string) => string): string {
   return text.replaceAll(PLACEHOLDER, (_, name: string) => valueFor(name));
 }
@@ -34,7 +34,7 @@ export function paramNames(sentence: Sentence): ReadonlySet<string> {
   return new Set(typeof sentence === "string" ? names : [...names, "count"]);
 }
 
-/** Tells whether something that an application wrote is a sentence. */
+/** Reports whether a value from an application is a sentence. */
 export function isSentence(value: unknown): value is Sentence {
   if (typeof value === "string") return true;
   if (typeof value !== "object" || value === null || !("other" in value)) return false;

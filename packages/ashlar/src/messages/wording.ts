@@ -5,7 +5,10 @@ import { fill, type Sentence } from "./sentence.ts";
 const HOUR = 60;
 const DAY = 24 * HOUR;
 
-/** Writes sentences, numbers, dates and durations in one language. What that takes is made when it is first needed. */
+/**
+ * Formats sentences, numbers, dates and durations in one language. The formatters are created when they are first
+ * needed.
+ */
 export class Wording {
   readonly #language: string;
   #plurals: Intl.PluralRules | null = null;
@@ -20,7 +23,7 @@ export class Wording {
   /**
    * A sentence with its values.
    *
-   * @param nested what a value says that is a message itself
+   * @param nested returns the text of a value that is itself a message
    */
   say(sentence: Sentence, params: MessageParams, nested: (message: Message) => string): string {
     const text = typeof sentence === "string" ? sentence : (sentence[this.#form(params.count)] ?? sentence.other);
@@ -47,7 +50,7 @@ export class Wording {
     return this.#numbers.format(value);
   }
 
-  /** Which time zone the reader is in is not known. */
+  /** The reader's time zone is not known. */
   #date(value: Date): string {
     this.#dates ??= new Intl.DateTimeFormat(this.#language, { dateStyle: "long", timeStyle: "short", timeZone: "UTC" });
     return `${this.#dates.format(value)} UTC`;
@@ -59,7 +62,9 @@ export class Wording {
   }
 }
 
-/** A day is 24 hours, which is what a link that was just mailed is good for; from two on they are days. */
+/**
+ * A day is 24 hours, which is how long a link that was just mailed is valid; from two days on, they are called days.
+ */
 function inLargestUnit(minutes: number): [number, "day" | "hour" | "minute"] {
   if (minutes > DAY && minutes % DAY === 0) return [minutes / DAY, "day"];
   return minutes >= HOUR && minutes % HOUR === 0 ? [minutes / HOUR, "hour"] : [minutes, "minute"];

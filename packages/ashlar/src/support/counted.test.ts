@@ -5,6 +5,6 @@ test.each([
   [0, "0 minutes"],
   [1, "1 minute"],
   [2, "2 minutes"],
-])("%i is told as %s", (count, words) => {
+])("%i is written as %s", (count, words) => {
   expect(counted(count, "minute")).toBe(words);
 });

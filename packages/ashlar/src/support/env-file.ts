@@ -8,8 +8,8 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true });
  *
  * @param path the file
  * @returns `null` if there is no file
- * @throws `E_INVALID_CONFIGURATION` if it cannot be read or is not UTF-8, with what to do about it; nothing of what the
- * file holds is in the message
+ * @throws `E_INVALID_CONFIGURATION` if it cannot be read or is not UTF-8, with what to do about it; the message
+ * includes nothing from the file
  */
 export function readEnvFile(path: string): string | null {
   let bytes: Uint8Array;
@@ -25,7 +25,7 @@ export function readEnvFile(path: string): string | null {
     // UTF-16 without a byte order mark passes for UTF-8, with a NUL after every ASCII character.
     if (!text.includes("\0")) return text;
   } catch {
-    // Said below, without the decoder's own error.
+    // Reported below, without the decoder's own error.
   }
   throw new ConfigurationError(path, "The file is not UTF-8 text.", "Save it as UTF-8 in your editor.");
 }
@@ -34,7 +34,7 @@ function unreadable(path: string, code: string | undefined): ConfigurationError 
   if (code === "EISDIR") {
     return new ConfigurationError(
       path,
-      "This is a directory, where a file belongs.",
+      "This is a directory, but it must be a file.",
       "Remove it, and run: npx ashlar key:generate",
     );
   }
@@ -45,5 +45,5 @@ function unreadable(path: string, code: string | undefined): ConfigurationError 
       `Run the command as the file's owner, or give this user permission: chmod u+r "${path}"`,
     );
   }
-  return new ConfigurationError(path, `The file cannot be read (${code}).`, "Replace it by a readable one.");
+  return new ConfigurationError(path, `The file cannot be read (${code}).`, "Replace it with a readable one.");
 }

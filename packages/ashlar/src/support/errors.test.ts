@@ -13,7 +13,7 @@ declare module "./errors.ts" {
 
 const ERRORS_MODULE = join(import.meta.dirname, "errors.ts");
 
-/** What becomes of modules that declare errors, loaded one after the other in a process of their own. */
+/** The result of loading modules that declare errors, one after the other in a separate process. */
 async function declared(modules: Readonly<Record<string, string>>): Promise<string> {
   const imports = `import { declareErrors } from ${JSON.stringify(ERRORS_MODULE)};\n`;
   const files = Object.entries(modules).map(([name, text]) => [name, `${imports}declareErrors(${text});\n`]);
@@ -30,7 +30,7 @@ async function declared(modules: Readonly<Record<string, string>>): Promise<stri
 }
 
 describe("declareErrors", () => {
-  test("gives errors of an application their status and sentence", () => {
+  test("gives an application's errors their status and sentence", () => {
     declareErrors({ E_ORDER_CLOSED: [409, "The order is closed."] });
     const error = new AshlarError("E_ORDER_CLOSED");
     expect([error.code, error.status, error.message]).toEqual(["E_ORDER_CLOSED", 409, "The order is closed."]);
@@ -38,7 +38,7 @@ describe("declareErrors", () => {
     expect(ERRORS.E_ORDER_CLOSED).toEqual([409, "The order is closed."]);
   });
 
-  test("refuses what cannot be a status, a code or a sentence, with the place", () => {
+  test("refuses an invalid status, code or sentence, with its location", () => {
     const place =
       /errors\.test\.ts:\d+: E_\w+ is not the declaration of an error code\. Write it as E_ORDER_CLOSED: \[409/i;
     expect(() => declareErrors({ E_BAD_STATUS: [200, "Fine."] })).toThrow(place);
@@ -46,39 +46,39 @@ describe("declareErrors", () => {
     expect(() => declareErrors({ e_lower: [409, "Lower."] } as never)).toThrow(place);
   });
 
-  test("accepts a code again from a copy of its module, and changed from the file that an edit has changed", async () => {
+  test("accepts a code again from a copy of its module, and changed from a file that was edited", async () => {
     const one = '{ E_ORDER_CLOSED: [409, "The order is closed."] }';
     expect(await declared({ "one.mjs": one, "copy.mjs": one })).toBe("declared");
     const other = '{ E_ORDER_CLOSED: [import.meta.url.includes("?") ? 410 : 409, "The order is closed."] }';
     expect(await declared({ "one.mjs": other })).toBe("declared");
   });
 
-  test("refuses a code with another meaning, naming both places", async () => {
+  test("refuses a code with another meaning, naming both locations", async () => {
     expect(
       await declared({
         "orders.mjs": '{ E_CLOSED: [409, "The order is closed."] }',
         "shop.mjs": '{ E_CLOSED: [403, "The shop is closed."] }',
       }),
     ).toBe(
-      "E_INVALID_CONFIGURATION shop.mjs:2: the error code E_CLOSED has another meaning already, from orders.mjs. " +
+      "E_INVALID_CONFIGURATION shop.mjs:2: the error code E_CLOSED already has another meaning, from orders.mjs. " +
         "Give one of them a name of its own.",
     );
   });
 
   test("refuses another meaning for a code of the framework", async () => {
     expect(await declared({ "shop.mjs": '{ E_NOT_FOUND: [410, "It is gone."] }' })).toBe(
-      "E_INVALID_CONFIGURATION shop.mjs:2: the error code E_NOT_FOUND has another meaning already, from the framework. " +
+      "E_INVALID_CONFIGURATION shop.mjs:2: the error code E_NOT_FOUND already has another meaning, from the framework. " +
         "Give one of them a name of its own.",
     );
   });
 });
 
-test("an error with a code that was not declared is an internal one that says what to do, with its cause", () => {
+test("an error with an undeclared code is an internal one that says what to do, with its cause", () => {
   const cause = new Error("the first");
   const make = () => new AshlarError("E_UNDECLARED" as ErrorCode, "s3cret", { cause });
   expect(make).toThrow(
     "The error code E_UNDECLARED has not been declared. " +
-      "Import the module that declares it by declareErrors() into the one that throws it.",
+      "Import the module that declares it with declareErrors() into the one that throws it.",
   );
   expect(make).toThrow(expect.objectContaining({ code: "E_INTERNAL", status: 500, cause }));
 });

@@ -2,10 +2,10 @@ import { dictionary } from "./dictionary.ts";
 import type { Message } from "./message.ts";
 import { SourceLocation } from "./source-location.ts";
 
-/** What stands behind an error code: the HTTP status of the answer, and one sentence. */
+/** The meaning of an error code: the HTTP status of the response, and one sentence. */
 export type ErrorDefinition<Status extends number = number> = readonly [status: Status, sentence: string];
 
-/** The codes of the layers that every feature stands on, and those that several features share. */
+/** The codes of the layers below the features, and those that several features share. */
 const BASE = {
   // Boot: configuration, container, routes
   E_INVALID_CONFIGURATION: [500, "The configuration is invalid."],
@@ -15,7 +15,7 @@ const BASE = {
   E_UNKNOWN_ROUTE: [500, "No route has this name."],
   E_MISSING_ROUTE_PARAMETER: [500, "A route parameter needed for the URL is missing."],
   E_INVALID_ROUTE_PARAMETER: [500, "A route parameter does not fit its compiler."],
-  E_MISSING_PACKAGE: [500, "An optional package is needed and not installed."],
+  E_MISSING_PACKAGE: [500, "An optional package that is needed is not installed."],
   // Requests
   E_BAD_REQUEST: [400, "The request is malformed."],
   E_INVALID_BODY: [400, "The body of the request could not be parsed."],
@@ -63,7 +63,7 @@ export interface FrameworkErrors {}
 
 /**
  * The codes that errors can carry, each with its HTTP status. A feature or an application adds its own by declaration
- * merging, and says by {@link declareErrors} what they mean:
+ * merging, and declares their meaning with {@link declareErrors}:
  *
  * ```ts
  * declare module "ashlar" { interface ErrorCodes { E_ORDER_CLOSED: 409 } }
@@ -96,10 +96,10 @@ export const ERRORS: Readonly<Record<ErrorCode, ErrorDefinition>> = definitions 
  * });
  * ```
  *
- * A code means the same in all of the process. It may be declared again as it is, since a module can be loaded twice.
+ * A code has one meaning per process. It may be declared again unchanged, because a module can be loaded twice.
  *
- * @param errors for each code the HTTP status, 400 to 599, and one sentence. Below 500 the caller is shown the sentence.
- * @throws `E_INVALID_CONFIGURATION` if another file declares a code differently, or if a code or a status cannot be one
+ * @param errors the HTTP status, 400 to 599, and one sentence for each code. Below 500, the caller sees the sentence.
+ * @throws `E_INVALID_CONFIGURATION` if another file declares a code differently, or if a code or a status is invalid
  */
 export function declareErrors<Code extends ErrorCode>(
   errors: {
@@ -119,58 +119,58 @@ export function declareErrors<Code extends ErrorCode>(
   }
 }
 
-/** One file may change its mind: a development server loads it again after each edit. */
+/** A file may change its own codes: a development server reloads it after each edit. */
 function requireSameMeaning(code: string, [status, sentence]: ErrorDefinition, place: SourceLocation): void {
   if (!Object.hasOwn(definitions, code)) return;
   const [knownStatus, knownSentence] = definitions[code]!;
   if (status === knownStatus && sentence === knownSentence) return;
   const other = places.get(code)?.file ?? null;
   if (other !== null && other === place.file) return;
-  const problem = `the error code ${code} has another meaning already, from ${other ?? "the framework"}.`;
+  const problem = `the error code ${code} already has another meaning, from ${other ?? "the framework"}.`;
   throw new ConfigurationError(String(place), problem, "Give one of them a name of its own.");
 }
 
-/** What every 503 says unless the error knows better (RFC 9110 §10.2.3), in seconds. */
+/** The `Retry-After` of every 503 that does not set its own (RFC 9110 §10.2.3), in seconds. */
 const RETRY_LATER: Readonly<Record<string, string>> = Object.freeze({ "retry-after": "5" });
 
-/** What an error carries beyond its code and message. */
+/** What an error has beyond its code and message. */
 export interface AshlarErrorOptions {
-  /** The error that led to this one. It is logged and never shown to a caller. */
+  /** The error that caused this one. It is logged and never shown to a caller. */
   readonly cause?: unknown;
-  /** Headers the answer carries, such as `Allow`. A 503 carries `Retry-After` if they are left out. */
+  /** Headers of the response, such as `Allow`. A 503 gets `Retry-After` if they are left out. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Members added to the problem document (RFC 9457 §3.2), such as `errors` by field. */
   readonly extensions?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The base of every error the framework throws.
+ * The base of every error that the framework throws.
  *
- * Security: the message of an error whose status is below 500 is shown to the caller, so it carries no token, secret,
- * password or claim. Messages of the others are shown in development only.
+ * Security: the message of an error whose status is below 500 is shown to the caller, so it must not contain a token,
+ * secret, password or claim. Other messages are shown in development only.
  */
 export class AshlarError extends Error {
-  /** The kind of failure; decide by this, never by the message. */
+  /** The kind of failure. Branch on this, never on the message. */
   readonly code: ErrorCode;
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   readonly status: number;
-  /** Headers the answer carries. */
+  /** Headers of the response. */
   readonly headers: Readonly<Record<string, string>>;
   /** Members added to the problem document. */
   readonly extensions: Readonly<Record<string, unknown>>;
-  /** What the message says, in a form that can still be put into the visitor's language. */
+  /** The message in a form that can still be translated into the visitor's language. */
   declare readonly detail: Message;
 
   /**
    * @param code the kind of failure
-   * @param detail what went wrong here and what to do about it; the code's sentence if it is left out
+   * @param detail what went wrong here and what to do about it; default: the code's sentence
    * @throws `E_INTERNAL` if the code has not been declared
    */
   constructor(code: ErrorCode, detail?: string | Message, options: AshlarErrorOptions = {}) {
     const [status, sentence] = definitionOf(code, options.cause);
     const said = asMessage(detail ?? { rule: `errors.${code}`, params: {}, message: sentence });
     super(said.message, options.cause === undefined ? undefined : { cause: options.cause });
-    // Not enumerable: it would be in each line of the log, which has the message already.
+    // Not enumerable: it would appear in each line of the log, which already has the message.
     Object.defineProperty(this, "detail", { value: said });
     this.name = new.target.name;
     this.code = code;
@@ -183,7 +183,7 @@ export class AshlarError extends Error {
 function definitionOf(code: ErrorCode, cause: unknown): ErrorDefinition {
   if (Object.hasOwn(definitions, code)) return definitions[code]!;
   const problem = `The error code ${code} has not been declared.`;
-  const remedy = "Import the module that declares it by declareErrors() into the one that throws it.";
+  const remedy = "Import the module that declares it with declareErrors() into the one that throws it.";
   throw new AshlarError("E_INTERNAL", `${problem} ${remedy}`, { cause });
 }
 
@@ -191,10 +191,10 @@ function asMessage(said: string | Message): Message {
   return typeof said === "string" ? { rule: null, params: {}, message: said } : said;
 }
 
-/** Sentences by field: what a form or a problem document shows. A problem of the whole input stands under `""`. */
+/** Sentences by field, as shown by a form or a problem document. A problem of the whole input is under `""`. */
 export type FieldErrors = Record<string, string[]>;
 
-/** What is wrong, by field: which rule was broken, its parameters, and the sentence in English. */
+/** The problems by field: which rule was broken, its parameters, and the sentence in English. */
 export type FieldProblems = Readonly<Record<string, readonly Message[]>>;
 
 /**
@@ -204,12 +204,12 @@ export type FieldProblems = Readonly<Record<string, readonly Message[]>>;
  * const refusal = new ValidationError({ email: ["This email address is already in use."] });
  * ```
  *
- * A problem that is a message, with the key of a sentence as its `rule`, is told in the visitor's language.
+ * A problem that is a message, with the key of a sentence as its `rule`, is shown in the visitor's language.
  */
 export class ValidationError extends AshlarError {
   /** The sentences by field, in English. */
   readonly errors: Readonly<FieldErrors>;
-  /** The same, each with the rule that was broken, if it is known. */
+  /** The same, each with the rule that was broken, if known. */
   declare readonly problems: FieldProblems;
 
   constructor(errors: Readonly<Record<string, readonly (string | Message)[]>>, detail?: string | Message) {
@@ -221,19 +221,19 @@ export class ValidationError extends AshlarError {
   }
 }
 
-/** What each field has, made into something else. Fields come from the input: `__proto__` is one like any other. */
+/** Maps the entries of each field. Fields come from the input: `__proto__` is a field like any other. */
 function byField<T, U>(errors: Readonly<Record<string, readonly T[]>>, make: (one: T) => U): Record<string, U[]> {
   const made = dictionary<U[]>();
   for (const [field, list] of Object.entries(errors)) made[field] = list.map(make);
   return made;
 }
 
-/** The configuration cannot work: ends the boot (`E_INVALID_CONFIGURATION` unless another code is given). */
+/** The configuration cannot work, so the boot fails (`E_INVALID_CONFIGURATION` unless another code is given). */
 export class ConfigurationError extends AshlarError {
   /**
    * @param where the file and the path in it, such as `config/api.ts: DRIVERS.jwt.expires`
    * @param problem what is wrong there
-   * @param remedy the line or command that mends it
+   * @param remedy the line or command that fixes it
    */
   constructor(where: string, problem: string, remedy: string, code: ErrorCode = "E_INVALID_CONFIGURATION") {
     super(code, `${where}: ${problem} ${remedy}`);

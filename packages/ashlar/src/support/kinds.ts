@@ -1,9 +1,9 @@
-/** Tells whether something is a class: the prototype of a class cannot be reassigned, that of a function can. */
+/** Reports whether something is a class: the prototype of a class cannot be reassigned, that of a function can. */
 export function isClass(value: object): boolean {
   return Object.getOwnPropertyDescriptor(value, "prototype")?.writable === false;
 }
 
-/** Tells whether something is a promise, of the platform or of a library. */
+/** Reports whether something is a promise, of the platform or of a library. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 }

@@ -12,7 +12,9 @@ function editDistance(a: string, b: string): number {
   return previous[b.length]!;
 }
 
-/** Tells whether two names differ in capitals, hyphens, underscores and dots alone: `idle_minutes` and `idleMinutes`. */
+/**
+ * Reports whether two names differ only in capitals, hyphens, underscores and dots: `idle_minutes` and `idleMinutes`.
+ */
 export function isSpeltAlike(a: string, b: string): boolean {
   return bare(a) === bare(b);
 }
@@ -37,11 +39,11 @@ function sharesWords(a: string, b: string): boolean {
 }
 
 /**
- * The known names that come nearest to one that is not known, for error messages.
+ * Returns the known names closest to an unknown one, for error messages.
  *
- * @param name what was asked for
+ * @param name the unknown name
  * @param known the names that exist
- * @returns at most three of them, the nearest first; none where nothing is near
+ * @returns at most three of them, the closest first; none if nothing is close
  */
 export function nearest(name: string, known: Iterable<string>): string[] {
   const candidates = [...known];
@@ -58,13 +60,13 @@ function distanceOf(name: string, candidate: string): number {
   return isSpeltAlike(name, candidate) ? 0 : editDistance(name.toLowerCase(), candidate.toLowerCase());
 }
 
-/** `Did you mean "a" or "b"?`, or nothing if no name is near. */
+/** `Did you mean "a" or "b"?`, or nothing if no name is close. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const near = nearest(name, known).map((one) => `"${one}"`);
   return near.length === 0 ? "" : `Did you mean ${near.join(" or ")}?`;
 }
 
-/** `Did you mean "a" or "b"?`, or the whole list where nothing is near; empty where nothing is known. */
+/** `Did you mean "a" or "b"?`, or the whole list if nothing is close; empty if nothing is known. */
 export function suggestion(name: string, known: Iterable<string>): string {
   const names = [...known];
   const near = didYouMean(name, names);

@@ -12,6 +12,6 @@ test.each(["24.6.9", "24.0.0", "23.11.1", "20.19.5", "8.0.0", "0.12.18"])("Node.
   );
 });
 
-test("the running Node.js is judged where no version is given", () => {
+test("the running Node.js is checked by default", () => {
   expect(nodeVersionProblem()).toBeNull();
 });

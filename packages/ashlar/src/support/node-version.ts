@@ -1,15 +1,15 @@
 /** The oldest Node.js that Ashlar runs on. */
 const OLDEST_NODE: readonly [major: number, minor: number] = [24, 7];
 
-/** The newest major version of Node.js that is known to run it. */
+/** The newest major version of Node.js that Ashlar is known to run on. */
 export const NEWEST_NODE = "26";
 
 /**
- * Says in one sentence what to do where this Node.js is too old; `null` where it is not.
+ * Says in one sentence what to do if this Node.js is too old; `null` if it is not.
  *
- * This module imports nothing, so that a command can call it before it loads anything that an old Node.js cannot read.
+ * This module imports nothing, so a command can call it before loading anything that an old Node.js cannot read.
  *
- * @param version the version to judge, such as `24.7.0`; that of the running process where left out
+ * @param version the version to check, such as `24.7.0`; default: that of the running process
  */
 export function nodeVersionProblem(version: string = process.versions.node): string | null {
   const [major = 0, minor = 0] = version.split(".").map(Number);

@@ -1,12 +1,12 @@
 /**
- * What the application tells the framework about its own types, once, by declaration merging:
+ * The application's own types, declared once for the framework by declaration merging:
  *
  * ```ts
  * declare module "ashlar" { interface Register { user: User } }
  * ```
  *
- * Where a guard has users of another class, `guards` names that class, so that `auth.guard("staff").user()` gives an
- * `Employee`, and `auth.guard("staff").loginAs(employee)` takes one:
+ * If a guard has users of another class, declare it in `guards`. Then `auth.guard("staff").user()` returns an
+ * `Employee`, and `auth.guard("staff").loginAs(employee)` accepts one:
  *
  * ```ts
  * declare module "ashlar" { interface Register { user: User; guards: { staff: Employee } } }
@@ -15,10 +15,12 @@
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the application can fill it.
 export interface Register {}
 
-/** The application's user: the class named in {@link Register}, or any object where none is named. */
+/** The application's user: the class declared in {@link Register}, or any object if none is declared. */
 export type RegisteredUser = Register extends { user: infer User } ? User : object;
 
-/** The user of a guard: the class named for it in {@link Register}, or the application's user where none is named. */
+/**
+ * The user of a guard: the class declared for it in {@link Register}, or the application's user if none is declared.
+ */
 export type GuardUser<Name extends string> = Register extends { guards: infer Guards }
   ? Name extends keyof Guards
     ? Extract<Guards[Name], object>

@@ -37,12 +37,12 @@ test.each([
   expect(isSecretName(name)).toBe(false);
 });
 
-test("a name of any length and any characters is decided at once", () => {
+test("a name of any length and with any characters is decided quickly", () => {
   expect(isSecretName("A".repeat(1_000_000))).toBe(false);
   expect(isSecretName("größe\u0000\ud800 密码")).toBe(false);
 });
 
-test("S60 a declared name is one in every spelling and within longer names, unless they only say something of it", () => {
+test("S60 a declared name counts in every spelling and within longer names, unless they only describe it", () => {
   const names = ["gate_badge", "gateBadge", "GATE-BADGE", "newGateBadge", "gate_badge_old"];
   const others = ["gate", "badge", "badge_gate", "gatebadges", "gate_badge_expires_at", "tailgate_badge"];
   expect([...names, ...others].filter(isSecretName)).toEqual([]);
@@ -50,13 +50,13 @@ test("S60 a declared name is one in every spelling and within longer names, unle
   expect([...names, ...others].filter(isSecretName)).toEqual(names);
 });
 
-test("S60 a declared name is one itself, whatever it ends with", () => {
+test("S60 a declared name counts itself, whatever it ends with", () => {
   expect(isSecretName("door_id")).toBe(false);
   declareSecretNames("doorId");
   expect(["door_id", "front_door_id", "door_id_count"].map(isSecretName)).toEqual([true, true, false]);
 });
 
-test("what has no letters or digits cannot be declared as a name", () => {
+test("a name without letters and digits cannot be declared", () => {
   expect(() => declareSecretNames("__")).toThrow(
     '"__" cannot be the name of a secret. Name a field: declareSecretNames("door_code").',
   );

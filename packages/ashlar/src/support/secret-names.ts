@@ -1,13 +1,15 @@
 import { AshlarError } from "./errors.ts";
 
-/** Parts of words that nothing harmless is spelled with. Looked for in the whole name: `x_PassWord`, `newpassword`. */
+/**
+ * Parts of words that occur in no harmless word. They are looked for in the whole name: `x_PassWord`, `newpassword`.
+ */
 const STEMS =
   /password|passwd|passphrase|passcode|credential|csrf|xsrf|(?:api|app|private|secret|access|master|signing|encryption|session|previous)keys?$/;
 
-/** Parts of single words: `api_token`, `accesstoken`, `clientSecrets`, but neither `tokenizer` nor `secretary`. */
+/** Parts of single words: `api_token`, `accesstoken`, `clientSecrets`, but not `tokenizer` or `secretary`. */
 const IN_A_WORD = /token(?!i[sz])|secret(?!ar)|cookie|authorization/;
 
-/** Whole words. As parts of others they are harmless: `pinned`, `footprint`. */
+/** Whole words. Within longer words they are harmless: `pinned`, `footprint`. */
 const WORDS: ReadonlySet<string> = new Set([
   ...["pwd", "pin", "pins", "pincode", "otp", "totp", "hotp", "jwt", "bearer", "mnemonic", "sessid", "cvv", "cvc"],
 ]);
@@ -16,25 +18,27 @@ const WORDS: ReadonlySet<string> = new Set([
 const PAIRS =
   /(?:^| )(?:(?:recovery|backup|verification|security|login|mfa|2fa|factor|time|pin) codes?|session id|(?:smtp|mail|db|database|redis|user|login) pass)(?: |$)/;
 
-/** What a name ends with that says something of a secret and does not hold it: `token_type`, `password_changed_at`. */
+/** Endings of names that describe a secret and do not hold it: `token_type`, `password_changed_at`. */
 const ABOUT =
   /(?:^| )(?:at|id|ids|count|counts|length|size|type|types|name|names|column|columns|expires|expiry|expiration|minutes|seconds|hours|days|ttl|limit|limits|policy|strength|algorithm|required|enabled|consent|accepted|banner)$/;
 
 /** The names that features declare, each as its words between spaces: ` door code `. */
 const declared = new Set<string>();
 
-/** How many answers are remembered: the names of an application's own data, and not those that anyone sends. */
+/**
+ * How many results are remembered: enough for the names of an application's own data, not for all that clients send.
+ */
 const MAX_REMEMBERED = 2000;
 const remembered = new Map<string, boolean>();
 
 /**
- * Tells by the name of a field, header, input, parameter or setting whether it holds a secret. This is the one list that
- * logs, error pages and forms go by: what it names is not logged, shown, or filled in again. It has the names that any
- * application may use; features add theirs by {@link declareSecretNames}.
+ * Reports whether a field, header, input, parameter or setting holds a secret, by its name. Logs, error pages and forms
+ * all use this one list: a secret is not logged, shown, or filled in again. The list has the names that any application
+ * may use; features add theirs with {@link declareSecretNames}.
  *
- * Names count by their words, in whatever way they are put together: `api_token`, `apiToken`, `API-TOKEN`.
+ * Names are compared word by word, however the words are joined: `api_token`, `apiToken`, `API-TOKEN`.
  *
- * Security: it goes by nothing else. A secret under another name is logged as it stands.
+ * Security: only the name counts. A secret under another name is logged unchanged.
  */
 export function isSecretName(name: string): boolean {
   const known = remembered.get(name);
@@ -45,10 +49,10 @@ export function isSecretName(name: string): boolean {
 }
 
 /**
- * Declares that fields, headers, inputs, parameters or settings of these names hold secrets. A name counts in every
+ * Declares that fields, headers, inputs, parameters or settings with these names hold secrets. A name counts in every
  * spelling, and within longer ones: after `declareSecretNames("door_code")`, `newDoorCode` is a secret too, but
- * `door_code_expires_at` is not. Call it at the top of the module that brings such a name into the application. It holds for
- * all applications of the process, and nothing takes it back.
+ * `door_code_expires_at` is not. Call it at the top of the module that introduces such a name. It applies to all
+ * applications in the process, and cannot be undone.
  *
  * @throws `E_INVALID_CONFIGURATION` if a name has no letters or digits
  */
@@ -65,7 +69,7 @@ export function declareSecretNames(...names: readonly string[]): void {
 }
 
 function decide(name: string): boolean {
-  // No author writes a longer one, and its reader is not to wait for what someone else sent.
+  // No author writes a longer one, and readers of logs should not have to wait for what clients send.
   const words = wordsOf(name.slice(0, 256));
   const text = words.join(" ");
   const declaredNames = [...declared];

@@ -3,60 +3,60 @@ import { ConfigurationError, type ErrorCode } from "./errors.ts";
 import { isClass } from "./kinds.ts";
 import { didYouMean } from "./nearest.ts";
 
-/** How one setting is read: `Written` is what an author may write for it, `Read` what becomes of that. */
+/** How one setting is read: `Written` is what an author may write, `Read` the result. */
 export interface Setting<Read, Written = Read> {
   /** What to write, for messages: `a whole number of minutes from 1 to 525600`. */
   readonly what: string;
   /**
-   * Checks a value, and fills in the default. `undefined`, `null` and `""` count as left out.
+   * Checks a value, and fills in the default. `undefined`, `null` and `""` count as missing.
    *
-   * @param where its place for messages, such as `config/app.ts: APP.server.port`
+   * @param where its location for messages, such as `config/app.ts: APP.server.port`
    * @throws `E_INVALID_CONFIGURATION` unless the setting has another code
    */
   read(value: unknown, where: string): Read;
-  /** Never set. It ties the setting to what the section's interface lets authors write. */
+  /** Never set. It connects the setting to what the section's interface lets authors write. */
   readonly written?: (written: Written) => Written;
 }
 
-/** What an author may write for a setting that may be left out, environment variables that are not set included. */
+/** What an author may write for an optional setting, including environment variables that are not set. */
 export type Optional<T> = T | null | undefined;
 
-/** What makes a {@link Setting}. */
+/** The definition of a {@link Setting}. */
 export interface SettingRule<Read> {
   /** What to write, for messages: `a whole number of minutes from 1 to 525600`. */
   readonly what: string;
-  /** Whether `null` is a value that `accept` reads, and does not count as left out. */
+  /** Whether `accept` reads `null` as a value, instead of counting it as missing. */
   readonly takesNull?: boolean;
-  /** What a value is read as; `undefined` if it cannot be read. */
+  /** Returns the value as read; `undefined` if it cannot be read. */
   readonly accept: (value: unknown, where: string) => Read | undefined;
-  /** What is read if it is left out; `undefined` if it must be written. */
+  /** The value if the setting is missing; `undefined` if it is required. */
   readonly fallback?: Read | undefined;
-  /** The words among what can be written: a misspelt one is told the near one. */
+  /** The words that can be written: a misspelt one gets a suggestion. */
   readonly words?: readonly string[];
-  /** How a message describes a value: by what kind it is, if left out, since text may be a secret. */
+  /** How a message describes a value; default: by its kind, because text may be a secret. */
   readonly describe?: (value: unknown) => string;
-  /** What to do if it is missing or cannot be read: to write `what`, if left out. */
+  /** What to do if it is missing or cannot be read; default: write `what`. */
   readonly remedy?: string;
   readonly code?: ErrorCode;
 }
 
-/** The numbers that a setting can have, both ends included. `to` may be infinite. */
+/** The range of a number, both ends included. `to` may be infinite. */
 export interface NumberRange {
   readonly from: number;
   readonly to: number;
-  /** What is counted: `seconds`, `bytes`. */
+  /** The unit: `seconds`, `bytes`. */
   readonly unit?: string;
 }
 
 const YEAR_IN_MINUTES = 525_600;
 const MAX_QUOTED = 60;
 
-/** Tells whether a setting is left out: not written, or set to what an unset environment variable gives. */
+/** Reports whether a setting is missing: not written, or set to an unset environment variable. */
 export function isLeftOut(value: unknown): value is undefined | null | "" {
   return value === undefined || value === null || value === "";
 }
 
-/** A setting of a kind of its own. */
+/** A setting of any other kind. */
 export function setting<Read, Written = Read>(rule: SettingRule<Read>): Setting<Read, Written> {
   const { what, takesNull = false, accept, fallback, words = [], describe = kindOf, code } = rule;
   const { remedy = `Write ${what}${leaveOut(fallback)}.` } = rule;
@@ -74,7 +74,7 @@ export function setting<Read, Written = Read>(rule: SettingRule<Read>): Setting<
   });
 }
 
-/** Text, such as a name. A message never quotes it. */
+/** Text, such as a name. Messages never quote it. */
 export function text<Fallback extends string | null = never>(
   fallback?: Fallback,
 ): Setting<string | NoInfer<Fallback>, string> {
@@ -82,7 +82,7 @@ export function text<Fallback extends string | null = never>(
   return setting<string | NoInfer<Fallback>, string>({ what: 'text in quotes: "…"', accept, fallback });
 }
 
-/** Text of a certain form. A message never quotes it. */
+/** Text in a certain format. Messages never quote it. */
 export function textLike<Fallback extends string | null = never>(
   what: string,
   pattern: RegExp,
@@ -93,7 +93,7 @@ export function textLike<Fallback extends string | null = never>(
   return setting<string | NoInfer<Fallback>, string>({ what, accept, fallback, describe });
 }
 
-/** Whether something is so. */
+/** True or false. */
 export function flag<Fallback extends boolean | null = never>(
   fallback?: Fallback,
 ): Setting<boolean | NoInfer<Fallback>, boolean> {
@@ -117,7 +117,7 @@ export function whole<Fallback extends number | null = never>(
   return numeric("a whole number", Number.isSafeInteger, range, fallback);
 }
 
-/** A whole number of minutes, up to a year unless said otherwise. */
+/** A whole number of minutes, up to a year by default. */
 export function minutes<Fallback extends number | null = never>(
   fallback?: Fallback,
   to: number = YEAR_IN_MINUTES,
@@ -172,7 +172,7 @@ export function shape<Shape, Fallback extends Shape | null = never>(
   return setting<Shape | NoInfer<Fallback>, Shape>({ what, accept, fallback, ...(code === undefined ? {} : { code }) });
 }
 
-/** A setting that may be written as text too: digits for a number, `true` or `false`, as environment variables have them. */
+/** A setting that may also be written as text: digits for a number, `true` or `false`, as in environment variables. */
 export function fromText<Read, Written extends number | boolean>({
   what,
   read,
@@ -186,8 +186,8 @@ function fromEnvironment(value: unknown): unknown {
 }
 
 /**
- * A setting for which `""` is not left out but refused: one whose absence protects less. A variable of the environment that
- * is empty by mistake must not switch the protection off.
+ * A setting for which `""` is refused instead of counting as missing, because its absence reduces protection. An
+ * environment variable that is empty by mistake must not switch the protection off.
  */
 export function notBlank<Read, Written>({ what, read }: Setting<Read, Written>): Setting<Read, Written> {
   return Object.freeze({
@@ -199,7 +199,7 @@ export function notBlank<Read, Written>({ what, read }: Setting<Read, Written>):
   });
 }
 
-/** A setting of which something else is made once it is read. */
+/** A setting whose value is converted after it is read. */
 export function derived<Read, Derived, Written>(
   { what, read }: Setting<Read, Written>,
   derive: (read: Read, where: string) => Derived,
@@ -220,7 +220,7 @@ function leaveOut(fallback: unknown): string {
   return isShown ? `, or leave it out for ${JSON.stringify(fallback)}` : ", or leave it out";
 }
 
-/** A value as a message shows it. */
+/** A value as shown in a message. */
 export function quoted(value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (Array.isArray(value) && value.every((entry) => typeof entry === "string"))

@@ -20,7 +20,7 @@ import { listOf, recordOf, settings } from "./settings.ts";
 const WHERE = "config/x.ts: X.a";
 const isDate = (value: unknown): value is Date => value instanceof Date;
 
-/** What a setting reads, or what it says. */
+/** What a setting reads, or its error. */
 function read(one: Pick<Setting<unknown>, "read">, value: unknown): unknown {
   try {
     return one.read(value, WHERE);
@@ -30,7 +30,7 @@ function read(one: Pick<Setting<unknown>, "read">, value: unknown): unknown {
   }
 }
 
-describe("what is left out", () => {
+describe("missing settings", () => {
   test.each([[undefined], [null], [""]])("%j has the default", (value) => {
     const withDefaults = [text("b"), textLike("a letter", /^\w$/, "b"), whole({ from: 1, to: 5 }, 3), flag(true)];
     expect(withDefaults.map((one) => read(one, value))).toEqual(["b", "b", 3, true]);
@@ -39,7 +39,7 @@ describe("what is left out", () => {
     expect(read(listOf("a list", text(), []), value)).toEqual([]);
   });
 
-  test.each([[undefined], [null], [""]])("%j is missing if there is no default", (value) => {
+  test.each([[undefined], [null], [""]])("%j is an error if there is no default", (value) => {
     expect(read(text(), value)).toBe(`${WHERE}: is missing. Write text in quotes: "…".`);
     expect(read(listOf("a list of names", text()), value)).toBe(`${WHERE}: is missing. Write a list of names.`);
     expect(read(settings<{ b: string }>()({ b: text() }), value)).toBe(
@@ -47,11 +47,11 @@ describe("what is left out", () => {
     );
   });
 
-  test("0 and false are not left out", () => {
+  test("0 and false are not missing", () => {
     expect([read(whole({ from: 0, to: 5 }, 3), 0), read(flag(true), false)]).toEqual([0, false]);
   });
 
-  test("null can have a meaning of its own", () => {
+  test("null can have its own meaning", () => {
     const accept = (value: unknown) => (value === null || typeof value === "number" ? value : undefined);
     const one = setting<number | null>({ what: "a number, or null for no end", takesNull: true, accept, fallback: 60 });
     expect([null, undefined, "", 5].map((value) => read(one, value))).toEqual([null, 60, 60, 5]);
@@ -59,7 +59,7 @@ describe("what is left out", () => {
   });
 });
 
-test("a number and a flag can be written as text, as environment variables have them", () => {
+test("a number and a flag can be written as text, as in environment variables", () => {
   const [count, isOn] = [fromText(whole({ from: 0, to: 50 }, 3)), fromText(flag(null))];
   expect(["7", 7, "", null].map((value) => read(count, value))).toEqual([7, 7, 3, 3]);
   expect(["true", "false", true, ""].map((value) => read(isOn, value))).toEqual([true, false, true, null]);
@@ -69,7 +69,7 @@ test("a number and a flag can be written as text, as environment variables have 
   expect(read(isOn, "yes")).toBe(`${WHERE}: is "yes". Write true or false, or leave it out.`);
 });
 
-test("what is read can be made into something else", () => {
+test("what is read can be converted", () => {
   const one = derived(minutes(2), (count, where) => `${where} ${count * 60}`);
   expect([undefined, 3, 0].map((value) => read(one, value))).toEqual([
     `${WHERE} 120`,
@@ -101,19 +101,19 @@ describe("one wording", () => {
     expect(read(one, value)).toBe(`${WHERE}: ${message}`);
   });
 
-  test("S12 text is not quoted, which may be a secret, and what is quoted is short", () => {
+  test("S12 text is not quoted, because it may be a secret, and what is quoted is short", () => {
     expect(read(text(), 12_345_678)).toBe(`${WHERE}: is a number. Write text in quotes: "…".`);
     expect(read(shape("a date", isDate), "hunter2")).toBe(`${WHERE}: is text. Write a date.`);
     expect(read(flag(), "x".repeat(10_000))).toBe(`${WHERE}: is "${"x".repeat(60)}…". Write true or false.`);
   });
 
-  test("an error has the code that its setting names", () => {
+  test("an error has the code that its setting specifies", () => {
     const one = setting({ what: "a key", accept: () => undefined, code: "E_WEAK_SECRET" });
     expect(() => one.read("a", WHERE)).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
   });
 });
 
-test("a number may be each of its bounds, and nothing beyond them", () => {
+test("a number may be either of its bounds, and nothing beyond them", () => {
   const [fraction, integer] = [number({ from: 1, to: 5 }), whole({ from: 1, to: 5 })];
   for (const value of [1, 5]) expect([read(fraction, value), read(integer, value)]).toEqual([value, value]);
   expect(read(fraction, 2.5)).toBe(2.5);
@@ -166,7 +166,7 @@ describe("an object of settings", () => {
     [{ inner: { retry_seconds: 1 } }, '.inner.retry_seconds: is not a known setting. Did you mean "retrySeconds"?'],
     [{ label: "b" }, ".label: is no longer a setting. Set name."],
     [{ name: "b", list: [{}] }, ".list: is of no use to b. Leave one of them out."],
-  ])("%j is refused, with its place", (value, message) => {
+  ])("%j is refused, with its location", (value, message) => {
     expect(read(outer, value)).toContain(`${WHERE}${message}`);
   });
 

@@ -3,12 +3,12 @@ import { ConfigurationError } from "./errors.ts";
 import { suggestion } from "./nearest.ts";
 import { isLeftOut, type Setting, setting } from "./setting.ts";
 
-/** Settings as they are read: with the defaults for what an author left out. */
+/** Settings as read: with defaults for what an author left out. */
 export type Complete<Written> = {
   readonly [Name in keyof Written]-?: Exclude<Written[Name], undefined>;
 };
 
-/** A setting for each name that an author may write, and for no other. */
+/** A setting for each name that an author may write, and no others. */
 type Schema<Written> = {
   readonly [Name in keyof Written]-?: Setting<unknown, NonNullable<Written[Name]>>;
 };
@@ -17,24 +17,24 @@ type ReadBy<S> = {
   readonly [Name in keyof S]: S[Name] extends { read(value: unknown, where: string): infer Read } ? Read : never;
 };
 
-/** Makes the error that refuses a setting: what is wrong with it, and what to write. */
+/** Creates the error for a refused setting: what is wrong with it, and what to write. */
 export type Refusal = (name: string, problem: string, remedy: string) => ConfigurationError;
 
-/** What holds for an object of settings beyond each single one. */
+/** What applies to an object of settings as a whole. */
 export interface SettingsOptions<Read> {
   /** Throws if settings contradict each other. */
   readonly check?: (settings: Read, refuse: Refusal) => void;
-  /** Names of the same object that are read elsewhere, and so may be meant by a misspelt one. */
+  /** Names in the same object that are read elsewhere, and so may be meant by a misspelt one. */
   readonly alongside?: readonly string[];
-  /** Names that were settings once, with what to do instead. */
+  /** Names of former settings, with what to do instead. */
   readonly former?: Readonly<Record<string, string>>;
 }
 
 /**
- * An object of settings, such as `SCHEMA` in `session/settings.ts`. What is read is frozen.
+ * An object of settings, such as `SCHEMA` in `session/settings.ts`. The result is frozen.
  *
- * It is called twice because the first type argument is given and the second one inferred. A schema that lacks a name of
- * `Written`, has one too many, or reads another type, does not compile.
+ * It is called twice because the first type argument is explicit and the second one inferred. A schema that lacks a
+ * name of `Written`, has one too many, or reads another type does not compile.
  */
 export function settings<Written extends object>(): <S extends Schema<Written>>(
   schema: S & Readonly<Record<Exclude<keyof S, keyof Written>, never>>,
@@ -54,7 +54,7 @@ export function settings<Written extends object>(): <S extends Schema<Written>>(
 }
 
 /**
- * An object whose names are the author's, such as those of guards; each member is read alike.
+ * An object whose names the author chooses, such as those of guards; all members are read in the same way.
  *
  * @param checkName throws if a name cannot be used
  */
@@ -71,7 +71,9 @@ export function recordOf<Read, Written>(
   });
 }
 
-/** A list whose entries are read alike. It is left out for an empty one only if `fallback` says so. */
+/**
+ * A list whose entries are all read in the same way. It is optional, with an empty default, only if `fallback` says so.
+ */
 export function listOf<Read, Written>(
   what: string,
   entry: Setting<Read, Written>,
@@ -114,7 +116,7 @@ function requireKnownNames(
   throw new ConfigurationError(place, "is no longer a setting.", former[unknown]!);
 }
 
-/** The error that refuses the name of a setting, with the near ones. */
+/** The error for an unknown setting, with suggestions. */
 export function unknownSetting(where: string, name: string, known: readonly string[]): ConfigurationError {
   return new ConfigurationError(where, "is not a known setting.", suggestion(name, known));
 }

@@ -7,12 +7,12 @@ import { placeIn, placeOf, SourceLocation } from "./source-location.ts";
 
 const FRAMEWORK = join(import.meta.dirname, "errors.ts");
 
-/** A stack as the engine writes it. */
+/** A stack as the engine formats it. */
 function stackOf(...frames: string[]): string {
   return ["Error", ...frames.map((frame) => `    at ${frame}`)].join("\n");
 }
 
-test("the place of source that Node could not read stands before the stack", () => {
+test("the location of source that Node could not read comes before the stack", () => {
   const unread = (place: string) =>
     placeOf(
       Object.assign(new SyntaxError("no"), {
@@ -25,7 +25,7 @@ test("the place of source that Node could not read stands before the stack", () 
   expect(placeOf(Object.assign(new Error("no"), { stack: "Error: no\n    at node:x:1:1" }))).toBeNull();
 });
 
-describe("the place in a stack", () => {
+describe("the location in a stack", () => {
   const inside = (name: string) => join(process.cwd(), name);
 
   test.each([
@@ -41,7 +41,7 @@ describe("the place in a stack", () => {
     ["frames of the framework", stackOf(`get (${FRAMEWORK}:1:1)`, `${inside("web.ts")}:4:1`), "web.ts:4"],
     ["frames of Node", stackOf("node:internal/x:1:1", "new Promise (<anonymous>)", `${inside("a.ts")}:4:1`), "a.ts:4"],
     ["no frame", "Error", "unknown"],
-    ["nothing but the framework", stackOf(`get (${FRAMEWORK}:1:1)`), "unknown"],
+    ["only the framework", stackOf(`get (${FRAMEWORK}:1:1)`), "unknown"],
     ["something else", "anything at all\n at (x)\n    at :1:2", "unknown"],
   ])("with %s", (_, stack, place) => {
     expect(placeIn(stack)).toBe(place);
@@ -57,7 +57,7 @@ describe("the place in a stack", () => {
   });
 });
 
-describe("in an application of its own, run by Node as it is", () => {
+describe("in a separate application, run directly by Node", () => {
   let root = "";
   beforeAll(() => {
     root = mkdtempSync(join(tmpdir(), "ashlar-routes-"));
@@ -107,7 +107,7 @@ try {
     expect(run()).toBe(message);
   });
 
-  test("also where no code may be made from text", () => {
+  test("also if code generation from text is forbidden", () => {
     expect(run("--disallow-code-generation-from-strings")).toBe(message);
   });
 });

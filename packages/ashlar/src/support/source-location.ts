@@ -2,21 +2,21 @@ import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PACKAGE_FOLDER } from "./package-folder.ts";
 
-/** The framework's own code, as it is written or once built: its frames are never where something was written. */
+/** The framework's own code, as source or built: its frames are never the location of an application's code. */
 const FRAMEWORK = ["src", "dist"].map((folder) => join(PACKAGE_FOLDER, folder) + sep);
 const FRAMEWORK_TEST = /\.test\.[jt]s$/;
 const FRAMES_LOOKED_AT = 16;
 
-/** Where in the application's source something was written. Costs a stack capture; the text is made when asked for. */
+/** A location in the application's source. Creating it costs a stack capture; the text is created on demand. */
 export class SourceLocation {
   readonly #trace: { readonly stack?: string };
   #text: string | undefined;
 
-  /** @param below the function of the framework that was called; its frame and those above it are left out */
+  /** @param below the framework's function that was called; its frame and those above it are left out */
   constructor(below: (...args: never[]) => unknown) {
     const trace: { stack?: string } = {};
     const limit = Error.stackTraceLimit;
-    // Not assigned, which would throw under `--frozen-intrinsics`; the limit stays what it is there.
+    // Not assigned, because that would throw under `--frozen-intrinsics`; the stack trace limit is restored.
     Reflect.set(Error, "stackTraceLimit", FRAMES_LOOKED_AT);
     Error.captureStackTrace(trace, below);
     Reflect.set(Error, "stackTraceLimit", limit);
@@ -24,15 +24,15 @@ export class SourceLocation {
   }
 
   /**
-   * The place as `routes/web.ts:12`, relative to the working directory where it is inside that; `unknown` where the
-   * stack does not tell.
+   * The location as `routes/web.ts:12`, relative to the working directory if it is inside that; `unknown` if the stack
+   * does not contain one.
    */
   toString(): string {
     this.#text ??= placeIn(String(this.#trace.stack ?? ""));
     return this.#text;
   }
 
-  /** The file alone, as in {@link SourceLocation.toString}; `null` if the stack does not tell. */
+  /** Only the file, as in {@link SourceLocation.toString}; `null` if the stack does not contain one. */
   get file(): string | null {
     const [, file] = /^(.*):\d+$/.exec(this.toString()) ?? [];
     return file ?? null;
@@ -50,8 +50,8 @@ export function placeIn(stack: string): string {
 }
 
 /**
- * Where an error comes from: the place that Node puts before the stack for source that it could not read, otherwise the
- * first frame that is the application's own; `null` if neither tells.
+ * Where an error comes from: the location that Node puts before the stack for source that it could not read, otherwise
+ * the first frame in the application; `null` if there is neither.
  */
 export function placeOf(error: unknown): string | null {
   const stack = error instanceof Error ? String(error.stack ?? "") : "";
@@ -65,7 +65,7 @@ export function placeOf(error: unknown): string | null {
 function parseFrame(text: string): { readonly file: string; readonly line: string } | null {
   const line = text.trim();
   if (!line.startsWith("at ")) return null;
-  // `at name (place)`, or `at place`, or `at async place`; a path may hold spaces and parentheses itself.
+  // `at name (place)`, `at place`, or `at async place`; a path may itself contain spaces and parentheses.
   const named = line.endsWith(")") ? line.indexOf(" (") : -1;
   const place = named === -1 ? line.slice(3).replace(/^async /, "") : line.slice(named + 2, -1);
   const parts = /^(.*):(\d+):\d+$/.exec(place);
@@ -76,7 +76,7 @@ function parseFrame(text: string): { readonly file: string; readonly line: strin
 
 function fileOf(place: string): string | null {
   if (!place.startsWith("file:")) return /^(?:\/|[A-Za-z]:[\\/])/.test(place) ? place : null;
-  // Without its query, by which a development server that reloads modules tells their versions apart.
+  // Without its query, which a development server uses to tell versions of reloaded modules apart.
   return fileURLToPath(place);
 }
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { assetUrls } from "./assets.ts";
 
-test("a file has a mark of its content, which changes with it", async () => {
+test("a file has a version made from its content, which changes with it", async () => {
   const folder = await temporaryFolder();
   const asset = assetUrls(folder, false);
   await writeFile(join(folder, "style.css"), "a");
@@ -14,7 +14,7 @@ test("a file has a mark of its content, which changes with it", async () => {
   expect(asset("style.css")).not.toBe(before);
 });
 
-test("a leading slash means the same, and a file in a folder has its path", async () => {
+test("a leading slash makes no difference, and a file in a folder has its path", async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, "a b"));
   await writeFile(join(folder, "a b/c#d.css"), "a");
@@ -30,6 +30,6 @@ test("with a cache, a file is read once", async () => {
   expect(asset("style.css")).toBe(before);
 });
 
-test("a file that is not there has its plain URL", async () => {
+test("a missing file has its plain URL", async () => {
   expect(assetUrls(await temporaryFolder(), true)("missing.css")).toBe("/missing.css");
 });

@@ -1,6 +1,6 @@
 import { Edge, EdgeError, Template } from "edge.js";
 
-/** A failure inside a template, at the place where it was written. */
+/** A failure inside a template, with its location in the source. */
 class TemplateFailure extends Error {
   readonly file: string;
   readonly line: number;
@@ -12,10 +12,10 @@ class TemplateFailure extends Error {
   }
 }
 
-/** Makes what the code of a template or a component reads its names from, out of what is its own. */
+/** Creates the object that a template's or component's code reads names from, given its own values. */
 type MakeState = (own: object) => object;
 
-/** Edge's template, but its states are ours, and what was thrown inside it stays reachable as the failure's cause. */
+/** Edge's template, but with our states, and with the original error as the cause of a failure. */
 class StatefulTemplate extends Template {
   readonly #makeState: MakeState;
 
@@ -25,23 +25,26 @@ class StatefulTemplate extends Template {
     this.#makeState = makeState;
   }
 
-  /** The state of a template: Edge's own, a plain object, is replaced; a partial has that of the template that includes it. */
+  /**
+   * The state of a template: replaces Edge's own, a plain object. A partial has the state of the template that includes
+   * it.
+   */
   stateFor(given: object): object {
     return Object.getPrototypeOf(given) === Object.prototype ? this.#makeState(given) : given;
   }
 
   override reThrow(error: unknown, file: string, line: number): never {
-    // A partial's failure passes through those that include it: the innermost place is the right one.
+    // A partial's failure passes through the templates that include it: the innermost location is the right one.
     if (error instanceof TemplateFailure || error instanceof EdgeError) throw error;
     const message = error instanceof Error ? error.message.replace(/\bstate\./, "") : String(error);
     throw new TemplateFailure(message, file, line, error);
   }
 }
 
-/** The template engine, as the views need it. */
+/** The template engine's interface for the views. */
 export interface Engine {
   mount(name: string, directory: string): void;
-  /** What every template knows: helpers of the engine itself. */
+  /** What every template knows: the engine's own helpers. */
   readonly globals: Readonly<Record<string, unknown>>;
   /**
    * Renders a template.
@@ -50,7 +53,7 @@ export interface Engine {
    * @param makeState called with the data, and with the properties of each component
    */
   render(template: string, data: object, makeState: MakeState): Promise<string>;
-  /** Where in a template an error arose, as far as it says, and the error that was thrown there first. */
+  /** The location of an error in a template, as far as it is known, and the original error. */
   trace(error: unknown): Trace;
 }
 
@@ -64,10 +67,10 @@ type Processor = Edge["processor"];
 type Compiled = ReturnType<Compiler["compile"]>;
 
 /**
- * Has a compiler remember what it compiled by the name it was asked for. Edge's own cache works the path out for each
- * rendering, and leaves out what is included: that would be read and compiled anew whenever it is rendered.
+ * Makes a compiler cache its results by the requested name. Edge's own cache computes the path for each rendering, and
+ * does not cover includes, which would be read and compiled again for each rendering.
  *
- * @returns what makes it forget
+ * @returns a function that clears the cache
  */
 function remember(compiler: Compiler): () => void {
   const compile = compiler.compile.bind(compiler);
@@ -85,7 +88,7 @@ function remember(compiler: Compiler): () => void {
   return () => compiled.clear();
 }
 
-/** Has each template that a compiler compiles read its names from a state of ours. */
+/** Makes each template of a compiler read its names from our state. */
 function useStates(compiler: Compiler): void {
   const compile = compiler.compile.bind(compiler);
   compiler.compile = (name, variables) => {
@@ -103,9 +106,9 @@ function trace(error: unknown): Trace {
 }
 
 /**
- * Makes the template engine.
+ * Creates the template engine.
  *
- * @param cache whether a template is compiled once, or whenever it is rendered
+ * @param cache whether a template is compiled once, or each time it is rendered
  */
 export function createEngine(cache: boolean): Engine {
   const edge = Edge.create({ cache });
@@ -118,8 +121,8 @@ export function createEngine(cache: boolean): Engine {
     },
     globals: edge.globals,
     render: (template, data, makeState) => {
-      // Looks for components, which are tags of their own. The renderer itself is not used: it merges deeply what is
-      // shared, and so hands templates copies of the objects they were given.
+      // Looks for components that are used as tags. The renderer itself is not used: it deeply merges shared values, so
+      // templates would get copies of objects.
       edge.createRenderer();
       return new StatefulTemplate(edge.asyncCompiler, makeState, edge.processor).render(template, data);
     },

@@ -55,7 +55,7 @@ async function get(application: Application, path: string, accept = "text/html")
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-test("errors are answered with the template, behind the stack of the site's pages", async () => {
+test("errors are shown with the template, within the site's stack", async () => {
   const mark = ({ response }: HttpContext, next: Next): unknown => {
     response.header("x-stack", "web");
     return next();
@@ -72,13 +72,13 @@ test("errors are answered with the template, behind the stack of the site's page
   expect((await get(application, "/nowhere", "application/json")).text).toContain('"title":"Not Found"');
 });
 
-test("what the stack answers in place of the page is not the error's answer", async () => {
+test("what the stack returns instead of the page is not the error's response", async () => {
   const application = await create([({ response }: HttpContext) => response.redirect("/")]);
   const { status, headers, text } = await get(application, "/nowhere");
   expect([status, headers.get("location"), text.includes('<p class="status">404</p>')]).toEqual([404, null, true]);
 });
 
-test("what the stack answers once the page is made is not the error's answer either", async () => {
+test("what the stack returns after the page is rendered is not the error's response either", async () => {
   const leadAway = async (_: HttpContext, next: Next): Promise<unknown> => {
     await next();
     return Response.redirect("http://localhost/", 303);
@@ -87,7 +87,7 @@ test("what the stack answers once the page is made is not the error's answer eit
   expect([status, headers.get("location"), text.includes('<p class="status">404</p>')]).toEqual([404, null, true]);
 });
 
-test("the stack answers HEAD as HEAD, and a form as a GET", async () => {
+test("the stack handles HEAD as HEAD, and a form as GET", async () => {
   const methods: string[] = [];
   const note = ({ request }: HttpContext, next: Next): unknown => {
     methods.push(request.raw.method);
@@ -101,14 +101,14 @@ test("the stack answers HEAD as HEAD, and a form as a GET", async () => {
   expect(methods).toEqual(["GET", "HEAD", "GET", "GET"]);
 });
 
-test("what the stack refuses is answered with the plain page, and nothing that is broken", async () => {
+test("if the stack refuses, the plain page is sent, and nothing broken", async () => {
   const refuse = ({ response }: HttpContext): never => {
     response.header("content-language", "de").header("etag", '"1"');
     throw new AshlarError("E_TOO_MANY_REQUESTS");
   };
   const { status, headers, text } = await get(await create([refuse]), "/nowhere");
   expect([status, text.includes('<p class="status">404</p>'), lines]).toEqual([404, true, []]);
-  // What was said of a content that never came is not true of the page.
+  // Headers about content that was never sent do not apply to the page.
   expect([headers.get("content-language"), headers.get("etag")]).toEqual([null, null]);
 });
 
@@ -116,7 +116,7 @@ test.each([
   ["production", "own 404"],
   ["test", "own 404"],
   ["development", "of its own"],
-] as const)("a template for a status that comes later counts in %s: %s", async (environment, expected) => {
+] as const)("a template for a status that is added later counts in %s: %s", async (environment, expected) => {
   const application = await create([], [], environment);
   expect((await get(application, "/nowhere")).text).toMatch(/^own 404/);
   mkdirSync(join(root, "views/errors"));
@@ -137,7 +137,7 @@ test("a failure outside of the stack does not run it", async () => {
   expect([status, text.includes('<p class="status">500</p>'), runs]).toEqual([500, true, 0]);
 });
 
-test("a page that the application sets goes before the template", async () => {
+test("a page that the application sets takes precedence over the template", async () => {
   const application = await create([]);
   application.errorPage(404, () => "set");
   expect((await get(application, "/nowhere")).text).toBe("set");

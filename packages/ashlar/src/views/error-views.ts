@@ -4,15 +4,15 @@ import type {} from "./view-provider.ts";
 import type { Views } from "./views.ts";
 
 /**
- * The templates of error pages: `views/errors/404.edge` for one status, `views/error.edge` for all others. An application
- * may have any of them, or none.
+ * The templates of error pages: `views/errors/404.edge` for one status, `views/error.edge` for all others. An
+ * application may have any of them, or none.
  */
 export class ErrorViews implements ErrorTemplates {
   readonly #views: Views;
-  /** By status; `null` where templates may come and go. */
+  /** By status; `null` if templates may be added and removed. */
   readonly #found: Map<number, string | null> | null;
 
-  /** @param cache whether what was found is remembered */
+  /** @param cache whether results are remembered */
   constructor(views: Views, cache: boolean) {
     this.#views = views;
     this.#found = cache ? new Map() : null;

@@ -5,21 +5,21 @@ import { makeContext } from "../../test/support/http-context.ts";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import { RequestValues, Views } from "./views.ts";
 
-/** Views of which `page` is this template. */
+/** Views with `page` as this template. */
 function viewsOf(template: string): Views {
   const directory = folderWith({});
   writeFileSync(join(directory, "page.edge"), template);
   return new Views({ directory, cache: true });
 }
 
-test("a value of a request is made once, also when it is undefined", async () => {
+test("a value of a request is created once, even if it is undefined", async () => {
   const views = viewsOf("{{ nothing === undefined }} {{ nothing === undefined }}");
   let made = 0;
   views.shareByRequest("nothing", () => void made++);
   expect([await views.render("page", {}, new RequestValues(makeContext())), made]).toEqual(["true true", 1]);
 });
 
-test("data goes before what is shared for a request, and that before what is made for each", async () => {
+test("data takes precedence over values shared for a request, and those over values created for each", async () => {
   const views = viewsOf("{{ a }} {{ b }} {{ c }}");
   for (const name of ["a", "b", "c"]) views.shareByRequest(name, () => "made");
   const values = new RequestValues(makeContext());
@@ -31,7 +31,7 @@ test("a failure names things as the template does", async () => {
   await expect(viewsOf("{{ missing() }}").render("page")).rejects.toThrow(/: missing is not a function$/);
 });
 
-test("a template that is not there is named once with its extension", async () => {
+test("a missing template is named once, with its extension", async () => {
   const error: unknown = await viewsOf("")
     .render("other.edge")
     .catch((reason: unknown) => reason);

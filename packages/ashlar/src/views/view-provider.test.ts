@@ -33,7 +33,7 @@ function create(routes: readonly RouteEntry[], environment = "test"): Promise<Ap
   });
 }
 
-test("a page whose template is missing ends the boot, with every path", async () => {
+test("a page whose template is missing makes the boot fail, with every path", async () => {
   write("welcome", "hello");
   const routes = [Route.view("/", "welcme"), Route.view("/a", "pages/about"), Route.view("/b", "welcome")];
   await expect(create(routes)).rejects.toMatchObject({
@@ -76,7 +76,7 @@ describe("context.view", () => {
     expect(body).toBe('/orders/7?page=2&amp;q=a%26b<a href="/">home</a>');
   });
 
-  test("a route that no route's name is fails the page, and names template and line", async () => {
+  test("an unknown route name fails the page, with template and line", async () => {
     write("page", "\n{{ route('nope') }}");
     let message = "";
     const handler = async ({ view }: HttpContext) => {
@@ -91,7 +91,7 @@ describe("context.view", () => {
     expect(message).toContain('"nope"');
   });
 
-  test("a failing template is a 500 that shows nothing of it in production", async () => {
+  test("a failing template is a 500 that reveals nothing about it in production", async () => {
     write("page", "{{ user.password }}");
     const application = await create([Route.get("/", ({ view }) => view.render("page"))], "production");
     const [status, , body] = await get(application, "/");
@@ -116,7 +116,7 @@ describe("context.view", () => {
     expect(pages.map(([, , body]) => body)).toEqual(names.map((name) => `${name}/${name}`));
   });
 
-  test("S24 the request's user is known to its templates and components as of when they are rendered", async () => {
+  test("S24 templates and components know the request's user at the time of rendering", async () => {
     write("page", "{{ user?.name ?? 'nobody' }}\n@!component('components/name')");
     write("components/name", "/{{ user?.name ?? 'nobody' }}");
     const application = await create([
@@ -130,7 +130,7 @@ describe("context.view", () => {
     expect(pages.map(([, , body]) => body)).toEqual(["nobody/nobody Ada/Ada", "nobody/nobody Bob/Bob"]);
   });
 
-  test("templates make the URLs of files of public/", async () => {
+  test("templates create the URLs of files in public/", async () => {
     mkdirSync(join(root, "public"));
     writeFileSync(join(root, "public/style.css"), "a");
     write("page", "{{ asset('style.css') }} {{ asset('missing.css') }}");
@@ -139,7 +139,7 @@ describe("context.view", () => {
     expect((await application.fetch(new Request("http://localhost/style.css?v=ca978112ca"))).status).toBe(200);
   });
 
-  test("there is one view for each request, and it shares in a chain", async () => {
+  test("there is one view per request, and share can be chained", async () => {
     write("page", "{{ a }}{{ b }}");
     const application = await create([
       Route.get("/", (context) => {
@@ -152,7 +152,7 @@ describe("context.view", () => {
 });
 
 describe("the service", () => {
-  test("it renders outside of a request, with what was shared for all", async () => {
+  test("it renders outside of a request, with globally shared values", async () => {
     write("mail", "{{ app }}: {{ text }}");
     const application = await create([]);
     const views = application.container.make("views");

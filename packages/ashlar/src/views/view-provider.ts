@@ -21,14 +21,14 @@ declare module "../http/context.ts" {
 }
 
 /**
- * Brings views into the application: its templates are in `views/`. They are compiled once; in
- * development, whenever they are rendered.
+ * Adds views to the application: its templates are in `views/`. They are compiled once; in development, each time they
+ * are rendered.
  *
- * Errors are answered with `views/errors/404.edge`, named for their status, or with `views/error.edge`, if there is one,
- * wherever a page is asked for. Its values are `status`, `title`, `message`, `problems` and `reference`.
+ * If an error is shown as a page, the template is `views/errors/404.edge`, named for the status, or else
+ * `views/error.edge`, if there is one. Its values are `status`, `title`, `message`, `problems` and `reference`.
  *
- * Every template can make the URL of a file of `public/`, `asset("style.css")`, and knows the visitor's `language` and the
- * sentences in it: `t("app.orders.count", { count: 2 })`.
+ * Every template can create the URL of a file in `public/` with `asset("style.css")`, and knows the visitor's
+ * `language` and its sentences: `t("app.orders.count", { count: 2 })`.
  */
 export class ViewProvider extends Provider {
   override register(): void {
@@ -52,7 +52,7 @@ export class ViewProvider extends Provider {
     this.application.useErrorTemplates(new ErrorViews(views, isCached(this.application.environment)));
   }
 
-  /** @throws `E_INVALID_ROUTE` for each `Route.view` whose template is missing, with the route's place */
+  /** @throws `E_INVALID_ROUTE` for each `Route.view` whose template is missing, with the route's location */
   override ready(): void {
     const { container, router } = this.application;
     const views = container.make("views");
@@ -69,7 +69,7 @@ export class ViewProvider extends Provider {
   }
 }
 
-/** Only while a template is being written does it change under the server that renders it. */
+/** Templates change under a running server only during development. */
 function isCached(environment: EnvironmentName): boolean {
   return environment !== "development";
 }

@@ -4,24 +4,24 @@ import { RequestValues, type Views } from "./views.ts";
 /**
  * Renders views for one request: `context.view`.
  *
- * Its templates can make URLs, `route("orders.show", { id: 1 }, { page: 2 })`, know the request's `user`, as far as the
- * guard in force has loaded one, and whatever else was shared for the request.
+ * Its templates can make URLs, `route("orders.show", { id: 1 }, { page: 2 })`, know the request's `user` if the active
+ * guard has loaded one, and have everything that was shared for the request.
  */
 export class View {
   readonly #views: Views;
-  /** What the templates of this request know. */
+  /** What this request's templates know. */
   readonly #values: RequestValues;
 
   /**
-   * @param views what renders
-   * @param context the request's
+   * @param views renders the templates
+   * @param context the request's context
    */
   constructor(views: Views, context: HttpContext) {
     this.#views = views;
     this.#values = new RequestValues(context);
   }
 
-  /** Makes a value, or several by their names, known to all templates rendered for this request and their components. */
+  /** Shares a value, or several by name, with all templates rendered for this request and their components. */
   share(values: Readonly<Record<string, unknown>>): this;
   share(name: string, value: unknown): this;
   share(values: string | Readonly<Record<string, unknown>>, value?: unknown): this {
@@ -31,11 +31,11 @@ export class View {
   }
 
   /**
-   * Renders a template to HTML, which a handler can return as it is.
+   * Renders a template to HTML, which a handler can return directly.
    *
    * @param template its name, such as `users/show`
    * @param data values for the template, by name
-   * @throws `E_VIEW` where there is no such template, or where it fails
+   * @throws `E_VIEW` if there is no such template, or if it fails
    */
   render(template: string, data: object = {}): Promise<string> {
     return this.#views.render(template, data, this.#values);

@@ -30,7 +30,7 @@ function create(cache = false): Views {
   return new Views({ directory, cache });
 }
 
-/** The error that rendering ends with. */
+/** The error that rendering fails with. */
 async function failure(rendering: Promise<string>): Promise<AshlarError> {
   const outcome = await rendering.catch((error: unknown) => error);
   if (outcome instanceof AshlarError) return outcome;
@@ -38,23 +38,23 @@ async function failure(rendering: Promise<string>): Promise<AshlarError> {
 }
 
 describe("rendering", () => {
-  test("a template is named by its path, without extension, and given values by name", async () => {
+  test("a template is identified by its path, without extension, and gets values by name", async () => {
     write("users/show", "<h1>{{ user.name }}</h1>\n@each(role in user.roles)\n<i>{{ role }}</i>\n@end\n");
     const html = await create().render("users/show", { user: { name: "Jane", roles: ["admin", "owner"] } });
     expect(html).toBe("<h1>Jane</h1>\n<i>admin</i>\n<i>owner</i>");
   });
 
-  test("the extension may stand there", async () => {
+  test("the extension may be included", async () => {
     write("welcome", "hello");
     expect(await create().render("welcome.edge")).toBe("hello");
   });
 
-  test("a name may hold dots: the extension comes after them", async () => {
+  test("a name may contain dots: the extension comes after them", async () => {
     write("mail/welcome.text", "hello");
     expect(await create().render("mail/welcome.text")).toBe("hello");
   });
 
-  test("a model with accessors, a list and a date reach the template as they are", async () => {
+  test("a model with accessors, a list and a date reach the template unchanged", async () => {
     class User {
       readonly #name = "Jane";
       get name(): string {
@@ -67,7 +67,7 @@ describe("rendering", () => {
     expect(await create().render("show", data)).toBe("Jane 2 1970 true");
   });
 
-  test("a template can wait", async () => {
+  test("a template can await", async () => {
     write("wait", "{{ await load() }}");
     expect(await create().render("wait", { load: async () => "loaded" })).toBe("loaded");
   });
@@ -81,13 +81,13 @@ describe("rendering", () => {
     expect(await views.render("page", { name: "Jane" }, { once: "now" })).toBe("[Jane]\n(T undefined Shop now)");
   });
 
-  test("components in components/ are tags of their own", async () => {
+  test("components in components/ can be used as tags", async () => {
     write("page", "@box({ title: 'T' })\ninside\n@end\n");
     write("components/box", "<b>{{ title }}</b>{{{ await $slots.main() }}}");
     expect(await create().render("page")).toBe("<b>T</b>inside");
   });
 
-  test("a hundred at once do not mix", async () => {
+  test("a hundred concurrent renderings do not mix", async () => {
     write("wait", "{{ name }}{{ await pause() }}{{ name }}");
     const views = create(true);
     const pause = () => new Promise<string>((resolve) => setTimeout(() => resolve(" "), Math.random() * 5));
@@ -97,7 +97,7 @@ describe("rendering", () => {
 });
 
 describe("escaping", () => {
-  test("S41 what is printed is escaped, in text and in attributes", async () => {
+  test("S41 printed values are escaped, in text and in attributes", async () => {
     write("show", `<p title="{{ text }}" data-x='{{ text }}'>{{ text }}</p>`);
     const escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#x27;&#x60;";
     expect(await create().render("show", { text: `<script>alert("1")</script> & '\`` })).toBe(
@@ -117,27 +117,27 @@ describe("escaping", () => {
     );
   });
 
-  test("S41 what an object gives as its text is escaped too", async () => {
+  test("S41 an object's text is escaped too", async () => {
     write("show", "{{ value }} {{ list }}");
     const value = { value: "<b>", toString: () => "<i>" };
     expect(await create().render("show", { value, list: ["<u>"] })).toBe("&lt;i&gt; &lt;u&gt;");
   });
 
-  test("S41 a template's expression inside a value is text", async () => {
+  test("S41 a template expression inside a value is text", async () => {
     write("show", "{{ text }}");
     expect(await create().render("show", { text: "{{ 1 + 1 }} @if(true) {{{ 2 }}}" })).toBe(
       "{{ 1 + 1 }} @if(true) {{{ 2 }}}",
     );
   });
 
-  test("three braces print markup as it is", async () => {
+  test("three braces print markup unescaped", async () => {
     write("show", "{{{ html }}}");
     expect(await create().render("show", { html: "<b>bold</b>" })).toBe("<b>bold</b>");
   });
 });
 
 describe("sharing", () => {
-  test("a shared value is known to every template; data goes before what is local, that before what is shared", async () => {
+  test("a shared value is known to every template; data takes precedence over local values, and those over shared ones", async () => {
     write("show", "{{ value }}");
     const views = create(true);
     views.share("value", "shared");
@@ -147,7 +147,7 @@ describe("sharing", () => {
     expect(await views.render("show")).toBe("shared");
   });
 
-  test("a value can be shared after the first template was rendered, and anew", async () => {
+  test("a value can be shared after the first template was rendered, and replaced", async () => {
     write("show", "{{ typeof later === 'undefined' ? 'none' : later }}");
     const views = create(true);
     expect(await views.render("show")).toBe("none");
@@ -166,7 +166,7 @@ describe("sharing", () => {
   });
 });
 
-test("the next small garbage collection takes along what pages were rendered for", async () => {
+test("the next minor garbage collection frees what pages were rendered for", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as (options: { readonly type: "minor" | "major" }) => void;
   write("components/name", "{{ user.name }}");
@@ -177,7 +177,7 @@ test("the next small garbage collection takes along what pages were rendered for
     collect({ type: "major" });
     const before = process.memoryUsage().heapUsed;
     for (let count = 0; count < pages; count++) {
-      // A thousand numbers stand for a request.
+      // A thousand numbers represent a request.
       const context = { currentUser: { name: "Jane", held: Array.from({ length: 1000 }, Math.random) } };
       const view = new View(views, context as unknown as HttpContext);
       expect(await view.render("page", { count })).toBe(`${count}Jane`);
@@ -190,7 +190,7 @@ test("the next small garbage collection takes along what pages were rendered for
 });
 
 describe("mounts", () => {
-  test("a directory's templates are reached under its name, before and after the first rendering", async () => {
+  test("a directory's templates are available under its name, before and after the first rendering", async () => {
     write("welcome", "own");
     write("welcome", "mounted", join(directory, "a"));
     write("welcome", "mounted later", join(directory, "b"));
@@ -210,7 +210,7 @@ describe("mounts", () => {
 describe("caching", () => {
   test.each([
     ["with a cache, a template is read once", true, "firstp1\nc1"],
-    ["without, it is read anew whenever it is rendered", false, "secondp2\nc2"],
+    ["without, it is read each time it is rendered", false, "secondp2\nc2"],
   ])("%s, and its partials and components too", async (_, cache, expected) => {
     write("welcome", "first\n@include('part')\n@!component('components/box')");
     write("part", "p1");
@@ -223,7 +223,7 @@ describe("caching", () => {
     expect(await views.render("welcome")).toBe(expected);
   });
 
-  test("with a cache, a partial knows the variables of the place where it is included, wherever that is", async () => {
+  test("with a cache, a partial knows the variables where it is included, wherever that is", async () => {
     write("part", "[{{ typeof item === 'undefined' ? 'none' : item }}]");
     write("list", "@each(item in items)\n@include('part')\n@end\n");
     write("other", "@each(one in items)\n@include('part')\n@end\n");
@@ -235,7 +235,7 @@ describe("caching", () => {
     }
   });
 
-  test("with a cache, what is mounted in place of another is what is rendered", async () => {
+  test("with a cache, a mount that replaces another is used", async () => {
     write("welcome", "one", join(directory, "a"));
     write("welcome", "two", join(directory, "b"));
     const views = create(true);
@@ -247,7 +247,7 @@ describe("caching", () => {
 });
 
 describe("failures", () => {
-  test("a template that is not there is named, with its file and those that come near", async () => {
+  test("a missing template is an error with its file and suggestions", async () => {
     write("users/show", "");
     write("users/index", "");
     const error = await failure(create().render("users/shwo"));
@@ -258,7 +258,7 @@ describe("failures", () => {
     });
   });
 
-  test("a mount that is not there is named, with those that come near", async () => {
+  test("an unknown mount is an error with suggestions", async () => {
     const views = create();
     views.mount("mail", directory);
     expect(await failure(views.render("mial::welcome"))).toMatchObject({
@@ -288,7 +288,7 @@ describe("failures", () => {
     ["an empty segment", "users//show"],
     ["an empty name", ""],
     ["a URL", "file:///etc/passwd"],
-  ])("%s is no template's name", async (_, name) => {
+  ])("%s is not a template's name", async (_, name) => {
     write("secrets", "secret", dirname(directory));
     const views = create();
     views.mount("mail", directory);
@@ -299,7 +299,7 @@ describe("failures", () => {
     rmSync(join(dirname(directory), "secrets.edge"));
   });
 
-  test("a value that is missing is reported with the template's file and line, and the cause", async () => {
+  test("a missing value is reported with the template's file and line, and the cause", async () => {
     const file = write("show", "<p>\n\n{{ user.name }}\n</p>");
     const error = await failure(create().render("show"));
     expect(error).toMatchObject({
@@ -326,7 +326,7 @@ describe("failures", () => {
     expect((await failure(create().render("page"))).message).toMatch(`The view "page" failed at ${part}:2: `);
   });
 
-  test("a partial that is not there is reported where it is included", async () => {
+  test("a missing partial is reported where it is included", async () => {
     const file = write("page", "<p>\n@include('nope')\n</p>");
     const error = await failure(create().render("page"));
     expect(error.message).toBe(
@@ -335,10 +335,10 @@ describe("failures", () => {
   });
 
   test.each([
-    ["an expression that is none", "\n{{ user. }}", 2],
-    ["a tag that is not closed", "<p>\n@if(true)\n</p>", 2],
-    ["braces that are not closed", "\n\n{{ user", 3],
-    ["a tag's argument that is none", "\n@each(x of)\n@end", 2],
+    ["an invalid expression", "\n{{ user. }}", 2],
+    ["an unclosed tag", "<p>\n@if(true)\n</p>", 2],
+    ["unclosed braces", "\n\n{{ user", 3],
+    ["an invalid tag argument", "\n@each(x of)\n@end", 2],
   ])("%s is reported with file and line", async (_, text, line) => {
     const file = write("broken", text);
     const error = await failure(create().render("broken"));
@@ -346,7 +346,7 @@ describe("failures", () => {
     expect(error.message).toMatch(`The view "broken" failed at ${file}:${line}: `);
   });
 
-  test("what is thrown without being an error is reported too", async () => {
+  test("a thrown value that is not an error is reported too", async () => {
     const file = write("show", "\n{{ fail() }}");
     const fail = () => {
       throw "no paper";
@@ -356,7 +356,7 @@ describe("failures", () => {
     );
   });
 
-  test("a template that failed renders again once it is mended", async () => {
+  test("a template that failed renders again once it is fixed", async () => {
     write("show", "{{ user.name }}");
     const views = create(true);
     await failure(views.render("show"));

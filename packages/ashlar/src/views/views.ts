@@ -14,36 +14,36 @@ declareErrors({
   E_VIEW: [500, "The view could not be rendered."],
 });
 
-/** How {@link Views} work. */
+/** Options of {@link Views}. */
 export interface ViewsOptions {
   /** The absolute path of the application's templates. */
   readonly directory: string;
-  /** Whether a template is compiled once, or read anew whenever it is rendered. */
+  /** Whether a template is compiled once, or read each time it is rendered. */
   readonly cache: boolean;
 }
 
-/** The engine's name for the templates that are named without a mount. */
+/** The engine's name for templates without a mount. */
 const OWN = "default";
 const EXTENSION = ".edge";
 const MOUNT = /^[\w-]+$/;
-/** A mount, then a path under it: nothing absolute, and no segment that leads upward. */
+/** A mount, then a path in it: not absolute, and without segments that lead upward. */
 const TEMPLATE = /^(?:([\w-]+)::)?([\w-][\w.-]*(?:\/[\w-][\w.-]*)*)$/;
 
 const VALUES = Symbol("values");
 
-/** What the templates of one request know besides what all know. */
+/** What the templates of one request know in addition to global values. */
 export class RequestValues {
   readonly context: HttpContext;
   /** What was shared for this request, by name. */
   readonly shared: Record<string, unknown> = dictionary();
   readonly #made = new Map<string, unknown>();
 
-  /** @param context the request's */
+  /** @param context the request's context */
   constructor(context: HttpContext) {
     this.context = context;
   }
 
-  /** Gives a value of the request, which is made when it is first asked for. */
+  /** Returns a value of the request, which is created on first use. */
   get(name: string, make: (context: HttpContext) => unknown): unknown {
     const made = this.#made.get(name);
     if (made !== undefined || this.#made.has(name)) return made;
@@ -53,21 +53,21 @@ export class RequestValues {
   }
 }
 
-/** What the code of a template reads its names from, when it is rendered for a request. */
+/** The object that a template's code reads names from, if it is rendered for a request. */
 interface RequestState {
   readonly [VALUES]: RequestValues;
 }
 
 interface StateClasses {
-  /** For what is rendered outside of any request. */
+  /** The same for rendering outside of a request. */
   readonly State: new () => object;
   readonly RequestState: new (values: RequestValues) => RequestState;
 }
 
 /**
- * Classes of states for one application: what all its templates know stands on their prototypes, and is never copied. A
- * prototype of each request's own would cost more than copies: the engine (V8) keeps a hidden class for each object that was
- * one, and with it the whole request until the next full garbage collection.
+ * Classes of states for one application: what all its templates know is on their prototypes, and is never copied. A
+ * separate prototype for each request would cost more than copies: the engine (V8) keeps a hidden class for each object
+ * that was a prototype, and with it the whole request until the next full garbage collection.
  */
 function stateClasses(shared: object): StateClasses {
   class State {}
@@ -84,7 +84,9 @@ function stateClasses(shared: object): StateClasses {
   return { State, RequestState };
 }
 
-/** Has the states of requests know a name. What a template assigns to it, or is given as data, goes before. */
+/**
+ * Makes the states of requests know a name. A template's own assignment or data with the same name takes precedence.
+ */
 function defineName(prototype: object, name: string, read: (values: RequestValues) => unknown): void {
   Object.defineProperty(prototype, name, {
     configurable: true,
@@ -101,15 +103,15 @@ function defineName(prototype: object, name: string, read: (values: RequestValue
  * Renders templates (Edge): `users/show` is the application's `views/users/show.edge`, `mail::welcome` is `welcome.edge` in
  * the directory that is mounted as `mail`.
  *
- * Security: `{{ }}` escapes what it prints. `{{{ }}}` and `html.safe` do not: they are for markup that no user wrote.
- * Templates are programs: neither their names nor their text may come from a request.
+ * Security: `{{ }}` escapes what it prints. `{{{ }}}` and `html.safe` do not: they are for markup that was not written
+ * by users. Templates are programs: neither their names nor their text may come from a request.
  */
 export class Views {
   readonly #cache: boolean;
   readonly #mounts = new Map<string, string>();
   readonly #shared: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   readonly #classes = stateClasses(this.#shared);
-  /** The names that were rendered; as many as there are templates. */
+  /** The names that were rendered: as many as there are templates. */
   readonly #rendered = new Set<string>();
   #loading: Promise<Engine> | null = null;
   #engine: Engine | null = null;
@@ -117,17 +119,17 @@ export class Views {
   constructor(options: ViewsOptions) {
     this.#cache = options.cache;
     this.#mounts.set(OWN, options.directory);
-    // Of when it is asked for: a handler may have logged someone in or out since the request began.
+    // Read at the time of use: a handler may have logged a user in or out since the request began.
     defineName(this.#classes.RequestState.prototype, "user", ({ context }) => context.currentUser);
     this.shareByRequest("route", ({ services }) => services.urls.to.bind(services.urls));
   }
 
   /**
-   * Makes the templates of a directory known under a name: `render("mail::welcome")`.
+   * Makes the templates of a directory available under a name: `render("mail::welcome")`.
    *
-   * @param name letters, digits, `_` and `-`; one that is mounted already is replaced
+   * @param name letters, digits, `_` and `-`; replaces a mount with the same name
    * @param directory the absolute path
-   * @throws `E_INVALID_CONFIGURATION` where the name holds anything else, or is `default`
+   * @throws `E_INVALID_CONFIGURATION` if the name contains anything else, or is `default`
    */
   mount(name: string, directory: string): void {
     if (!MOUNT.test(name) || name === OWN) {
@@ -137,15 +139,15 @@ export class Views {
     this.#engine?.mount(name, directory);
   }
 
-  /** Makes a value known to all templates, and to the components they use. Nothing of a request belongs here. */
+  /** Shares a value with all templates and the components they use. It must not belong to a request. */
   share(name: string, value: unknown): void {
     this.#shared[name] = value;
   }
 
   /**
-   * Makes a value of each request known to all templates that are rendered for it, and to their components.
+   * Shares a value of each request with all templates that are rendered for it, and with their components.
    *
-   * @param make called when a template first asks for the value, once for each request
+   * @param make called when a template first uses the value, once per request
    */
   shareByRequest(name: string, make: (context: HttpContext) => unknown): void {
     defineName(this.#classes.RequestState.prototype, name, (values) => values.get(name, make));
@@ -155,13 +157,13 @@ export class Views {
    * Renders a template.
    *
    * @param template its name, without extension
-   * @param data values for the template and its partials, by name; they go before shared ones
-   * @param local values for this rendering that reach components too, or those of a request; they go before those of
-   * {@link share}
-   * @throws `E_VIEW` where there is no such template, or where it fails: with its name, file and line
+   * @param data values for the template and its partials, by name; they take precedence over shared ones
+   * @param local values for this rendering that reach components too, or those of a request; they take precedence over
+   * those of {@link share}
+   * @throws `E_VIEW` if there is no such template, or if it fails: with its name, file and line
    */
   async render(template: string, data: object = {}, local: object | RequestValues = {}): Promise<string> {
-    // What was rendered before has a name that holds; what a name means is only asked again to explain a failure.
+    // A name that was rendered before is valid; what it means is only checked again to explain a failure.
     if (!this.#rendered.has(template)) this.#fileOf(template);
     this.#loading ??= this.#load();
     const engine = this.#engine ?? (await this.#loading);
@@ -178,14 +180,14 @@ export class Views {
     }
   }
 
-  /** What makes the states of one rendering: that of the template, and one for each component in it. */
+  /** Creates the states of one rendering: that of the template, and one for each component in it. */
   #statesOf(local: object | RequestValues): (own: object) => object {
     const { State, RequestState } = this.#classes;
     if (!(local instanceof RequestValues)) return (own) => Object.assign(new State(), local, own);
     return (own) => Object.assign(new RequestState(local), local.shared, own);
   }
 
-  /** An application that renders nothing does not wait for the engine when it starts. */
+  /** An application that renders nothing does not wait for the engine at startup. */
   async #load(): Promise<Engine> {
     const { createEngine } = await import("./engine.ts");
     const engine = createEngine(this.#cache);
@@ -209,16 +211,16 @@ export class Views {
   }
 
   /**
-   * Makes sure that there is a template.
+   * Makes sure that a template exists.
    *
-   * @throws `E_VIEW` with the path of the file that is missing, and the near names
+   * @throws `E_VIEW` with the path of the missing file, and suggestions
    */
   requireTemplate(template: string): void {
     const file = this.#fileOf(template);
     if (!existsSync(file)) throw this.#missing(template, file);
   }
 
-  /** Tells whether there is a template. */
+  /** Reports whether a template exists. */
   hasTemplate(template: string): boolean {
     return existsSync(this.#fileOf(template));
   }

@@ -14,7 +14,7 @@ test.for(COMMANDS)("a directory called .env: %s says what to do", async (args) =
   expect(await execute(root, process.execPath, [COMMAND, ...args])).toEqual({
     code: 1,
     output:
-      `${join(root, ".env")}: This is a directory, where a file belongs. ` +
+      `${join(root, ".env")}: This is a directory, but it must be a file. ` +
       "Remove it, and run: npx ashlar key:generate\n",
   });
 });

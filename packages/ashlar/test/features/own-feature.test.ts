@@ -158,7 +158,7 @@ test("the compiler knows the names that a feature adds", async () => {
   await create(undefined, { routes: [...InvitationsController.routes(), ...right] });
   // @ts-expect-error its status is another
   expect(() => declareErrors({ E_INVITATION: [404, "There is no invitation."] })).toThrow(
-    "has another meaning already",
+    "already has another meaning",
   );
 });
 
@@ -189,7 +189,7 @@ describe("a second feature with the same names ends the boot", () => {
 
   test("of an error code, with both places", () => {
     expect(() => declareErrors({ E_INVITATION: [410, "The party is over."] })).toThrow(
-      /own-feature\.test\.ts:\d+: the error code E_INVITATION has another meaning already, from \S*invitations\/errors\.ts\./,
+      /own-feature\.test\.ts:\d+: the error code E_INVITATION already has another meaning, from \S*invitations\/errors\.ts\./,
     );
     expect(new AshlarError("E_INVITATION").message).toBe("This invitation is invalid or has expired.");
   });
