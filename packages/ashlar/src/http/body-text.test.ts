@@ -24,7 +24,7 @@ describe("decodeBodyText", () => {
     );
   });
 
-  test("a byte order mark is left out", () => {
+  test("a byte order mark is dropped", () => {
     expect(decodeBodyText(Uint8Array.of(0xef, 0xbb, 0xbf, 0x61))).toBe("a");
   });
 });
@@ -48,7 +48,7 @@ describe("headerParameters", () => {
     expect(parameters === null ? null : Object.fromEntries(parameters)).toEqual(expected);
   });
 
-  test("any value that is quoted comes back whole", () => {
+  test("any quoted value is read back unchanged", () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (first, second) => {
         const quote = (text: string) => `"${text.replaceAll(/[\\"]/g, "\\$&")}"`;

@@ -28,7 +28,7 @@ const post = (body: Payload | null, headers: Record<string, string> = {}) =>
     ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
   } as RequestInit);
 
-/** A body that comes in pieces, without a length. */
+/** A body sent in chunks, without a length. */
 const streamed = (...pieces: readonly (string | Error)[]) => ReadableStream.from(inTurn(pieces));
 
 function* inTurn(pieces: readonly (string | Error)[]) {
@@ -63,7 +63,7 @@ describe("readBody of a platform's Request", () => {
     });
   });
 
-  test("multipart comes taken apart", async () => {
+  test("multipart is parsed", async () => {
     const form = new FormData();
     form.append("a", "1");
     form.append("f", new File(["x"], "x.txt"));
@@ -76,7 +76,7 @@ describe("readBody of a platform's Request", () => {
     });
   });
 
-  test("no body, and one without a byte, are none", async () => {
+  test("a missing or empty body counts as no body", async () => {
     const json = { "content-type": "application/json" };
     expect(await readBody(new Request("http://localhost/"), LIMITS)).toBe(NO_BODY);
     expect(await readBody(post(null, json), LIMITS)).toBe(NO_BODY);
@@ -89,7 +89,7 @@ describe("readBody of a platform's Request", () => {
     ]);
   });
 
-  test("S42 a body up to the limit is read, one beyond it refused, whatever its pieces", async () => {
+  test("S42 a body up to the limit is read, a longer one refused, whatever its chunks", async () => {
     expect(text(await readBody(post(streamed("a".repeat(60), "b".repeat(40))), LIMITS))).toBe(
       "a".repeat(60) + "b".repeat(40),
     );
@@ -119,12 +119,12 @@ describe("readBody of a platform's Request", () => {
     expect(raw.bodyUsed).toBe(false);
   });
 
-  test("S42 a length that lies does not widen the limit", async () => {
+  test("S42 a false length does not extend the limit", async () => {
     const raw = post(streamed("x".repeat(101)), { "content-length": "5" });
     await expect(readBody(raw, LIMITS)).rejects.toMatchObject({ code: "E_PAYLOAD_TOO_LARGE" });
   });
 
-  test("S42 multipart has a limit of its own", async () => {
+  test("S42 multipart has its own limit", async () => {
     const form = new FormData();
     form.append("f", new File(["x".repeat(1000)], "x.txt"));
     await expect(readBody(post(form), LIMITS)).rejects.toMatchObject({ message: "The body is larger than 300 bytes." });
@@ -139,7 +139,7 @@ describe("readBody of a platform's Request", () => {
     });
   });
 
-  test("S42 a compressed body is a 415 that names what is taken; one that nobody parses is handed on", async () => {
+  test("S42 a compressed body is a 415 with the supported codings; one that is not parsed is passed on", async () => {
     const gzip = { "content-encoding": "gzip" };
     await expect(readBody(post("{}", { ...gzip, "content-type": "application/json" }), LIMITS)).rejects.toMatchObject({
       code: "E_UNSUPPORTED_MEDIA_TYPE",
@@ -151,13 +151,13 @@ describe("readBody of a platform's Request", () => {
     expect((await readBody(post("{}", identity), LIMITS)).kind).toBe("json");
   });
 
-  test("a body that somebody read before is the application's mistake, not the client's", async () => {
+  test("a body that was already read is the application's mistake, not the client's", async () => {
     const raw = post("x");
     await raw.text();
     await expect(readBody(raw, LIMITS)).rejects.toMatchObject({ code: "E_INTERNAL" });
   });
 
-  test("any body comes whole, or not at all where it is too large", async () => {
+  test("any body is read completely, or refused if it is too large", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 50 }), { maxLength: 5 }), async (chunks) => {
         const all = Buffer.concat(chunks);
@@ -170,7 +170,7 @@ describe("readBody of a platform's Request", () => {
     );
   });
 
-  test("S42 whatever the type and the bytes, the answer is a body or a 4xx", async () => {
+  test("S42 any type and bytes result in a body or a 4xx", async () => {
     const types = fc.oneof(
       fc.constantFrom(
         "application/json",
@@ -220,7 +220,7 @@ describe("readBody behind srvx", () => {
 
   async function send(options: RequestOptions, ...pieces: readonly string[]): Promise<[number, string]> {
     const outgoing = httpRequest({ port, host: "127.0.0.1", method: "POST", agent: false, ...options });
-    // The server may close the connection while the rest of a refused body is on its way.
+    // The server may close the connection while the rest of a refused body is still being sent.
     outgoing.on("error", () => {});
     const answered = once(outgoing, "response");
     for (const piece of pieces) outgoing.write(piece);
@@ -231,7 +231,7 @@ describe("readBody behind srvx", () => {
     return [response.statusCode!, body];
   }
 
-  test("a body with a length, and one in pieces without", async () => {
+  test("a body with a length, and one in chunks without", async () => {
     const headers = { "content-type": "application/json" };
     expect(await send({ headers: { ...headers, "content-length": 7 } }, '{"a":1}')).toEqual([
       200,
@@ -240,14 +240,14 @@ describe("readBody behind srvx", () => {
     expect(await send({ headers }, '{"a"', ":1}")).toEqual([200, '["json","{\\"a\\":1}"]']);
   });
 
-  test("GET has no body, or the one that it came with", async () => {
+  test("GET has no body, or the one that was sent", async () => {
     expect(await send({ method: "GET" })).toEqual([200, '["none",null]']);
     const headers = { "content-type": "application/json", "content-length": 2 };
     expect(await send({ method: "GET", headers }, "{}")).toEqual([200, '["json","{}"]']);
     expect(seen.map((one) => one.hasBody)).toEqual([false, true]);
   });
 
-  test("a length of zero is no body", async () => {
+  test("a length of zero means no body", async () => {
     expect(await send({ headers: { "content-length": 0, "content-type": "application/json" } })).toEqual([
       200,
       '["none",null]',
@@ -255,7 +255,7 @@ describe("readBody behind srvx", () => {
     expect(seen[0]!.hasBody).toBe(false);
   });
 
-  test("S42 too large a body is a 413, by its length or as it comes, and the connection ends", async () => {
+  test("S42 too large a body is a 413, by its length or while it arrives, and the connection ends", async () => {
     expect(await send({ headers: { "content-length": 101 } }, "x".repeat(101))).toEqual([413, "E_PAYLOAD_TOO_LARGE"]);
     expect(await send({}, "x".repeat(60), "x".repeat(60))).toEqual([413, "E_PAYLOAD_TOO_LARGE"]);
   });
@@ -266,7 +266,7 @@ describe("readBody behind srvx", () => {
     expect(await send({}, "x".repeat(60), "x".repeat(40))).toEqual(whole);
   });
 
-  test("S42 a client that fetches sees the 413 of a body of two megabytes", async () => {
+  test("S42 a client that uses fetch sees the 413 for a body of two megabytes", async () => {
     const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: "x".repeat(2_000_000) });
     expect([response.status, await response.text()]).toEqual([413, "E_PAYLOAD_TOO_LARGE"]);
   });
@@ -286,7 +286,7 @@ describe("readBody behind srvx", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test("S42 a client that goes away is a 400 for nobody, not an error of the server", async () => {
+  test("S42 a client that disconnects is a 400 that no one receives, not an error of the server", async () => {
     const socket = connect(port, "127.0.0.1");
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{");
     await expect.poll(() => seen.length).toBe(1);
@@ -298,7 +298,7 @@ describe("readBody behind srvx", () => {
     });
   });
 
-  test("S42 an error of a stream that an adapter puts in the place of node's message is a 400 too", async () => {
+  test("S42 an error of a stream that an adapter uses instead of node's message is a 400 too", async () => {
     const message = new Readable({ read() {} });
     Object.assign(message, { headers: { "content-length": "5" }, httpVersionMajor: 1, complete: false });
     const outcome = readBody(Object.assign(post(null), { runtime: { node: { req: message } } }), LIMITS);
@@ -312,7 +312,7 @@ describe("readBody behind srvx", () => {
     return Object.assign(post(null), { runtime: { node: { req: message } } });
   }
 
-  test("S42 beyond the limit nothing more is read, and nothing goes on listening", async () => {
+  test("S42 beyond the limit nothing more is read, and no listener remains", async () => {
     const message = new Readable({ read() {} });
     const outcome = readBody(behind(message), LIMITS);
     message.push(Buffer.alloc(101));
@@ -323,13 +323,13 @@ describe("readBody behind srvx", () => {
     expect(message.readableLength).toBe(4);
   });
 
-  test("S42 a client that was gone before its body was asked for is a 400", async () => {
+  test("S42 a client that disconnected before its body was read is a 400", async () => {
     const message = new Readable({ read() {} }).destroy();
     await once(message, "close");
     await expect(readBody(behind(message), LIMITS)).rejects.toMatchObject({ code: "E_INVALID_BODY" });
   });
 
-  test("a body that was read to its end before is the application's mistake", async () => {
+  test("a body that was already read to its end is the application's mistake", async () => {
     const message = new Readable({ read() {}, autoDestroy: false });
     message.push(null);
     await once(message.resume(), "end");
@@ -351,7 +351,7 @@ describe("readBody behind srvx", () => {
   });
 });
 
-test("a body that was read for several routes may be as large as the one it is meant for takes, and no larger", () => {
+test("a body that was read for several routes may be as large as its own route allows, and no larger", () => {
   const form = (length: number) => ({ kind: "form", bytes: new Uint8Array(length), type: "" }) as const;
   const multipart = (size: number, fieldBytes: number) =>
     ({ kind: "multipart", size, fields: [["a", "ü".repeat(fieldBytes / 2)]], files: [] }) as const;

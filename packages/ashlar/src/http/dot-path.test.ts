@@ -71,7 +71,7 @@ describe("getPath", () => {
     expect(getPath(inputs, path)).toBe(ABSENT);
   });
 
-  test("* alone gives all values of what the path starts from", () => {
+  test("* alone returns all values at the start of the path", () => {
     expect(getPath(["x", { y: 1 }], "*")).toEqual(["x", { y: 1 }]);
     expect(getPath([{ y: 1 }, { y: 2 }], "*.y")).toEqual([1, 2]);
     expect(getPath({ a: 1, b: 2 }, "*")).toEqual([1, 2]);
@@ -109,7 +109,7 @@ describe("any path", () => {
     fc.array(fc.object()),
   );
 
-  test("S43 gives a value of the tree, a list of such, or nothing, and never throws", () => {
+  test("S43 returns a value in the tree, a list of those, or nothing, and never throws", () => {
     fc.assert(
       fc.property(value, path, (root, way) => {
         const found = getPath(root as never, way);

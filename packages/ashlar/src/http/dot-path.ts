@@ -50,7 +50,7 @@ function spread(container: unknown, keys: readonly string[], next: number): unkn
     const result = follow(value, keys, next);
     if (result === ABSENT) continue;
     led = true;
-    // The list that an inner `*` made belongs to this function; a list that is a value is not flattened.
+    // The list that an inner `*` produced belongs to this function; a list that is a value is not flattened.
     if (nested) for (const one of result as readonly unknown[]) found.push(one);
     else found.push(result);
   }

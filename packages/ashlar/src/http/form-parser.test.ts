@@ -92,7 +92,7 @@ describe("parseForm", () => {
     );
   });
 
-  test("S42 a megabyte of separators, brackets or one repeated name is read at once", () => {
+  test("S42 a megabyte of separators, brackets or one repeated name is read quickly", () => {
     const time = cpuTimeOf(() => {
       parse("&".repeat(1_000_000));
       expect(() => parse(`a${"[]".repeat(500_000)}=1`)).toThrow("5 pairs of brackets");
@@ -119,7 +119,7 @@ describe("any form", () => {
     .string({ minLength: 1 })
     .filter((text) => !/[[\]]/.test(text) && !/^(__proto__|constructor|prototype)$/.test(text));
 
-  test("flat fields read as URLSearchParams reads them", () => {
+  test("flat fields are read like URLSearchParams reads them", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(name, fc.string({ unit: "grapheme" }))), (pairs) => {
         const encoded = new URLSearchParams(pairs).toString();
@@ -153,7 +153,7 @@ describe("any form", () => {
     );
   });
 
-  test("S42 S43 whatever the text, the answer is a dictionary or a 400, and no prototype changes", () => {
+  test("S42 S43 any text results in a dictionary or a 400, and no prototype changes", () => {
     const piece = fc.oneof(
       fc.constantFrom("[", "]", "[]", "=", "&", "%", "%5B", "%5D", "+", ".", "0", "1", "a", "__proto__", "constructor"),
       fc.string(),

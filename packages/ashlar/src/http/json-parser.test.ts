@@ -34,25 +34,25 @@ describe("the number of values in JSON", () => {
     ["an object of 90,000 names", `{${Array.from({ length: 90_000 }, (_, index) => `"k${index}":1`).join()}}`],
     ["lists in lists", `[${"[1],".repeat(5000)}[1]]`],
     ["empty lists", `[${"[],".repeat(10_000)}[]]`],
-    // What the parser would refuse does not get as far as the parser.
+    // What the parser would refuse does not reach the parser.
     ["a list that never ends", `[${"1,".repeat(10_001)}`],
   ])("S61 %s is refused before anything is made of it", (_, text) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ code: "E_INVALID_BODY", status: 400, message }));
   });
 
-  test("S61 what strings hold is not counted", () => {
+  test("S61 the contents of strings are not counted", () => {
     const text = JSON.stringify({ text: '[{,"\\'.repeat(20_000), list: Array.from({ length: 9_997 }, () => 1) });
     expect(parse(text)).toEqual(JSON.parse(text));
   });
 
-  test("S61 it is exactly that of the members and elements, at any depth and with any spaces", () => {
+  test("S61 it is exactly the number of members and elements, at any depth and with any spaces", () => {
     const indent = fc.constantFrom(0, 2);
     fc.assert(
       fc.property(
         fc.oneof(fc.array(fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue())),
         indent,
         (value, by) => {
-          // Long enough to be counted at all, whatever the limit.
+          // Long enough to be counted, whatever the limit.
           const text = `${JSON.stringify(value, null, by)}${" ".repeat(5000)}`;
           const values = valuesIn(value);
           fc.pre(values < 2000);
@@ -102,7 +102,7 @@ describe("parseJson", () => {
     );
   });
 
-  test("S42 nesting counts from the outermost and ends at the limit", () => {
+  test("S42 nesting counts from the outermost level and ends at the limit", () => {
     expect(parse('{"a":[{"b":1}]}', 3)).toEqual({ a: [{ b: 1 }] });
     const refused = new AshlarError("E_INVALID_BODY", "The JSON body nests too deep.");
     expect(() => parse('{"a":[{"b":[]}]}', 3)).toThrow(refused);
@@ -126,13 +126,13 @@ describe("parseJson", () => {
     },
   );
 
-  test("S43 a value of that name is no member and stays", () => {
+  test("S43 a value with that name is not a member and stays", () => {
     expect(parse('{"a":"__proto__","b":["constructor"]}')).toEqual({ a: "__proto__", b: ["constructor"] });
   });
 });
 
 describe("any JSON", () => {
-  test("S43 reads as JSON.parse reads it, but for the names left out and the prototypes", () => {
+  test("S43 results equal those of JSON.parse, except for dropped names and prototypes", () => {
     const names = fc.constantFrom("a", "b", "__proto__", "constructor", "prototype", "0");
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(
@@ -152,7 +152,7 @@ describe("any JSON", () => {
     );
   });
 
-  test("S42 whatever the bytes, the answer is a container or a 400, just as JSON.parse decides", () => {
+  test("S42 any bytes result in a container or a 400, just as JSON.parse decides", () => {
     const bytes = fc.oneof(
       fc.uint8Array(),
       fc.json().map(encode),

@@ -10,7 +10,7 @@ const TYPE = "multipart/form-data; boundary=B";
 const parse = (body: string | Uint8Array, type = TYPE, limits: Partial<BodyLimits> = {}) =>
   parseMultipart(Buffer.from(body as string), type, { ...DEFAULT_BODY_LIMITS, ...limits });
 
-/** A whole body out of parts, each its head and its content. */
+/** A complete body from parts, each with a head and content. */
 const form = (...parts: readonly (readonly [head: string, content: string])[]) =>
   `${parts.map(([head, content]) => `--B\r\n${head}\r\n\r\n${content}\r\n`).join("")}--B--\r\n`;
 
@@ -83,7 +83,7 @@ describe("parseMultipart", () => {
     ]);
   });
 
-  test("a file that was not chosen is left out, a chosen one that is empty is not", async () => {
+  test("an unselected file is left out, a selected empty one is not", async () => {
     const body = form([fileHead("none", "", "application/octet-stream"), ""], [fileHead("some", "a.txt"), ""]);
     expect((await summary(await parse(body))).files).toEqual([["some", "a.txt", "text/plain", ""]]);
   });
@@ -93,7 +93,7 @@ describe("parseMultipart", () => {
     expect([file?.[0], await file?.[1].text()]).toEqual(["some", "content"]);
   });
 
-  test("a part that has its file's name in filename* alone is a file", async () => {
+  test("a part whose file name is only in filename* is a file", async () => {
     const head = (value: string): [string, string] => [
       `Content-Disposition: form-data; name="f"; filename*=${value}`,
       "text",
@@ -105,7 +105,7 @@ describe("parseMultipart", () => {
     }
   });
 
-  test("a file's name is sanitised, also where filename* tries to go around", async () => {
+  test("a file's name is sanitized, even if filename* tries to avoid it", async () => {
     const body = form([
       `Content-Disposition: form-data; name="f"; filename="../../etc/pass\twd"; filename*=UTF-8''..%2Fevil`,
       "x",
@@ -113,7 +113,7 @@ describe("parseMultipart", () => {
     expect((await summary(await parse(body))).files).toEqual([["f", "passwd", "", "x"]]);
   });
 
-  test("bytes of a file are kept as they are, in a memory of their own", async () => {
+  test("a file's bytes are kept unchanged, in separate memory", async () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
     const body = Buffer.concat([
       Buffer.from(`--B\r\n${fileHead("f", "a.bin")}\r\n\r\n`),
@@ -210,7 +210,7 @@ describe("S42 limits", () => {
     await expect(parse(fields(6), TYPE, limits)).rejects.toThrow(refused("There are more than 5 parts."));
   });
 
-  test("fields may hold no more bytes than a body that is not multipart; files may", async () => {
+  test("fields may have no more bytes than a body that is not multipart; files may", async () => {
     const large = "x".repeat(60);
     const exact = await parse(form(field("a", large), field("b", "x".repeat(40))), TYPE, { maxBodyBytes: 100 });
     expect(exact.fields).toHaveLength(2);
@@ -221,7 +221,7 @@ describe("S42 limits", () => {
     });
   });
 
-  test("ten megabytes of empty parts end at the limit at once", async () => {
+  test("ten megabytes of empty parts stop at the limit immediately", async () => {
     const body = Buffer.from("--B\r\nX: y\r\n\r\n\r\n".repeat(600_000));
     const time = await cpuTimeUntil(async () => {
       for (let i = 0; i < 5; i++) await expect(parse(body)).rejects.toThrow(refused("There are more than 1020 parts."));
@@ -233,14 +233,14 @@ describe("S42 limits", () => {
 
 describe("any multipart body", () => {
   test("fields and files survive being written by FormData", async () => {
-    // A backslash in a name means itself to FormData and an escape to the header's grammar.
+    // FormData takes a backslash in a name literally; in the header's grammar it is an escape.
     const name = fc.string({ unit: "grapheme-ascii", minLength: 1 }).filter((text) => !text.includes("\\"));
     const entry = fc.tuple(name, fc.string({ unit: "grapheme" }), fc.boolean());
     await fc.assert(
       fc.asyncProperty(fc.array(entry, { maxLength: 8 }), async (entries) => {
         const data = new FormData();
         for (const [key, value, asFile] of entries) data.append(key, asFile ? new File([value], "f.txt") : value);
-        // FormData itself writes every line break as CRLF, and a byte order mark is left out when it is read.
+        // FormData itself writes every line break as CRLF, and a byte order mark is dropped when reading.
         const text = (value: string) => value.replace(/\r\n|\r|\n/g, "\r\n").replace(/^\uFEFF/, "");
         const seen = await whatTheServerSees(data);
         expect(seen.fields).toEqual(
@@ -253,7 +253,7 @@ describe("any multipart body", () => {
     );
   });
 
-  test("S42 whatever the bytes, the answer is a form or a 4xx of the framework", async () => {
+  test("S42 any bytes result in a form or a 4xx of the framework", async () => {
     const piece = fc.oneof(
       fc.constantFrom("--B", "--B--", "\r\n", "\r\n\r\n", "--", "-", "\r", "\n", ":", '"', ";", "__proto__: x"),
       fc.constantFrom(

@@ -46,7 +46,7 @@ function multipart(...entries: readonly (readonly [name: string, value: string |
   return inputsOf(data, null);
 }
 
-describe("what a request gives", () => {
+describe("a request's inputs", () => {
   test("query hello=you&goodbye=me", () => {
     const inputs = query("?hello=you&goodbye=me");
     expect([inputs.input("hello"), inputs.input("goodbye")]).toEqual(["you", "me"]);
@@ -86,7 +86,7 @@ describe("what a request gives", () => {
     expect([inputs.input("a.b.*.i"), inputs.input("a.b.0.c"), inputs.input("a.b.9.c", "d")]).toEqual([[1, 6], 2, "d"]);
   });
 
-  test("a JSON list as the body, the query still there", async () => {
+  test("a JSON list as the body, with the query still available", async () => {
     const inputs = await json([{ id: 1 }, "x"], { query: "?page=2" });
     expect([inputs.input("0"), inputs.input("0.id"), inputs.input("1"), inputs.input("2", "none")]).toEqual([
       { id: 1 },
@@ -132,7 +132,7 @@ describe("what a request gives", () => {
     ]);
   });
 
-  test("the body replaces a whole name of the query, also where both have members", async () => {
+  test("the body replaces a complete name of the query, even if both have members", async () => {
     const inputs = await json({ a: { x: 1 } }, { query: "?a[y]=2" });
     expect([inputs.input("a"), inputs.input("a.y")]).toEqual([{ x: 1 }, null]);
   });
@@ -157,7 +157,7 @@ describe("what a request gives", () => {
     ]).toEqual([null, 1, "", null]);
   });
 
-  test("a name that holds dots is found as it stands", async () => {
+  test("a name that contains dots is found unchanged", async () => {
     expect((await form("user.name=x&user[name]=y")).input("user.name")).toBe("x");
   });
 
@@ -169,7 +169,7 @@ describe("what a request gives", () => {
     }
   });
 
-  test("every dictionary handed out has no prototype", async () => {
+  test("every returned dictionary has no prototype", async () => {
     const inputs = await json({ a: { b: [{ c: 1 }] } }, { query: "?q[x]=1" });
     const { a } = inputs.all() as { a: { b: [object] } };
     const handed = [
@@ -197,7 +197,7 @@ describe("only and except", () => {
       n: null,
     });
 
-  test("only gives each input under the name that was asked for", async () => {
+  test("only returns each input under the given name", async () => {
     expect((await inputs()).only("a.b", "list.*.id", "list.0.id", "n", "a.zzz", "nowhere")).toEqual({
       "a.b": 1,
       "list.*.id": [1, 2],
@@ -206,7 +206,7 @@ describe("only and except", () => {
     });
   });
 
-  test("except leaves out what a path names", async () => {
+  test("except leaves out what a path matches", async () => {
     expect((await inputs()).except("a.b", "list.*.secret", "n", "nowhere.x")).toEqual({
       a: { c: 2 },
       list: [{ id: 1 }, { id: 2 }],
@@ -242,7 +242,7 @@ describe("presence", () => {
 });
 
 describe("merge", () => {
-  test("adds and replaces inputs for everyone who asks afterwards, not in query and body", async () => {
+  test("adds and replaces inputs for all later reads, but not in query and body", async () => {
     const inputs = await form("a=1&b=2", { query: "?c=3" });
     expect(inputs.input("a")).toBe("1");
     inputs.merge({ a: "merged", d: { e: 4 } });
@@ -251,7 +251,7 @@ describe("merge", () => {
     expect([inputs.input("d.e"), inputs.query, inputs.body]).toEqual([4, { c: "3" }, { a: "1", b: "2" }]);
   });
 
-  test("takes a copy, and leaves the caller's own alone", async () => {
+  test("takes a copy, and leaves the caller's object alone", async () => {
     const values = { list: [1], when: new Date(0) };
     const inputs = query("");
     inputs.merge(values);
@@ -266,7 +266,7 @@ describe("merge", () => {
   });
 });
 
-test("changing what was handed out changes nothing", async () => {
+test("changing what was returned changes nothing", async () => {
   const inputs = await json({ a: { b: [1] }, list: [{ c: 1 }] }, { query: "?q[x]=1" });
   const before = structuredClone({ ...inputs.all() });
   (inputs.input("a") as Dictionary).b = "changed";
@@ -285,7 +285,7 @@ test("changing what was handed out changes nothing", async () => {
 describe("typed readers", () => {
   const inputs = () => query("?s=text&i=42&f=2.5&b=on&d=2026-01-31&e=draft&l[]=1&l[]=2&blank=&o[x]=1&big=1.5");
 
-  test("give the type they name", () => {
+  test("return their type", () => {
     const subject = inputs();
     expect([
       subject.string("s"),
@@ -299,7 +299,7 @@ describe("typed readers", () => {
     ]).toEqual(["text", 42, 2.5, true, new Date("2026-01-31"), "draft", ["1", "2"], 1]);
   });
 
-  test("give null or the fallback where the input is absent, JSON's null included", async () => {
+  test("return null or the fallback if the input is absent, or null in JSON", async () => {
     const day = new Date(0);
     for (const subject of [query(""), await json({ x: null })]) {
       expect([
@@ -322,7 +322,7 @@ describe("typed readers", () => {
     }
   });
 
-  test("a blank input is text, and absent to the others", () => {
+  test("a blank input is text, and absent for the others", () => {
     const subject = inputs();
     expect([
       subject.string("blank", "f"),
@@ -352,7 +352,7 @@ describe("typed readers", () => {
     );
   });
 
-  test("S36 a JSON number, list or object where text is wanted is a 422, in every form of body", async () => {
+  test("S36 a JSON number, list or object instead of text is a 422, in every form of body", async () => {
     const subjects = [
       ...(await Promise.all([1, true, ["x"], { x: "x" }].map((password) => json({ password })))),
       await form("password[]=x"),
@@ -420,12 +420,12 @@ describe("files", () => {
     ]).toEqual(["new.pdf", "2.jpg", null, null]);
   });
 
-  test("are no inputs", async () => {
+  test("are not inputs", async () => {
     const inputs = await upload();
     expect([inputs.all(), inputs.input("avatar"), inputs.has("avatar")]).toEqual([{ title: "T" }, null, false]);
   });
 
-  test("S43 a file under __proto__ is nowhere", async () => {
+  test("S43 a file under __proto__ is dropped", async () => {
     const inputs = await multipart(["__proto__", named("a")], ["a[__proto__][b]", named("b")], ["constructor", "x"]);
     expect(inputs.all()).toEqual({});
     expect(await inputs.validate(z.looseObject({}))).toEqual({});
@@ -433,7 +433,7 @@ describe("files", () => {
 });
 
 describe("validate", () => {
-  test("S42 gives what the schema makes of query and body, with zod and with valibot", async () => {
+  test("S42 returns the schema's output for query and body, with zod and with valibot", async () => {
     const inputs = await form("name=Ann&__token=x&tags[]=a", { query: "?page=2" });
     const withZod = await inputs.validate(
       z.strictObject({ name: z.string(), tags: z.array(z.string()), page: z.coerce.number() }),
@@ -487,13 +487,13 @@ describe("validate", () => {
     await expect(inputs.validate(withValibot)).rejects.toMatchObject({ errors: { "user.photo": ["Too large."] } });
   });
 
-  test("what a schema hands through is a copy", async () => {
+  test("what a schema passes through is a copy", async () => {
     const inputs = await json({ a: { b: 1 } });
     ((await inputs.validate(z.object({ a: z.any() }))).a as Dictionary).b = 2;
     expect(inputs.input("a.b")).toBe(1);
   });
 
-  test("S42 a body of a type that is not read is a 415, here where a body is needed", async () => {
+  test("S42 a body of a type that is not read is a 415 if a body is needed", async () => {
     for (const type of ["text/plain", "application/xml", "application/octet-stream"]) {
       await expect((await inputsOf("x=1", type)).validate(z.object({}))).rejects.toMatchObject({
         code: "E_UNSUPPORTED_MEDIA_TYPE",
@@ -504,7 +504,7 @@ describe("validate", () => {
   });
 });
 
-describe("S42 what is malformed is a 4xx, when it is first asked for", () => {
+describe("S42 malformed requests are a 4xx, on first use", () => {
   test.each<[string, () => Promise<Inputs>, string]>([
     ["JSON syntax", () => json("{"), "E_INVALID_BODY"],
     ["a JSON scalar", () => json("1"), "E_INVALID_BODY"],
@@ -544,7 +544,7 @@ describe("S42 what is malformed is a 4xx, when it is first asked for", () => {
     await expect(inputs.validate(z.object({}))).rejects.toMatchObject({ code });
   });
 
-  test("charset UTF-8 is taken in any writing", async () => {
+  test("charset UTF-8 is accepted in any spelling", async () => {
     for (const charset of ["utf-8", "UTF-8", '"utf-8"', "utf8"]) {
       expect((await inputsOf('{"a":1}', `application/json; charset=${charset}`)).input("a")).toBe(1);
     }
@@ -568,12 +568,12 @@ describe("S42 what is malformed is a 4xx, when it is first asked for", () => {
     },
   );
 
-  test("bytes that node:http hands on as they came are read as UTF-8", () => {
+  test("bytes that node:http passes on unchanged are read as UTF-8", () => {
     expect(query(`?q=${Buffer.from("grüße").toString("latin1")}`).input("q")).toBe("grüße");
   });
 });
 
-test("S43 no input reaches a prototype, by whatever way it comes", async () => {
+test("S43 no input reaches a prototype, in any way", async () => {
   const hostile = '{"__proto__":{"x":1},"constructor":{"prototype":{"x":1}},"a":{"__proto__":{"x":1}}}';
   const subjects = [
     await json(hostile),
@@ -601,7 +601,7 @@ test("S43 no input reaches a prototype, by whatever way it comes", async () => {
   expect(({} as { x?: unknown }).x).toBeUndefined();
 });
 
-test("nothing is parsed before the first question", () => {
+test("nothing is parsed before the first use", () => {
   const unread = new Inputs(
     "?a[1][2][3][4][5][6]=x",
     { kind: "json", bytes: Buffer.from("{"), type: "application/json" },
@@ -690,7 +690,7 @@ describe("inputs of the request", () => {
     expect(() => request.integer("a")).toThrow(ValidationError);
   });
 
-  test("that are merged in are read back", () => {
+  test("that are merged can be read", () => {
     const { request } = makeContext({ url: "http://localhost/?a=1" });
     expect(request.merge({ a: "2", b: "3" })).toBe(request);
     expect(request.all()).toEqual({ a: "2", b: "3" });

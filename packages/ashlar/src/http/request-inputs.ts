@@ -23,10 +23,10 @@ import { validateInput } from "./validation.ts";
 export interface InputSource {
   /** The query, with or without its `?`. */
   readonly search: string;
-  /** What `readBody` gave. */
+  /** What `readBody` returned. */
   readonly body: RequestBody;
   readonly limits: BodyLimits;
-  /** Is shown the fields of the query, and those of a form, when they are parsed. */
+  /** Receives the fields of the query, and those of a form, when they are parsed. */
   readonly look: LookAtFields | null;
 }
 
@@ -35,14 +35,13 @@ type LookAtFields = (fields: FormFields) => void;
 const NOTHING: Dictionary = Object.freeze(dictionary());
 
 /**
- * The inputs of one request: what its query and its body say, the body first where both have a name.
+ * The inputs of one request, from its query and its body. If both have a name, the body takes precedence.
  *
- * Nothing is parsed before it is asked for. Every operation that asks may therefore throw `E_BAD_REQUEST` for a
- * malformed query, `E_INVALID_BODY` for a malformed body and `E_UNSUPPORTED_MEDIA_TYPE` for a body in another charset
- * than UTF-8.
+ * Everything is parsed on first use. Any operation may therefore throw `E_BAD_REQUEST` for a malformed query,
+ * `E_INVALID_BODY` for a malformed body, and `E_UNSUPPORTED_MEDIA_TYPE` for a body with a charset other than UTF-8.
  *
  * Names are paths: `a.b.c`, `a.0.b`, and `*` for all values of a list or an object. A JSON `null` is a value: the input
- * is present. Lists and objects are handed out as copies; changing them changes nothing here.
+ * is present. Lists and objects are returned as copies; changing them changes nothing here.
  */
 export abstract class RequestInputs {
   #query: Dictionary | null = null;
@@ -50,26 +49,28 @@ export abstract class RequestInputs {
   #merged: Dictionary | null = null;
   #inputs: Dictionary | null = null;
 
-  /** @internal Asked for when something is parsed. */
+  /** @internal Called when something is parsed. */
   protected abstract get inputSource(): InputSource;
 
-  /** @internal Forgets the inputs of the body, which has been read meanwhile. */
+  /** @internal Forgets the inputs of the body, which has been read in the meantime. */
   protected forgetBody(): void {
     this.#body = null;
     this.#inputs = null;
   }
 
-  /** The inputs of the query alone, as a new dictionary. */
+  /** The inputs of the query only, as a new dictionary. */
   get query(): Dictionary {
     return copy(this.#parsedQuery()) as Dictionary;
   }
 
-  /** The inputs of the body alone, as a new dictionary; those of a JSON list stand under their indexes. */
+  /** The inputs of the body only, as a new dictionary; those of a JSON list are under their indexes. */
   get body(): Dictionary {
     return copy({ ...this.#parsedBody() }) as Dictionary;
   }
 
-  /** One input of the body alone, by its name, which is not a path; `null` if it is missing. Only that one is copied. */
+  /**
+   * One input of the body only, by its name, which is not a path; `null` if it is missing. Only this input is copied.
+   */
   bodyInput(name: string): unknown {
     const body = this.#parsedBody();
     return Object.prototype.propertyIsEnumerable.call(body, name) ? copy((body as Dictionary)[name]) : null;
@@ -78,7 +79,7 @@ export abstract class RequestInputs {
   /**
    * The input at a path.
    *
-   * @param fallback what to give where the path leads nowhere; `null` if omitted
+   * @param fallback what to return if the path does not exist; `null` if omitted
    */
   input(name: string, fallback: unknown = null): unknown {
     const value = this.#find(name);
@@ -90,7 +91,7 @@ export abstract class RequestInputs {
     return visible(this.#all());
   }
 
-  /** The named inputs that are present, each under the name that was asked for. */
+  /** The named inputs that are present, each under the given name. */
   only(...names: readonly string[]): Dictionary {
     const result = dictionary();
     for (const name of names) {
@@ -107,7 +108,7 @@ export abstract class RequestInputs {
     return result;
   }
 
-  /** Reports whether every one of the named inputs is present, be it blank or `null`. */
+  /** Reports whether every one of the named inputs is present, even if it is blank or `null`. */
   has(...names: readonly string[]): boolean {
     return names.every((name) => this.#locate(name) !== ABSENT);
   }
@@ -122,24 +123,27 @@ export abstract class RequestInputs {
     return !this.has(...names);
   }
 
-  /** Reports whether every one of the named inputs has something in it: not `null`, no blank text, no empty list or object. */
+  /**
+   * Reports whether every one of the named inputs has something in it: not `null`, blank text, or an empty list or
+   * object.
+   */
   filled(...names: readonly string[]): boolean {
     return names.every((name) => isFilled(this.#locate(name)));
   }
 
-  /** Adds inputs, for this request; they replace those of the same name, in the query and in the body. */
+  /** Adds inputs for this request; they replace those with the same name, in the query and in the body. */
   merge(values: Dictionary): this {
     this.#merged = { ...this.#merged, ...(copy(values) as Dictionary) };
     this.#inputs = null;
     return this;
   }
 
-  /** The file that came under a name; the last one where there are several, `null` if there is none. */
+  /** The file with a name; the last one if there are several, `null` if there is none. */
   file(name: string): UploadedFile | null {
     return this.files(name).at(-1) ?? null;
   }
 
-  /** All files that came under a name (`photos`), or under it as a list (`photos[]`, `photos[0]`), in their order. */
+  /** All files with a name (`photos`), or with it as a list (`photos[]`, `photos[0]`), in order. */
   files(name: string): UploadedFile[] {
     const { body } = this.inputSource;
     if (body.kind !== "multipart") return [];
@@ -147,7 +151,7 @@ export abstract class RequestInputs {
   }
 
   /**
-   * The input as text, `null` or the fallback where it is absent.
+   * The input as text, `null` or the fallback if it is absent.
    *
    * @throws `E_INVALID_INPUT` if it is a number, a list, or anything else that is not text
    */
@@ -156,7 +160,7 @@ export abstract class RequestInputs {
   }
 
   /**
-   * The input as a whole number; `null` or the fallback where it is absent or blank.
+   * The input as a whole number; `null` or the fallback if it is absent or blank.
    *
    * @throws `E_INVALID_INPUT` if it is something else, such as `1.5`, `1e3` or beyond ±(2⁵³ − 1)
    */
@@ -165,7 +169,7 @@ export abstract class RequestInputs {
   }
 
   /**
-   * The input as a finite number; `null` or the fallback where it is absent or blank.
+   * The input as a finite number; `null` or the fallback if it is absent or blank.
    *
    * @throws `E_INVALID_INPUT` if it is something else
    */
@@ -174,7 +178,7 @@ export abstract class RequestInputs {
   }
 
   /**
-   * The input as a boolean; `null` or the fallback where it is absent or blank, as the box is that nobody ticked.
+   * The input as a boolean; `null` or the fallback if it is absent or blank, like an unchecked box.
    *
    * @throws `E_INVALID_INPUT` unless it is `true`, `false`, or the text `true`, `false`, `1`, `0`, `on`, `off`, `yes`, `no`
    */
@@ -183,17 +187,17 @@ export abstract class RequestInputs {
   }
 
   /**
-   * The input as a date (`2026-01-31`, midnight UTC) or date with time (`2026-01-31T12:00:00+01:00`, UTC where it has no
-   * offset) of ISO 8601; `null` or the fallback where it is absent or blank.
+   * The input as a date (`2026-01-31`, midnight UTC) or date with time (`2026-01-31T12:00:00+01:00`, UTC if it has no
+   * offset) in ISO 8601; `null` or the fallback if it is absent or blank.
    *
-   * @throws `E_INVALID_INPUT` if it is something else, or a day that is not in the calendar
+   * @throws `E_INVALID_INPUT` if it is something else, or a day that does not exist
    */
   date<F extends Date | null = null>(name: string, fallback?: F): Date | F {
     return readDate(name, this.#locate(name)) ?? ((fallback ?? null) as F);
   }
 
   /**
-   * The input as one of the given texts; `null` or the fallback where it is absent or blank.
+   * The input as one of the given texts; `null` or the fallback if it is absent or blank.
    *
    * @throws `E_INVALID_INPUT` if it is something else
    */
@@ -202,7 +206,7 @@ export abstract class RequestInputs {
   }
 
   /**
-   * The input as a list; `null` or the fallback where it is absent.
+   * The input as a list; `null` or the fallback if it is absent.
    *
    * @throws `E_INVALID_INPUT` if it is something else: one text is not a list of one
    */
@@ -211,13 +215,13 @@ export abstract class RequestInputs {
   }
 
   /**
-   * Checks all inputs, files included, against a schema of any library that keeps to Standard Schema.
+   * Checks all inputs, files included, against a schema of any library that implements Standard Schema.
    *
    * ```ts
    * const order = await request.validate(z.object({ item: z.string(), amount: z.coerce.number().int() }));
    * ```
    *
-   * @returns what the schema makes of them
+   * @returns the schema's output
    * @throws `E_INVALID_INPUT` with all problems at once, by field; `E_UNSUPPORTED_MEDIA_TYPE` if the request has a body
    * of a type that is not read
    */
@@ -235,7 +239,7 @@ export abstract class RequestInputs {
 
   #locate(name: string): unknown {
     const body = this.#parsedBody();
-    // The whole of a list is what `*` means where a list is the body, not the query beside it.
+    // If the body is a list, `*` means that complete list, without the query.
     if (Array.isArray(body) && (name === "*" || name.startsWith("*."))) return getPath(body, name);
     return getPath(this.#all(), name);
   }
@@ -268,13 +272,16 @@ function parseQuery({ search, limits, look }: InputSource): Dictionary {
   return parseForm(queryText(text), limits.maxFields, "E_BAD_REQUEST", look);
 }
 
-/** A query is ASCII; a client that sends other bytes means UTF-8, and `node:http` hands each byte on as one character. */
+/**
+ * A query is ASCII. If a client sends other bytes, it means UTF-8, and `node:http` passes each byte on as one
+ * character.
+ */
 function queryText(text: string): string {
   if (!/[\u0080-\uffff]/.test(text)) return text;
   try {
     if (!/[\u0100-\uffff]/.test(text)) return decodeBodyText(Buffer.from(text, "latin1"));
   } catch {
-    // Reported below, as a fault of the query and not of the body.
+    // Reported below, as a problem of the query, not of the body.
   }
   throw new AshlarError("E_BAD_REQUEST", "The query is not valid UTF-8.");
 }
@@ -320,7 +327,7 @@ function visible(inputs: Dictionary): Dictionary {
   return result;
 }
 
-/** Lists and dictionaries as new ones, all the way down; everything else as it is. */
+/** Copies lists and dictionaries to any depth; everything else stays the same. */
 function copy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copy);
   if (!isPlainObject(value)) return value;

@@ -19,7 +19,7 @@ const refusal = (expected: string) => {
   return expect.objectContaining({ code: "E_INVALID_INPUT", status: 422, message, errors: { f: [message] } });
 };
 
-/** Values that no reader of a single value takes. */
+/** Values that no reader of a single value accepts. */
 const containers = [
   [],
   ["1"],
@@ -43,7 +43,7 @@ const absent = [ABSENT, null, undefined].map((value) => [value, null] as const);
 const blank = ["", " ", "\t\n"].map((value) => [value, null] as const);
 
 describe("S36 readString", () => {
-  test("gives text as it is, blank text too", () => {
+  test("returns text unchanged, including blank text", () => {
     readsAll(readString, [...absent, ["", ""], [" a ", " a "], ["1", "1"]]);
   });
 
@@ -53,7 +53,7 @@ describe("S36 readString", () => {
 });
 
 describe("S36 readInteger", () => {
-  test("gives whole numbers", () => {
+  test("returns whole numbers", () => {
     readsAll(readInteger, [
       ...absent,
       ...blank,
@@ -115,7 +115,7 @@ describe("S36 readFloat", () => {
 });
 
 describe("S36 readBoolean", () => {
-  test("gives true or false", () => {
+  test("returns true or false", () => {
     readsAll(readBoolean, [
       ...absent,
       ...blank,
@@ -130,7 +130,7 @@ describe("S36 readBoolean", () => {
 });
 
 describe("S36 readDate", () => {
-  test("gives dates, without an offset those of UTC", () => {
+  test("returns dates, in UTC without an offset", () => {
     readsAll(readDate, [
       ...absent,
       ...blank,
@@ -156,7 +156,7 @@ describe("S36 readDate", () => {
     ]);
   });
 
-  test("refuses days that are not in the calendar", () => {
+  test("refuses days that do not exist", () => {
     refusesAll(readDate, "a day that exists", [
       ...[
         "2024-02-30",
@@ -188,7 +188,7 @@ describe("S36 readDate", () => {
 describe("S36 readEnum", () => {
   const read: InputReader<string> = (name, value) => readEnum(name, value, ["draft", "published"]);
 
-  test("gives one of the texts", () => {
+  test("returns one of the texts", () => {
     readsAll(read, [...absent, ...blank, ["draft", "draft"], ["published", "published"]]);
     expect(readEnum("f", "", ["", "a"])).toBe("");
   });
@@ -223,7 +223,7 @@ describe("S36 readArray", () => {
   });
 });
 
-test("S36 no reader ever gives another type", () => {
+test("S36 no reader ever returns another type", () => {
   const typed: readonly (readonly [InputReader<unknown>, (value: unknown) => boolean])[] = [
     [readString, (value) => typeof value === "string"],
     [readInteger, Number.isSafeInteger],
@@ -247,7 +247,7 @@ test("S36 no reader ever gives another type", () => {
   );
 });
 
-test("isFilled tells what has something in it", () => {
+test("isFilled reports whether there is something in it", () => {
   const filled = ["a", 0, false, [null], { a: null }, new File([], "x")];
   const empty = [ABSENT, null, undefined, "", " \n", [], {}, Object.create(null)];
   expect([filled.map(isFilled), empty.map(isFilled)]).toEqual([filled.map(() => true), empty.map(() => false)]);

@@ -26,7 +26,9 @@ function isAbsent(value: unknown): boolean {
   return value === ABSENT || value === null || value === undefined;
 }
 
-/** A form sends an empty text for what was not filled in, so blank text counts as absent where text is not wanted. */
+/**
+ * A form sends an empty text for a field that was not filled in, so blank text counts as absent unless text is wanted.
+ */
 function isBlank(value: unknown): boolean {
   return isAbsent(value) || (typeof value === "string" && value.trim() === "");
 }
@@ -86,7 +88,7 @@ export const readDate: InputReader<Date> = (name, value) => {
   if (match === null) return refuse(name, "input.date");
   const [text, year, month, day, hour, , , offset] = match;
   if (!isCalendarDay(Number(year), Number(month), Number(day))) refuse(name, "input.day");
-  // Left to itself, the engine would take a time without an offset for one of the server's own zone.
+  // By default, the engine would read a time without an offset in the server's own time zone.
   return new Date(hour !== undefined && offset === undefined ? `${text}Z` : text);
 };
 
@@ -110,7 +112,7 @@ export const readArray: InputReader<unknown[]> = (name, value) => {
   return Array.isArray(value) ? value : refuse(name, "input.list");
 };
 
-/** Reports whether an input has something in it: not `null`, no blank text, no empty list or object. */
+/** Reports whether an input has something in it: not `null`, blank text, or an empty list or object. */
 export function isFilled(value: unknown): boolean {
   if (isBlank(value)) return false;
   if (Array.isArray(value)) return value.length > 0;

@@ -46,7 +46,7 @@ describe("sanitizeFileName", () => {
     expect(sanitizeFileName(`a.${"b".repeat(300)}`)).toBe(`a.${"b".repeat(253)}`);
   });
 
-  test("whatever the name, the result is one harmless path segment, and stays as it is when cleaned again", () => {
+  test("any name results in one harmless path segment, which stays the same when sanitized again", () => {
     const piece = fc.oneof(
       fc.constantFrom("/", "\\", "..", ".", " ", ":", "\0", "\u202E", "con", "nul.", "\r\n"),
       fc.string({ unit: "grapheme" }),
@@ -86,7 +86,7 @@ describe("UploadedFile", () => {
     });
   });
 
-  test("keeps nothing of a name that is not usable", () => {
+  test("keeps nothing from a name that is not usable", () => {
     const file = upload("../..");
     expect([file.clientName, file.name, file.extension]).toEqual(["", "file", ""]);
   });
@@ -108,13 +108,13 @@ describe("moveTo", () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  test("writes to a path, and makes the folders that are missing", async () => {
+  test("writes to a path, and creates missing folders", async () => {
     const path = join(folder, "a/b/avatar.png");
     expect(await upload("x.png").moveTo(path)).toBe(path);
     expect(await readFile(path, "utf8")).toBe("content");
   });
 
-  test("writes into a folder under the sanitised name", async () => {
+  test("writes into a folder under the sanitized name", async () => {
     expect(await upload("../../evil.sh").moveTo(folder)).toBe(join(folder, "evil.sh"));
     expect(await upload("a.txt").moveTo(`${join(folder, "new")}/`)).toBe(join(folder, "new/a.txt"));
     expect((await readdir(folder)).toSorted()).toEqual(["evil.sh", "new"]);
@@ -130,14 +130,14 @@ describe("moveTo", () => {
     expect(await readFile(path, "utf8")).toBe("second");
   });
 
-  test("does not write through a link that somebody put there", async () => {
+  test("does not write through a link that already exists there", async () => {
     const target = join(folder, "target.txt");
     await symlink(target, join(folder, "link.txt"));
     await expect(upload("link.txt").moveTo(folder)).rejects.toMatchObject({ code: "E_FILE_EXISTS" });
     await expect(readFile(target)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  test("of ten at once to one path exactly one writes", async () => {
+  test("of ten concurrent writes to one path, exactly one succeeds", async () => {
     const moves = await Promise.allSettled(
       Array.from({ length: 10 }, (_, index) => upload("a.txt", String(index)).moveTo(join(folder, "one.txt"))),
     );

@@ -61,7 +61,7 @@ describe.each([
   });
 });
 
-test("coerced, defaulted and transformed values are what the caller gets, typed", async () => {
+test("the caller gets coerced, defaulted and transformed values, typed", async () => {
   const schema = z.object({
     age: z.coerce.number().int(),
     role: z.string().default("guest"),
@@ -72,7 +72,7 @@ test("coerced, defaulted and transformed values are what the caller gets, typed"
   expect(result).toEqual({ age: 42, role: "guest", name: "Ann" });
 });
 
-test("an asynchronous schema is waited for", async () => {
+test("an asynchronous schema is awaited", async () => {
   const free = async (name: string) => name !== "taken";
   const withZod = z.object({ name: z.string().refine(free, "Taken.") });
   const withValibot = v.objectAsync({ name: v.pipeAsync(v.string(), v.checkAsync(free, "Taken.")) });
@@ -82,7 +82,7 @@ test("an asynchronous schema is waited for", async () => {
   }
 });
 
-test("a problem of the whole stands under the empty name, several of one field in their order", async () => {
+test("a problem of the whole is under the empty name, several of one field are in order", async () => {
   const schema = z
     .object({ password: z.string().min(8, "Too short.").regex(/\d/, "No digit."), again: z.string() })
     .refine(() => false, "They differ.");
@@ -110,7 +110,7 @@ test("S43 a problem at a field named __proto__ reaches no prototype", async () =
   expect(JSON.stringify(failure.extensions)).toBe('{"errors":{"__proto__":["m"]}}');
 });
 
-test("what a schema throws itself is passed on", async () => {
+test("an error thrown by a schema is passed on", async () => {
   const schema = z.object({
     a: z.string().transform((): string => {
       throw new RangeError("bug");

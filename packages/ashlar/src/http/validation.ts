@@ -24,7 +24,7 @@ function byField(issues: readonly SchemaIssue[]): Record<string, Message[]> {
   return errors;
 }
 
-/** Standard Schema knows messages alone; the issues of zod say by `code` which rule was broken. */
+/** Standard Schema only has messages; zod's issues also have a `code` for the broken rule. */
 function ruleOf({ code }: SchemaIssue & { readonly code?: unknown }): string | null {
   return typeof code === "string" ? code : null;
 }
