@@ -3,6 +3,7 @@ import { Browser, type Page, sessionApplication } from "../../test/support/sessi
 import type { Application } from "../boot/index.ts";
 import type { MiddlewareEntry } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
+import { escapeHtml } from "../support/index.ts";
 import { csrfToken, SessionMiddleware, VerifyCsrfToken } from "./index.ts";
 
 const EXPIRED =
@@ -55,7 +56,7 @@ async function withForm(application?: Application): Promise<Browser> {
 /** What a refused request looks like to a visitor. */
 function refused(answer: Page, text = EXPIRED): void {
   expect([answer.status, answer.headers.get("content-type")]).toEqual([419, "text/html; charset=utf-8"]);
-  expect(answer.text).toContain(`<p>${text}</p>`);
+  expect(answer.text).toContain(`<p>${escapeHtml(text)}</p>`);
 }
 
 describe("the token", () => {
