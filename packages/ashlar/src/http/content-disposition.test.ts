@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { anyText } from "../../test/support/any-text.ts";
 import { attachment } from "./content-disposition.ts";
 
 describe("Content-Disposition", () => {
@@ -30,7 +31,7 @@ describe("Content-Disposition", () => {
 
   test("S46 any name gives a header that is one line of ASCII with balanced quotes, and comes back", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 40 }), (name) => {
+      fc.property(anyText({ maxLength: 40 }), (name) => {
         const header = attachment(name);
         expect(header).toMatch(
           /^attachment; filename="[\x20\x21\x23-\x5b\x5d-\x7e]+"(; filename\*=UTF-8''[\w!#$&+\-.^`|~%]+)?$/,

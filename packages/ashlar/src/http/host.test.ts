@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { anyText } from "../../test/support/any-text.ts";
 import { parseHost } from "./host.ts";
 
 describe("host and subdomain", () => {
@@ -77,7 +78,7 @@ describe("host and subdomain", () => {
     fc.assert(
       fc.property(
         fc.oneof(
-          fc.string({ unit: "binary" }),
+          anyText(),
           fc.domain(),
           fc.ipV4(),
           fc.ipV6().map((ip) => `[${ip}]`),

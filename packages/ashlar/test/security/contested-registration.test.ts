@@ -73,7 +73,8 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
       expect(body).toMatch(/https?:\/\/[^/]+\/password_reset\?token=/);
       expect(body).toContain("works once, within 24 hours");
       expect(body).toContain("Links that we mailed you earlier no longer work.");
-      expect(body).not.toContain("Ada");
+      // As a word: the link's token may have these letters in a row.
+      expect(body).not.toMatch(/\bAda\b/);
     }
   });
 

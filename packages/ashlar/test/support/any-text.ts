@@ -1,9 +1,10 @@
 import fc from "fast-check";
 
 /**
- * Any UTF-16 at all, lone surrogates included, half of it Latin-1. The strings of fast-check's unit `binary` take seconds
- * to prepare, once for each process.
+ * Any text at all: Latin-1, the rest of UTF-16's units, lone surrogates included, and what lies beyond them. The strings of
+ * fast-check's unit `binary` take seconds to prepare, once for each process.
  */
 export function anyText(constraints: fc.ArrayConstraints = {}): fc.Arbitrary<string> {
-  return fc.array(fc.oneof(fc.nat(0xff), fc.nat(0xffff)), constraints).map((units) => String.fromCharCode(...units));
+  const characters = fc.oneof(fc.nat(0xff), fc.nat(0xffff), fc.integer({ min: 0x10000, max: 0x10ffff }));
+  return fc.array(characters, constraints).map((points) => String.fromCodePoint(...points));
 }
