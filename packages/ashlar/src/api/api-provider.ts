@@ -96,7 +96,7 @@ export class ApiProvider extends Provider {
     const { container } = this.application;
     if (authenticates || !container.has("accounts")) return;
     const remaining = Object.freeze({ expiresInMinutes });
-    container.make("accounts").tellRemainingTokensBy((users) => (bearsTokensOf(users, model) ? remaining : null));
+    container.make("accounts").tokenRemains.tellBy((users) => (bearsTokensOf(users, model) ? remaining : null));
   }
 
   #warnOfEndlessTokens({ expiresInMinutes, authenticates }: CompleteJwtSettings): void {

@@ -3,11 +3,8 @@ import type { HttpContext } from "../http/index.ts";
 import type {} from "../session/index.ts";
 import { limitsOf } from "../throttle/index.ts";
 import type {} from "../views/index.ts";
-import { deleteUser } from "./accounts/delete-user.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { declareAccountMailMessages } from "./accounts/mail-messages.ts";
-import { requireVerification } from "./accounts/prevent-enumeration.ts";
-import { pruneAccounts } from "./accounts/prune-accounts.ts";
 import { answerExpiredForm } from "./answer-expired-form.ts";
 import { Auth } from "./auth.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
@@ -81,8 +78,8 @@ export class AuthProvider extends Provider {
     this.#countByAccounts();
     const { container } = this.application;
     if (!container.has("database")) return;
-    const accounts = container.make("accounts");
-    deleteUsersBy(container.make("database"), (user, deleteRow) => deleteUser(accounts, user, deleteRow));
+    const { deletion } = container.make("accounts");
+    deleteUsersBy(container.make("database"), (user, deleteRow) => deletion.delete(user, deleteRow));
   }
 
   override ready(): void {
@@ -90,7 +87,7 @@ export class AuthProvider extends Provider {
     const guards = container.make("auth");
     guards.prepare();
     guards.pages.check();
-    requireVerification(container.make("accounts"));
+    container.make("accounts").enumerationPrevention.check();
     if (container.has("session") && guards.names.length > 0) {
       container.make("session").answerExpired = (context) => answerExpiredForm(context, guards);
     }
@@ -103,9 +100,9 @@ export class AuthProvider extends Provider {
   override listening(): void {
     const { application } = this;
     const { container, environment, logger } = application;
-    const accounts = container.make("accounts");
-    const isOff = environment === "test" || !accounts.settings.retention.prune;
-    if (isOff || !accounts.hasLogins || !container.has("database")) return;
+    const { retention } = container.make("accounts").settings;
+    const isOff = environment === "test" || !retention.prune;
+    if (isOff || container.make("logins").all.length === 0 || !container.has("database")) return;
     this.#dailyPrune ??= new DailyPrune({
       claim: new TaskClaim(container.make("database"), "prune"),
       prune: (signal) => application.prune(signal),
@@ -115,7 +112,7 @@ export class AuthProvider extends Provider {
   }
 
   override async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
-    return pruneAccounts(this.application.container.make("accounts"), signal);
+    return this.application.container.make("accounts").pruning.prune(signal);
   }
 
   override async shutdown(): Promise<void> {
@@ -126,10 +123,10 @@ export class AuthProvider extends Provider {
   #countByAccounts(): void {
     const { container } = this.application;
     if (!container.has("throttle")) return;
-    const accounts = container.make("accounts");
+    const { links } = container.make("accounts");
     const parts = {
       guards: container.make("auth"),
-      readResetToken: (token: string) => accounts.links.readReset(token),
+      readResetToken: (token: string) => links.readReset(token),
       deviceOf: (context: HttpContext, account: string) => this.#webGuards.deviceOf(context, account),
     };
     container.make("throttle").useAccounts(new CountedAccounts(parts));

@@ -45,7 +45,7 @@ export {
   MustVerifyEmail,
   type MustVerifyEmailInstance,
 } from "./accounts/must-verify-email.ts";
-export type { RegistrationAttributes } from "./accounts/register-user.ts";
+export type { RegistrationAttributes } from "./accounts/registration.ts";
 export type { RemainingTokens } from "./accounts/remaining-tokens.ts";
 export type { AccountsSettings } from "./accounts/settings.ts";
 export type { VerificationOutcome } from "./accounts/verification-outcome.ts";

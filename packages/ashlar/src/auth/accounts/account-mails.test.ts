@@ -15,7 +15,6 @@ import { EventProvider } from "../../events/index.ts";
 import { type CapturedMail, Mailable, type MailContent, MailProvider } from "../../mail/index.ts";
 import type { AccountMailables } from "./account-mailables.ts";
 import { authRoutes } from "./auth-routes.ts";
-import { resetTokenFor } from "./reset-password.ts";
 
 /** A mail that shows what it was made with. */
 function showing(name: string): new (data: object) => Mailable {
@@ -293,7 +292,7 @@ describe("an application without mail", () => {
 
   test("sets no password by a link, which can still be used, and says so", async () => {
     const accounts = await testAccounts({ without: WITHOUT });
-    const token = await resetTokenFor(accounts.application.container.make("accounts"), "web", await accounts.user());
+    const token = await accounts.application.container.make("accounts").tokens.issue("web", await accounts.user());
     const answer = await accounts
       .visitor()
       .post("/password_reset", { token, ...passwords }, { accept: "application/json" });

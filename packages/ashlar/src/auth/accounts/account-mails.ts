@@ -9,42 +9,41 @@ import type {
   AccountMailName,
   QueuedMailData,
 } from "./account-mailables.ts";
-import type { RemainingTokensOf } from "./remaining-tokens.ts";
+import type { AccountPages } from "./account-pages.ts";
+import type { TokenRemains } from "./remaining-tokens.ts";
 
 const VIEWS: string = join(PACKAGE_FOLDER, "views");
 
 type BuiltInMails = typeof import("./built-in-mails.ts");
 
-/** Queues the mails about accounts: the application's own, or plain ones in their place. */
+/** What {@link AccountMails} works with. */
+export interface AccountMailsParts {
+  readonly container: Container;
+  /** The application's own mails. */
+  readonly mailables: AccountMailables;
+  readonly pages: AccountPages;
+  readonly tokenRemains: TokenRemains;
+}
+
+/** Queues the mails about accounts: the application's own, or plain ones instead. */
 export class AccountMails {
-  readonly #container: Container;
-  readonly #mailables: AccountMailables;
+  readonly #parts: AccountMailsParts;
   readonly #logger: Logger;
-  readonly #remainingTokensOf: RemainingTokensOf;
-  readonly #newPasswordUrl: (guard: string) => string | null;
   #builtIn: BuiltInMails | null = null;
 
-  constructor(
-    container: Container,
-    mailables: AccountMailables,
-    remainingTokensOf: RemainingTokensOf,
-    newPasswordUrl: (guard: string) => string | null,
-  ) {
-    this.#newPasswordUrl = newPasswordUrl;
-    this.#container = container;
-    this.#mailables = mailables;
-    this.#remainingTokensOf = remainingTokensOf;
-    this.#logger = container.make("logger");
+  constructor(parts: AccountMailsParts) {
+    this.#parts = parts;
+    this.#logger = parts.container.make("logger");
   }
 
   /** Tells whether the application has a mail of its own of this name. */
   has(name: AccountMailName): boolean {
-    return (this.#mailables[name] ?? null) !== null;
+    return (this.#parts.mailables[name] ?? null) !== null;
   }
 
   /** Tells whether the application sends mails at all. */
   get areSent(): boolean {
-    return this.#container.has("mail");
+    return this.#parts.container.has("mail");
   }
 
   /**
@@ -62,27 +61,27 @@ export class AccountMails {
     if (this.#builtIn === null) {
       // Loaded here, so that an application without accounts does not load what sends mails.
       this.#builtIn = await import("./built-in-mails.ts");
-      this.#container.make("views").mount(this.#builtIn.MAIL_VIEWS, VIEWS);
+      this.#parts.container.make("views").mount(this.#builtIn.MAIL_VIEWS, VIEWS);
     }
-    return this.#container.make("mail");
+    return this.#parts.container.make("mail");
   }
 
   /** Queues a mail, after {@link prepare}. */
   queue<N extends AccountMailName>(name: N, to: string, queued: QueuedMailData<N>, mailer?: Mailer): void {
     const { guard, language: visitors = null, ...data } = queued;
-    const mailable = (this.#mailables[name] ?? this.#builtIn!.BUILT_IN_MAILS[name]) as AccountMailableClass<
+    const mailable = (this.#parts.mailables[name] ?? this.#builtIn!.BUILT_IN_MAILS[name]) as AccountMailableClass<
       AccountMailDataByName[N]
     >;
-    const remainingTokens = this.#remainingTokensOf(data.user.constructor);
+    const { pages, tokenRemains } = this.#parts;
     const complete = {
       ...data,
-      remainingTokens,
-      newPasswordUrl: this.#newPasswordUrl(guard),
+      remainingTokens: tokenRemains.of(data.user.constructor),
+      newPasswordUrl: pages.urlIfAny(guard, "change_password"),
     } as unknown as AccountMailDataByName[N];
     const mail = new mailable(complete);
-    const language = this.#container.make("messages").ofUser(data.user) ?? visitors;
+    const language = this.#parts.container.make("messages").ofUser(data.user) ?? visitors;
     if (language !== null) mail.inLanguage(language);
-    (mailer ?? this.#container.make("mail")).queue(mail, to);
+    (mailer ?? this.#parts.container.make("mail")).queue(mail, to);
   }
 
   /**

@@ -1,19 +1,11 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { RegisteredUser } from "../../support/index.ts";
-import type { AccountService } from "./account-service.ts";
-import { requestEmailChange } from "./change-email.ts";
-import { changePassword } from "./change-password.ts";
-import { type RegistrationAttributes, registerUser } from "./register-user.ts";
+import type { AccountServices } from "./account-services.ts";
+import type { EmailChangeUndo, UndoableEmailChange } from "./email-undo.ts";
+import type { UsablePasswordReset } from "./password-reset.ts";
+import type { RegistrationAttributes } from "./registration.ts";
 import type { RemainingTokens } from "./remaining-tokens.ts";
-import { findPasswordReset, requestPasswordReset, resetPassword, type UsablePasswordReset } from "./reset-password.ts";
-import {
-  type EmailChangeUndo,
-  findEmailChange,
-  type UndoableEmailChange,
-  undoEmailChange,
-} from "./undo-email-change.ts";
 import type { VerificationLink, VerificationOutcome } from "./verification-outcome.ts";
-import { readVerification, sendVerification, verifyEmail } from "./verify-email.ts";
 
 declare module "../../http/context.ts" {
   interface FrameworkContext {
@@ -30,11 +22,11 @@ declare module "../../http/context.ts" {
  */
 export class Accounts {
   readonly #context: HttpContext;
-  readonly #service: AccountService;
+  readonly #services: AccountServices;
 
-  constructor(context: HttpContext, service: AccountService) {
+  constructor(context: HttpContext, services: AccountServices) {
     this.#context = context;
-    this.#service = service;
+    this.#services = services;
   }
 
   /**
@@ -61,7 +53,7 @@ export class Accounts {
    * is wrong; `E_OVERLOADED`
    */
   register(attributes: RegistrationAttributes): Promise<RegisteredUser | null> {
-    return registerUser(this.#service, this.#context, attributes) as Promise<RegisteredUser | null>;
+    return this.#services.registration.register(this.#context, attributes) as Promise<RegisteredUser | null>;
   }
 
   /**
@@ -75,7 +67,7 @@ export class Accounts {
    * `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE` without the route `password_reset`
    */
   requestPasswordReset(email: unknown): Promise<void> {
-    return requestPasswordReset(this.#service, this.#context, email);
+    return this.#services.passwordReset.request(this.#context, email);
   }
 
   /**
@@ -88,7 +80,7 @@ export class Accounts {
    * @returns `null` if {@link resetPassword} would return `null` for it
    */
   findPasswordReset(token: unknown): Promise<UsablePasswordReset | null> {
-    return findPasswordReset(this.#service, this.#context, token);
+    return this.#services.passwordReset.find(this.#context, token);
   }
 
   /**
@@ -102,7 +94,7 @@ export class Accounts {
    * @throws `E_INVALID_INPUT` where the password is refused; the link can be used again then; `E_OVERLOADED`
    */
   resetPassword(token: unknown, password: unknown, confirmation: unknown): Promise<RegisteredUser | null> {
-    const user = resetPassword(this.#service, this.#context, token, password, confirmation);
+    const user = this.#services.passwordReset.complete(this.#context, token, password, confirmation);
     return user as Promise<RegisteredUser | null>;
   }
 
@@ -115,7 +107,7 @@ export class Accounts {
    * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_OVERLOADED`
    */
   changePassword(current: unknown, password: unknown, confirmation: unknown): Promise<void> {
-    return changePassword(this.#service, this.#context, current, password, confirmation);
+    return this.#services.passwordChange.make(this.#context, current, password, confirmation);
   }
 
   /**
@@ -125,7 +117,8 @@ export class Accounts {
    * @returns `null` when none remain: the application has no API, or looks tokens up
    */
   remainingTokens(): RemainingTokens | null {
-    return this.#service.remainingTokensOf(this.#service.modelOf(this.#context.auth.guardName));
+    const { tokenRemains, users } = this.#services;
+    return tokenRemains.of(users.of(this.#context.auth.guardName));
   }
 
   /**
@@ -148,7 +141,7 @@ export class Accounts {
    * new address only
    */
   verifyEmail(token: unknown): Promise<VerificationOutcome> {
-    return verifyEmail(this.#service, this.#context, token);
+    return this.#services.emailVerification.complete(this.#context, token);
   }
 
   /**
@@ -159,7 +152,7 @@ export class Accounts {
    * @returns `null` if the token is not one, or has expired
    */
   readVerification(token: unknown): VerificationLink | null {
-    return readVerification(this.#service, this.#context, token);
+    return this.#services.emailVerification.read(this.#context, token);
   }
 
   /**
@@ -170,7 +163,7 @@ export class Accounts {
    * `MailProvider`; `E_UNKNOWN_ROUTE` without the route `email.verify`
    */
   sendVerification(): Promise<boolean> {
-    return sendVerification(this.#service, this.#context);
+    return this.#services.emailVerification.send(this.#context);
   }
 
   /**
@@ -183,7 +176,7 @@ export class Accounts {
    * {@link sendVerification}
    */
   requestEmailChange(email: unknown, password: unknown): Promise<void> {
-    return requestEmailChange(this.#service, this.#context, email, password);
+    return this.#services.emailChange.request(this.#context, email, password);
   }
 
   /**
@@ -194,7 +187,7 @@ export class Accounts {
    * @returns `null` if the token is not one, has expired, or was used
    */
   findEmailChange(token: unknown): Promise<UndoableEmailChange | null> {
-    return findEmailChange(this.#service, this.#context, token);
+    return this.#services.emailUndo.find(this.#context, token);
   }
 
   /**
@@ -211,6 +204,6 @@ export class Accounts {
    * @throws `E_INVALID_CONFIGURATION` without `MailProvider`
    */
   undoEmailChange(token: unknown): Promise<EmailChangeUndo> {
-    return undoEmailChange(this.#service, this.#context, token);
+    return this.#services.emailUndo.complete(this.#context, token);
   }
 }

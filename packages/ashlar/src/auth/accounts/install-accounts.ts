@@ -2,46 +2,45 @@ import type { Application } from "../../boot/index.ts";
 import { claimModel } from "../../database/index.ts";
 import { limitsOf } from "../../throttle/index.ts";
 import { deviceName } from "../logins/device-name.ts";
-import { AccountService } from "./account-service.ts";
+import { AccountServices } from "./account-services.ts";
 import { isVerifiable } from "./account-user.ts";
 import { Accounts } from "./accounts.ts";
 import { ACCOUNT_LIMITS, NEW_DEVICE_LIMIT } from "./limits.ts";
-import { mayMail } from "./may-mail.ts";
 
 /**
  * Gives each request its `accounts`. Called when providers register; what it binds needs nothing of the others before a
  * request.
  *
- * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` where `config/auth.ts` cannot work
+ * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` if `config/auth.ts` cannot work
  */
 export function installAccounts(application: Application): void {
   const { container } = application;
   if (container.has("accounts")) return;
-  const service = new AccountService(application);
-  container.bind("accounts", service);
+  const services = new AccountServices(application);
+  container.bind("accounts", services);
   limitsOf(container).add(ACCOUNT_LIMITS, "AuthProvider");
   // Otherwise a login would tell who registers another's address whether it was free.
-  if (service.settings.preventEnumeration) {
+  if (services.settings.preventEnumeration) {
     container.make("auth").admitOnly((user) => !isVerifiable(user) || user.hasVerifiedEmail());
   }
-  application.contextProperty("accounts", (context) => new Accounts(context, service));
+  application.contextProperty("accounts", (context) => new Accounts(context, services));
 }
 
 /**
  * Makes the models of the guards this application's, whose keys and database are then theirs. Mails users about logins on
- * new devices, if the application has such a mail. It goes only to an address that is verified,
- * if the model can tell, and only so often to one mailbox: an account can be registered with the address of someone else,
- * and logged in to any number of times. Called when providers boot.
+ * new devices, if the application has such a mail. It goes only to an address that is verified, if the model can tell, and
+ * only so often to one mailbox: an account can be registered with the address of someone else, and logged in to any number
+ * of times. Called when providers boot.
  */
 export function startAccounts(application: Application): void {
   const { container, messages } = application;
-  const { mails, models } = container.make("accounts");
-  for (const model of models) claimModel(model, application);
+  const { mails, mailLimits, users } = container.make("accounts");
+  for (const model of users.models) claimModel(model, application);
   if (!mails.has("newDevice") || !container.has("events")) return;
   container.make("events").on("auth.new_device", async ({ guard, user, userAgent, address, time }) => {
     const { email } = user as { readonly email: string };
     if (isVerifiable(user) && !user.hasVerifiedEmail()) return;
-    if (!(await mayMail(container, NEW_DEVICE_LIMIT, guard, email))) return;
+    if (!(await mailLimits.allows(NEW_DEVICE_LIMIT, guard, email))) return;
     await mails.prepare();
     // In the language of the mail, not of the request: someone else may have logged in.
     const device = deviceName(userAgent, messages.translator(messages.ofUser(user) ?? messages.defaultLanguage));

@@ -3,7 +3,7 @@ import type { HttpRequest } from "../../http/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { AshlarError, type Constructor, currentDate } from "../../support/index.ts";
 import { keyOf, reread } from "../write-column.ts";
-import type { AccountService } from "./account-service.ts";
+import type { AccountServices } from "./account-services.ts";
 import { asAccountUser } from "./account-user.ts";
 
 /** What {@link MustVerifyEmail} adds to a model. */
@@ -64,13 +64,14 @@ export function MustVerifyEmail<B extends ModelConstructor>(base: B): B & Constr
     }
 
     async verifyEmail(mail: Mailer, request: HttpRequest): Promise<void> {
-      await accountsOf(this.constructor as ModelClass).mailVerification(asAccountUser(this), mail, request);
+      const { emailVerification } = accountsOf(this.constructor as ModelClass);
+      await emailVerification.mail(asAccountUser(this), mail, request);
     }
   }
   return Verifying as unknown as B & Constructor<MustVerifyEmailInstance>;
 }
 
-function accountsOf(modelClass: ModelClass): AccountService {
+function accountsOf(modelClass: ModelClass): AccountServices {
   const { container } = applicationOf(modelClass) ?? {};
   if (container?.has("accounts")) return container.make("accounts");
   const remedy = "List AuthProvider in PROVIDERS, and name the class in config/auth.ts: GUARDS.";

@@ -9,3 +9,18 @@ export interface RemainingTokens {
 
 /** Tells which API tokens the users of a model keep when their access ends; `null`: none. */
 export type RemainingTokensOf = (model: object) => RemainingTokens | null;
+
+/** Knows which API tokens outlive what ends a user's access: the API, which comes after accounts, says so. */
+export class TokenRemains {
+  #of: RemainingTokensOf = () => null;
+
+  /** Sets what tells it; none remain before. */
+  tellBy(remainingTokensOf: RemainingTokensOf): void {
+    this.#of = remainingTokensOf;
+  }
+
+  /** The API tokens that the users of a model keep when their access ends; `null`: none. */
+  of(model: object): RemainingTokens | null {
+    return this.#of(model);
+  }
+}

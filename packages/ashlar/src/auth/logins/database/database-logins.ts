@@ -18,7 +18,7 @@ import type {
   PrunedLogins,
 } from "../login-store.ts";
 import { type LoginFinder, loginFinder } from "./login-finder.ts";
-import { isKey, LOGIN_TABLE, listedLogin } from "./login-table.ts";
+import { dateOf, isKey, LOGIN_TABLE, listedLogin } from "./login-table.ts";
 import { type LoginWriter, loginWriter } from "./login-writer.ts";
 
 interface GuardStatements {
@@ -130,7 +130,7 @@ export class DatabaseLogins implements LoginStore {
     let forgotten = 0;
     const visit = async (batch: readonly Row[]): Promise<void> => {
       const old = batch.filter(({ ip, user_agent, last_used_at }) => {
-        return (ip !== null || user_agent !== null) && new Date(last_used_at as Date | string) <= before;
+        return (ip !== null || user_agent !== null) && dateOf(last_used_at) <= before;
       });
       if (old.length === 0) return;
       const ids = old.map((row) => row.id);

@@ -143,14 +143,14 @@ describe("the verification link", () => {
   test("verifies nobody where the model lacks MustVerifyEmail", async () => {
     const accounts = await testAccounts({ User: class User extends Unverifiable {} as typeof PlainUser });
     const service = accounts.application.container.make("accounts");
-    const link = new URL(service.verificationUrl("web", await accounts.user(), null)).pathname;
+    const link = new URL(service.pages.verificationUrl("web", await accounts.user(), null)).pathname;
     expect(await follow(accounts, link)).toEqual(INVALID);
   });
 
   test("of a guard that there is not any more it is dead", async () => {
     const accounts = await testAccounts();
     const service = accounts.application.container.make("accounts");
-    const link = new URL(service.verificationUrl("admin", await accounts.user(), null)).pathname;
+    const link = new URL(service.pages.verificationUrl("admin", await accounts.user(), null)).pathname;
     expect(await follow(accounts, link)).toEqual(INVALID);
   });
 
@@ -161,7 +161,7 @@ describe("the verification link", () => {
     const admin = await Admin.findOrFail(1);
     expect(admin.email).toBe(ADA.email);
     const service = accounts.application.container.make("accounts");
-    expect(await follow(accounts, new URL(service.verificationUrl("admin", admin as never, null)).pathname)).toBe(
+    expect(await follow(accounts, new URL(service.pages.verificationUrl("admin", admin as never, null)).pathname)).toBe(
       "verified",
     );
     expect([(await Admin.findOrFail(1)).hasVerifiedEmail(), (await accounts.user()).hasVerifiedEmail()]).toEqual([
@@ -195,7 +195,7 @@ describe("readVerification()", () => {
     });
     const service = accounts.application.container.make("accounts");
     const read = async (guard: string, newEmail: string | null, end = ""): Promise<unknown> => {
-      const token = service
+      const token = service.pages
         .verificationUrl(guard, await accounts.user(), newEmail)
         .split("/")
         .at(-1);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { ADA, BOB, type TestAccounts, testAccounts } from "../../../test/support/account-application.ts";
 import { digest } from "../../security/index.ts";
 import { setClock } from "../../support/index.ts";
-import type { EmailChanges } from "./email-changes.ts";
+import type { EmailChangeTable } from "./email-change-table.ts";
 
 const NOON = Date.parse("2026-03-01T12:00:00.000Z");
 const LIFETIME = 72 * 3_600_000;
@@ -10,7 +10,7 @@ const OLD = "old@example.com";
 
 afterEach(() => setClock(null));
 
-async function table(): Promise<{ readonly accounts: TestAccounts; readonly changes: EmailChanges }> {
+async function table(): Promise<{ readonly accounts: TestAccounts; readonly changes: EmailChangeTable }> {
   setClock(() => NOON);
   const accounts = await testAccounts();
   return { accounts, changes: accounts.application.container.make("accounts").emailChanges };

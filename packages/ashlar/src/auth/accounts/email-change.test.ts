@@ -36,7 +36,7 @@ function follow(accounts: TestAccounts, link: string): Promise<string> {
 /** A link to a new address that was mailed by another server. */
 async function linkOf(accounts: TestAccounts): Promise<string> {
   const service = accounts.application.container.make("accounts");
-  return new URL(service.verificationUrl("web", await accounts.user(), NEW)).pathname;
+  return new URL(service.pages.verificationUrl("web", await accounts.user(), NEW)).pathname;
 }
 
 /** The messages by field that a caller gets who takes JSON. */

@@ -15,7 +15,7 @@ import { Route } from "../../routing/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import type { GuardSettings } from "../guard-registry.ts";
 import { epochDigestOf } from "./account-links.ts";
-import type { AccountService } from "./account-service.ts";
+import type { AccountServices } from "./account-services.ts";
 import { authRoutes } from "./auth-routes.ts";
 
 /** Brings the driver `people`, whose users are of a class that the configuration leaves out, and `devices` for any. */
@@ -30,7 +30,7 @@ class PeopleProvider extends Provider {
   }
 }
 
-async function serviceOf(options: TestAccountsOptions = {}): Promise<AccountService> {
+async function servicesOf(options: TestAccountsOptions = {}): Promise<AccountServices> {
   return (await testAccounts(options)).application.container.make("accounts");
 }
 
@@ -40,7 +40,7 @@ test("users of guards are where their models say, as far as they are models", as
     static override connection = "people";
   }
   class Member extends User {}
-  const service = await serviceOf({
+  const accounts = await testAccounts({
     User,
     secondConnection: "people",
     guards: {
@@ -49,33 +49,35 @@ test("users of guards are where their models say, as far as they are models", as
       members: { driver: "web", model: Member },
     },
   });
-  const [main, people] = [service.database.connection(), service.database.connection("people")];
-  expect([service.usersOf("hand"), service.usersOf("nobody")]).toEqual([null, null]);
-  expect(service.usersOf("web")).toEqual({ connection: main, table: "users", primaryKey: "id" });
-  expect(service.usersOf("elsewhere")).toEqual({ connection: people, table: "admins", primaryKey: "id" });
-  const beside = ["web", "elsewhere", "hand", "nobody"].map((guard) => service.usersBesideAuth(guard)?.table ?? null);
+  const { users } = accounts.application.container.make("accounts");
+  const [main, people] = [accounts.database.connection(), accounts.database.connection("people")];
+  expect([users.tableOf("hand"), users.tableOf("nobody")]).toEqual([null, null]);
+  expect(users.tableOf("web")).toEqual({ connection: main, table: "users", primaryKey: "id" });
+  expect(users.tableOf("elsewhere")).toEqual({ connection: people, table: "admins", primaryKey: "id" });
+  const beside = ["web", "elsewhere", "hand", "nobody"].map((guard) => users.tableBesideAuth(guard)?.table ?? null);
   expect(beside).toEqual(["users", null, null, null]);
-  expect(service.models).toEqual([User, Elsewhere, Person, Member]);
-  expect([User, Elsewhere, Person].map((model) => service.guardsKeeping(model))).toEqual([
+  expect(users.models).toEqual([User, Elsewhere, Person, Member]);
+  expect([User, Elsewhere, Person].map((model) => users.guardsKeeping(model))).toEqual([
     ["web", "members"],
     ["elsewhere"],
     ["hand"],
   ]);
-  expect([service.modelNamed("web"), service.modelNamed("nobody")]).toEqual([User, null]);
-  expect(() => service.modelNamed("hand")).toThrow('The model of the guard "hand" cannot have accounts.');
-  expect(() => service.modelOf("nobody")).toThrow("config/auth.ts: GUARDS.nobody: its users cannot have accounts.");
-  expect(service.guardNames).toEqual(["web", "elsewhere", "hand", "members"]);
-  expect(["web", "nobody"].map((guard) => service.keepsLogins(guard))).toEqual([true, false]);
+  expect([users.named("web"), users.named("nobody")]).toEqual([User, null]);
+  expect(() => users.named("hand")).toThrow('The model of the guard "hand" cannot have accounts.');
+  expect(() => users.of("nobody")).toThrow("config/auth.ts: GUARDS.nobody: its users cannot have accounts.");
+  expect(users.guards).toEqual(["web", "elsewhere", "hand", "members"]);
+  const logins = accounts.application.container.make("logins");
+  expect(["web", "nobody"].map((guard) => logins.has(guard))).toEqual([true, false]);
 });
 
 test("S40 the URL of a page is under APP_URL, unless its route has a domain of its own", async () => {
   const admin = { model: AdminUser, driver: "web" };
   const routes = [authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).domain("admin.example")];
-  const service = await serviceOf({ guards: { admin }, routes, leftOut: { requestPasswordReset: false } });
-  expect(service.url("web", "email.verify", { token: "x" })).toBe(`${APP_URL}/email/verify/x`);
-  expect(service.url("web", "password_reset", {}, { token: "x" })).toBe(`${APP_URL}/password_reset?token=x`);
-  expect(service.url("admin", "login", {})).toBe("https://admin.example/login");
-  expect([service.newPasswordUrl("web"), service.newPasswordUrl("admin")]).toEqual([
+  const { pages } = await servicesOf({ guards: { admin }, routes, leftOut: { requestPasswordReset: false } });
+  expect(pages.url("web", "email.verify", { token: "x" })).toBe(`${APP_URL}/email/verify/x`);
+  expect(pages.url("web", "password_reset", {}, { token: "x" })).toBe(`${APP_URL}/password_reset?token=x`);
+  expect(pages.url("admin", "login", {})).toBe("https://admin.example/login");
+  expect(["web", "admin"].map((guard) => pages.urlIfAny(guard, "change_password"))).toEqual([
     null,
     "https://admin.example/change_password",
   ]);
@@ -106,21 +108,23 @@ test("a verification link leads to the page of the default guard before that of 
 });
 
 test("no API tokens remain, unless the API says which", async () => {
-  const service = await serviceOf();
-  expect(service.remainingTokensOf(FullUser)).toBeNull();
-  service.tellRemainingTokensBy((model) => ({ expiresInMinutes: model === FullUser ? 5 : null }));
-  expect(service.remainingTokensOf(FullUser)).toEqual({ expiresInMinutes: 5 });
+  const { tokenRemains } = await servicesOf();
+  expect(tokenRemains.of(FullUser)).toBeNull();
+  tokenRemains.tellBy((model) => ({ expiresInMinutes: model === FullUser ? 5 : null }));
+  expect(tokenRemains.of(FullUser)).toEqual({ expiresInMinutes: 5 });
 });
 
 test("guards that name no model, or keep no logins, are passed over when those of a user are ended", async () => {
   class User extends FullUser {}
   const guards = { people: {}, devices: { model: User } };
-  const service = await serviceOf({ User, guards, providers: [PeopleProvider] });
-  expect([service.models, service.guardsKeeping(User)]).toEqual([
+  const { application } = await testAccounts({ User, guards, providers: [PeopleProvider] });
+  const { users } = application.container.make("accounts");
+  expect([users.models, users.guardsKeeping(User)]).toEqual([
     [User, User],
     ["web", "devices"],
   ]);
-  expect([service.loginGuardsOf(new User()), service.hasLogins]).toEqual([["web"], true]);
+  const logins = application.container.make("logins");
+  expect([users.guardsKeeping(User).filter((guard) => logins.has(guard)), logins.all.length]).toEqual([["web"], 1]);
 });
 
 test("a verification link says whose address it is about, and which one replaces it", async () => {
@@ -129,7 +133,7 @@ test("a verification link says whose address it is about, and which one replaces
   const user = await accounts.user();
   const claim = { guard: "web", id: String(ADA.id), epoch: epochDigestOf(user), email: ADA.email };
   for (const newEmail of [null, "ada@example.org"]) {
-    const token = new URL(service.verificationUrl("web", user, newEmail)).pathname.split("/").at(-1);
+    const token = new URL(service.pages.verificationUrl("web", user, newEmail)).pathname.split("/").at(-1);
     expect(service.links.readVerification(token)).toEqual({ ...claim, newEmail });
   }
 });
@@ -143,7 +147,7 @@ test("AuthProvider that is listed twice is one", async () => {
 test("an application without config/auth.ts has no guards, and no accounts to prune", async () => {
   const application = await createApplication({ providers: [AuthProvider], environment: { APP_ENV: "test" } });
   onTestFinished(() => application.shutdown());
-  const service = application.container.make("accounts");
-  expect([service.guardNames, service.models, service.hasLogins]).toEqual([[], [], false]);
+  const { users } = application.container.make("accounts");
+  expect([users.guards, users.models, application.container.make("logins").all]).toEqual([[], [], []]);
   expect(await application.prune()).toEqual({});
 });

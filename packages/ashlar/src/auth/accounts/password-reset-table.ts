@@ -15,8 +15,8 @@ export interface AddressFinding {
  * The table of password resets: at most one row for each address and guard, which holds the digest of the latest link's token, never
  * the token itself.
  */
-export class PasswordResets {
-  readonly #database: Database;
+export class PasswordResetTable {
+  readonly #database: () => Database;
   readonly #table: string;
   readonly #expiresInMinutes: number | null;
 
@@ -24,7 +24,7 @@ export class PasswordResets {
    * @param table its name
    * @param expiresInMinutes how long a reset can be used; `null`: for ever
    */
-  constructor(database: Database, table: string, expiresInMinutes: number | null) {
+  constructor(database: () => Database, table: string, expiresInMinutes: number | null) {
     this.#database = database;
     this.#table = table;
     this.#expiresInMinutes = expiresInMinutes;
@@ -41,21 +41,23 @@ export class PasswordResets {
     const minutes = this.#expiresInMinutes;
     const expires_at = minutes === null ? null : new Date(created_at.getTime() + minutes * 60_000);
     const changes = { token: digest(token), created_at, expires_at };
-    const replacement = this.#database.connection().prepareUpsert({
-      table: this.#table,
-      values: { guard, email, ...changes },
-      onlyIf: this.#stillHolds(finding),
-      key: ["guard", "email"],
-      changes,
-      returning: [],
-    });
+    const replacement = this.#database()
+      .connection()
+      .prepareUpsert({
+        table: this.#table,
+        values: { guard, email, ...changes },
+        onlyIf: this.#stillHolds(finding),
+        key: ["guard", "email"],
+        changes,
+        returning: [],
+      });
     await replacement({});
   }
 
   /** The same text for known and unknown addresses: the time it takes must not tell them apart. */
   #stillHolds({ users, email, isKnown }: AddressFinding) {
     if (users === null) return sql<boolean>`1 = 1`;
-    const { kysely, dialect } = this.#database;
+    const { kysely, dialect } = this.#database();
     const owner = kysely.selectFrom(users.table).select("email").where("email", "=", email);
     // Waits for a deletion that is under way, instead of going by the row as it was.
     const locked = dialect.lockRows(owner, "reference");
@@ -64,8 +66,8 @@ export class PasswordResets {
 
   /** The address that a token was sent to, provided that it can still be used. */
   async addressOf(token: string): Promise<string | null> {
-    const row = await this.#database.kysely
-      .selectFrom(this.#table)
+    const row = await this.#database()
+      .kysely.selectFrom(this.#table)
       .select("email")
       .where("token", "=", digest(token))
       .where((is) => is.or([is("expires_at", "is", null), is("expires_at", ">", currentDate())]))
@@ -79,8 +81,8 @@ export class PasswordResets {
    * @returns whether it could still be used
    */
   async consume(token: string): Promise<boolean> {
-    const { numDeletedRows } = await this.#database.kysely
-      .deleteFrom(this.#table)
+    const { numDeletedRows } = await this.#database()
+      .kysely.deleteFrom(this.#table)
       .where("token", "=", digest(token))
       .where((is) => is.or([is("expires_at", "is", null), is("expires_at", ">", currentDate())]))
       .executeTakeFirst();
@@ -90,13 +92,13 @@ export class PasswordResets {
   /** Deletes the resets of addresses; as part of the transaction that is under way, where one is. */
   async delete(guards: readonly string[], emails: readonly string[]): Promise<void> {
     if (emails.length === 0 || (await this.rows()) === null) return;
-    const query = this.#database.kysely.deleteFrom(this.#table).where("guard", "in", guards);
+    const query = this.#database().kysely.deleteFrom(this.#table).where("guard", "in", guards);
     await query.where("email", "in", emails).execute();
   }
 
   /** The table, to be gone through; `null` where the application has no such table. */
   async rows(): Promise<BatchTable | null> {
-    const { kysely } = this.#database;
-    return (await hasTable(this.#database, this.#table)) ? { kysely, table: this.#table, key: "token" } : null;
+    const { kysely } = this.#database();
+    return (await hasTable(this.#database(), this.#table)) ? { kysely, table: this.#table, key: "token" } : null;
   }
 }

@@ -15,7 +15,7 @@ import { MailProvider } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
 import { DEFAULT_HASHER } from "../../security/index.ts";
 import { ThrottleProvider } from "../../throttle/index.ts";
-import type { RegistrationAttributes } from "./register-user.ts";
+import type { RegistrationAttributes } from "./registration.ts";
 
 const CLEO = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 
@@ -298,7 +298,7 @@ describe("register()", () => {
       },
     });
     const service = accounts.application.container.make("accounts");
-    expect(() => service.modelOf("nobody")).toThrow(
+    expect(() => service.users.of("nobody")).toThrow(
       "config/auth.ts: GUARDS.nobody: its users cannot have accounts. Name the class of the users: nobody: { model: User }.",
     );
   });

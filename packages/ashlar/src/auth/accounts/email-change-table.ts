@@ -2,12 +2,13 @@ import { type BatchTable, type Database, hasTable, sql } from "../../database/in
 import { digest } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 import type { UserId } from "../authenticatable.ts";
+import { dateOf } from "../logins/database/login-table.ts";
 import { UNDO_EXPIRES_IN_HOURS } from "./account-links.ts";
 
 const TABLE = "email_changes";
 
 /** A change of address that can be undone. */
-export interface EmailChange {
+export interface StoredEmailChange {
   readonly id: number | bigint | string;
   readonly guard: string;
   /** The user's primary key, as text. */
@@ -24,10 +25,10 @@ export interface EmailChange {
  * verified is reserved for the account. The table holds the digest of the token that the old address was mailed, never
  * the token itself.
  */
-export class EmailChanges {
-  readonly #database: Database;
+export class EmailChangeTable {
+  readonly #database: () => Database;
 
-  constructor(database: Database) {
+  constructor(database: () => Database) {
     this.#database = database;
   }
 
@@ -40,8 +41,8 @@ export class EmailChanges {
     const created_at = currentDate();
     const expires_at = new Date(created_at.getTime() + UNDO_EXPIRES_IN_HOURS * 3_600_000);
     const reserved_until = isReserved ? expires_at : null;
-    await this.#database.kysely
-      .insertInto(TABLE)
+    await this.#database()
+      .kysely.insertInto(TABLE)
       .values({ guard, user_id: userId, email, token: digest(token), created_at, expires_at, reserved_until })
       .execute();
   }
@@ -53,8 +54,8 @@ export class EmailChanges {
    * @param userId the account that may have the address all the same: its own changes don't count; `null` for none
    */
   async isReserved(email: string, guards: readonly string[], userId: UserId | null): Promise<boolean> {
-    const rows = await this.#database.kysely
-      .selectFrom(TABLE)
+    const rows = await this.#database()
+      .kysely.selectFrom(TABLE)
       .select("user_id")
       .where("email", "=", email)
       .where("guard", "in", guards)
@@ -64,20 +65,20 @@ export class EmailChanges {
   }
 
   /** The change that a token undoes, provided that it still can. */
-  async find(token: string): Promise<EmailChange | null> {
-    const row = await this.#database.kysely
-      .selectFrom(TABLE)
+  async find(token: string): Promise<StoredEmailChange | null> {
+    const row = await this.#database()
+      .kysely.selectFrom(TABLE)
       .select(["id", "guard", "user_id", "email", "created_at", "reserved_until"])
       .where("token", "=", digest(token))
       .where("expires_at", ">", currentDate())
       .executeTakeFirst();
     if (row === undefined) return null;
     return {
-      id: row.id as EmailChange["id"],
+      id: row.id as StoredEmailChange["id"],
       guard: String(row.guard),
       userId: String(row.user_id),
       email: String(row.email),
-      createdAt: new Date(row.created_at as Date | string),
+      createdAt: dateOf(row.created_at),
       isReserved: row.reserved_until !== null,
     };
   }
@@ -88,8 +89,8 @@ export class EmailChanges {
    *
    * @returns whether it could still be undone: of parallel uses, one can
    */
-  async consume({ id, guard, userId }: EmailChange): Promise<boolean> {
-    const { kysely } = this.#database;
+  async consume({ id, guard, userId }: StoredEmailChange): Promise<boolean> {
+    const { kysely } = this.#database();
     const { numDeletedRows } = await kysely.deleteFrom(TABLE).where("id", "=", id).executeTakeFirst();
     if (numDeletedRows !== 1n) return false;
     const later = kysely.deleteFrom(TABLE).where("guard", "=", guard).where("user_id", "=", userId);
@@ -106,26 +107,28 @@ export class EmailChanges {
    */
   async delete(guards: readonly string[], userId: UserId, email: string | null): Promise<readonly string[]> {
     if ((await this.rows()) === null) return [];
-    const [{ kysely }, now] = [this.#database, currentDate()];
-    const own = await this.#database.connection().prepareDelete({
-      table: TABLE,
-      where: sql`guard in (${sql.join(guards)}) and user_id = ${userId}`,
-      key: "id",
-      returning: ["email", "reserved_until"],
-    })({});
+    const [{ kysely }, now] = [this.#database(), currentDate()];
+    const own = await this.#database()
+      .connection()
+      .prepareDelete({
+        table: TABLE,
+        where: sql`guard in (${sql.join(guards)}) and user_id = ${userId}`,
+        key: "id",
+        returning: ["email", "reserved_until"],
+      })({});
     if (email !== null) {
       const former = kysely.deleteFrom(TABLE).where("guard", "in", guards).where("email", "=", email);
       await former.where("expires_at", "<=", now).execute();
     }
     // One that is not reserved may be another user's by now.
     return own.flatMap(({ email: former, reserved_until: end }) =>
-      end !== null && new Date(end as Date | string) > now ? [String(former)] : [],
+      end !== null && dateOf(end) > now ? [String(former)] : [],
     );
   }
 
   /** The table, to be gone through; `null` where the application has no such table. */
   async rows(): Promise<BatchTable | null> {
-    const { kysely } = this.#database;
-    return (await hasTable(this.#database, TABLE)) ? { kysely, table: TABLE, key: "id" } : null;
+    const { kysely } = this.#database();
+    return (await hasTable(this.#database(), TABLE)) ? { kysely, table: TABLE, key: "id" } : null;
   }
 }

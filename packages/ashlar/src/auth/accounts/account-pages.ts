@@ -1,0 +1,61 @@
+import type { QueryParameters, RouteParameters } from "../../http/index.ts";
+import type { GuardPages } from "../guard-pages.ts";
+import { type AccountLinks, epochDigestOf } from "./account-links.ts";
+import type { AccountUser } from "./account-user.ts";
+
+/** What {@link AccountPages} works with. */
+export interface AccountPagesParts {
+  readonly pages: GuardPages;
+  readonly links: AccountLinks;
+  /** Gives the origin of `APP_URL`. */
+  readonly origin: () => string;
+}
+
+/** The pages about accounts, as mails link to them. */
+export class AccountPages {
+  readonly #parts: AccountPagesParts;
+
+  constructor(parts: AccountPagesParts) {
+    this.#parts = parts;
+  }
+
+  /** Tells whether a guard has a page. */
+  has(guard: string, page: string): boolean {
+    return this.#parts.pages.has(guard, page);
+  }
+
+  /** The name of the route of a guard's page, whether or not there is such a route. */
+  nameOf(guard: string, page: string): string {
+    return this.#parts.pages.nameOf(guard, page);
+  }
+
+  /** Tells whether two guards have a page in common, so that a link to it may be about a user of either. */
+  isShared(page: string, guard: string, other: string): boolean {
+    return this.#parts.pages.isShared(page, guard, other);
+  }
+
+  /**
+   * The URL of a guard's page, under the origin of `APP_URL`.
+   *
+   * Security: never under the host of a request. The sender chooses it, and a reset link to the sender's own host would
+   * hand over the account.
+   *
+   * @throws `E_UNKNOWN_ROUTE`
+   */
+  url(guard: string, page: string, parameters: RouteParameters, query: QueryParameters = {}): string {
+    const url = this.#parts.pages.to(guard, page, parameters, query);
+    // A route with a domain has a URL of its own.
+    return url.startsWith("/") ? this.#parts.origin() + url : url;
+  }
+
+  /** The link that verifies a user's address, or replaces it with a new one. */
+  verificationUrl(guard: string, user: AccountUser, newEmail: string | null): string {
+    const claim = { guard, id: String(user.authId()), epoch: epochDigestOf(user), email: user.email, newEmail };
+    return this.url(guard, "email.verify", { token: this.#parts.links.verification(claim) });
+  }
+
+  /** The URL of a page that a guard may have; `null` if it does not. */
+  urlIfAny(guard: string, page: string): string | null {
+    return this.has(guard, page) ? this.url(guard, page, {}) : null;
+  }
+}

@@ -1,0 +1,110 @@
+import type { Application } from "../../boot/index.ts";
+import type { Database } from "../../database/index.ts";
+import { authSettingsOf } from "../settings.ts";
+import { AccountAccess } from "./account-access.ts";
+import { AccountLinks } from "./account-links.ts";
+import { AccountMails } from "./account-mails.ts";
+import { AccountPages } from "./account-pages.ts";
+import { AccountPruning } from "./account-pruning.ts";
+import { AddressOwners } from "./address-owners.ts";
+import { EmailChange } from "./email-change.ts";
+import { EmailChangeTable } from "./email-change-table.ts";
+import { EmailUndo } from "./email-undo.ts";
+import { EmailVerification } from "./email-verification.ts";
+import { EnumerationPrevention } from "./enumeration-prevention.ts";
+import type {} from "./events.ts";
+import { GuardUsers } from "./guard-users.ts";
+import { MailLimits } from "./mail-limits.ts";
+import { PasswordChange } from "./password-change.ts";
+import { PasswordReset } from "./password-reset.ts";
+import { PasswordResetTable } from "./password-reset-table.ts";
+import { Registration } from "./registration.ts";
+import { TokenRemains } from "./remaining-tokens.ts";
+import { ReservedAddresses } from "./reserved-addresses.ts";
+import { ResetTokens } from "./reset-tokens.ts";
+import type { CompleteAccountsSettings } from "./settings.ts";
+import { UnfinishedRegistrations } from "./unfinished-registrations.ts";
+import { UserDeletion } from "./user-deletion.ts";
+
+declare module "../../kernel/container.ts" {
+  interface FrameworkServices {
+    /** What can be done with the accounts of the application. */
+    accounts: AccountServices;
+  }
+}
+
+/**
+ * The services of an application's accounts, each made once, of what it needs: the container's `accounts`. What a request
+ * can do with them is `context.accounts`.
+ */
+export class AccountServices {
+  readonly settings: CompleteAccountsSettings;
+  readonly users: GuardUsers;
+  readonly links: AccountLinks;
+  readonly pages: AccountPages;
+  readonly mails: AccountMails;
+  readonly mailLimits: MailLimits;
+  readonly tokenRemains: TokenRemains;
+  readonly resets: PasswordResetTable;
+  readonly emailChanges: EmailChangeTable;
+  readonly tokens: ResetTokens;
+  readonly registration: Registration;
+  readonly enumerationPrevention: EnumerationPrevention;
+  readonly emailVerification: EmailVerification;
+  readonly emailChange: EmailChange;
+  readonly emailUndo: EmailUndo;
+  readonly passwordReset: PasswordReset;
+  readonly passwordChange: PasswordChange;
+  readonly deletion: UserDeletion;
+  readonly pruning: AccountPruning;
+
+  /** @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` if `config/auth.ts` cannot work */
+  constructor(application: Application) {
+    const { background, config, container, settings: own } = application;
+    const { guards, defaultGuard, accounts, passwordResetTable, passwordResetExpirationInMinutes } =
+      authSettingsOf(config);
+    const { mailables, preventEnumeration, retention, verificationExpiresMinutes } = accounts;
+    const database = (): Database => container.make("database");
+    const logins = container.make("logins");
+    const users = new GuardUsers({ guards, defaultGuard, database });
+    const links = new AccountLinks(own.key, accounts, { previousSecrets: own.previousKeys });
+    const pages = new AccountPages({ pages: container.make("auth").pages, links, origin: () => application.url });
+    const tokenRemains = new TokenRemains();
+    const mails = new AccountMails({ container, mailables, pages, tokenRemains });
+    const mailLimits = new MailLimits(container);
+    const resets = new PasswordResetTable(database, passwordResetTable, passwordResetExpirationInMinutes);
+    const emailChanges = new EmailChangeTable(database);
+    const access = new AccountAccess(users, logins);
+    const addresses = new ReservedAddresses({ users, pages, emailChanges });
+    const tokens = new ResetTokens({ users, links, resets });
+    const common = { users, pages, links, mails, resets, emailChanges, tokens, addresses, access, background };
+    const expiresInMinutes = passwordResetExpirationInMinutes;
+    const unfinished = new UnfinishedRegistrations({ ...common, preventEnumeration, expiresInMinutes });
+    const owners = new AddressOwners({ ...common, limits: mailLimits, unfinished });
+    const prevention = new EnumerationPrevention({ ...common, isOn: preventEnumeration });
+    this.settings = accounts;
+    this.users = users;
+    this.links = links;
+    this.pages = pages;
+    this.mails = mails;
+    this.mailLimits = mailLimits;
+    this.tokenRemains = tokenRemains;
+    this.resets = resets;
+    this.emailChanges = emailChanges;
+    this.tokens = tokens;
+    this.enumerationPrevention = prevention;
+    this.registration = new Registration({ ...common, owners, preventEnumeration, prevention });
+    this.emailChange = new EmailChange({ ...common, settings: accounts, owners });
+    this.emailVerification = new EmailVerification({
+      ...common,
+      emailChange: this.emailChange,
+      events: () => (container.has("events") ? container.make("events") : null),
+      expiresInMinutes: verificationExpiresMinutes,
+    });
+    this.emailUndo = new EmailUndo(common);
+    this.passwordReset = new PasswordReset({ ...common, expiresInMinutes, verifies: preventEnumeration });
+    this.passwordChange = new PasswordChange(common);
+    this.deletion = new UserDeletion({ ...common, logins, database });
+    this.pruning = new AccountPruning({ ...common, logins, retention, hasDatabase: () => container.has("database") });
+  }
+}

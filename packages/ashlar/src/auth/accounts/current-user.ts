@@ -1,0 +1,39 @@
+import type { HttpContext } from "../../http/index.ts";
+import { AshlarError, ValidationError } from "../../support/index.ts";
+import { message } from "../messages.ts";
+import { provesOwnPassword } from "../own-password.ts";
+import { WebGuard } from "../web/web-guard.ts";
+import { type AccountUser, asAccountUser } from "./account-user.ts";
+
+/**
+ * The user who is logged in.
+ *
+ * @throws `E_UNAUTHENTICATED` if no user is
+ */
+export async function requireUser({ auth }: HttpContext): Promise<AccountUser> {
+  const user = await auth.user();
+  if (user === null) throw new AshlarError("E_UNAUTHENTICATED");
+  return asAccountUser(user);
+}
+
+/**
+ * Has the user who is logged in prove again who they are. A login that the browser keeps gets a new token by it.
+ *
+ * @param field the name of the input, for the message
+ * @throws `E_INVALID_INPUT` if it is not the user's password
+ */
+export async function requirePassword(context: HttpContext, password: unknown, field: string): Promise<void> {
+  if (password !== null && password !== undefined && typeof password !== "string") {
+    throw new ValidationError({ [field]: [message("auth.input.text")] });
+  }
+  if (!(await provesPassword(context, password))) {
+    throw new ValidationError({ [field]: [message("auth.password.wrong")] });
+  }
+}
+
+async function provesPassword(context: HttpContext, password: unknown): Promise<boolean> {
+  const { auth } = context;
+  const guard = auth.guard(auth.guardName);
+  if (guard instanceof WebGuard) return guard.confirmPassword(password);
+  return provesOwnPassword(context, auth.guardName, await requireUser(context), password);
+}

@@ -1,0 +1,128 @@
+import { UniqueViolationError } from "../../database/index.ts";
+import type { HttpContext } from "../../http/index.ts";
+import { currentDate, type RegisteredUser } from "../../support/index.ts";
+import { announce } from "../events.ts";
+import { NO_PASSWORD } from "../stored-hash.ts";
+import { writeColumns } from "../write-column.ts";
+import type { AccountAccess } from "./account-access.ts";
+import type { AccountLinks } from "./account-links.ts";
+import type { AccountMails } from "./account-mails.ts";
+import type { AccountPages } from "./account-pages.ts";
+import { type AccountUser, isVerifiable } from "./account-user.ts";
+import type { EmailChangeTable, StoredEmailChange } from "./email-change-table.ts";
+import type { GuardUsers } from "./guard-users.ts";
+import { ReservedAddress, type ReservedAddresses } from "./reserved-addresses.ts";
+import type { ResetTokens } from "./reset-tokens.ts";
+
+/** A change of address that a link can undo. */
+export interface UndoableEmailChange {
+  /** The address that would be the account's again. */
+  readonly email: string;
+}
+
+/** What came of undoing a change of address. */
+export type EmailChangeUndo =
+  | {
+      readonly outcome: "undone";
+      readonly user: RegisteredUser;
+      /** What `/password_reset?token=…` takes: the account has no password until a new one is set. */
+      readonly resetToken: string;
+    }
+  | { readonly outcome: "taken" | "invalid" };
+
+/** What {@link EmailUndo} works with. */
+export interface EmailUndoParts {
+  readonly users: GuardUsers;
+  readonly pages: AccountPages;
+  readonly links: AccountLinks;
+  readonly mails: AccountMails;
+  readonly emailChanges: EmailChangeTable;
+  readonly addresses: ReservedAddresses;
+  readonly tokens: ResetTokens;
+  readonly access: AccountAccess;
+}
+
+interface Found {
+  readonly change: StoredEmailChange;
+  readonly user: AccountUser;
+}
+
+/** Thrown to roll back what a parallel use of the same link has done already. */
+class UsedMeanwhile extends Error {}
+
+/** Undoing a change of address, by the link that the old address was mailed. */
+export class EmailUndo {
+  readonly #parts: EmailUndoParts;
+
+  constructor(parts: EmailUndoParts) {
+    this.#parts = parts;
+  }
+
+  /** The change that the token of a link can undo; see `Accounts.findEmailChange`. */
+  async find(context: HttpContext, token: unknown): Promise<UndoableEmailChange | null> {
+    const found = await this.#find(context, token);
+    return found === null ? null : { email: found.change.email };
+  }
+
+  /** See `Accounts.undoEmailChange`. */
+  async complete(context: HttpContext, token: unknown): Promise<EmailChangeUndo> {
+    const { mails, tokens } = this.#parts;
+    const found = await this.#find(context, token);
+    if (found === null) return { outcome: "invalid" };
+    const { change, user } = found;
+    const { guard, email: restoredEmail } = change;
+    const { email: previousEmail } = user;
+    await mails.prepare();
+    const outcome = await this.#restore(change, user);
+    if (outcome !== "undone") return { outcome };
+    // If it was not the owner who has undone the change, this is the only word the owner gets.
+    const notice = { guard, language: context.language, user, email: previousEmail, restoredEmail };
+    mails.tryQueue("emailChangeUndone", previousEmail, notice);
+    const resetToken = await tokens.issue(guard, user);
+    announce(context, "auth.email_change_undone", guard, { user, previousEmail, email: restoredEmail });
+    return { outcome, user, resetToken };
+  }
+
+  async #find(context: HttpContext, token: unknown): Promise<Found | null> {
+    const { users, pages, links, emailChanges } = this.#parts;
+    const claim = links.readUndo(token);
+    // A link that was made for another guard's page is not one here.
+    if (claim === null || !pages.isShared("email.undo", claim.guard, context.auth.guardName)) return null;
+    const change = await emailChanges.find(token as string);
+    if (change === null || change.guard !== claim.guard || change.userId !== claim.id) return null;
+    const user = (await users.named(claim.guard)?.findByAuthId(claim.id)) ?? null;
+    if (user === null) return null;
+    const { created_at } = user as { readonly created_at?: unknown };
+    // The key may have been given to another account since.
+    return created_at instanceof Date && created_at > change.createdAt ? null : { change, user };
+  }
+
+  async #restore(change: StoredEmailChange, user: AccountUser): Promise<"undone" | "taken" | "invalid"> {
+    const { users, emailChanges, addresses, access } = this.#parts;
+    const { guard, email, isReserved } = change;
+    const { passwordColumn } = users.of(guard);
+    try {
+      return await users.transaction(guard, async () => {
+        // No condition: what the thief has changed since must not keep the owner out. The row is locked by it, so that a
+        // change of address that is under way is found below, or fails on the new epoch.
+        const changes = {
+          ...user.accessChanges(),
+          email,
+          // The thief knows the password, and would be back before the owner has set a new one.
+          [passwordColumn]: NO_PASSWORD,
+          ...(isVerifiable(user) ? { verified_at: currentDate() } : {}),
+        };
+        if (!(await writeColumns(user, changes))) return "invalid";
+        if (!(await emailChanges.consume(change))) throw new UsedMeanwhile();
+        // Meanwhile another account may have had the address, verified it, and left it.
+        if (!isReserved) await addresses.refuseReserved(guard, email, user);
+        await access.end(user);
+        return "undone";
+      });
+    } catch (error) {
+      if (error instanceof UsedMeanwhile) return "invalid";
+      if (error instanceof UniqueViolationError || error instanceof ReservedAddress) return "taken";
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import type { Events } from "../../events/index.ts";
+import type { HttpContext, HttpRequest } from "../../http/index.ts";
+import type { Mailer } from "../../mail/index.ts";
+import { currentDate } from "../../support/index.ts";
+import { announce } from "../events.ts";
+import type { AccountLinks, VerificationClaim } from "./account-links.ts";
+import type { AccountMails } from "./account-mails.ts";
+import type { AccountPages } from "./account-pages.ts";
+import { type AccountModel, type AccountUser, asAccountUser, isVerifiable } from "./account-user.ts";
+import { requireUser } from "./current-user.ts";
+import type { EmailChange } from "./email-change.ts";
+import type { GuardUsers } from "./guard-users.ts";
+import { outcomeFor, type VerificationLink, type VerificationOutcome } from "./verification-outcome.ts";
+
+/** What {@link EmailVerification} works with. */
+export interface EmailVerificationParts {
+  readonly users: GuardUsers;
+  readonly pages: AccountPages;
+  readonly links: AccountLinks;
+  readonly mails: AccountMails;
+  /** What a link to a new address does. */
+  readonly emailChange: EmailChange;
+  /** Gives where what happens is told; `null` if the application has no events. */
+  readonly events: () => Events | null;
+  /** How long a link can be used, in minutes. */
+  readonly expiresInMinutes: number;
+}
+
+/** Proving that an address is the user's, by a link that is mailed to it. */
+export class EmailVerification {
+  readonly #parts: EmailVerificationParts;
+
+  constructor(parts: EmailVerificationParts) {
+    this.#parts = parts;
+  }
+
+  /** Mails the user who is logged in a new verification link; see `Accounts.sendVerification`. */
+  async send(context: HttpContext): Promise<boolean> {
+    const user = await requireUser(context);
+    // Before anything that needs mails: without the mixin there is nothing to send.
+    if (!isVerifiable(user) || user.hasVerifiedEmail()) return false;
+    const mailer = await this.#parts.mails.prepare();
+    await user.verifyEmail(mailer, context.request);
+    return true;
+  }
+
+  /** Mails a user a link that verifies the address; what `user.verifyEmail(mail, request)` does. */
+  async mail(user: AccountUser, mailer: Mailer, request: HttpRequest): Promise<void> {
+    const { users, pages, mails, events, expiresInMinutes } = this.#parts;
+    const guard = users.guardOf(user, request.context);
+    const { email } = user;
+    const url = pages.verificationUrl(guard, user, null);
+    await mails.prepare();
+    const data = { guard, language: request.language(), user, email, isChange: false, url, expiresInMinutes };
+    mails.queue("verifyEmail", email, data, mailer);
+    const told = { time: currentDate(), address: request.clientAddress, guard, user, email };
+    void events()?.emit("auth.verification_sent", told);
+  }
+
+  /** Says what a verification link is about; see `Accounts.readVerification`. */
+  read(context: HttpContext, token: unknown): VerificationLink | null {
+    const claim = this.#claimOf(context, token);
+    return claim === null ? null : { email: claim.newEmail ?? claim.email, isChange: claim.newEmail !== null };
+  }
+
+  /** Follows a verification link; see `Accounts.verifyEmail`. */
+  async complete(context: HttpContext, token: unknown): Promise<VerificationOutcome> {
+    const claim = this.#claimOf(context, token);
+    if (claim === null) return "invalid";
+    const model = this.#parts.users.named(claim.guard);
+    if (model === null) return "invalid";
+    const own = await ownUser(context, claim);
+    const user = own ?? (await model.findByAuthId(claim.id));
+    const outcome = outcomeFor(user, claim);
+    if (user === null || outcome !== "verified") return outcome;
+    const { method } = context.request.raw;
+    // A mail scanner follows every link: by a GET from there, a stranger's account would get the address of the mailbox.
+    if (own === null && isSafe(method)) return "confirm";
+    // HEAD tells what GET would do, and does nothing: some mail programs ask that way whether a link leads anywhere.
+    if (method === "HEAD") return outcome;
+    if (claim.newEmail === null) return confirmAddress(context, model, user, claim);
+    return this.#parts.emailChange.complete(context, user, claim, claim.newEmail);
+  }
+
+  /** A link that was made for another guard's page is not one here. */
+  #claimOf(context: HttpContext, token: unknown): VerificationClaim | null {
+    const { links, pages } = this.#parts;
+    const read = links.readVerification(token);
+    return read !== null && pages.isShared("email.verify", read.guard, context.auth.guardName) ? read : null;
+  }
+}
+
+function isSafe(method: string): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+/** The user of the request itself, if the link is about that one: its login goes on after a change of address. */
+async function ownUser(context: HttpContext, { guard, id }: VerificationClaim): Promise<AccountUser | null> {
+  if (context.auth.guardName !== guard) return null;
+  const user = await context.auth.user();
+  return user !== null && String((user as AccountUser).authId()) === id ? asAccountUser(user) : null;
+}
+
+async function confirmAddress(
+  context: HttpContext,
+  model: AccountModel,
+  proved: AccountUser,
+  claim: VerificationClaim,
+): Promise<VerificationOutcome> {
+  let row = model.where(model.primaryKey as "email", claim.id).where("email", claim.email);
+  for (const [column, value] of Object.entries(proved.accessConditions())) {
+    row = value === null ? row.whereNull(column as "email") : row.where(column as "email", value);
+  }
+  // One conditional UPDATE decides between parallel uses: of those that find the column empty, one fills it.
+  const written = await row.whereNull("verified_at" as "email").update({ verified_at: currentDate() } as object);
+  const user = await model.findByAuthId(claim.id);
+  if (written === 0 || user === null) return outcomeFor(user, claim);
+  announce(context, "auth.email_verified", claim.guard, { user });
+  return "verified";
+}

@@ -1,0 +1,54 @@
+import { ConfigurationError } from "../../support/index.ts";
+import type { AccountMails } from "./account-mails.ts";
+import type { AccountPages } from "./account-pages.ts";
+import { isVerifiable } from "./account-user.ts";
+import type { GuardUsers } from "./guard-users.ts";
+import { FINISH_PAGE } from "./unfinished-registrations.ts";
+
+const WHERE = "config/auth.ts: ACCOUNTS.preventEnumeration";
+
+/** What {@link EnumerationPrevention} works with. */
+export interface EnumerationPreventionParts {
+  /** `ACCOUNTS.preventEnumeration`. */
+  readonly isOn: boolean;
+  readonly users: GuardUsers;
+  readonly pages: AccountPages;
+  readonly mails: AccountMails;
+}
+
+/** Makes sure that answers can be alike: everything they leave out is told by mail, and no one logs in before that. */
+export class EnumerationPrevention {
+  readonly #parts: EnumerationPreventionParts;
+
+  constructor(parts: EnumerationPreventionParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws `E_INVALID_CONFIGURATION` if it is on, and the application cannot keep to it */
+  check(): void {
+    const { isOn, users, pages, mails } = this.#parts;
+    if (!isOn) return;
+    if (!mails.areSent) {
+      const remedy = 'Add it to PROVIDERS: import { MailProvider } from "ashlar/mail".';
+      throw new ConfigurationError(WHERE, "users are told everything by mail, and MailProvider is missing.", remedy);
+    }
+    for (const guard of users.guards) {
+      if (pages.has(guard, "register")) this.requireVerifiable(guard);
+    }
+  }
+
+  /** @throws `E_INVALID_CONFIGURATION` if users of a guard cannot verify their address, or not choose a password then */
+  requireVerifiable(guard: string): void {
+    const { users, pages } = this.#parts;
+    const model = users.of(guard);
+    if (!isVerifiable(model.prototype)) {
+      const problem = `users of the guard "${guard}" register, and their address is never verified.`;
+      const remedy = `Add the mixin: class ${model.name} extends compose(Model, Authenticates, MustVerifyEmail).`;
+      throw new ConfigurationError(WHERE, problem, remedy);
+    }
+    if (pages.has(guard, FINISH_PAGE)) return;
+    const problem = `users of the guard "${guard}" register, and there is no page where they choose a password by mail.`;
+    const remedy = `Add the route "${pages.nameOf(guard, FINISH_PAGE)}", which Auth.routes() includes.`;
+    throw new ConfigurationError(WHERE, problem, remedy);
+  }
+}

@@ -1,0 +1,48 @@
+import type { HttpContext } from "../../http/index.ts";
+import { currentDate, ValidationError } from "../../support/index.ts";
+import { announce } from "../events.ts";
+import { message } from "../messages.ts";
+import { rotateAccess } from "../rotate-access.ts";
+import type { AccountAccess } from "./account-access.ts";
+import { hashChosenPassword } from "./account-input.ts";
+import type { AccountMails } from "./account-mails.ts";
+import { requirePassword, requireUser } from "./current-user.ts";
+import type { GuardUsers } from "./guard-users.ts";
+
+/** What {@link PasswordChange} works with. */
+export interface PasswordChangeParts {
+  readonly users: GuardUsers;
+  readonly mails: AccountMails;
+  readonly access: AccountAccess;
+}
+
+/** A new password for a user who is logged in. */
+export class PasswordChange {
+  readonly #parts: PasswordChangeParts;
+
+  constructor(parts: PasswordChangeParts) {
+    this.#parts = parts;
+  }
+
+  /** See `Accounts.changePassword`. */
+  async make(context: HttpContext, current: unknown, password: unknown, confirmation: unknown): Promise<void> {
+    const { users, mails, access } = this.#parts;
+    const user = await requireUser(context);
+    await mails.prepare();
+    await requirePassword(context, current, "current_password");
+    const guard = context.auth.guardName;
+    const { passwordColumn } = users.of(guard);
+    const hash = await hashChosenPassword(user, passwordColumn, password, confirmation);
+    await users.transaction(guard, async () => {
+      // Of two changes at the same moment, both with the password before them, one is made.
+      if (!(await rotateAccess(user, { [passwordColumn]: hash }))) {
+        throw new ValidationError({ current_password: [message("auth.account.changed")] });
+      }
+      await access.end(user, context);
+    });
+    announce(context, "auth.password_changed", guard, { user });
+    const { email } = user;
+    const [{ language }, changedAt] = [context, currentDate()];
+    mails.tryQueue("passwordChanged", email, { guard, language, user, email, changedAt, wasReset: false });
+  }
+}

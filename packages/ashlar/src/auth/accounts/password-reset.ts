@@ -1,0 +1,128 @@
+import type { HttpContext } from "../../http/index.ts";
+import type { Background } from "../../kernel/index.ts";
+import { currentDate, ValidationError } from "../../support/index.ts";
+import { announce } from "../events.ts";
+import { PASSWORD_LIMIT } from "../limits.ts";
+import { message } from "../messages.ts";
+import { rotateAccess } from "../rotate-access.ts";
+import type { AccountAccess } from "./account-access.ts";
+import { hashChosenPassword, requireEmail } from "./account-input.ts";
+import type { AccountClaim, AccountLinks } from "./account-links.ts";
+import type { AccountMails } from "./account-mails.ts";
+import type { AccountPages } from "./account-pages.ts";
+import { type AccountUser, isVerifiable } from "./account-user.ts";
+import type { GuardUsers } from "./guard-users.ts";
+import type { PasswordResetTable } from "./password-reset-table.ts";
+import type { ResetTokens } from "./reset-tokens.ts";
+
+/** A link that can still set a new password. */
+export interface UsablePasswordReset {
+  /** The address of the account. */
+  readonly email: string;
+}
+
+/** What {@link PasswordReset} works with. */
+export interface PasswordResetParts {
+  readonly users: GuardUsers;
+  readonly pages: AccountPages;
+  readonly links: AccountLinks;
+  readonly mails: AccountMails;
+  readonly resets: PasswordResetTable;
+  readonly tokens: ResetTokens;
+  readonly access: AccountAccess;
+  readonly background: Background;
+  /** How long a reset can be used, in minutes; `null`: forever. */
+  readonly expiresInMinutes: number | null;
+  /** Whether a reset verifies the address, since users cannot log in before that. */
+  readonly verifies: boolean;
+}
+
+/** A new password for a user who has forgotten the old one, by a link in a mail. */
+export class PasswordReset {
+  readonly #parts: PasswordResetParts;
+
+  constructor(parts: PasswordResetParts) {
+    this.#parts = parts;
+  }
+
+  /** Mails a link that sets a new password, if there is an account; see `Accounts.requestPasswordReset`. */
+  async request(context: HttpContext, input: unknown): Promise<void> {
+    const { users, pages, mails, tokens, background, expiresInMinutes } = this.#parts;
+    const email = requireEmail(input);
+    const guard = context.auth.guardName;
+    const model = users.of(guard);
+    await mails.prepare();
+    // A route that is missing is told to the developer, and not only to the log.
+    pages.url(guard, "password_reset", {});
+    // After the answer, which leaves at the same time whether or not the address has an account.
+    background.run("a password reset", async () => {
+      const user = await model.findBy("email", email);
+      // What can be done for an address without an account is done as well: it delays the requests that come meanwhile.
+      const token = await (user === null ? tokens.issueToNoOne(guard, email) : tokens.issue(guard, user));
+      const url = pages.url(guard, "password_reset", {}, { token });
+      announce(context, "auth.password_reset_requested", guard, { user, email });
+      if (user === null) return;
+      mails.tryQueue("resetPassword", email, { guard, language: context.language, user, email, url, expiresInMinutes });
+    });
+  }
+
+  /** What the token of a link is still good for; see `Accounts.findPasswordReset`. */
+  async find(context: HttpContext, token: unknown): Promise<UsablePasswordReset | null> {
+    const found = await this.#find(context, token);
+    return found === null ? null : { email: found.user.email };
+  }
+
+  /** Sets a new password by the token of a link; see `Accounts.resetPassword`. */
+  async complete(
+    context: HttpContext,
+    token: unknown,
+    password: unknown,
+    confirmation: unknown,
+  ): Promise<AccountUser | null> {
+    const { users, mails, resets, access, verifies } = this.#parts;
+    if (token === null || token === undefined) return null;
+    if (typeof token !== "string") throw new ValidationError({ token: [message("auth.input.text")] });
+    const found = await this.#find(context, token);
+    if (found === null) return null;
+    const { user } = found;
+    const { guard } = found.claim;
+    await mails.prepare();
+    // Before the transaction: a hash takes long, and a password that is refused must leave the link as it is.
+    const { passwordColumn } = users.of(guard);
+    const hash = await hashChosenPassword(user, passwordColumn, password, confirmation);
+    // Users who cannot log in before their address is verified have this way left when the link for that has expired.
+    const isProof = verifies && isVerifiable(user) && !user.hasVerifiedEmail();
+    const proof = isProof ? { verified_at: currentDate() } : {};
+    const isDone = await users.transaction(guard, async () => {
+      if (!(await resets.consume(token))) return false;
+      // The user was read before the hash was made: what ended access in between has voided the link.
+      if (!(await rotateAccess(user, { [passwordColumn]: hash, ...proof }))) return false;
+      await access.end(user);
+      return true;
+    });
+    if (!isDone) return null;
+    // A user who reads the account's mail is not guessing, and what was guessed before was at another password.
+    await context.auth.throttle?.clear(context, PASSWORD_LIMIT, { guard, user });
+    announce(context, "auth.password_reset", guard, { user });
+    if (isProof) announce(context, "auth.email_verified", guard, { user });
+    const { email } = user;
+    const [{ language }, changedAt] = [context, currentDate()];
+    mails.tryQueue("passwordChanged", email, { guard, language, user, email, changedAt, wasReset: true });
+    return user;
+  }
+
+  /** Whom a token was mailed to, provided that it can still be used here and that nothing has voided it since. */
+  async #find(
+    context: HttpContext,
+    token: unknown,
+  ): Promise<{ readonly claim: AccountClaim; readonly user: AccountUser } | null> {
+    const { links, pages, tokens } = this.#parts;
+    // A token that was not made here costs no query.
+    const claim = typeof token === "string" ? links.readReset(token) : null;
+    if (claim === null) return null;
+    // A link that was made for another guard's page is not one here.
+    if (!pages.isShared("password_reset", claim.guard, context.auth.guardName)) return null;
+    const user = await tokens.ownerOf(token as string, claim);
+    return user === null ? null : { claim, user };
+  }
+}

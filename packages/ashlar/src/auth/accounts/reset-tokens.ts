@@ -1,0 +1,59 @@
+import { digest } from "../../security/index.ts";
+import { makeAccessEpoch } from "../access-epoch.ts";
+import { type AccountClaim, type AccountLinks, epochDigestOf } from "./account-links.ts";
+import type { AccountUser } from "./account-user.ts";
+import type { GuardUsers } from "./guard-users.ts";
+import type { PasswordResetTable } from "./password-reset-table.ts";
+
+/** The primary key that stands for an account that does not exist. */
+const NOBODY = "0";
+
+/** What {@link ResetTokens} works with. */
+export interface ResetTokensParts {
+  readonly users: GuardUsers;
+  readonly links: AccountLinks;
+  readonly resets: PasswordResetTable;
+}
+
+/** The tokens of links that set a password: signed, and good as long as the table of resets has their digest. */
+export class ResetTokens {
+  readonly #parts: ResetTokensParts;
+
+  constructor(parts: ResetTokensParts) {
+    this.#parts = parts;
+  }
+
+  /** Makes the token of a link that sets a user's password, and stores its digest in place of an older one's. */
+  async issue(guard: string, user: AccountUser): Promise<string> {
+    const { users, links, resets } = this.#parts;
+    const token = links.reset({ guard, id: String(user.authId()), epoch: epochDigestOf(user) });
+    const { email } = user;
+    await resets.replace(guard, email, token, { users: users.tableBesideAuth(guard), email, isKnown: true });
+    return token;
+  }
+
+  /** Does for an address without an account what {@link issue} does for one with an account. */
+  async issueToNoOne(guard: string, email: string): Promise<string> {
+    const { users, links, resets } = this.#parts;
+    const token = links.reset({ guard, id: NOBODY, epoch: digest(makeAccessEpoch()) });
+    const finding = { users: users.tableBesideAuth(guard), email, isKnown: false };
+    await resets.replace(guard, placeholder(email), token, finding);
+    return token;
+  }
+
+  /** The user that a token was mailed to, provided that it can still be used and that nothing has voided it since. */
+  async ownerOf(token: string, { guard, id, epoch }: AccountClaim): Promise<AccountUser | null> {
+    const { users, resets } = this.#parts;
+    const email = await resets.addressOf(token);
+    const user = email === null ? null : ((await users.named(guard)?.findByAuthId(id)) ?? null);
+    return user !== null && user.email === email && epochDigestOf(user) === epoch ? user : null;
+  }
+}
+
+/**
+ * What the table holds for an address without an account; it is not an address itself. There are 4096 of them: made-up
+ * addresses do not fill the table, and a mistyped one is not kept.
+ */
+function placeholder(email: string): string {
+  return `nobody-${digest(email).slice(0, 2)}`;
+}
