@@ -12,6 +12,7 @@ import { digestEquals } from "../security/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
 import type { TokenService } from "./token-service.ts";
+import "../kernel/index.ts";
 
 /** What {@link AuthenticatesTokens} adds to a model. */
 export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "holdsToken" | "activateToken" | "revokeToken"> {

@@ -1,6 +1,7 @@
 import type { Container } from "../kernel/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { TokenService } from "./token-service.ts";
+import "../kernel/index.ts";
 
 /**
  * What issues and verifies the application's API tokens, for what cannot work without it.

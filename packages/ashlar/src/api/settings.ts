@@ -22,6 +22,7 @@ import {
   whole,
 } from "../support/index.ts";
 import { requireTokenModel, type TokenModel } from "./token-model.ts";
+import "../security/index.ts";
 
 /** The value of `DRIVERS.jwt.version`, and of the claim `ver`. */
 export type TokenVersion = string | number;

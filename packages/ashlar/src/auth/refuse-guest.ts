@@ -2,6 +2,7 @@ import type { HttpContext } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { Guard } from "./guard.ts";
 import { rememberIntended } from "./remember-intended.ts";
+import "../http/index.ts";
 
 /**
  * Answers a request that has no user and needs one: a visitor of a page is sent to the login of the active guard, and

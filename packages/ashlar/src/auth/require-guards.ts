@@ -1,6 +1,7 @@
 import type { Container } from "../kernel/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
+import "../kernel/index.ts";
 
 /**
  * The application's guards, for middleware that cannot work without one. Called at boot, so that no request is the first

@@ -11,6 +11,7 @@ import { loadLanguages } from "./load-languages.ts";
 import { loadRoutes } from "./load-routes.ts";
 import type { ProviderClass } from "./provider.ts";
 import { readApplicationSettings } from "./settings.ts";
+import "./errors.ts";
 
 /** What an application consists of. Everything is optional. */
 export interface ApplicationOptions {

@@ -20,6 +20,7 @@ import {
   whole,
 } from "../support/index.ts";
 import { ENVIRONMENTS, type EnvironmentName, environmentName } from "./environment-name.ts";
+import "./errors.ts";
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 const YEAR = 31_536_000;

@@ -2,6 +2,7 @@ import { AshlarError, declareErrors } from "../support/index.ts";
 
 declare module "../support/errors.ts" {
   interface FrameworkErrors {
+    E_ROW_NOT_FOUND: 404;
     E_DATABASE: 500;
     E_DATABASE_UNAVAILABLE: 503;
     E_UNIQUE_VIOLATION: 409;
@@ -13,6 +14,7 @@ declare module "../support/errors.ts" {
 }
 
 declareErrors({
+  E_ROW_NOT_FOUND: [404, "The record was not found."],
   E_DATABASE: [500, "The database reported an error."],
   E_DATABASE_UNAVAILABLE: [503, "The database cannot be reached, or took too long; try again in a moment."],
   E_UNIQUE_VIOLATION: [409, "A record with this value exists already."],

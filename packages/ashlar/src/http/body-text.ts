@@ -1,4 +1,5 @@
 import { AshlarError } from "../support/index.ts";
+import "./errors.ts";
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 

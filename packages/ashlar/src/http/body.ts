@@ -5,6 +5,7 @@ import { mediaType } from "./body-text.ts";
 import { parseMultipart } from "./multipart.ts";
 import { isJsonType } from "./negotiation.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
+import "./errors.ts";
 
 /** Limits of a body. */
 export interface BodyLimits {

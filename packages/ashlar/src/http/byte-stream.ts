@@ -1,5 +1,6 @@
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { AshlarError } from "../support/index.ts";
+import "./errors.ts";
 
 /** How much of a file is read at once, in bytes. */
 const CHUNK_BYTES = 65_536;

@@ -1,5 +1,6 @@
 import { parseCookie, type SetCookie, stringifySetCookie } from "cookie";
 import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../support/index.ts";
+import "./errors.ts";
 
 /** No browser sends or keeps more than this for one cookie (RFC 6265 §6.1). */
 const MAX_COOKIE_BYTES = 4096;

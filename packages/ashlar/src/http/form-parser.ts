@@ -1,5 +1,6 @@
 import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../support/index.ts";
 import type { FormFields } from "./repeated-fields.ts";
+import "./errors.ts";
 
 /** How many pairs of brackets a name may have. */
 const MAX_BRACKETS = 5;

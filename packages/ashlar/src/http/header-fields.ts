@@ -1,4 +1,5 @@
 import { AshlarError } from "../support/index.ts";
+import "./errors.ts";
 
 /** RFC 9110 §5.1: a field name is a token. */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;

@@ -1,5 +1,6 @@
 import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../support/index.ts";
 import { decodeBodyText } from "./body-text.ts";
+import "./errors.ts";
 
 /** Text without a match names no member through which a prototype could be reached, not even by escapes. */
 const SUSPECT = /__proto__|constructor|prototype|\\u/;

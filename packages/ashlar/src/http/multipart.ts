@@ -3,6 +3,7 @@ import { AshlarError } from "../support/index.ts";
 import type { BodyLimits } from "./body.ts";
 import { decodeBodyText, headerParameters, mediaType } from "./body-text.ts";
 import { UploadedFile } from "./uploaded-file.ts";
+import "./errors.ts";
 
 /** Limits of one part's headers, in bytes and in number; the rest is cut off. */
 const PART_LIMITS = { maxHeaderSize: 8192, maxHeaderPairs: 32 };

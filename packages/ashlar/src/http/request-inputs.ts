@@ -18,6 +18,7 @@ import {
 } from "./typed-inputs.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
 import { validateInput } from "./validation.ts";
+import "./errors.ts";
 
 /** What the inputs of a request are parsed from. */
 export interface InputSource {

@@ -1,5 +1,6 @@
 import { AshlarError } from "../support/index.ts";
 import type { HttpContext } from "./context.ts";
+import "./errors.ts";
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 export const HTML_TYPE = "text/html; charset=utf-8";

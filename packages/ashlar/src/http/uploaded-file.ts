@@ -1,6 +1,7 @@
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AshlarError } from "../support/index.ts";
+import "./errors.ts";
 
 /** The longest file name that common file systems allow, in bytes of UTF-8. */
 const MAX_NAME_BYTES = 255;

@@ -3,6 +3,7 @@ import type { CompiledRoute, RedirectAction, ViewAction } from "../routing/index
 import { AshlarError } from "../support/index.ts";
 import type { Container } from "./container.ts";
 import type { Run } from "./pipeline.ts";
+import "../routing/index.ts";
 
 type Controller = Readonly<Record<string, (context: HttpContext) => unknown>>;
 

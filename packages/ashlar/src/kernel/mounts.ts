@@ -2,6 +2,7 @@ import { inviteBody, peerAddress, requestPath, requestSearch, setPeerAddress } f
 import type { Router } from "../routing/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import { UnmatchedError } from "./errors/unmatched.ts";
+import "../routing/index.ts";
 
 /** Responds to a Fetch API request: what any fetch-based framework provides. */
 export type FetchFunction = (request: Request) => MaybePromise<Response>;

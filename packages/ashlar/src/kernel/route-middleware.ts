@@ -2,6 +2,7 @@ import type { CompiledRoute } from "../routing/index.ts";
 import { AshlarError, suggestion } from "../support/index.ts";
 import type { MiddlewareEntry, RouteMiddleware } from "./http-kernel.ts";
 import { isEarly, isParameter, type MiddlewareInstances, type PipelineStep } from "./pipeline.ts";
+import "../routing/index.ts";
 
 const PARAMETER = /[@?]([A-Za-z_][A-Za-z0-9_]*)/g;
 

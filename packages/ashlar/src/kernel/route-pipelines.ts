@@ -5,6 +5,7 @@ import { Handlers } from "./handlers.ts";
 import type { RouteMiddleware } from "./http-kernel.ts";
 import { compose, composeWithBody, type MiddlewareInstances } from "./pipeline.ts";
 import { NamedMiddleware } from "./route-middleware.ts";
+import "../routing/index.ts";
 
 /**
  * Builds each route's pipeline, and collects all problems before it throws.

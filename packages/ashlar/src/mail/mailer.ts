@@ -12,6 +12,7 @@ import { RetryQueue } from "./retry-queue.ts";
 import type { RetrySettings } from "./settings.ts";
 import "./errors.ts";
 import "./events.ts";
+import "../http/index.ts";
 
 /** @internal The dependencies of a mailer. */
 export interface MailerDependencies {

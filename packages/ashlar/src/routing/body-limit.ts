@@ -1,4 +1,5 @@
 import { AshlarError } from "../support/index.ts";
+import "./errors.ts";
 
 /** The largest body that a route accepts: in bytes, or with a unit, such as `"10mb"`. A kilobyte has 1024 bytes. */
 export type BodyLimit = number | `${number}kb` | `${number}mb` | `${number}gb`;

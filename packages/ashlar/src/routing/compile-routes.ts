@@ -9,6 +9,7 @@ import { parsePattern, type RoutePattern } from "./pattern.ts";
 import { flattenEntries, joinPaths } from "./route-collection.ts";
 import type { RouteDefinition } from "./route-definition.ts";
 import type { RouteSource } from "./route-source.ts";
+import "./errors.ts";
 
 /** The stack that makes a route respond with JSON, wherever the route is defined. */
 const API_STACK = "api";

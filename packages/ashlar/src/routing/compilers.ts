@@ -1,6 +1,7 @@
 import { AshlarError, suggestion } from "../support/index.ts";
 import type { OwnCompilers, ValueTest } from "./own-compilers.ts";
 import type { ValueSigner } from "./value-signer.ts";
+import "./errors.ts";
 
 /** What a parameter's values look like, and how they appear in a URL. */
 export interface Compiler {

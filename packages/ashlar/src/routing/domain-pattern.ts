@@ -1,5 +1,6 @@
 import { parseHost } from "../http/index.ts";
 import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../support/index.ts";
+import "./errors.ts";
 
 /** The parsed host that a route is limited to. */
 export interface DomainPattern {

@@ -1,4 +1,6 @@
 import { AshlarError } from "../support/index.ts";
+import "../http/index.ts";
+import "./errors.ts";
 
 const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 /** Characters that need no escape in a path (RFC 3986 §3.3); everything else is escaped. */

@@ -1,6 +1,7 @@
 import { AshlarError, isPrototypeName } from "../support/index.ts";
 import { type Compiler, type CompilerSet, compilerNamed } from "./compilers.ts";
 import { encodeLiteral } from "./path-encoding.ts";
+import "./errors.ts";
 
 /** A parameter of a pattern: `@id:int`, `?page`. */
 export interface PatternParameter {

@@ -14,6 +14,7 @@ import { type RouteVariant, variantsOf } from "./route-variant.ts";
 import { hasValidSignature, type SignedUrlOptions, signUrl } from "./signed-url.ts";
 import { type AppUrl, buildQuery, buildUrl } from "./url.ts";
 import type { ValueSigner } from "./value-signer.ts";
+import "./errors.ts";
 
 /** What a router needs beyond its routes. */
 export interface RouterOptions {

@@ -1,5 +1,6 @@
 import { type HttpContext, type HttpRequest, hasBody, type Middleware, type Next } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
+import "./errors.ts";
 
 /** Verifies signed URLs: the router. */
 export interface SignatureChecker {

@@ -3,6 +3,7 @@ import { digest, digestEquals } from "../security/index.ts";
 import { AshlarError, now, nowInSeconds } from "../support/index.ts";
 import { joinPairs, queryPairs } from "./url.ts";
 import type { ValueSigner } from "./value-signer.ts";
+import "./errors.ts";
 
 /** Additional data in a signed URL besides its route and parameters. */
 export interface SignedUrlOptions {

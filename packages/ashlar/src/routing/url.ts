@@ -4,6 +4,7 @@ import type { BoundRoute } from "./compiled-route.ts";
 import type { DomainPattern } from "./domain-pattern.ts";
 import { encodeSegment } from "./path-encoding.ts";
 import type { PatternParameter } from "./pattern.ts";
+import "./errors.ts";
 
 /** The origin of the application; a function if it is known only once the application listens. */
 export type AppUrl = string | (() => string);

@@ -5,6 +5,7 @@ import { deriveKeys, type KeyPurpose, labelOf } from "./keys.ts";
 import { takeRandomBytes } from "./random.ts";
 import type { RotationOptions } from "./signer.ts";
 import { decodeUtf8 } from "./utf8.ts";
+import "./errors.ts";
 
 const CIPHER = "aes-256-gcm";
 const SALT_BYTES = 12;

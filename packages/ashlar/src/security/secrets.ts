@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { ConfigurationError } from "../support/index.ts";
+import "./errors.ts";
 
 const MIN_SECRET_BYTES = 32;
 const GENERATED_BYTES = 64;

@@ -4,6 +4,7 @@ import { decodeBase64url } from "./jwt/base64url.ts";
 import { Hmac } from "./jwt/hmac.ts";
 import { deriveKeys, type KeyPurpose } from "./keys.ts";
 import { decodeUtf8 } from "./utf8.ts";
+import "./errors.ts";
 
 const MAX_VALUE_BYTES = 4096;
 const MAX_TOKEN_LENGTH = 5600;

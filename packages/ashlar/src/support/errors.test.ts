@@ -66,8 +66,8 @@ describe("declareErrors", () => {
   });
 
   test("refuses another meaning for a code of the framework", async () => {
-    expect(await declared({ "shop.mjs": '{ E_NOT_FOUND: [410, "It is gone."] }' })).toBe(
-      "E_INVALID_CONFIGURATION shop.mjs:2: the error code E_NOT_FOUND already has another meaning, from the framework. " +
+    expect(await declared({ "shop.mjs": '{ E_INVALID_INPUT: [410, "It is gone."] }' })).toBe(
+      "E_INVALID_CONFIGURATION shop.mjs:2: the error code E_INVALID_INPUT already has another meaning, from the framework. " +
         "Give one of them a name of its own.",
     );
   });

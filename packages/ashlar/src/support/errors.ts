@@ -5,53 +5,14 @@ import { SourceLocation } from "./source-location.ts";
 /** The meaning of an error code: the HTTP status of the response, and one sentence. */
 export type ErrorDefinition<Status extends number = number> = readonly [status: Status, sentence: string];
 
-/** The codes of the layers below the features, and those that several features share. */
+/** The codes of the errors below, and those that folders throw which don't import each other. */
 const BASE = {
-  // Boot: configuration, container, routes
   E_INVALID_CONFIGURATION: [500, "The configuration is invalid."],
-  E_MISSING_ENVIRONMENT: [500, "A required environment variable is not set."],
-  E_UNSUPPORTED_NODE: [500, "This version of Node.js is too old."],
-  E_INVALID_ROUTE: [500, "A route definition is invalid."],
-  E_UNKNOWN_ROUTE: [500, "No route has this name."],
-  E_MISSING_ROUTE_PARAMETER: [500, "A route parameter needed for the URL is missing."],
-  E_INVALID_ROUTE_PARAMETER: [500, "A route parameter does not fit its compiler."],
-  E_MISSING_PACKAGE: [500, "An optional package that is needed is not installed."],
-  // Requests
-  E_BAD_REQUEST: [400, "The request is malformed."],
-  E_INVALID_BODY: [400, "The body of the request could not be parsed."],
-  E_UNAUTHENTICATED: [401, "Authentication is required."],
-  E_FORBIDDEN: [403, "You may not do this."],
-  E_INVALID_SIGNATURE: [403, "The link is not valid or has expired."],
-  E_NOT_FOUND: [404, "The page or resource was not found."],
-  E_ROW_NOT_FOUND: [404, "The record was not found."],
-  E_METHOD_NOT_ALLOWED: [405, "This method is not allowed here."],
-  E_NOT_ACCEPTABLE: [406, "No acceptable representation is available."],
-  E_PAYLOAD_TOO_LARGE: [413, "The body of the request is too large."],
-  E_UNSUPPORTED_MEDIA_TYPE: [415, "The type of the request's body is not supported."],
   E_INVALID_INPUT: [422, "Some of the input is not valid."],
-  E_TOO_MANY_REQUESTS: [429, "Too many requests."],
   E_INTERNAL: [500, "Something went wrong."],
+  E_MISSING_PACKAGE: [500, "An optional package that is needed is not installed."],
   E_OVERLOADED: [503, "The server is too busy; try again in a moment."],
-  E_SHUTTING_DOWN: [503, "The server is shutting down."],
-  // Responses
-  E_INVALID_HEADER: [500, "A header's name or value holds characters that are not allowed."],
-  E_INVALID_COOKIE: [500, "A cookie's name, value or attributes are not valid."],
-  E_INVALID_REDIRECT: [500, "The address to redirect to is not allowed."],
-  E_UNSERIALIZABLE_RESULT: [500, "What the handler returned cannot be turned into a response."],
-  // Tokens and keys
-  E_JWT_KEY: [500, "The key does not fit the algorithm."],
-  E_JWT_ALGORITHM: [500, "The algorithm is not supported."],
-  E_JWT_CLAIMS: [500, "The claims of the token to sign are not valid."],
-  E_JWT_INVALID: [401, "The token is not valid."],
-  E_WEAK_SECRET: [500, "The secret is missing or too weak."],
-  E_INVALID_VALUE: [500, "The value is too large, or not of a kind that can be signed or sealed."],
-  // Passwords
-  E_INVALID_PASSWORD: [422, "The password is not acceptable."],
-  // Authentication
   E_INVALID_MODEL: [500, "The model cannot be used as a user."],
-  // Uploaded files
-  E_FILE_EXISTS: [500, "A file is there already."],
-  // Commands
   E_COMMAND: [500, "The command could not be carried out."],
 } as const;
 

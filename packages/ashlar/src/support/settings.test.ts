@@ -108,8 +108,8 @@ describe("one wording", () => {
   });
 
   test("an error has the code that its setting specifies", () => {
-    const one = setting({ what: "a key", accept: () => undefined, code: "E_WEAK_SECRET" });
-    expect(() => one.read("a", WHERE)).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
+    const one = setting({ what: "a key", accept: () => undefined, code: "E_MISSING_PACKAGE" });
+    expect(() => one.read("a", WHERE)).toThrow(expect.objectContaining({ code: "E_MISSING_PACKAGE" }));
   });
 });
 

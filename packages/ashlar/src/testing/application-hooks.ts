@@ -2,6 +2,7 @@ import type { Application } from "../boot/index.ts";
 import type { HttpContext, HttpServices, RouteMatch } from "../http/index.ts";
 import type { CompiledMatch } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
+import "../http/index.ts";
 
 /** A function called for a request before its route's middleware runs. */
 export type RequestHook = (context: HttpContext) => void;

@@ -1,4 +1,5 @@
 import { AshlarError, now, setClock } from "../support/index.ts";
+import "../security/index.ts";
 
 const MINUTE_MS = 60_000;
 

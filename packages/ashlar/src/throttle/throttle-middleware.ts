@@ -4,6 +4,7 @@ import { AshlarError } from "../support/index.ts";
 import type { LimitName } from "./limit-name.ts";
 import type { Throttle } from "./throttle.ts";
 import type {} from "./throttle-provider.ts";
+import "../routing/index.ts";
 
 declare module "../routing/middleware-name.ts" {
   interface FrameworkMiddlewareArguments {

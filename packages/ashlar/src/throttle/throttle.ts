@@ -27,6 +27,7 @@ import { policyOf, writeRateLimits } from "./rate-limit-headers.ts";
 import { peekedResult, summarize, type ThrottleResult } from "./result.ts";
 import type { CompleteThrottleSettings, Limit } from "./settings.ts";
 import type { ThrottleStore } from "./store.ts";
+import "../http/index.ts";
 
 /** Says whose attempt a hit is, if that is not the limit's own input. */
 export interface HitOptions {

@@ -5,6 +5,7 @@ import { assetUrls } from "./assets.ts";
 import { ErrorViews } from "./error-views.ts";
 import { View } from "./view.ts";
 import { Views } from "./views.ts";
+import "../routing/index.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {

@@ -26,9 +26,28 @@ const declared = new Map(
   }),
 );
 
+/** The `index.ts` by which other folders import a file. */
+function indexAbove(file: string): string {
+  const index = `${dirname(file)}/index.ts`;
+  return files.has(index) ? index : indexAbove(dirname(file));
+}
+
 test("every code whose type a feature declares has a status and a sentence", () => {
-  expect(declared.size).toBeGreaterThan(15);
+  expect(declared.size).toBeGreaterThan(50);
   expect([...declared.keys()].filter((code) => !Object.hasOwn(ERRORS, code))).toEqual([]);
+});
+
+test("support declares no codes but its own and those that unrelated folders share", () => {
+  const own = Object.keys(ERRORS).filter((code) => !declared.has(code));
+  expect(own.toSorted()).toEqual([
+    "E_COMMAND",
+    "E_INTERNAL",
+    "E_INVALID_CONFIGURATION",
+    "E_INVALID_INPUT",
+    "E_INVALID_MODEL",
+    "E_MISSING_PACKAGE",
+    "E_OVERLOADED",
+  ]);
 });
 
 test("whatever throws a feature's code has loaded the file that declares it", () => {
@@ -39,9 +58,8 @@ test("whatever throws a feature's code has loaded the file that declares it", ()
     return own.flatMap((code) => {
       const home = declared.get(code);
       if (home === undefined || home === name) return [];
-      const [folder] = home.split("/");
-      const isWithin = name.startsWith(`${folder}/`);
-      const path = relative(dirname(name), isWithin ? home : `${folder}/index.ts`).replaceAll("\\", "/");
+      const isWithin = name.startsWith(`${home.split("/")[0]}/`);
+      const path = relative(dirname(name), isWithin ? home : indexAbove(home)).replaceAll("\\", "/");
       const specifier = path.startsWith(".") ? path : `./${path}`;
       const isLoaded = new RegExp(`^import (?!type )[^;]*"${specifier}";`, "m").test(text);
       return isLoaded ? [] : [`${name}: ${code} of ${specifier}`];

@@ -1,5 +1,6 @@
 import type { HttpContext, Middleware, Next } from "../../http/index.ts";
 import { AshlarError } from "../../support/index.ts";
+import "../../routing/index.ts";
 
 const TOKEN = "token";
 

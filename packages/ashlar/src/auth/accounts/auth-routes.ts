@@ -2,6 +2,7 @@ import { Route, RouteCollection, type RouteDefinition } from "../../routing/inde
 import { AshlarError, ConfigurationError, suggestion } from "../../support/index.ts";
 import { message } from "../messages.ts";
 import type { AuthControllers, AuthRouteGroup } from "./auth-controllers.ts";
+import "../../http/index.ts";
 
 type Groups = {
   readonly [Group in AuthRouteGroup]: (controller: AuthControllers[Group]) => readonly RouteDefinition[];

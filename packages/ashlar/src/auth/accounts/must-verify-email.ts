@@ -5,6 +5,7 @@ import { AshlarError, type Constructor, currentDate } from "../../support/index.
 import { keyOf, reread } from "../write-column.ts";
 import type { AccountServices } from "./account-services.ts";
 import { asAccountUser } from "./account-user.ts";
+import "../../kernel/index.ts";
 
 /** What {@link MustVerifyEmail} adds to a model. */
 export interface MustVerifyEmailInstance {

@@ -5,6 +5,7 @@ import { message } from "../messages.ts";
 import { refuseGuest } from "../refuse-guest.ts";
 import { requireGuards } from "../require-guards.ts";
 import { isVerifiable } from "./account-user.ts";
+import "../../http/index.ts";
 
 /**
  * `verified`: lets users through whose address is verified. A visitor is sent to the active guard's login, and from there

@@ -1,4 +1,5 @@
 import { AshlarError } from "../../support/index.ts";
+import "../../http/index.ts";
 
 /** No route matches: the path is unknown (404), or the path does not have this method (405). */
 export class UnmatchedError extends AshlarError {

@@ -1,4 +1,5 @@
 import { AshlarError, suggestion } from "../../support/index.ts";
+import "./errors.ts";
 
 /**
  * The signature algorithms of RFC 7518 §3.1, RFC 8037 §3.1 and RFC 9864 §2.2, without `none`. `EdDSA` leaves the curve

@@ -1,4 +1,20 @@
-import { AshlarError } from "../../support/index.ts";
+import { AshlarError, declareErrors } from "../../support/index.ts";
+
+declare module "../../support/errors.ts" {
+  interface FrameworkErrors {
+    E_JWT_KEY: 500;
+    E_JWT_ALGORITHM: 500;
+    E_JWT_CLAIMS: 500;
+    E_JWT_INVALID: 401;
+  }
+}
+
+declareErrors({
+  E_JWT_KEY: [500, "The key does not fit the algorithm."],
+  E_JWT_ALGORITHM: [500, "The algorithm is not supported."],
+  E_JWT_CLAIMS: [500, "The claims of the token to sign are not valid."],
+  E_JWT_INVALID: [401, "The token is not valid."],
+});
 
 /** Why a token was refused. For logs and events, never for the caller. */
 export type JwtFailure =

@@ -1,5 +1,6 @@
 import { AshlarError, type Dictionary, isPlainObject } from "../../support/index.ts";
 import { decodeTransient, encodeBase64url } from "./base64url.ts";
+import "./errors.ts";
 
 /**
  * Reads a segment that must be a JSON object in UTF-8 in canonical base64url (RFC 7515 §5.2, RFC 8725 §3.7).

@@ -1,6 +1,7 @@
 import { KeyObject, type webcrypto } from "node:crypto";
 import { AshlarError } from "../../support/index.ts";
 import type { JwtAlgorithm } from "./algorithms.ts";
+import "./errors.ts";
 
 /** A JSON Web Key (RFC 7517). */
 export interface JsonWebKey extends webcrypto.JsonWebKey {

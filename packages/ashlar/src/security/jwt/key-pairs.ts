@@ -2,6 +2,7 @@ import { type AsymmetricKeyDetails, createPrivateKey, createPublicKey, KeyObject
 import { AshlarError } from "../../support/index.ts";
 import type { AlgorithmDetails, EddsaAlgorithm, JwtAlgorithm, RsaAlgorithm } from "./algorithms.ts";
 import { checkJwk, isJwk, type KeyMaterial, type KeyUse } from "./key-material.ts";
+import "./errors.ts";
 
 /** The algorithms that use a key pair. */
 export type PairAlgorithm = Exclude<AlgorithmDetails, { family: "hmac" }>;

@@ -6,6 +6,7 @@ import { isJwk, type KeyMaterial } from "./key-material.ts";
 import { privateKey, publicKey } from "./key-pairs.ts";
 import { pairParameters, signWithPair, verifyWithPair } from "./pair-signatures.ts";
 import { hmacSecret } from "./secrets.ts";
+import "./errors.ts";
 
 /** The protected header of a token (RFC 7515 §4). Nothing in it selects a key or is fetched. */
 export interface JwsHeader {

@@ -3,6 +3,8 @@ import { AshlarError } from "../../support/index.ts";
 import type { HmacAlgorithm, JwtAlgorithm } from "./algorithms.ts";
 import { decodeBase64url } from "./base64url.ts";
 import { checkJwk, type KeyMaterial, type KeyUse } from "./key-material.ts";
+import "../errors.ts";
+import "./errors.ts";
 
 /**
  * Checks an HMAC secret and returns its bytes.

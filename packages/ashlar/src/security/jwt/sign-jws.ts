@@ -2,6 +2,7 @@ import { AshlarError } from "../../support/index.ts";
 import { encodeBase64url } from "./base64url.ts";
 import { objectSegment, requirePlainObject } from "./json.ts";
 import type { SigningKey } from "./keys.ts";
+import "./errors.ts";
 
 /** Members of a protected header other than `alg`, which the key determines. */
 export interface JwsHeaderMembers {

@@ -3,6 +3,7 @@ import { hasClaimTypes, type JwtClaims } from "./claims.ts";
 import { objectSegment, parseObjectSegment, requirePlainObject } from "./json.ts";
 import type { SigningKey } from "./keys.ts";
 import { signSegments } from "./sign-jws.ts";
+import "./errors.ts";
 
 /** How a token is signed, besides its claims and key. */
 export interface JwtSignOptions {

@@ -4,6 +4,7 @@ import { HashingThreads } from "./hashing-threads.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
 import { isHashable } from "./password-rules.ts";
 import { type Argon2Parameters, MAX_MEMORY, MAX_PARALLELISM, MAX_PASSES } from "./phc.ts";
+import "../errors.ts";
 
 /** One set for the whole process, since all hashers share its cores. */
 const threads = new HashingThreads();

@@ -1,3 +1,5 @@
+import "../errors.ts";
+
 /**
  * Hashes passwords for storage and verifies them. `PASSWORDS.hasher` in `config/auth.ts` is one: `argon2id()`, or your
  * own. `passwordHasherSuite` in `ashlar/testing` tests the promises listed here.

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { PasswordHasher } from "../../security/index.ts";
 import type { SuiteTest } from "./suite-test.ts";
+import "../../security/index.ts";
 
 const PLAIN = "correct horse battery staple";
 /** The length of the hash column in a generated application. */
