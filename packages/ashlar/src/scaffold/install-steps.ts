@@ -36,7 +36,7 @@ const variables = (file: string, name: string, lines: readonly string[]): Step =
 });
 
 const MAIL_VARIABLES = [
-  "# Mail goes out by SMTP in production; in development it lands at /dev/mailbox.",
+  "# Mail is sent by SMTP in production; in development it is shown at /dev/mailbox.",
   "MAIL_FROM=",
   "SMTP_HOST=",
   "SMTP_PORT=587",

@@ -104,7 +104,7 @@ test("variables of a .env that its author has filled in are printed, and it stay
   expect(output).toContain(`Add the following by hand:
 
 .env
-  # Mail goes out by SMTP in production; in development it lands at /dev/mailbox.
+  # Mail is sent by SMTP in production; in development it is shown at /dev/mailbox.
   MAIL_FROM=
   SMTP_HOST=
 `);
