@@ -4,6 +4,7 @@ import { message } from "../messages.ts";
 import { provesOwnPassword } from "../own-password.ts";
 import { WebGuard } from "../web/web-guard.ts";
 import { type AccountUser, asAccountUser } from "./account-user.ts";
+import "../../http/index.ts";
 
 /**
  * The user who is logged in.
