@@ -19,6 +19,9 @@ export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "holdsTok
   /**
    * Makes the user's new active API token, in the place of the one before. The table holds its digest, never the token.
    *
+   * Security: it asks for no proof, and no step of a login (`steps` of `GUARDS`). Where a user logs in, use `/api/auth`, or
+   * call it only after `auth.login` gave `complete`.
+   *
    * @returns the JWT
    * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user is
    * gone; `E_UNKNOWN_SERVICE` if the application has no API; `E_INVALID_MODEL` if `DRIVERS.jwt.model` is another class
@@ -87,7 +90,7 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
     }
 
     async generateJwt(): Promise<string> {
-      return serviceOf(this.#class).issueTo(this as unknown as TokenBearer, null);
+      return serviceOf(this.#class).issueUnasked(this as unknown as TokenBearer, null);
     }
 
     tokenDigest(): string | null {

@@ -1,6 +1,6 @@
-import { type Authenticatable, LoginGuard } from "../auth/index.ts";
+import { type Authenticatable, LoginGuard, type LoginResult } from "../auth/index.ts";
 import { digest } from "../security/index.ts";
-import type { MaybePromise } from "../support/index.ts";
+import type { MaybePromise, RegisteredUser } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
 
 declare module "../auth/guard.ts" {
@@ -20,6 +20,11 @@ declare module "../auth/guard.ts" {
 export class JwtGuard extends LoginGuard {
   override get challenge(): string {
     return this.context.apiToken.challenge;
+  }
+
+  /** @internal Asks the steps of a login whether a user's token may be renewed. */
+  admitRenewal(user: TokenBearer): Promise<LoginResult> {
+    return this.admit(user as RegisteredUser, { purpose: "renewal" });
   }
 
   protected override retrieve(): Promise<TokenBearer | null> {

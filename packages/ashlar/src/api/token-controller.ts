@@ -1,4 +1,4 @@
-import { loginPending, PASSWORD_LIMIT, type UnfinishedLogin } from "../auth/index.ts";
+import { type CompleteLogin, type LoginResult, loginPending, PASSWORD_LIMIT } from "../auth/index.ts";
 import type { HttpContext, HttpResponse } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
@@ -32,15 +32,13 @@ export class TokenController {
   async issue(context: HttpContext): Promise<HttpResponse> {
     const { username, password } = texts(context, ["username", "password"]);
     await this.#throttle?.hit(context, PASSWORD_LIMIT, { account: username, guard: JWT_GUARD });
-    const login = await context.auth.guard(JWT_GUARD).login(username, password);
-    if (login.status !== "complete") throw refusalOf(login);
-    const token = await this.#issueTo(context, login.user as TokenBearer);
-    return tokenAnswer(context, token);
+    const login = complete(await context.auth.guard(JWT_GUARD).login(username, password));
+    return tokenAnswer(context, await this.#issueTo(context, login));
   }
 
-  async #issueTo(context: HttpContext, user: TokenBearer): Promise<string> {
+  async #issueTo(context: HttpContext, login: CompleteLogin): Promise<string> {
     try {
-      return await this.#service.issueTo(user, context.request.clientAddress);
+      return await this.#service.issueTo(login, context.request.clientAddress);
     } catch (error) {
       // The password was the user's when it was checked; a reset since then has taken it away.
       if (error instanceof AshlarError && (error.code === "E_STALE_PROOF" || error.code === "E_ROW_NOT_FOUND")) {
@@ -51,9 +49,9 @@ export class TokenController {
   }
 
   /**
-   * Answers an API token, which may have expired, with a new one in its place.
+   * Answers an API token, which may have expired, with a new one in its place. The steps of a login are asked here too.
    *
-   * @throws `E_INVALID_TOKEN`; `E_INVALID_INPUT` where it is missing or not text; `E_TOO_MANY_REQUESTS`
+   * @throws `E_LOGIN_PENDING`, `E_LOGIN_REFUSED` as {@link issue}; the token stays active then; `E_INVALID_TOKEN`; `E_INVALID_INPUT` where it is missing or not text; `E_TOO_MANY_REQUESTS`
    */
   async renew(context: HttpContext): Promise<HttpResponse> {
     const { token } = texts(context, ["token"]);
@@ -61,7 +59,9 @@ export class TokenController {
     const id = this.#service.subjectOf(token);
     const counted = id === null ? { account: null } : { user: { authId: () => id }, proof: digest(token) };
     await this.#throttle?.hit(context, "api.reauth", { ...counted, guard: JWT_GUARD });
-    const renewed = await this.#service.renew(token, context.request.clientAddress);
+    const guard = context.auth.guard(JWT_GUARD);
+    const admit = async (user: TokenBearer) => complete(await guard.admitRenewal(user));
+    const renewed = await this.#service.renew(token, context.request.clientAddress, admit);
     if (renewed === null) throw refusal("E_INVALID_TOKEN", 'Bearer error="invalid_token"');
     return tokenAnswer(context, renewed);
   }
@@ -72,12 +72,13 @@ function tokenAnswer({ response }: HttpContext, token: string): HttpResponse {
   return response.header("Cache-Control", "no-store").json({ data: token });
 }
 
-/** What keeps a login from being complete; of a proof that failed no more is told. */
-function refusalOf(login: UnfinishedLogin): AshlarError {
-  if (login.status === "pending") return loginPending(login.step);
+/** @throws what keeps a login from being complete; if it is the proof, without saying more */
+function complete(login: LoginResult): CompleteLogin {
+  if (login.status === "complete") return login;
+  if (login.status === "pending") throw loginPending(login.step);
   const { step, message } = login;
-  if (step === null || message === null) return refusal("E_INVALID_CREDENTIALS", "Bearer");
-  return new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });
+  if (step === null || message === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
+  throw new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });
 }
 
 function refusal(code: "E_INVALID_CREDENTIALS" | "E_INVALID_TOKEN", challenge: string): AshlarError {

@@ -2,7 +2,9 @@ import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Member, Person } from "../../test/support/people.ts";
+import { CompleteLogin } from "../auth/index.ts";
 import { createLogger } from "../boot/index.ts";
+import type { HttpContext } from "../http/index.ts";
 import { digest } from "../security/index.ts";
 import { createSigningKey, type JwtClaims, signJws, signJwt } from "../security/jwt/index.ts";
 import { setClock } from "../support/index.ts";
@@ -32,6 +34,12 @@ function service(options: object = {}, lines: string[] = []): TokenService {
 /** A token that this or another party signed, with the claims given. */
 function signed(claims: object, secret = SECRET): string {
   return signJwt(claims as JwtClaims, createSigningKey("HS512", secret));
+}
+
+/** Has every user admitted, as a guard without steps does. */
+async function admit(user: object): Promise<CompleteLogin> {
+  const login = { context: {} as HttpContext, guard: "jwt", user, purpose: "renewal", passed: [] } as const;
+  return (await CompleteLogin.judge([], login, async () => false)) as CompleteLogin;
 }
 
 function claimsOf(token: string): Record<string, unknown> {
@@ -224,50 +232,50 @@ describe("renew()", () => {
   async function holder(options: object = {}) {
     const tokens = service(options);
     const user = (await Member.findByAuthId(1))!;
-    return { tokens, user, token: await tokens.issueTo(user, null) };
+    return { tokens, user, token: await tokens.issueUnasked(user, null) };
   }
 
   test("the active token is replaced by a new one, and the table holds the new one's digest", async () => {
     const { tokens, user, token } = await holder();
     expect(user.tokenDigest()).toBe(digest(token));
-    const renewed = await tokens.renew(token, null);
+    const renewed = await tokens.renew(token, null, admit);
     expect(outcome(tokens.verify(renewed!))).toBe("1");
     expect(user.tokenDigest()).toBe(digest(renewed!));
   });
 
   test("a token that was renewed already is refused, and the new one stays active", async () => {
     const { tokens, user, token } = await holder();
-    const renewed = await tokens.renew(token, null);
-    expect(await tokens.renew(token, null)).toBeNull();
+    const renewed = await tokens.renew(token, null, admit);
+    expect(await tokens.renew(token, null, admit)).toBeNull();
     expect(user.tokenDigest()).toBe(digest(renewed!));
   });
 
   test("S11 of many renewals of one token at once exactly one succeeds", async () => {
     const { tokens, token } = await holder();
-    const renewed = await Promise.all(Array.from({ length: 50 }, () => tokens.renew(token, null)));
+    const renewed = await Promise.all(Array.from({ length: 50 }, () => tokens.renew(token, null, admit)));
     expect(renewed.filter((one) => one !== null)).toHaveLength(1);
   });
 
   test("an expired token is renewed, without a ceiling where none is configured", async () => {
     const { tokens, token } = await holder({ expires: 1 });
     seconds = START + 10 * 365 * 86_400;
-    const renewed = await tokens.renew(token, null);
+    const renewed = await tokens.renew(token, null, admit);
     expect(claimsOf(renewed!)).toMatchObject({ sub: "1", iat: seconds, exp: seconds + 60 });
   });
 
   test("with a ceiling an expired token is renewed within it, to the second", async () => {
     const inTime = await holder({ expires: 1, reauthWithinMinutes: 2 });
     seconds = START + 60 + 119;
-    expect(await inTime.tokens.renew(inTime.token, null)).not.toBeNull();
+    expect(await inTime.tokens.renew(inTime.token, null, admit)).not.toBeNull();
     seconds = START;
     const late = await holder({ expires: 1, reauthWithinMinutes: 2 });
     seconds = START + 60 + 120;
-    expect(await late.tokens.renew(late.token, null)).toBeNull();
+    expect(await late.tokens.renew(late.token, null, admit)).toBeNull();
   });
 
   test("D8 a token of another version is not renewed", async () => {
     const { token } = await holder({ version: 1 });
-    expect(await service({ version: 2 }).renew(token, null)).toBeNull();
+    expect(await service({ version: 2 }).renew(token, null, admit)).toBeNull();
   });
 
   test.each([
@@ -278,7 +286,7 @@ describe("renew()", () => {
     ["a token whose time has not come", () => signed({ sub: "1", iat: START + 3600 })],
   ])("%s is not renewed, and the active token stays", async (_, make) => {
     const { tokens, user, token } = await holder();
-    expect(await tokens.renew(make(), null)).toBeNull();
+    expect(await tokens.renew(make(), null, admit)).toBeNull();
     expect(user.tokenDigest()).toBe(digest(token));
   });
 });
@@ -290,17 +298,17 @@ test("S9 a token that says neither can be renewed as if it had expired at the ep
   const tokens = service({ expires: 1, reauthWithinMinutes: minutes });
   await (await Member.findByAuthId(1))!.activateToken(digest(token));
   seconds = minutes * 60;
-  expect(await tokens.renew(token, null)).toBeNull();
+  expect(await tokens.renew(token, null, admit)).toBeNull();
   seconds--;
-  expect(outcome(tokens.verify((await tokens.renew(token, null))!))).toBe("1");
+  expect(outcome(tokens.verify((await tokens.renew(token, null, admit))!))).toBe("1");
 });
 
 test("S47 a token that is refused is a line of the log: why, whose it is, and who sent it, but not the token", async () => {
   const lines: string[] = [];
   const tokens = service({}, lines);
   const token = tokens.issue(1);
-  expect(await tokens.renew("garbage", "203.0.113.7")).toBeNull();
-  expect(await tokens.renew(token, null)).toBeNull();
+  expect(await tokens.renew("garbage", "203.0.113.7", admit)).toBeNull();
+  expect(await tokens.renew(token, null, admit)).toBeNull();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { level: "info", reason: "malformed", userId: null, address: "203.0.113.7" },
     { level: "info", reason: "inactive", userId: "1", address: null },
@@ -312,7 +320,7 @@ describe("findActiveUser()", () => {
   test("finds the user whose active token it is, and nobody for any other", async () => {
     const tokens = service();
     const user = (await Member.findByAuthId(1))!;
-    const token = await tokens.issueTo(user, null);
+    const token = await tokens.issueUnasked(user, null);
     const find = async (presented: string) => {
       const verification = tokens.verify(presented);
       return "claims" in verification

@@ -1,4 +1,4 @@
-import { isUserClassOf, type UserId } from "../auth/index.ts";
+import { type CompleteLogin, isUserClassOf, type UserId } from "../auth/index.ts";
 import type { Events } from "../events/index.ts";
 import type { Logger } from "../kernel/index.ts";
 import { digest, randomToken } from "../security/index.ts";
@@ -94,13 +94,24 @@ export class TokenService {
   }
 
   /**
-   * Issues a user's new active token, in the place of the one before.
+   * Issues the new active token of a user who has logged in; it replaces the one before.
+   *
+   * @param login a complete one: no token is issued while a step holds it
+   * @param address whom the audit trail names; `null` if there is no request
+   * @throws as {@link issueUnasked}
+   */
+  issueTo(login: CompleteLogin, address: string | null): Promise<string> {
+    return this.issueUnasked(login.user as TokenBearer, address);
+  }
+
+  /**
+   * Issues a user's new active token, whatever the steps of a login say: an act of the application itself, for `generateJwt()`.
    *
    * @param address whom the audit trail names; `null` where no request is at hand
    * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user is
    * gone; `E_INVALID_MODEL` for a user of another class than `DRIVERS.jwt.model`
    */
-  async issueTo(user: TokenBearer, address: string | null): Promise<string> {
+  async issueUnasked(user: TokenBearer, address: string | null): Promise<string> {
     this.requireUserClass(user.constructor);
     const token = this.issue(user.authId());
     await user.activateToken(digest(token));
@@ -125,9 +136,14 @@ export class TokenService {
   /**
    * Replaces a token, which may have expired, by a new one, provided that it still is its user's active token.
    *
-   * @returns the new token, or `null` where the old one is refused or another request renewed it first
+   * @param admit asks the steps of a login, and throws what refuses the user; only called for the active token
+   * @returns the new token, or `null` if the old one is refused or another request renewed it first
    */
-  async renew(token: string, address: string | null): Promise<string | null> {
+  async renew(
+    token: string,
+    address: string | null,
+    admit: (user: TokenBearer) => Promise<CompleteLogin>,
+  ): Promise<string | null> {
     const { reauthWithinMinutes } = this.settings;
     const grace = reauthWithinMinutes === null ? Number.POSITIVE_INFINITY : reauthWithinMinutes * 60;
     const verification = this.#verify(token, grace);
@@ -136,6 +152,12 @@ export class TokenService {
       return null;
     }
     const userId = verification.claims.sub;
+    const user = await this.findActiveUser(token, verification.claims);
+    if (user === null) {
+      this.refused({ failure: "inactive", userId }, address);
+      return null;
+    }
+    await admit(user);
     const renewed = this.issue(userId);
     // One conditional UPDATE decides between parallel renewals: a read followed by a write would let both win.
     if (!(await this.#model.replaceToken(userId, digest(token), digest(renewed)))) {

@@ -1,6 +1,7 @@
 import { digest, randomToken } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
+import type { LoginProof } from "./logins/login-store.ts";
 import "./errors.ts";
 
 const EPOCH_BYTES = 16;
@@ -67,6 +68,15 @@ export function accessEpochOf(user: Authenticatable): string {
 export async function readAgain(model: AuthenticatableClass, user: Authenticatable): Promise<Authenticatable | null> {
   const fresh = await model.findByAuthId(user.authId());
   return fresh !== null && accessEpochOf(fresh) === accessEpochOf(user) ? fresh : null;
+}
+
+/** What is proved by a user who was read with it, for a store of logins. */
+export function proofOf(model: AuthenticatableClass, user: Authenticatable): LoginProof {
+  return {
+    user,
+    accessEpoch: accessEpochOf(user),
+    holds: async () => (await readAgain(model, user)) !== null,
+  };
 }
 
 /** Tells whether a user can say on what a proof rests in terms of columns; the mixin `Authenticates` can. */

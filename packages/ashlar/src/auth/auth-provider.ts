@@ -10,7 +10,7 @@ import { Auth } from "./auth.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
 import { DailyPrune } from "./daily-prune.ts";
 import { GuardRegistry } from "./guard-registry.ts";
-import { PASSWORD_LIMITS } from "./limits.ts";
+import { LOGIN_LIMITS } from "./limits.ts";
 import { LoginStores } from "./logins/login-stores.ts";
 import { declareAuthMessages } from "./messages.ts";
 import { declarePageMessages } from "./pages/messages.ts";
@@ -42,14 +42,18 @@ export function installAuth(application: Application): void {
   const { config, container } = application;
   if (container.has("auth")) return;
   const { settings } = application;
-  const pendingLogins = new PendingLogins(() => settings.key, { previousSecrets: settings.previousKeys });
+  const storeOf = (guard: string) => (container.has("logins") ? container.make("logins").forPending(guard) : null);
+  const pendingLogins = new PendingLogins(
+    { secret: () => settings.key, storeOf },
+    { previousSecrets: settings.previousKeys },
+  );
   const guards = new GuardRegistry(authSettingsOf(config), () => application.router, pendingLogins);
   refuseHasherForTests(guards.hasher, application.environment);
   container.bind("auth", guards);
   declareAuthMessages(application.messages);
   declarePageMessages(application.messages);
   declareAccountMailMessages(application.messages);
-  limitsOf(container).add(PASSWORD_LIMITS, "AuthProvider");
+  limitsOf(container).add(LOGIN_LIMITS, "AuthProvider");
   application.contextProperty("auth", (context) => {
     const events = container.has("events") ? container.make("events") : null;
     return new Auth(context, guards, events, container.has("throttle") ? container.make("throttle") : null);

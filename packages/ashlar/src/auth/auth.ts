@@ -10,7 +10,7 @@ import type { GuardRegistry } from "./guard-registry.ts";
 import { LoginGuard, type LoginOptions } from "./login-guard.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
 import { type LoginResult, type LoginStep, loginPending } from "./pipeline/login-step.ts";
-import type { PendingClaim, PendingLogin } from "./pipeline/pending-logins.ts";
+import type { PendingClaim, PendingLogin, PendingLogins } from "./pipeline/pending-logins.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
 
@@ -273,22 +273,19 @@ export class Auth {
     return this.#registry.stepsOf(guard);
   }
 
-  /** @internal What came of a login by a guard; what waits for a step is kept, and otherwise nothing is. */
-  concluded(guard: string, result: LoginResult<object>, claim: PendingClaim | null): void {
+  /** @internal What came of a login by a guard. */
+  concluded(guard: string, result: LoginResult<object>): void {
     this.#results.set(guard, result);
-    const { pendingLogins } = this.#registry;
-    if (claim === null) pendingLogins.forget(this.#context, guard);
-    else pendingLogins.keep(this.#context, guard, claim);
   }
 
-  /** @internal What is kept of a guard's login that waits for a step. */
+  /** @internal The logins that wait for a step. */
+  get pendingLogins(): PendingLogins {
+    return this.#registry.pendingLogins;
+  }
+
+  /** @internal What the visitor's session says of a guard's login that waits for a step. */
   pendingClaim(guard: string): PendingClaim | null {
-    return this.#registry.pendingLogins.read(this.#context, guard);
-  }
-
-  /** @internal Forgets a guard's login that waits for a step. */
-  forgetPending(guard: string): void {
-    this.#registry.pendingLogins.forget(this.#context, guard);
+    return this.pendingLogins.read(this.#context, guard);
   }
 
   /** @internal Under which name the visitor's memory keeps where they were heading. */

@@ -61,7 +61,7 @@ export class GuardRegistry {
   constructor(
     settings: CompleteAuthSettings,
     router: () => Router | null = () => null,
-    pendingLogins: PendingLogins = new PendingLogins(() => ""),
+    pendingLogins: PendingLogins = new PendingLogins({ secret: () => "", storeOf: () => null }),
   ) {
     this.#settings = settings;
     this.pendingLogins = pendingLogins;

@@ -99,8 +99,9 @@ export type { LoginInfo } from "./logins/user-logins.ts";
 export { hasherOf } from "./model-hasher.ts";
 export type { PasswordSettings } from "./password-settings.ts";
 export {
-  type CompleteLogin,
+  CompleteLogin,
   type LoginInProgress,
+  type LoginPurpose,
   type LoginResult,
   type LoginStep,
   loginPending,

@@ -1,11 +1,18 @@
 import { AshlarError, type MaybePromise, type RegisteredUser } from "../support/index.ts";
-import { accessEpochOf, readAgain } from "./access-epoch.ts";
+import { accessEpochOf, proofOf, readAgain } from "./access-epoch.ts";
 import type { Authenticatable, UserId } from "./authenticatable.ts";
 import { verifyCredentials } from "./credentials.ts";
 import { announce } from "./events.ts";
 import { PASSWORD_LIMIT } from "./limits.ts";
-import { judge, type LoginResult, PROOF_FAILED, type UnfinishedLogin } from "./pipeline/login-step.ts";
-import type { PendingLogin } from "./pipeline/pending-logins.ts";
+import {
+  CompleteLogin,
+  type LoginPurpose,
+  type LoginResult,
+  PROOF_FAILED,
+  type UnfinishedLogin,
+} from "./pipeline/login-step.ts";
+import type { PendingClaim, PendingLogin } from "./pipeline/pending-logins.ts";
+import { proveStep } from "./pipeline/prove-step.ts";
 import { RequestGuard } from "./request-guard.ts";
 import { unlessUntried } from "./untried-passwords.ts";
 
@@ -23,6 +30,16 @@ export interface LoginOptions {
    * password: never for a login by a link, by another site, or on behalf of a user.
    */
   readonly passwordConfirmed?: boolean;
+}
+
+/** A login as it stands before the steps are asked. */
+interface Attempt {
+  readonly options: LoginOptions;
+  readonly purpose: LoginPurpose;
+  /** The names of the steps that were passed by a proof of their own. */
+  readonly passed: readonly string[];
+  /** The pending login that it goes on from; `null` if it is a new one. */
+  readonly resumed: PendingClaim | null;
 }
 
 /**
@@ -95,8 +112,8 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    */
   async attemptById(id: UserId, options: LoginOptions = {}): Promise<User | null> {
     const user = (await this.model.findByAuthId(id)) as User | null;
-    const result = user === null ? null : await this.#finishUnlessStale(user, options, []);
-    return userOf(result ?? this.#proofFailed(user, null));
+    const result = user === null ? null : await this.#finishUnlessStale(user, newAttempt(options));
+    return userOf(result ?? (await this.#proofFailed(user, null)));
   }
 
   /**
@@ -108,112 +125,131 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * another class than the guard's users
    */
   async loginAs(user: User, options: LoginOptions = {}): Promise<User | null> {
-    return userOf(await this.#finish(user, options, []));
+    return userOf(await this.#finish(user, newAttempt(options)));
   }
 
   /**
-   * The login of this visitor that waits for a step; `null` if none does, ten minutes have passed, or access to the account
-   * has ended since.
+   * The login of this visitor that waits for a step; `null` if none does, ten minutes have passed since it began, it has been
+   * completed, or access to the account has ended since.
    */
   async pendingLogin(): Promise<PendingLogin<User> | null> {
-    const claim = this.context.auth.pendingClaim(this.name);
+    const { auth } = this.context;
+    const claim = auth.pendingClaim(this.name);
     if (claim === null) return null;
-    const user = await this.model.findByAuthId(claim.id);
-    if (user === null || String(user.authId()) !== claim.id || accessEpochOf(user) !== claim.epoch) {
-      this.context.auth.forgetPending(this.name);
+    const account = (await auth.pendingLogins.isOpen(this.name, claim))
+      ? await this.model.findByAuthId(claim.id)
+      : null;
+    if (account === null || String(account.authId()) !== claim.id || accessEpochOf(account) !== claim.epoch) {
+      await auth.pendingLogins.drop(this.context, this.name);
       return null;
     }
-    const goOn = (passed: readonly string[]) => this.#resume(user as unknown as User, claim.options, passed);
+    const user = account as unknown as User;
+    const { step, page } = claim;
     return {
-      user: user as unknown as User,
-      step: claim.step,
-      resume: () => goOn(claim.passed),
-      pass: () => goOn([...claim.passed, claim.step]),
+      user,
+      step,
+      resume: () => this.#resume(user, claim, claim.passed),
+      pass: async (verify) => {
+        const holds = await proveStep(this.context, this.name, user, verify);
+        return holds ? this.#resume(user, claim, [...claim.passed, step]) : { status: "pending", step, page };
+      },
+      cancel: () => auth.pendingLogins.drop(this.context, this.name),
     };
   }
 
   /** Logs the user out. */
   async logout(): Promise<void> {
     const user = await this.user();
+    await this.context.auth.pendingLogins.drop(this.context, this.name);
     await this.forget(user as Authenticatable | null);
     this.assumeGuest();
     if (user !== null) announce(this.context, "auth.logout", this.name, { user });
   }
 
   /**
-   * Asks the steps of a login. What keeps it from taking effect is told, and kept if it is pending.
+   * Asks the steps. What keeps them from letting the user pass is told, and kept if it is pending. This is the only way to a
+   * {@link CompleteLogin}.
    *
-   * @returns `null` if nothing does
+   * @throws `E_STALE_PROOF` if a step is pending, and access to the account has ended since the user was read
    */
-  protected async hold(
-    user: User,
-    options: LoginOptions,
-    passed: readonly string[] = [],
-  ): Promise<UnfinishedLogin | null> {
+  protected async admit(user: User, attempt: Partial<Attempt> = {}): Promise<CompleteLogin<User> | UnfinishedLogin> {
+    const { options = {}, purpose = "login", passed = [], resumed = null } = attempt;
     const { auth } = this.context;
-    const { name: guard } = this;
-    const held = await judge(auth.stepsOf(guard), { context: this.context, guard, user, passed });
-    if (held === null) return null;
-    if (held.status === "failed") {
-      auth.concluded(guard, held, null);
-      announce(this.context, "auth.failed", guard, { user, identifier: null });
-      return held;
+    const { context, name: guard } = this;
+    const prove = (verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, verify);
+    const login = await CompleteLogin.judge(auth.stepsOf(guard), { context, guard, user, purpose, passed }, prove);
+    if (login instanceof CompleteLogin) return login;
+    const { outcome } = login;
+    if (outcome.status === "failed") {
+      await auth.pendingLogins.drop(context, guard);
+      auth.concluded(guard, outcome);
+      announce(context, "auth.failed", guard, { user, identifier: null });
+      return outcome;
     }
-    const { step, page } = held;
+    const { step, page } = outcome;
     const account = user as unknown as Authenticatable;
-    const claim = { id: String(account.authId()), epoch: accessEpochOf(account), step, page, passed, options };
-    auth.concluded(guard, held, claim);
-    announce(this.context, "auth.pending", guard, { user, step });
-    return held;
+    const waiting = { epoch: accessEpochOf(account), purpose, step, page, passed: login.passed, options };
+    await auth.pendingLogins.keep(context, guard, waiting, proofOf(this.model, account), resumed);
+    auth.concluded(guard, outcome);
+    announce(context, "auth.pending", guard, { user, step });
+    return outcome;
   }
 
   /** The one place where a login takes effect: after every step. */
-  async #finish(user: User, options: LoginOptions, passed: readonly string[]): Promise<LoginResult<User>> {
+  async #finish(user: User, attempt: Attempt): Promise<LoginResult<User>> {
     const account = this.requireOwn(user);
-    const held = await this.hold(user, options, passed);
-    if (held !== null) return held;
+    const login = await this.admit(user, attempt);
+    if (login.status !== "complete") return login;
+    const { auth } = this.context;
+    const { options, resumed } = attempt;
+    // Before it takes effect: of two requests that complete it at once, one finds nothing left to use up.
+    if (resumed === null) await auth.pendingLogins.drop(this.context, this.name);
+    else if (!(await auth.pendingLogins.take(this.context, this.name, resumed))) return this.#proofFailed(user, null);
     await this.persist(account, options);
     this.once(user);
     announce(this.context, "auth.login", this.name, { user });
     this.afterLogin(user, options);
-    const result = { status: "complete", user } as const;
-    this.context.auth.concluded(this.name, result, null);
-    return result;
+    auth.concluded(this.name, login);
+    return login;
   }
 
   /** Another login at this moment may have replaced the hash that this one rests on, which ends no access. */
   async #finishByPassword(user: User, options: LoginOptions): Promise<LoginResult<User> | null> {
-    const result = await this.#finishUnlessStale(user, options, []);
+    const result = await this.#finishUnlessStale(user, newAttempt(options));
     if (result !== null) return result;
     const fresh = (await readAgain(this.model, user as unknown as Authenticatable)) as User | null;
-    return fresh === null ? null : this.#finishUnlessStale(fresh, options, []);
+    return fresh === null ? null : this.#finishUnlessStale(fresh, newAttempt(options));
   }
 
-  async #finishUnlessStale(
-    user: User,
-    options: LoginOptions,
-    passed: readonly string[],
-  ): Promise<LoginResult<User> | null> {
+  async #finishUnlessStale(user: User, attempt: Attempt): Promise<LoginResult<User> | null> {
     try {
-      return await this.#finish(user, options, passed);
+      return await this.#finish(user, attempt);
     } catch (error) {
       if (error instanceof AshlarError && error.code === "E_STALE_PROOF") return null;
       throw error;
     }
   }
 
-  async #resume(user: User, options: LoginOptions, passed: readonly string[]): Promise<LoginResult<User>> {
-    const result = (await this.#finishUnlessStale(user, options, passed)) ?? this.#proofFailed(user, null);
+  async #resume(user: User, claim: PendingClaim, passed: readonly string[]): Promise<LoginResult<User>> {
+    const { options, purpose } = claim;
+    const attempt = { options, purpose, passed, resumed: claim };
+    const result = (await this.#finishUnlessStale(user, attempt)) ?? (await this.#proofFailed(user, null));
     if (result.status !== "complete" || options.passwordConfirmed !== true) return result;
     await this.context.auth.throttle?.clear(this.context, PASSWORD_LIMIT, { guard: this.name, user });
     return result;
   }
 
-  #proofFailed(user: User | null, identifier: string | null): UnfinishedLogin {
-    this.context.auth.concluded(this.name, PROOF_FAILED, null);
+  async #proofFailed(user: User | null, identifier: string | null): Promise<UnfinishedLogin> {
+    const { auth } = this.context;
+    await auth.pendingLogins.drop(this.context, this.name);
+    auth.concluded(this.name, PROOF_FAILED);
     announce(this.context, "auth.failed", this.name, { user, identifier });
     return PROOF_FAILED;
   }
+}
+
+function newAttempt(options: LoginOptions): Attempt {
+  return { options, purpose: "login", passed: [], resumed: null };
 }
 
 function userOf<User extends object>(result: LoginResult<User>): User | null {

@@ -107,7 +107,7 @@ describe("a class that extends a guard's model and has a table of its own", () =
     });
     const root = await Root.findOrFail(1);
     await expect(root.generateJwt()).rejects.toEqual(refused);
-    await expect(api.application.container.make("api").issueTo(root, null)).rejects.toEqual(refused);
+    await expect(api.application.container.make("api").issueUnasked(root, null)).rejects.toEqual(refused);
     await expect(Root.attemptByToken(await api.token())).rejects.toEqual(refused);
     expect(await api.toldOf("api.token_issued")).toHaveLength(1);
   });

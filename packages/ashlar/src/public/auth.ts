@@ -49,6 +49,7 @@ export {
   type LoginOwner,
   type LoginProof,
   type LoginPruning,
+  type LoginPurpose,
   type LoginReference,
   type LoginRenewal,
   type LoginResult,

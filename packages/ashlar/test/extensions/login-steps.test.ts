@@ -1,88 +1,30 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Auth, GuardMiddleware } from "../../src/auth/index.ts";
-import { Api, ApiProvider } from "../../src/public/api.ts";
 import type { LoginStep } from "../../src/public/auth.ts";
-import { type HttpContext, Route } from "../../src/public/index.ts";
-import { travel, travelBack } from "../../src/public/testing.ts";
+import { digest } from "../../src/security/index.ts";
 import {
   ADA,
   AdminUser,
-  FullUser,
+  NEW_PASSWORD,
   PASSWORD,
   type TestAccounts,
-  testAccounts,
   type Visitor,
 } from "../support/account-application.ts";
-import { ACCOUNT_CONTROLLERS } from "../support/account-controllers.ts";
-
-afterEach(() => travelBack());
-
-/** An application with steps of its own, and every door to an account. */
-async function shopWith(own: readonly LoginStep[], guards: object = {}): Promise<TestAccounts> {
-  class User extends FullUser {}
-  class Admin extends AdminUser {}
-  const ada = ({ auth }: HttpContext) => User.findOrFail(ADA.id).then((user) => auth.loginAs(user));
-  const accounts: TestAccounts = await testAccounts({
-    User,
-    models: [Admin],
-    providers: [ApiProvider],
-    middleware: { guard: [GuardMiddleware] },
-    config: { api: { DRIVERS: { jwt: { secret: "x".repeat(64), model: User } } } },
-    guards: { admin: { driver: "web", model: Admin }, steps: own, ...guards },
-    routes: [
-      ...Auth.routes({ ...ACCOUNT_CONTROLLERS }, { guard: "admin" }).prefix("/admin"),
-      ...Api.routes(),
-      Route.get("/terms", () => "Accept our terms.").name("terms"),
-      Route.get("/admin/terms", () => "Accept our terms.").name("admin.terms"),
-      Route.post("/terms", resume),
-      Route.get("/identity", ({ session }) => ({ id: session.put("seen", true).id })),
-      Route.post("/code", async ({ auth }) => {
-        const login = await auth.pendingLogin();
-        return { step: login?.step ?? null, result: await login?.pass(), pending: auth.pending };
-      }),
-      Route.post("/as-ada", async (context) => ({ user: await ada(context), pending: context.auth.pending })),
-      Route.post("/by-id", async ({ auth }) => ({ user: await auth.attemptById(ADA.id), pending: auth.pending })),
-      Route.post("/attempt", async ({ auth }) => ({
-        user: await auth.attempt(ADA.email, PASSWORD),
-        pending: auth.pending,
-      })),
-    ],
-  });
-  return accounts;
-}
-
-async function resume({ auth }: HttpContext) {
-  const login = await auth.pendingLogin();
-  if (login === null) return auth.redirectToRoute("login");
-  accepted.add((login.user as FullUser).email);
-  const { status } = await login.resume();
-  return status === "complete" ? auth.redirectToIntended("home") : auth.redirectToStep();
-}
-
-const accepted = new Set<string>();
-const emailOf = (user: object) => (user as FullUser).email;
-
-/** A step that refuses: with a sentence of the application's own. */
-const blocked: LoginStep = {
-  name: "blocked",
-  check: ({ user }) => (emailOf(user) === "" ? "passed" : { failed: "This account is blocked." }),
-};
-
-/** A step that waits for its page. */
-const terms: LoginStep = {
-  name: "terms",
-  page: "terms",
-  check: ({ user }) => (accepted.has(emailOf(user)) ? "passed" : "pending"),
-};
-
-/** A step that is passed by a proof of its own. */
-const code: LoginStep = { name: "code", check: () => "pending" };
+import type { Page } from "../support/browser.ts";
+import {
+  accepted,
+  blocked,
+  CODE,
+  CREDENTIALS,
+  code,
+  isIn,
+  loginsOf,
+  shopWith,
+  target,
+  terms,
+} from "../support/login-steps.ts";
 
 afterEach(() => accepted.clear());
 
-const CREDENTIALS = { email: ADA.email, password: PASSWORD };
-const isIn = async (visitor: Visitor, prefix = "") => (await visitor.get(`${prefix}/home`)).status === 200;
-const target = ({ status, headers }: { status: number; headers: Headers }) => [status, headers.get("location")];
 const NEW = { name: "Eve", email: "eve@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 
 describe.each([
@@ -102,11 +44,7 @@ describe.each([
     const accounts = await shopWith([step]);
     const visitor = accounts.visitor();
     await visitor.post(path, form);
-    expect([await isIn(visitor), await isIn(visitor, "/admin"), await accounts.rows("logins")]).toEqual([
-      false,
-      false,
-      [],
-    ]);
+    expect([await isIn(visitor), await isIn(visitor, "/admin"), await loginsOf(accounts)]).toEqual([false, false, []]);
     expect((await accounts.toldOf("auth.login")).length).toBe(0);
   });
 
@@ -125,7 +63,7 @@ describe.each([
     const [before] = await accounts.rows("logins");
     isOn = true;
     await visitor.post("/confirm_password", { password: PASSWORD });
-    expect(await accounts.rows("logins")).toEqual([before]);
+    expect(await loginsOf(accounts)).toEqual([before]);
   });
 });
 
@@ -152,115 +90,200 @@ test("D31 the token endpoint names the step that is asked for, and attempt gives
   }
 });
 
-describe("a pending login", () => {
-  test("goes on from the page of its step to where the visitor was heading", async () => {
-    const accounts = await shopWith([terms]);
+/** A step that is asked for from now on: whoever is to be logged in already can be. */
+function later(step: LoginStep): { readonly step: LoginStep; begin(): void } {
+  let isOn = false;
+  return {
+    step: { ...step, check: (login) => (isOn ? step.check(login) : "passed") },
+    begin: () => {
+      isOn = true;
+    },
+  };
+}
+
+const tokenOf = async (accounts: TestAccounts) => (await accounts.user()).generateJwt();
+const told = async (answer: Promise<Page>) => {
+  const { status, headers, body } = await answer;
+  return headers.has("location")
+    ? [status, headers.get("location")]
+    : [status, (body as { readonly code?: string }).code];
+};
+
+/** What is tried at each door by a visitor who is logged in, and has an API token. */
+const DOORS: readonly (readonly [door: string, open: (visitor: Visitor, token: string) => Promise<Page>])[] = [
+  ["POST /login", (visitor) => visitor.post("/login", CREDENTIALS)],
+  ["POST /admin/login", (visitor) => visitor.post("/admin/login", CREDENTIALS)],
+  ["POST /register", (visitor) => visitor.post("/register", NEW)],
+  ["POST /confirm_password", (visitor) => visitor.post("/confirm_password", { password: PASSWORD })],
+  ["POST /api/auth", (visitor) => visitor.post("/api/auth", { username: ADA.email, password: PASSWORD })],
+  ["POST /api/reauth", (visitor, token) => visitor.post("/api/reauth", { token })],
+];
+
+/** To the form, which says why. */
+const backTo = (form: string) => [303, form];
+const REFUSED_BY_API = [403, "E_LOGIN_REFUSED"];
+const PENDING_BY_API = [401, "E_LOGIN_PENDING"];
+
+describe.each<[string, LoginStep, readonly unknown[]]>([
+  [
+    "a blocked account",
+    blocked,
+    [
+      backTo("/login"),
+      backTo("/admin/login"),
+      [302, "/login"],
+      backTo("/confirm_password"),
+      REFUSED_BY_API,
+      REFUSED_BY_API,
+    ],
+  ],
+  [
+    "terms to be accepted",
+    terms,
+    [[302, "/terms"], [302, "/admin/terms"], [302, "/terms"], [302, "/terms"], PENDING_BY_API, PENDING_BY_API],
+  ],
+  [
+    "a second factor",
+    code,
+    [[302, "/code"], [302, "/admin/code"], [302, "/code"], [302, "/code"], PENDING_BY_API, PENDING_BY_API],
+  ],
+])("%s", (_, step, expected) => {
+  test.each(DOORS.map(([door, open], index) => [door, open, expected[index]] as const))(
+    "is asked for at %s, which does nothing else",
+    async (_door, open, answer) => {
+      const asked = later(step);
+      const accounts = await shopWith([asked.step]);
+      const visitor = await accounts.loggedIn();
+      const token = await tokenOf(accounts);
+      const before = [await loginsOf(accounts), (await accounts.user()).tokenDigest()];
+      asked.begin();
+      expect(await told(open(visitor, token))).toEqual(answer);
+      expect([await loginsOf(accounts), (await accounts.user()).tokenDigest()]).toEqual(before);
+    },
+  );
+
+  test("lets no one in by a reset of the password, or by a verified address", async () => {
+    const asked = later(step);
+    const accounts = await shopWith([asked.step]);
     const visitor = accounts.visitor();
-    await visitor.get("/logins");
-    expect(target(await visitor.post("/login", { ...CREDENTIALS, remember: "1" }))).toEqual([302, "/terms"]);
-    // A page for users leads there as well.
-    expect(target(await visitor.get("/logins"))).toEqual([302, "/terms"]);
-    expect(target(await visitor.post("/terms"))).toEqual([302, "/logins"]);
-    expect(await isIn(visitor)).toBe(true);
-    const [{ authenticated_at, created_at, expires_at } = {}] = await accounts.rows("logins");
-    expect(authenticated_at).toEqual(created_at);
-    // What was chosen with the password counts.
-    expect(Date.parse(String(expires_at)) - Date.parse(String(created_at))).toBe(30 * 86_400_000);
-    expect((await accounts.toldOf("auth.login")).length).toBe(1);
-    // It is used up.
+    await visitor.post("/register", NEW);
+    const link = await accounts.link();
     await visitor.post("/logout");
-    expect([target(await visitor.post("/terms")), await isIn(visitor)]).toEqual([[302, "/login"], false]);
+    asked.begin();
+    expect(await outcomeOf(visitor, link)).toBe("verified");
+    const token = await accounts.resetToken();
+    const form = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    expect(target(await visitor.post("/password_reset", form))).toEqual([302, "/login"]);
+    expect([await isIn(visitor), await loginsOf(accounts)]).toEqual([false, []]);
+  });
+});
+
+describe("the renewal of a token", () => {
+  const renew = (visitor: Visitor, token: string, more: object = {}) => visitor.post("/api/reauth", { token, ...more });
+
+  test("is refused to a blocked account, whose token stays what it was", async () => {
+    const asked = later(blocked);
+    const accounts = await shopWith([asked.step]);
+    const token = await tokenOf(accounts);
+    asked.begin();
+    const refused = { status: 403, code: "E_LOGIN_REFUSED", detail: "This account is blocked.", step: "blocked" };
+    expect((await renew(accounts.visitor(), token)).body).toMatchObject(refused);
+    expect((await accounts.toldOf("auth.failed")).length).toBe(1);
+    expect((await accounts.user()).tokenDigest()).toBe(digest(token));
   });
 
-  test("is a registration's too", async () => {
-    const accounts = await shopWith([terms]);
+  test("tells nothing of the account to who has a token that is not active any more", async () => {
+    const accounts = await shopWith([blocked]);
+    const old = await tokenOf(accounts);
+    await tokenOf(accounts);
+    expect((await renew(accounts.visitor(), old)).body).toMatchObject({ status: 401, code: "E_INVALID_TOKEN" });
+    expect((await accounts.toldOf("auth.failed")).length).toBe(0);
+  });
+
+  test("asks for a code, and takes it along", async () => {
+    const accounts = await shopWith([code]);
+    const token = await tokenOf(accounts);
     const visitor = accounts.visitor();
-    expect(target(await visitor.post("/register", NEW))).toEqual([302, "/terms"]);
-    await visitor.post("/terms");
-    expect(await isIn(visitor)).toBe(true);
+    expect((await renew(visitor, token)).body).toMatchObject({ code: "E_LOGIN_PENDING", step: "code" });
+    expect((await renew(visitor, token, { code: "000000" })).status).toBe(401);
+    const { status, body } = await renew(visitor, token, { code: CODE });
+    expect([status, body]).toEqual([200, { data: expect.any(String) }]);
   });
 
-  test("of a confirmation goes on as a login in place of the one before, with the password proved", async () => {
-    accepted.add(ADA.email);
-    const accounts = await shopWith([terms]);
-    const visitor = await accounts.loggedIn();
-    const [before] = await accounts.rows("logins");
-    accepted.clear();
-    expect(target(await visitor.post("/confirm_password", { password: PASSWORD }))).toEqual([302, "/terms"]);
-    await visitor.post("/terms");
-    const rows = await accounts.rows("logins");
-    expect([rows.length, rows[0]!.id === before!.id, await isIn(visitor)]).toEqual([1, false, true]);
-  });
-
-  test("waits for each step in turn, and a step that is passed by a proof is not asked again", async () => {
-    const accounts = await shopWith([terms, code]);
-    const visitor = accounts.visitor();
-    await visitor.post("/login", CREDENTIALS);
-    const page = await visitor.get("/home");
-    expect(target(page)).toEqual([302, "/terms"]);
-    expect((await visitor.post("/terms")).status).toBe(401);
-    expect(await isIn(visitor)).toBe(false);
-    const { body } = await visitor.post("/code");
-    expect(body).toMatchObject({ step: "code", result: { status: "complete", user: { id: ADA.id } }, pending: null });
-    expect(await isIn(visitor)).toBe(true);
-  });
-
-  test("passes the step that is asked for, and no other", async () => {
-    const accounts = await shopWith([terms, code]);
-    const visitor = accounts.visitor();
-    await visitor.post("/login", CREDENTIALS);
-    expect((await visitor.post("/code")).body).toMatchObject({ step: "terms", pending: "code" });
-    expect(await isIn(visitor)).toBe(false);
-  });
-
-  test.each<[string, (accounts: TestAccounts) => unknown]>([
-    ["ten minutes have passed", () => travel(10)],
-    ["S51 access to the account has ended", async (accounts) => (await accounts.user()).endAccess()],
-    ["the user is gone", async (accounts) => (await accounts.user()).delete()],
-  ])("is none any more once %s", async (_, meanwhile) => {
-    const accounts = await shopWith([terms]);
-    const visitor = accounts.visitor();
-    await visitor.post("/login", CREDENTIALS);
-    await meanwhile(accounts);
-    expect([target(await visitor.post("/terms")), await isIn(visitor)]).toEqual([[302, "/login"], false]);
-  });
-
-  test("S52 does not take effect if access ends while it goes on", async () => {
-    const accounts = await shopWith([terms]);
-    const visitor = accounts.visitor();
-    await visitor.post("/login", CREDENTIALS);
-    const store = accounts.application.container.make("logins").of("web");
-    const { start } = store;
-    store.start = async (login, proof) => {
-      await (await accounts.user()).endAccess();
-      return start.call(store, login, proof);
+  test("goes on without it if the step says so, and the login asks for it all the same", async () => {
+    const atLogin: LoginStep = {
+      ...code,
+      check: (login) => (login.purpose === "renewal" ? "passed" : code.check(login)),
     };
-    expect([target(await visitor.post("/terms")), await isIn(visitor)]).toEqual([[302, "/login"], false]);
-    expect(await accounts.rows("logins")).toEqual([]);
-  });
-
-  test("S69 is of one guard, and of one visitor", async () => {
-    const accounts = await shopWith([terms]);
-    const [visitor, stranger] = [accounts.visitor(), accounts.visitor()];
-    await visitor.post("/admin/login", CREDENTIALS);
-    for (const one of [visitor, stranger]) expect(target(await one.post("/terms"))).toEqual([302, "/login"]);
-    expect(await accounts.rows("logins")).toEqual([]);
-  });
-
-  test("S18 is kept under a new identity of the visitor", async () => {
-    const accounts = await shopWith([terms]);
+    const accounts = await shopWith([atLogin]);
     const visitor = accounts.visitor();
-    const identity = async () => (await visitor.get("/identity")).body;
-    const before = await identity();
-    expect(await identity()).toEqual(before);
+    expect((await renew(visitor, await tokenOf(accounts))).status).toBe(200);
+    expect((await visitor.post("/api/auth", { username: ADA.email, password: PASSWORD })).status).toBe(401);
+  });
+});
+
+describe("a step that verifies a proof", () => {
+  test.each([
+    ["/login", CREDENTIALS],
+    ["/register", NEW],
+  ])("is passed at once if %s brings it", async (path, form) => {
+    const accounts = await shopWith([code]);
+    const visitor = accounts.visitor();
+    await visitor.post(path, { ...form, code: CODE });
+    expect(await isIn(visitor)).toBe(true);
+  });
+
+  test("D31 is passed at the token endpoint by an input beside the password", async () => {
+    const accounts = await shopWith([code]);
+    const ask = async (more: object) =>
+      (await accounts.visitor().post("/api/auth", { username: ADA.email, password: PASSWORD, ...more })).body;
+    expect(await ask({})).toMatchObject({ status: 401, code: "E_LOGIN_PENDING", step: "code" });
+    expect(await ask({ code: "000000" })).toMatchObject({ status: 401, code: "E_LOGIN_PENDING", step: "code" });
+    expect(await ask({ code: CODE })).toEqual({ data: expect.any(String) });
+  });
+
+  test("is passed on its page, and not asked again in that login", async () => {
+    const accounts = await shopWith([code, terms]);
+    const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
-    expect(await identity()).not.toEqual(before);
+    expect(target(await visitor.post("/code", { code: "000000" }))).toEqual([302, "/code"]);
+    expect(target(await visitor.post("/code", { code: CODE }))).toEqual([302, "/terms"]);
+    expect(target(await visitor.post("/terms"))).toEqual([302, "/home"]);
+  });
+
+  test("is asked again when the password is confirmed, for that alone", async () => {
+    const sudo: LoginStep = {
+      ...code,
+      check: (login) => (login.purpose === "confirmation" ? code.check(login) : "passed"),
+    };
+    const accounts = await shopWith([sudo]);
+    const visitor = await accounts.loggedIn();
+    expect(target(await visitor.post("/confirm_password", { password: PASSWORD }))).toEqual([302, "/code"]);
+    // It is a confirmation still, and not a login that the step would let pass.
+    expect(target(await visitor.post("/code"))).toEqual([302, "/code"]);
+    expect(target(await visitor.post("/code", { code: CODE }))).toEqual([302, "/home"]);
+    expect((await loginsOf(accounts)).length).toBe(1);
+  });
+
+  test("but does not pass in the end is asked again", async () => {
+    const twice: LoginStep = {
+      ...code,
+      async check({ context, prove }) {
+        await prove(() => true);
+        return context.request.bodyInput("sure") === "1" ? "passed" : "pending";
+      },
+    };
+    const accounts = await shopWith([twice]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    expect(target(await visitor.post("/code"))).toEqual([302, "/code"]);
+    expect(target(await visitor.post("/code", { sure: "1" }))).toEqual([302, "/home"]);
   });
 });
 
 describe("steps in the configuration", () => {
   test("of one guard hold for that guard alone, after those of all", async () => {
-    const accounts = await shopWith([], { admin: { driver: "web", model: AdminUser, steps: [terms] } });
+    const accounts = await shopWith([], { guards: { admin: { driver: "web", model: AdminUser, steps: [terms] } } });
     const visitor = accounts.visitor();
     expect(target(await visitor.post("/login", CREDENTIALS))).toEqual([302, "/home"]);
     expect(target(await visitor.post("/admin/login", CREDENTIALS))).toEqual([302, "/admin/terms"]);
@@ -276,6 +299,6 @@ describe("steps in the configuration", () => {
       'leads to the route "conditions", which does not exist',
     ],
   ])("that are %s end the boot", async (_, steps, problem) => {
-    await expect(shopWith([], { steps })).rejects.toThrow(problem);
+    await expect(shopWith([], { guards: { steps } })).rejects.toThrow(problem);
   });
 });

@@ -37,6 +37,11 @@ export class LoginStores {
     return this.#guards.get(guard)!;
   }
 
+  /** Where the pending logins of a guard are kept: in its store, or if it keeps no logins, in another one; `null`: nowhere. */
+  forPending(guard: string): LoginStore | null {
+    return this.#guards.get(guard) ?? this.all[0] ?? null;
+  }
+
   /** All stores, each once. */
   get all(): readonly LoginStore[] {
     return [...this.#stores.values()];

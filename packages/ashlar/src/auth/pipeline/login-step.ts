@@ -2,15 +2,43 @@ import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, type MaybePromise, type RegisteredUser } from "../../support/index.ts";
 import "../errors.ts";
 
+/**
+ * What the steps are asked for: a `login`, on a page or for an API token; the `confirmation` of the password by a user who is
+ * logged in; the `renewal` of an API token.
+ */
+export type LoginPurpose = "login" | "confirmation" | "renewal";
+
 /** A login between the proof of who the user is and its effect. */
 export interface LoginInProgress<User extends object = RegisteredUser> {
   readonly context: HttpContext;
   /** The name of the guard that is to log the user in. */
   readonly guard: string;
-  /** Who has proved to be this user. */
+  /** The user whose password, or other credential, was verified. */
   readonly user: User;
-  /** The names of the steps that were passed by a proof of their own, by `pass()` of a {@link PendingLogin}. */
+  readonly purpose: LoginPurpose;
+  /** The names of the steps that were passed by a proof of their own: by {@link prove}, or `pass()` of a {@link PendingLogin}. */
   readonly passed: readonly string[];
+  /**
+   * Verifies a proof of the step's own, such as a code, within the limit `login.step`: attempts are counted by account,
+   * whatever address they come from. A step that is passed by a proof isn't asked again in the same login.
+   *
+   * ```ts
+   * const code: LoginStep<User> = {
+   *   name: "code",
+   *   page: "code",
+   *   async check({ context, user, prove }) {
+   *     const given = context.request.bodyInput("code");
+   *     if (typeof given !== "string") return "pending";
+   *     return (await prove(() => given === codeOf(user))) ? "passed" : "pending";
+   *   },
+   * };
+   * ```
+   *
+   * @param verify tells whether the proof holds; only called while there are attempts left
+   * @returns what `verify` says
+   * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
+   */
+  readonly prove: (verify: () => MaybePromise<boolean>) => Promise<boolean>;
 }
 
 /** What a step says of a login: it may go on, it must wait until the step is passed, or it is refused, with a sentence. */
@@ -18,7 +46,8 @@ export type StepOutcome = "passed" | "pending" | { readonly failed: string };
 
 /**
  * A further step of each login: asked between the proof (a password, say) and the effect (a login, or a token), on every way
- * in. Listed under `steps` in `config/auth.ts`, for all guards or for one:
+ * in, and when a password is confirmed or an API token is renewed. Listed under `steps` in `config/auth.ts`, for all guards
+ * or for one:
  *
  * ```ts
  * const blocked: LoginStep<User> = {
@@ -33,6 +62,9 @@ export type StepOutcome = "passed" | "pending" | { readonly failed: string };
  *
  * export const GUARDS = { default: "web", web: { model: User }, steps: [blocked, terms] };
  * ```
+ *
+ * A step that asks for a proof, such as a code, verifies it by `prove` of the {@link LoginInProgress}. If it should not ask
+ * for another one each time that an API token is renewed, it lets that pass: `if (purpose === "renewal") return "passed"`.
  *
  * Steps are asked in order, and the first that doesn't let the login go on decides: list those that refuse first. A step
  * that throws, or gives anything else, ends the login.
@@ -52,10 +84,44 @@ export interface LoginStep<User extends object = RegisteredUser> {
 /** What came of a login. */
 export type LoginResult<User extends object = RegisteredUser> = CompleteLogin<User> | UnfinishedLogin;
 
-/** A login that took effect. */
-export interface CompleteLogin<User extends object = RegisteredUser> {
-  readonly status: "complete";
+/**
+ * A login that every step has let pass. What starts a login or issues a token takes one, and only the pipeline
+ * makes them: code that has not asked the steps does not compile.
+ */
+export class CompleteLogin<User extends object = RegisteredUser> {
+  readonly status = "complete" as const;
   readonly user: User;
+  /** So that nothing else of this shape is one. */
+  declare protected readonly judged: true;
+
+  private constructor(user: User) {
+    this.user = user;
+  }
+
+  /** @internal Asks the steps in order. */
+  static async judge<User extends object>(
+    steps: readonly LoginStep[],
+    login: Omit<LoginInProgress<User>, "prove">,
+    prove: LoginInProgress["prove"],
+  ): Promise<CompleteLogin<User> | HeldLogin> {
+    const passed = new Set(login.passed);
+    for (const step of steps) {
+      if (passed.has(step.name)) continue;
+      let isProved = false;
+      const outcome = await step.check({
+        ...login,
+        user: login.user as RegisteredUser,
+        passed: [...passed],
+        prove: async (verify) => {
+          isProved = await prove(verify);
+          return isProved;
+        },
+      });
+      if (outcome !== "passed") return { outcome: unfinished(step, outcome), passed: [...passed] };
+      if (isProved) passed.add(step.name);
+    }
+    return new CompleteLogin(login.user);
+  }
 }
 
 /** A login that has no effect, or none yet. */
@@ -78,23 +144,19 @@ export type UnfinishedLogin =
 /** A proof that failed: the same whatever was wrong with it. */
 export const PROOF_FAILED: UnfinishedLogin = Object.freeze({ status: "failed", step: null, message: null });
 
-/**
- * Asks the steps of a login, in order.
- *
- * @returns what keeps it from taking effect; `null` if nothing does
- * @throws `E_INVALID_LOGIN_STEP` if a step gives no outcome, and what a step throws
- */
-export async function judge(steps: readonly LoginStep[], login: LoginInProgress): Promise<UnfinishedLogin | null> {
-  for (const step of steps) {
-    if (login.passed.includes(step.name)) continue;
-    const outcome = await step.check(login);
-    if (outcome === "passed") continue;
-    if (outcome === "pending") return { status: "pending", step: step.name, page: step.page ?? null };
-    if (typeof outcome?.failed === "string") return { status: "failed", step: step.name, message: outcome.failed };
-    const problem = `The login step "${step.name}" gave no outcome.`;
-    throw new AshlarError("E_INVALID_LOGIN_STEP", `${problem} Return "passed", "pending" or { failed: "…" }.`);
-  }
-  return null;
+/** A login that a step keeps from taking effect, and the steps that were passed by a proof so far. */
+export interface HeldLogin {
+  readonly outcome: UnfinishedLogin;
+  readonly passed: readonly string[];
+}
+
+/** @throws `E_INVALID_LOGIN_STEP` if a step gave no outcome */
+function unfinished({ name, page }: LoginStep, outcome: StepOutcome): UnfinishedLogin {
+  if (outcome === "pending") return { status: "pending", step: name, page: page ?? null };
+  const message = (outcome as { readonly failed?: unknown } | null | undefined)?.failed;
+  if (typeof message === "string") return { status: "failed", step: name, message };
+  const problem = `The login step "${name}" gave no outcome.`;
+  throw new AshlarError("E_INVALID_LOGIN_STEP", `${problem} Return "passed", "pending" or { failed: "…" }.`);
 }
 
 /** What refuses a caller who has no page to be sent to. */

@@ -1,19 +1,23 @@
 import type { HttpContext } from "../../http/index.ts";
-import { KeyPurpose, type RotationOptions, Sealer } from "../../security/index.ts";
+import { digest, KeyPurpose, type RotationOptions, Sealer } from "../../security/index.ts";
 import type {} from "../../session/index.ts";
-import type { RegisteredUser } from "../../support/index.ts";
+import { currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
+import { staleProof } from "../access-epoch.ts";
 import type { LoginOptions } from "../login-guard.ts";
-import type { LoginResult } from "./login-step.ts";
+import type { LoginProof, LoginStore } from "../logins/login-store.ts";
+import { makeLoginToken } from "../logins/login-token.ts";
+import type { LoginPurpose, LoginResult } from "./login-step.ts";
 
 const PENDING_LOGIN = new KeyPurpose("pending-login");
 const MAX_AGE_SECONDS = 10 * 60;
+/** The access epoch of the row that a pending login uses up. No user has it, so that the row is never a login. */
+const PENDING_EPOCH = "pending";
 
-/** What is kept of a login that waits for a step. */
-export interface PendingClaim {
-  /** The user's primary key. */
-  readonly id: string;
+/** What a login is that waits for a step. */
+export interface WaitingLogin {
   /** The user's access epoch when the proof was given: with another one the proof is void. */
   readonly epoch: string;
+  readonly purpose: LoginPurpose;
   /** The name of the step that it waits for, and its page. */
   readonly step: string;
   readonly page: string | null;
@@ -22,54 +26,144 @@ export interface PendingClaim {
   readonly options: LoginOptions;
 }
 
-/** A login that waits for a step, and can go on. */
+/** What the session keeps of it. */
+export interface PendingClaim extends WaitingLogin {
+  /** The user's primary key. */
+  readonly id: string;
+  /** The token of the row in the store of logins that its completion uses up. */
+  readonly token: string;
+  /** When it ends, in milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** A login that waits for a step, and can go on. It is completed once, whatever is kept of the visitor's session. */
 export interface PendingLogin<User extends object = RegisteredUser> {
   /** The user who has proved who they are, as stored now. */
   readonly user: User;
   /** The name of the step that the login waits for. */
   readonly step: string;
-  /** Goes on, and asks the step again: for one that looks at what the user's row says by now. */
+  /** Goes on, and asks the step again: for one that looks at the user's row, or at what this request brings. */
   resume(): Promise<LoginResult<User>>;
   /**
-   * Goes on without asking the step again.
+   * Goes on without asking the step again, if a proof holds, such as a code. Attempts are counted by account, under the limit
+   * `login.step`.
    *
-   * Security: call it only if this very request has proved what the step is about, such as a code from a device.
+   * ```ts
+   * const login = await auth.pendingLogin();
+   * const result = await login?.pass(() => request.bodyInput("code") === expected);
+   * ```
+   *
+   * @param verify tells whether this very request proves what the step is about; only called while there are attempts left
+   * @returns `pending` as before if the proof doesn't hold
+   * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
    */
-  pass(): Promise<LoginResult<User>>;
+  pass(verify: () => MaybePromise<boolean>): Promise<LoginResult<User>>;
+  /** Ends it: the visitor starts again at the login. */
+  cancel(): Promise<void>;
+}
+
+/** What {@link PendingLogins} works with. */
+export interface PendingLoginsParts {
+  /** The application's key. */
+  readonly secret: () => string;
+  /** Where a guard's pending logins are kept; `null`: nowhere. */
+  readonly storeOf: (guard: string) => LoginStore | null;
 }
 
 /**
- * Keeps the logins that wait for a step, one for each guard, in the visitor's session: sealed, for the guard, for ten
- * minutes. Without a session, as at the token endpoint, nothing is kept.
+ * Keeps the logins that wait for a step, one for each guard and visitor, for ten minutes.
+ *
+ * What the login is about is in the visitor's session, sealed for the guard. That alone could be replayed: a session in a
+ * cookie cannot be taken back. So each has a row in the guard's store of logins, which its completion deletes, and so does
+ * all that ends access to the account. Deleting it is one conditional step in every store, so of two requests that complete
+ * the login at once, one does.
+ *
+ * Without a session, as at the token endpoint, nothing is kept.
  */
 export class PendingLogins {
-  readonly #makeSealer: () => Sealer;
+  readonly #parts: PendingLoginsParts;
+  readonly #rotation: RotationOptions;
   #sealer: Sealer | null = null;
 
-  constructor(secret: () => string, options: RotationOptions = {}) {
-    this.#makeSealer = () => new Sealer(secret(), PENDING_LOGIN, options);
+  constructor(parts: PendingLoginsParts, rotation: RotationOptions = {}) {
+    this.#parts = parts;
+    this.#rotation = rotation;
   }
 
-  keep(context: HttpContext, guard: string, claim: PendingClaim): void {
+  /**
+   * Keeps a login.
+   *
+   * @param resumed what it went on from, whose row it goes on with; `null`: it is a new one, and ends the one before
+   * @throws `E_STALE_PROOF` if access to the account has ended since the proof was given
+   */
+  async keep(
+    context: HttpContext,
+    guard: string,
+    waiting: WaitingLogin,
+    proof: LoginProof,
+    resumed: PendingClaim | null,
+  ): Promise<void> {
     if (context.visitor === null) return;
+    if (resumed === null) await this.drop(context, guard);
+    const claim = resumed === null ? await this.#begin(guard, waiting, proof) : { ...resumed, ...waiting };
+    if (claim === null) return;
     // Under a new identity, as at a login: whoever knew the old one would share the proof.
     context.visitor.regenerate();
     context.session.put(keyOf(guard), this.#seals.seal(guard, JSON.stringify(claim)));
   }
 
+  /** What the visitor's session says, whether or not it was used up. */
   read(context: HttpContext, guard: string): PendingClaim | null {
     if (context.visitor === null) return null;
     const sealed = context.session.get(keyOf(guard));
     const opened = typeof sealed === "string" ? this.#seals.open(guard, sealed, MAX_AGE_SECONDS) : null;
-    return opened === null ? null : (JSON.parse(opened) as PendingClaim);
+    if (opened === null) return null;
+    const claim = JSON.parse(opened) as PendingClaim;
+    return now() < claim.expiresAt ? claim : null;
   }
 
-  forget(context: HttpContext, guard: string): void {
+  /** Tells whether a login was neither completed nor ended yet. */
+  async isOpen(guard: string, claim: PendingClaim): Promise<boolean> {
+    const row = await this.#parts.storeOf(guard)?.find(guard, digest(claim.token));
+    return row?.accessEpoch === PENDING_EPOCH && String(row.userId) === claim.id;
+  }
+
+  /**
+   * Uses a login up.
+   *
+   * @returns whether it was still there: to one caller alone, however many ask at once
+   */
+  async take(context: HttpContext, guard: string, claim: PendingClaim): Promise<boolean> {
+    this.#forget(context, guard);
+    return (await this.#parts.storeOf(guard)?.end({ guard, tokenHash: digest(claim.token) })) === true;
+  }
+
+  /** Ends the visitor's pending login, if there is one. */
+  async drop(context: HttpContext, guard: string): Promise<void> {
+    const claim = this.read(context, guard);
+    if (claim === null) this.#forget(context, guard);
+    else await this.take(context, guard, claim);
+  }
+
+  async #begin(guard: string, waiting: WaitingLogin, proof: LoginProof): Promise<PendingClaim | null> {
+    const store = this.#parts.storeOf(guard);
+    if (store === null) return null;
+    const { user } = proof;
+    const token = makeLoginToken();
+    const at = currentDate();
+    const expiresAt = new Date(at.getTime() + MAX_AGE_SECONDS * 1000);
+    const times = { authenticatedAt: null, lastUsedAt: at, createdAt: at, expiresAt };
+    const row = { guard, userId: user.authId(), tokenHash: digest(token), accessEpoch: PENDING_EPOCH, ...times };
+    if ((await store.start({ ...row, ip: null, userAgent: null }, proof)) === null) throw staleProof();
+    return { ...waiting, id: String(user.authId()), token, expiresAt: expiresAt.getTime() };
+  }
+
+  #forget(context: HttpContext, guard: string): void {
     if (context.visitor !== null && context.session.has(keyOf(guard))) context.session.forget(keyOf(guard));
   }
 
   get #seals(): Sealer {
-    this.#sealer ??= this.#makeSealer();
+    this.#sealer ??= new Sealer(this.#parts.secret(), PENDING_LOGIN, this.#rotation);
     return this.#sealer;
   }
 }

@@ -2,17 +2,18 @@ import type { HttpContext } from "../../http/index.ts";
 import type { Logger } from "../../kernel/index.ts";
 import { digest } from "../../security/index.ts";
 import { AshlarError, currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
-import { accessEpochOf, readAgain, staleProof } from "../access-epoch.ts";
+import { accessEpochOf, proofOf, staleProof } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
 import { announce } from "../events.ts";
 import { LoginGuard, type LoginOptions } from "../login-guard.ts";
 import { deviceName } from "../logins/device-name.ts";
 import type { KnownDevices } from "../logins/known-devices.ts";
-import type { FoundLogin, Login, LoginOwner, LoginProof, LoginStore } from "../logins/login-store.ts";
+import type { FoundLogin, Login, LoginOwner, LoginStore } from "../logins/login-store.ts";
 import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login-token.ts";
 import type { LoginUses } from "../logins/login-uses.ts";
 import { UserLogins } from "../logins/user-logins.ts";
 import { provesOwnPassword } from "../own-password.ts";
+import type { CompleteLogin, LoginResult } from "../pipeline/login-step.ts";
 import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
 
 /** What a {@link WebGuard} works with: made once, at boot, for all requests. */
@@ -90,7 +91,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const { store, options: settings } = this.#parts;
     const token = makeLoginToken();
     const at = currentDate();
-    const proof = this.#proofOf(user);
+    const proof = proofOf(this.model, user);
     const login = {
       guard: this.name,
       userId: user.authId(),
@@ -184,15 +185,30 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     if (!(await this.#provePassword(password))) return false;
     const login = this.#login;
     const options = { remember: login !== null && this.#isRemembered(login), passwordConfirmed: true };
+    const user = (await this.user()) as User;
     // If a step asks for more, the login that follows it takes the place of this one.
-    if ((await this.hold((await this.user())!, options)) !== null) return false;
-    if (login === null) return true;
-    // A confirmation gives the login a new token as well: one that was stolen before must not gain by it.
+    const confirmed = await this.#admitConfirmation(user, options);
+    if (confirmed?.status !== "complete") return false;
+    return login === null || this.#renew(login, confirmed);
+  }
+
+  async #admitConfirmation(user: User, options: LoginOptions): Promise<LoginResult<User> | null> {
+    try {
+      return await this.admit(user, { options, purpose: "confirmation" });
+    } catch (error) {
+      if (!(error instanceof AshlarError && error.code === "E_STALE_PROOF")) throw error;
+      this.#proofFailed();
+      return null;
+    }
+  }
+
+  /** A confirmation gives the login a new token as well: one that was stolen before must not gain by it. */
+  async #renew(login: CurrentLogin, confirmed: CompleteLogin<User>): Promise<boolean> {
     const token = makeLoginToken();
     const at = currentDate();
-    const user = (await this.user()) as unknown as Authenticatable;
+    const user = confirmed.user as unknown as Authenticatable;
     const renewal = { tokenHash: digest(token), authenticatedAt: at };
-    const isRenewed = await this.#parts.store.renew(this.#reference(login), renewal, this.#proofOf(user));
+    const isRenewed = await this.#parts.store.renew(this.#reference(login), renewal, proofOf(this.model, user));
     if (!isRenewed) return this.#proofFailed();
     const { id, userId, expiresAt, createdAt } = login;
     this.#login = { id, userId, authenticatedAt: at, expiresAt, createdAt };
@@ -232,15 +248,6 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   #reference({ id, userId }: CurrentLogin): LoginOwner & { readonly id: string } {
     return { guard: this.name, userId, id };
-  }
-
-  #proofOf(user: Authenticatable): LoginProof {
-    const { model } = this;
-    return {
-      user,
-      accessEpoch: accessEpochOf(user),
-      holds: async () => (await readAgain(model, user)) !== null,
-    };
   }
 
   #sendToken(token: string): void {

@@ -1,0 +1,337 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { LoginStep } from "../../src/public/auth.ts";
+import { databaseSessions } from "../../src/public/session.ts";
+import { travel, travelBack } from "../../src/public/testing.ts";
+import { digest } from "../../src/security/index.ts";
+import { ADA, BOB, NEW_PASSWORD, PASSWORD, type TestAccounts, type Visitor } from "../support/account-application.ts";
+import { accepted, CODE, CREDENTIALS, code, isIn, loginsOf, shopWith, target, terms } from "../support/login-steps.ts";
+
+afterEach(() => travelBack());
+afterEach(() => accepted.clear());
+
+const NEW = { name: "Eve", email: "eve@example.com", password: PASSWORD, password_confirmation: PASSWORD };
+
+describe("a pending login", () => {
+  test("goes on from the page of its step to where the visitor was heading", async () => {
+    const accounts = await shopWith([terms]);
+    const visitor = accounts.visitor();
+    await visitor.get("/logins");
+    expect(target(await visitor.post("/login", { ...CREDENTIALS, remember: "1" }))).toEqual([302, "/terms"]);
+    // A page for users leads there as well.
+    expect(target(await visitor.get("/logins"))).toEqual([302, "/terms"]);
+    expect(target(await visitor.post("/terms"))).toEqual([302, "/logins"]);
+    expect(await isIn(visitor)).toBe(true);
+    const [{ authenticated_at, created_at, expires_at } = {}] = await accounts.rows("logins");
+    expect(authenticated_at).toEqual(created_at);
+    // What was chosen with the password counts.
+    expect(Date.parse(String(expires_at)) - Date.parse(String(created_at))).toBe(30 * 86_400_000);
+    expect((await accounts.toldOf("auth.login")).length).toBe(1);
+    // It is used up.
+    await visitor.post("/logout");
+    expect([target(await visitor.post("/terms")), await isIn(visitor)]).toEqual([[302, "/login"], false]);
+  });
+
+  test("is a registration's too", async () => {
+    const accounts = await shopWith([terms]);
+    const visitor = accounts.visitor();
+    expect(target(await visitor.post("/register", NEW))).toEqual([302, "/terms"]);
+    await visitor.post("/terms");
+    expect(await isIn(visitor)).toBe(true);
+  });
+
+  test("of a confirmation goes on as a login in place of the one before, with the password proved", async () => {
+    accepted.add(ADA.email);
+    const accounts = await shopWith([terms]);
+    const visitor = await accounts.loggedIn();
+    const [before] = await accounts.rows("logins");
+    accepted.clear();
+    expect(target(await visitor.post("/confirm_password", { password: PASSWORD }))).toEqual([302, "/terms"]);
+    await visitor.post("/terms");
+    const rows = await accounts.rows("logins");
+    expect([rows.length, rows[0]!.id === before!.id, await isIn(visitor)]).toEqual([1, false, true]);
+  });
+
+  test("waits for each step in turn, and a step that is passed by a proof is not asked again", async () => {
+    const accounts = await shopWith([terms, code]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    const page = await visitor.get("/home");
+    expect(target(page)).toEqual([302, "/terms"]);
+    expect(target(await visitor.post("/terms"))).toEqual([302, "/code"]);
+    expect(await isIn(visitor)).toBe(false);
+    const { body } = await visitor.post("/pass");
+    expect(body).toMatchObject({ step: "code", result: { status: "complete", user: { id: ADA.id } }, pending: null });
+    expect(await isIn(visitor)).toBe(true);
+  });
+
+  test("passes the step that is asked for, and no other", async () => {
+    const accounts = await shopWith([terms, code]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    expect((await visitor.post("/pass")).body).toMatchObject({ step: "terms", pending: "code" });
+    expect(await isIn(visitor)).toBe(false);
+  });
+
+  test.each<[string, (accounts: TestAccounts) => unknown]>([
+    ["ten minutes have passed", () => travel(10)],
+    ["S51 access to the account has ended", async (accounts) => (await accounts.user()).endAccess()],
+    ["the user is gone", async (accounts) => (await accounts.user()).delete()],
+  ])("is none any more once %s", async (_, meanwhile) => {
+    const accounts = await shopWith([terms]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    await meanwhile(accounts);
+    expect([target(await visitor.post("/terms")), await isIn(visitor)]).toEqual([[302, "/login"], false]);
+  });
+
+  test("S52 does not take effect if access ends while it goes on", async () => {
+    const accounts = await shopWith([terms]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    const store = accounts.application.container.make("logins").of("web");
+    const { start } = store;
+    store.start = async (login, proof) => {
+      await (await accounts.user()).endAccess();
+      return start.call(store, login, proof);
+    };
+    expect([target(await visitor.post("/terms")), await isIn(visitor)]).toEqual([[302, "/login"], false]);
+    expect(await accounts.rows("logins")).toEqual([]);
+  });
+
+  test("S69 is of one guard, and of one visitor", async () => {
+    const accounts = await shopWith([terms]);
+    const [visitor, stranger] = [accounts.visitor(), accounts.visitor()];
+    await visitor.post("/admin/login", CREDENTIALS);
+    for (const one of [visitor, stranger]) expect(target(await one.post("/terms"))).toEqual([302, "/login"]);
+    expect(await loginsOf(accounts)).toEqual([]);
+  });
+
+  test("S18 is kept under a new identity of the visitor", async () => {
+    const accounts = await shopWith([terms]);
+    const visitor = accounts.visitor();
+    const identity = async () => (await visitor.get("/identity")).body;
+    const before = await identity();
+    expect(await identity()).toEqual(before);
+    await visitor.post("/login", CREDENTIALS);
+    expect(await identity()).not.toEqual(before);
+  });
+});
+
+describe.each<[string, object]>([
+  ["a cookie", {}],
+  ["the database", { config: { session: { SESSION: { store: databaseSessions() } } } }],
+])("a pending login in a session in %s", (_, options) => {
+  const REFUSED = [302, "/login"];
+  let accounts: TestAccounts;
+  let visitor: Visitor;
+  beforeEach(async () => {
+    accounts = await shopWith([terms], options);
+    visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    ["it was completed", () => visitor.post("/terms")],
+    ["it was completed, and the user logged out", () => visitor.post("/terms").then(() => visitor.post("/logout"))],
+    ["it was cancelled", () => visitor.post("/cancel")],
+    ["the visitor logged out", () => visitor.post("/logout")],
+    ["the visitor began another login", () => visitor.post("/login", CREDENTIALS)],
+    ["the visitor failed at another login", () => visitor.post("/login", { ...CREDENTIALS, password: "wrong" })],
+    ["the user logged out everywhere else", () => logsOutOthers()],
+    ["the user logged out everywhere", async () => expect(await (await accounts.user()).endAccess()).toBe(true)],
+    ["the password was reset", () => resets()],
+    ["the application saved a new password", () => saves()],
+    ["the user was deleted", async () => expect(await (await accounts.user()).delete()).toBe(true)],
+    ["ten minutes have passed", async () => travel(10)],
+  ])("S51 cannot be replayed once %s", async (__, meanwhile) => {
+    const kept = visitor.copy();
+    await meanwhile();
+    // What the user has accepted by now is no reason to let someone in who only kept a cookie.
+    accepted.add(ADA.email);
+    const before = await loginsOf(accounts);
+    expect(target(await kept.post("/terms"))).toEqual(REFUSED);
+    expect([await isIn(kept), await loginsOf(accounts)]).toEqual([false, before]);
+  });
+
+  test("S51 cannot be replayed after a restart", async () => {
+    const kept = visitor.copy();
+    await visitor.post("/terms");
+    await visitor.post("/logout");
+    const restarted = await shopWith([terms], { ...options, restarted: accounts });
+    const replay = restarted.visitor();
+    for (const [name, value] of kept.cookies) replay.cookies.set(name, value);
+    expect(target(await replay.post("/terms"))).toEqual(REFUSED);
+    expect(await loginsOf(restarted)).toEqual([]);
+  });
+
+  test("is completed once, by however many requests to two processes at once", async () => {
+    const other = await shopWith([terms], { ...options, restarted: accounts });
+    const copies = Array.from({ length: 8 }, (___, index) => {
+      const copy = (index % 2 === 0 ? accounts : other).visitor();
+      for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
+      return copy;
+    });
+    accepted.add(ADA.email);
+    const answers = await Promise.all(copies.map((copy) => copy.post("/terms")));
+    const completed = answers.filter(({ headers }) => headers.get("location") === "/home");
+    expect([completed.length, (await loginsOf(accounts)).length]).toEqual([1, 1]);
+    const are = await Promise.all(copies.map((copy) => isIn(copy)));
+    expect(are.filter(Boolean).length).toBe(1);
+    expect((await accounts.rows("logins")).length).toBe(1);
+  });
+
+  test("leaves nothing behind once it was completed", async () => {
+    await visitor.post("/terms");
+    expect(await accounts.rows("logins")).toEqual(await loginsOf(accounts));
+  });
+
+  test("is pruned if it is abandoned", async () => {
+    travel(10);
+    expect(await accounts.application.prune()).toMatchObject({ logins: 1 });
+    expect(await accounts.rows("logins")).toEqual([]);
+  });
+
+  async function logsOutOthers(): Promise<void> {
+    accepted.add(ADA.email);
+    const elsewhere = await accounts.loggedIn();
+    accepted.clear();
+    expect(target(await elsewhere.post("/logins", { __method: "DELETE" }))).toEqual([302, "/logins"]);
+  }
+
+  async function resets(): Promise<void> {
+    const token = await accounts.resetToken();
+    const form = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    expect(target(await accounts.visitor().post("/password_reset", form))).toEqual([302, "/login"]);
+    expect(await accounts.rows("logins")).toEqual([]);
+  }
+
+  async function saves(): Promise<void> {
+    const user = await accounts.user();
+    await user.setPassword(NEW_PASSWORD);
+    await user.save();
+  }
+});
+
+describe("meanwhile, a visitor whose login waits", () => {
+  test("is a guest on every page but that of the step", async () => {
+    const accounts = await shopWith([terms]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    expect((await visitor.get("/me", { accept: "application/json" })).body).toEqual({ user: null });
+    for (const path of ["/home", "/logins", "/members"]) {
+      expect(target(await visitor.get(path))).toEqual([302, "/terms"]);
+      expect((await visitor.get(path, { accept: "application/json" })).status).toBe(401);
+    }
+    expect(target(await visitor.post("/confirm_password", { password: PASSWORD }))).toEqual([302, "/terms"]);
+    expect(target(await visitor.post("/logins", { __method: "DELETE" }))).toEqual([302, "/terms"]);
+    expect((await visitor.get("/terms")).status).toBe(200);
+    expect(await loginsOf(accounts)).toEqual([]);
+  });
+
+  test("cannot use the row of the login as one, whatever becomes of its token", async () => {
+    const accounts = await shopWith([terms]);
+    await accounts.visitor().post("/login", CREDENTIALS);
+    const token = "A".repeat(43);
+    await accounts.database.kysely
+      .updateTable("logins")
+      .set({ token_hash: digest(token) })
+      .execute();
+    const thief = accounts.visitor();
+    thief.cookies.set("__Host-token", token);
+    expect(await isIn(thief)).toBe(false);
+    // The cookie is the right one: with the user's epoch it would be a login.
+    const { access_epoch } = (await accounts.rows("users"))[0]!;
+    await accounts.database.kysely.updateTable("logins").set({ access_epoch }).execute();
+    expect(await isIn(thief)).toBe(true);
+  });
+
+  test("is not among the devices that the user is logged in on", async () => {
+    const accounts = await shopWith([terms]);
+    accepted.add(ADA.email);
+    const owner = await accounts.loggedIn();
+    accepted.clear();
+    await accounts.visitor().post("/login", CREDENTIALS);
+    const { body } = await owner.get("/logins");
+    expect([String(body).match(/<button class="quiet"/g)?.length, (await accounts.rows("logins")).length]).toEqual([
+      1, 2,
+    ]);
+  });
+});
+
+describe("codes", () => {
+  const guess = (visitor: Pick<Visitor, "post">, given: string) => visitor.post("/pass", { code: given });
+  const pendingAt = async (accounts: TestAccounts, options: object = {}, who: { readonly email: string } = ADA) => {
+    const visitor = accounts.visitor(options);
+    await visitor.post("/login", { email: who.email, password: PASSWORD });
+    return visitor;
+  };
+
+  test("S33 are tried five times in a quarter of an hour for one account, from whatever address", async () => {
+    const accounts = await shopWith([code]);
+    const statuses: number[] = [];
+    for (let index = 1; index <= 7; index++) {
+      const visitor = await pendingAt(accounts, { ip: `203.0.113.${index}` });
+      statuses.push((await guess(visitor, "000000")).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    // The right one is refused as well, on every way in: otherwise each door would be a set of attempts.
+    const visitor = await pendingAt(accounts, { ip: "198.51.100.1" });
+    expect((await guess(visitor, CODE)).status).toBe(429);
+    expect((await visitor.post("/code", { code: CODE })).status).toBe(429);
+    const credentials = { username: ADA.email, password: PASSWORD };
+    expect((await visitor.post("/api/auth", { ...credentials, code: CODE })).status).toBe(429);
+    expect(await loginsOf(accounts)).toEqual([]);
+    // Another account has its own attempts, and this one has some again later.
+    expect((await guess(await pendingAt(accounts, {}, BOB), CODE)).status).toBe(200);
+    travel(15);
+    expect((await guess(await pendingAt(accounts), CODE)).body).toMatchObject({ result: { status: "complete" } });
+  });
+
+  test("S33 are tried twenty times a day", async () => {
+    const accounts = await shopWith([code]);
+    const statuses: number[] = [];
+    for (let index = 0; index < 5; index++) {
+      const visitor = await pendingAt(accounts);
+      for (let attempt = 0; attempt < 5; attempt++) statuses.push((await guess(visitor, "000000")).status);
+      travel(15);
+    }
+    expect([statuses.indexOf(429), statuses.length]).toEqual([20, 25]);
+    expect((await guess(await pendingAt(accounts), CODE)).status).toBe(429);
+    travel(24 * 60);
+    expect((await guess(await pendingAt(accounts), CODE)).status).toBe(200);
+  });
+
+  test("S33 are not verified beyond that, however many come at once", async () => {
+    let verified = 0;
+    const counted: LoginStep = {
+      ...code,
+      check: ({ prove }) => prove(() => ++verified < 0).then(() => "pending" as const),
+    };
+    const accounts = await shopWith([counted]);
+    const credentials = { username: ADA.email, password: PASSWORD };
+    const guesses = Array.from({ length: 20 }, (_, index) => {
+      return accounts.visitor({ ip: `198.51.100.${index}` }).post("/api/auth", credentials);
+    });
+    const answers = await Promise.all(guesses);
+    expect([verified, answers.filter(({ status }) => status === 429).length]).toEqual([5, 15]);
+  });
+
+  test("that are right give the attempts back, and tell of no failure", async () => {
+    const accounts = await shopWith([code]);
+    for (let round = 0; round < 3; round++) {
+      const visitor = await pendingAt(accounts);
+      for (let attempt = 0; attempt < 4; attempt++) await guess(visitor, "000000");
+      expect((await guess(visitor, CODE)).body).toMatchObject({ result: { status: "complete" } });
+    }
+    expect((await accounts.toldOf("auth.failed")).length).toBe(12);
+  });
+
+  test("that are wrong leave the login as it is", async () => {
+    const accounts = await shopWith([code]);
+    const visitor = await pendingAt(accounts);
+    const wrong = { step: "code", result: { status: "pending", step: "code", page: "code" }, pending: "code" };
+    expect((await guess(visitor, "000000")).body).toEqual(wrong);
+    expect(await isIn(visitor)).toBe(false);
+    expect((await guess(visitor, CODE)).body).toMatchObject({ result: { status: "complete" }, pending: null });
+  });
+});

@@ -1,0 +1,131 @@
+import { Auth, GuardMiddleware } from "../../src/auth/index.ts";
+import type { Row } from "../../src/database/index.ts";
+import { Api, ApiProvider } from "../../src/public/api.ts";
+import type { LoginStep } from "../../src/public/auth.ts";
+import { type HttpContext, Route } from "../../src/public/index.ts";
+import { createSessionDataTable } from "../../src/session/index.ts";
+import {
+  ADA,
+  AdminUser,
+  FullUser,
+  PASSWORD,
+  type TestAccounts,
+  type TestAccountsOptions,
+  testAccounts,
+  type Visitor,
+} from "./account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "./account-controllers.ts";
+
+/** The code that the step {@link code} asks for. */
+export const CODE = "314159";
+
+/** The addresses of those who have accepted the terms. */
+export const accepted: Set<string> = new Set<string>();
+
+const emailOf = (user: object) => (user as FullUser).email;
+
+/** A step that refuses: with a sentence of the application's own. */
+export const blocked: LoginStep = {
+  name: "blocked",
+  check: ({ user }) => (emailOf(user) === "" ? "passed" : { failed: "This account is blocked." }),
+};
+
+/** A step that waits for its page. */
+export const terms: LoginStep = {
+  name: "terms",
+  page: "terms",
+  check: ({ user }) => (accepted.has(emailOf(user)) ? "passed" : "pending"),
+};
+
+/** A step that is passed by a proof of its own: as an input of whatever request it is asked in. */
+export const code: LoginStep = {
+  name: "code",
+  page: "code",
+  async check({ context, prove }) {
+    const given = context.request.bodyInput("code");
+    if (typeof given !== "string") return "pending";
+    return (await prove(() => given === CODE)) ? "passed" : "pending";
+  },
+};
+
+/** How an application with steps differs from the usual one. */
+export interface SteppedOptions extends Pick<TestAccountsOptions, "config" | "restarted" | "without"> {
+  /** What `GUARDS` has besides. */
+  readonly guards?: object;
+}
+
+/** An application with steps of its own, and every door to an account. */
+export async function shopWith(steps: readonly LoginStep[], options: SteppedOptions = {}): Promise<TestAccounts> {
+  const { config, guards, ...others } = options;
+  class User extends FullUser {}
+  class Admin extends AdminUser {}
+  const ada = ({ auth }: HttpContext) => User.findOrFail(ADA.id).then((user) => auth.loginAs(user));
+  const accounts: TestAccounts = await testAccounts({
+    ...others,
+    User,
+    models: [Admin],
+    providers: [ApiProvider],
+    middleware: { guard: [GuardMiddleware] },
+    config: { ...config, api: { DRIVERS: { jwt: { secret: "x".repeat(64), model: User } } } },
+    guards: { admin: { driver: "web", model: Admin }, steps, ...guards },
+    routes: [
+      ...Auth.routes({ ...ACCOUNT_CONTROLLERS }, { guard: "admin" }).prefix("/admin"),
+      ...Api.routes(),
+      Route.get("/terms", () => "Accept our terms.").name("terms"),
+      Route.get("/admin/terms", () => "Accept our terms.").name("admin.terms"),
+      Route.post("/terms", accept),
+      Route.get("/code", () => "Enter the code.").name("code"),
+      Route.get("/admin/code", () => "Enter the code.").name("admin.code"),
+      Route.post("/code", resume),
+      Route.post("/cancel", async ({ auth }) => (await auth.pendingLogin())?.cancel()),
+      Route.get("/identity", ({ session }) => ({ id: session.put("seen", true).id })),
+      Route.post("/pass", async ({ auth, request }) => {
+        const login = await auth.pendingLogin();
+        const verify = async () => (request.input("code") ?? CODE) === CODE;
+        return { step: login?.step ?? null, result: await login?.pass(verify), pending: auth.pending };
+      }),
+      Route.post("/as-ada", async (context) => ({ user: await ada(context), pending: context.auth.pending })),
+      Route.post("/by-id", async ({ auth }) => ({ user: await auth.attemptById(ADA.id), pending: auth.pending })),
+      Route.post("/attempt", async ({ auth }) => ({
+        user: await auth.attempt(ADA.email, PASSWORD),
+        pending: auth.pending,
+      })),
+    ],
+  });
+  if (others.restarted === undefined) await createSessionDataTable(accounts.database.kysely);
+  return accounts;
+}
+
+async function accept(context: HttpContext) {
+  const login = await context.auth.pendingLogin();
+  if (login !== null) accepted.add(emailOf(login.user));
+  return resume(context);
+}
+
+async function resume({ auth }: HttpContext) {
+  const login = await auth.pendingLogin();
+  if (login === null) return auth.redirectToRoute("login");
+  const { status } = await login.resume();
+  if (status === "failed") return auth.redirectToRoute("login");
+  return status === "complete" ? auth.redirectToIntended("home") : auth.redirectToStep();
+}
+
+export const CREDENTIALS: { readonly email: string; readonly password: string } = {
+  email: ADA.email,
+  password: PASSWORD,
+};
+
+/** Tells whether a visitor is logged in. */
+export async function isIn(visitor: Pick<Visitor, "get">, prefix = ""): Promise<boolean> {
+  return (await visitor.get(`${prefix}/home`, { accept: "text/html" })).status === 200;
+}
+
+/** The status of an answer, and where it leads. */
+export function target({ status, headers }: { status: number; headers: Headers }): [number, string | null] {
+  return [status, headers.get("location")];
+}
+
+/** The rows of users who are logged in: a login that waits for a step has a row as well, and is not one of them. */
+export async function loginsOf(accounts: TestAccounts): Promise<Row[]> {
+  return (await accounts.rows("logins")).filter((row) => row.access_epoch !== "pending");
+}
