@@ -3,6 +3,7 @@ import type { LimitDeclaration } from "../throttle/index.ts";
 declare module "../throttle/limit-name.ts" {
   interface FrameworkLimits {
     login: true;
+    "login.step": true;
   }
 }
 
@@ -11,11 +12,12 @@ const MINUTE = 60;
 /** The limit of everything that tries a password: the login page, the token endpoint, and what asks for the password again. */
 export const PASSWORD_LIMIT = "login";
 
-/** The limit of the proofs that steps of a login ask for, such as codes. */
+/** The limit on the proofs that steps of a login ask for, such as codes. */
 export const STEP_LIMIT = "login.step";
 
-/** The limit of passwords counts failures: a success gives back what the account used up. By address alone it is wide enough for an office. */
-export const LOGIN_LIMITS: Readonly<Record<string, LimitDeclaration>> = {
+/** Both count failures: a success gives back what the account used up. */
+export const LOGIN_LIMITS: Readonly<Record<typeof PASSWORD_LIMIT | typeof STEP_LIMIT, LimitDeclaration>> = {
+  // By address alone it is wide enough for an office.
   [PASSWORD_LIMIT]: {
     ofAccounts: true,
     account: "email",
@@ -24,8 +26,8 @@ export const LOGIN_LIMITS: Readonly<Record<string, LimitDeclaration>> = {
       { by: ["address"], attempts: 100, windowSeconds: 15 * MINUTE },
     ],
   },
-  // By account alone: who gets here knows the password, and only a new one ends their attempts. At 20 a day, a code of six
-  // digits takes a century to guess.
+  // By account alone: a client that gets here has the password, and may have any number of addresses. In a year, 20 attempts a
+  // day guess one code of six digits in 140.
   [STEP_LIMIT]: {
     ofAccounts: true,
     buckets: [

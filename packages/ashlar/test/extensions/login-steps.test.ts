@@ -5,6 +5,7 @@ import {
   ADA,
   AdminUser,
   NEW_PASSWORD,
+  outcomeOf,
   PASSWORD,
   type TestAccounts,
   type Visitor,

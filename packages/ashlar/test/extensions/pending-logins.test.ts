@@ -1,10 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { LoginStep } from "../../src/public/auth.ts";
-import { databaseSessions } from "../../src/public/session.ts";
+import type { LoginGuard, LoginStep } from "../../src/public/auth.ts";
+import { Route } from "../../src/public/index.ts";
+import { databaseSessions, SessionMiddleware, SessionProvider } from "../../src/public/session.ts";
 import { travel, travelBack } from "../../src/public/testing.ts";
 import { digest } from "../../src/security/index.ts";
 import { ADA, BOB, NEW_PASSWORD, PASSWORD, type TestAccounts, type Visitor } from "../support/account-application.ts";
 import { accepted, CODE, CREDENTIALS, code, isIn, loginsOf, shopWith, target, terms } from "../support/login-steps.ts";
+import { PeopleProvider } from "../support/people.ts";
+import { onEachDatabase } from "../support/services.ts";
+import { TestUser, type TestWebOptions, testWeb } from "../support/web-application.ts";
 
 afterEach(() => travelBack());
 afterEach(() => accepted.clear());
@@ -333,5 +337,79 @@ describe("codes", () => {
     expect((await guess(visitor, "000000")).body).toEqual(wrong);
     expect(await isIn(visitor)).toBe(false);
     expect((await guess(visitor, CODE)).body).toMatchObject({ result: { status: "complete" }, pending: null });
+  });
+});
+
+await onEachDatabase("a login that waits for a step", (engine) => {
+  test("S52 is completed once, by however many requests at once, and not by one that was kept", async () => {
+    const accounts = await shopWith([terms], { engine });
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    const copies = Array.from({ length: 6 }, () => visitor.copy());
+    accepted.add(ADA.email);
+    const answers = await Promise.all(copies.map((copy) => copy.post("/terms")));
+    expect(answers.map((answer) => target(answer)[1]).toSorted()).toEqual(["/home", ...Array(5).fill("/login")]);
+    expect(await accounts.rows("logins")).toEqual(await loginsOf(accounts));
+    expect(target(await visitor.post("/terms"))).toEqual([302, "/login"]);
+  });
+
+  test("S52 does not begin once access has ended, and leaves nothing", async () => {
+    const check: LoginStep["check"] = async () => {
+      await (await accounts.user()).endAccess();
+      return "pending" as const;
+    };
+    const accounts = await shopWith([{ ...terms, check }], { engine });
+    const visitor = accounts.visitor();
+    const { status } = await visitor.post("/as-ada");
+    expect([status, await accounts.rows("logins")]).toEqual([401, []]);
+  });
+});
+
+describe("a guard of an application's own", () => {
+  const routes = [
+    Route.post("/begin", ({ auth }) => (auth.guard("cookie") as unknown as LoginGuard).login(ADA.email, PASSWORD)),
+    Route.get("/terms", () => "Accept our terms.").name("terms"),
+    Route.get("/cookie/terms", () => "Accept our terms.").name("cookie.terms"),
+    Route.post("/go-on", async ({ auth }) => {
+      const login = await (auth.guard("cookie") as unknown as LoginGuard).pendingLogin();
+      accepted.add(ADA.email);
+      return { result: (await login?.resume())?.status ?? null };
+    }),
+  ];
+  const stepped = (User: typeof TestUser, own: object = {}): TestWebOptions => ({
+    User,
+    routes,
+    stack: [SessionMiddleware],
+    providers: [SessionProvider, PeopleProvider],
+    guards: { cookie: { driver: "cookie", model: User }, steps: [terms], ...own },
+  });
+
+  test("keeps its pending logins in the store of another, and completes each once", async () => {
+    class User extends TestUser {}
+    const web = await testWeb(stepped(User));
+    const browser = web.browser();
+    expect((await browser.post("/begin")).body).toMatchObject({ status: "pending", step: "terms" });
+    const copy = browser.copy();
+    expect((await browser.post("/go-on")).body).toEqual({ result: "complete" });
+    expect([browser.cookies.get("person"), await web.rows()]).toEqual([String(ADA.id), []]);
+    expect((await copy.post("/go-on")).body).toEqual({ result: null });
+    expect(copy.cookies.has("person")).toBe(false);
+  });
+
+  test("keeps none if the application has no store of logins, so that none can be replayed", async () => {
+    class User extends TestUser {}
+    const web = await testWeb(stepped(User, { web: { driver: "cookie", model: User } }));
+    const browser = web.browser();
+    expect((await browser.post("/begin")).body).toMatchObject({ status: "pending", step: "terms" });
+    expect((await browser.post("/go-on")).body).toEqual({ result: null });
+  });
+
+  test("S65 verifies no proof without limits", async () => {
+    class User extends TestUser {}
+    let verified = 0;
+    const check: LoginStep["check"] = ({ prove }) => prove(() => ++verified > 0).then(() => "passed" as const);
+    const web = await testWeb(stepped(User, { steps: [{ name: "code", check }] }));
+    const { status, body } = await web.browser().post("/begin", {}, { accept: "application/json" });
+    expect([status, (body as { code: string }).code, verified]).toEqual([500, "E_INVALID_CONFIGURATION", 0]);
   });
 });

@@ -49,7 +49,7 @@ export const code: LoginStep = {
 };
 
 /** How an application with steps differs from the usual one. */
-export interface SteppedOptions extends Pick<TestAccountsOptions, "config" | "restarted" | "without"> {
+export interface SteppedOptions extends Pick<TestAccountsOptions, "config" | "engine" | "restarted"> {
   /** What `GUARDS` has besides. */
   readonly guards?: object;
 }

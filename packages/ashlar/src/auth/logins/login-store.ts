@@ -16,7 +16,10 @@ export interface Login {
   readonly id: string;
   /** The primary key of the user. A store may give it as text, whatever it was. */
   readonly userId: UserId;
-  /** The access epoch of the user when the login started, or went on under another one; it is void once the user's differs. */
+  /**
+   * The access epoch of the user when the login started, or went on under another one; it is void once the user's differs.
+   * `pending`, which no user has, if the login waits for a step.
+   */
   readonly accessEpoch: string;
   /** When the user last proved the password; `null` if never. */
   readonly authenticatedAt: Date | null;
@@ -113,6 +116,8 @@ export interface PrunedLogins {
  *   access_epoch = ?`). Otherwise they write first, then ask {@link LoginProof.holds}, and take back what they wrote if it
  *   says no; in this order, since what ends access changes the user first and ends the logins then. A login that is found
  *   meanwhile is refused by its epoch.
+ * - **A login ends once.** If several requests end it at the same time, `end` returns `true` to one of them: a login that
+ *   waits for a step is stored as well, under an access epoch that no user has, and its completion ends that.
  * - **Guards are apart.** Each operation reaches the logins of the guard it names, and no other, even if keys are equal.
  * - **What fails throws.** A store that cannot be reached must not answer as if there were no login, or one had been ended: the
  *   request then fails, and a password is not changed whose logins could not be ended.

@@ -252,6 +252,21 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       );
       assert.equal(await bench.count(ownerOf(three)), 1);
     }),
+    entry("of several requests that end a login at once, one is told that it was there", async (bench) => {
+      for (let round = 0; round < 5; round++) {
+        const { guard, tokenHash } = await bench.started();
+        const ended = await Promise.all(Array.from({ length: 8 }, () => bench.store.end({ guard, tokenHash })));
+        assert.equal(ended.filter((wasThere) => wasThere).length, 1);
+      }
+    }),
+    entry("a login is stored with the access epoch it is given, even if its proof has another one", async (bench) => {
+      const proof = await bench.proof();
+      const login = { ...bench.login(proof), accessEpoch: "pending" };
+      assert.equal(typeof (await bench.store.start(login, proof)), "string");
+      assert.equal((await bench.store.find(login.guard, login.tokenHash))?.accessEpoch, "pending");
+      await bench.users.endAccess(0);
+      assert.equal(await bench.store.start({ ...login, tokenHash: bench.login(proof).tokenHash }, proof), null);
+    }),
     entry("a key from an input ends only a login of the user themselves", async (bench) => {
       const [login, other] = [await bench.started(0), await bench.started(1)];
       const owner = ownerOf(login);
