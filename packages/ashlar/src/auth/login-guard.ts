@@ -167,7 +167,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   }
 
   /**
-   * Asks the steps. What keeps them from letting the user pass is told, and kept if it is pending. This is the only way to a
+   * @internal Asks the steps. What keeps them from letting the user pass is told, and kept if it is pending. This is the only way to a
    * {@link CompleteLogin}.
    *
    * @throws `E_STALE_PROOF` if a step is pending, and access to the account has ended since the user was read

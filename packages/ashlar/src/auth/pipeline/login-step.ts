@@ -23,13 +23,15 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
    * whatever address they come from. A step that is passed by a proof isn't asked again in the same login.
    *
    * ```ts
+   * declare function isCodeOf(user: User, code: string): Promise<boolean>; // yours: an authenticator's, or one that was mailed
+   *
    * const code: LoginStep<User> = {
    *   name: "code",
    *   page: "code",
    *   async check({ context, user, prove }) {
    *     const given = context.request.bodyInput("code");
    *     if (typeof given !== "string") return "pending";
-   *     return (await prove(() => given === codeOf(user))) ? "passed" : "pending";
+   *     return (await prove(() => isCodeOf(user, given))) ? "passed" : "pending";
    *   },
    * };
    * ```
@@ -69,8 +71,8 @@ export type StepOutcome = "passed" | "pending" | { readonly failed: string };
  * Steps are asked in order, and the first that doesn't let the login go on decides: list those that refuse first. A step
  * that throws, or gives anything else, ends the login.
  *
- * Security: a step judges logins, not requests. A user who is logged in stays so, and a token stays good: call
- * `user.endAccess()` when you block an account.
+ * Security: a step judges logins, not requests. A user who is logged in stays so, and an API token is good until it has to be
+ * renewed: call `user.endAccess()` when you block an account.
  */
 export interface LoginStep<User extends object = RegisteredUser> {
   /** What the step is known by, to `auth.pending` and to callers of the token endpoint; unique. */

@@ -50,7 +50,7 @@ export interface PendingLogin<User extends object = RegisteredUser> {
    *
    * ```ts
    * const login = await auth.pendingLogin();
-   * const result = await login?.pass(() => request.bodyInput("code") === expected);
+   * const result = await login?.pass(() => request.bodyInput("code") === session.get("code"));
    * ```
    *
    * @param verify tells whether this very request proves what the step is about; only called while there are attempts left
