@@ -50,7 +50,8 @@ describe("without any configuration", () => {
       "email.resend-address address 30/900",
       "email.resend-account account 10/3600",
     ],
-    new_device: ["new_device account 5/3600"],
+    "login.step": ["login.step account 5/900", "login.step-account account 20/86400"],
+  new_device: ["new_device account 5/3600"],
     email_taken: ["email_taken account 1/3600"],
     api: ["api address 300/60"],
   };
@@ -68,7 +69,7 @@ describe("without any configuration", () => {
 
   test("S33 by address alone is always the wider of the two", () => {
     for (const { name, buckets } of readThrottleSettings(null).limits.values()) {
-      if (["api", "new_device", "email_taken"].includes(name)) continue;
+      if (["api", "new_device", "email_taken", "login.step"].includes(name)) continue;
       const [pair, address] = ["account,address", "address"].map((by) => buckets.find((one) => one.by.join() === by)!);
       expect(address!.attempts, name).toBeGreaterThan(pair!.attempts);
     }
