@@ -51,7 +51,7 @@ describe("without any configuration", () => {
       "email.resend-account account 10/3600",
     ],
     "login.step": ["login.step account 5/900", "login.step-account account 20/86400"],
-  new_device: ["new_device account 5/3600"],
+    new_device: ["new_device account 5/3600"],
     email_taken: ["email_taken account 1/3600"],
     api: ["api address 300/60"],
   };
