@@ -6,7 +6,7 @@ import { ConfigurationError } from "../support/index.ts";
 import { limitsOf } from "../throttle/index.ts";
 import { JwtGuard } from "./jwt-guard.ts";
 import { TOKEN_LIMITS } from "./limits.ts";
-import { declareApiMessages } from "./messages.ts";
+import { API_MESSAGES } from "./messages.ts";
 import { PresentedToken } from "./presented-token.ts";
 import { type CompleteJwtSettings, readApiSettings } from "./settings.ts";
 import { TokenController } from "./token-controller.ts";
@@ -32,7 +32,7 @@ function isTokenEndpoint({ handler }: CompiledRoute): boolean {
  */
 export class ApiProvider extends Provider {
   override register(): void {
-    declareApiMessages(this.application.messages);
+    this.application.messages.declare(API_MESSAGES, { de: () => import("./messages.de.ts") });
     const { container } = this.application;
     installAuth(this.application);
     limitsOf(container).add(TOKEN_LIMITS, "ApiProvider");
@@ -40,8 +40,7 @@ export class ApiProvider extends Provider {
   }
 
   /**
-   * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM` where
-   * `config/api.ts` cannot work
+   * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MO   * `config/api.ts` cannot work
    */
   override boot(): void {
     const { container } = this.application;

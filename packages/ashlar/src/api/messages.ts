@@ -1,4 +1,4 @@
-import { type Catalogue, type MessageMaker, messagesOf } from "../messages/index.ts";
+import { type MessageMaker, messagesOf } from "../messages/index.ts";
 
 /** What is said of the inputs of the token endpoints. */
 export const API_MESSAGES = {
@@ -11,7 +11,3 @@ declare module "../messages/catalogue.ts" {
 }
 
 export const message: MessageMaker<typeof API_MESSAGES> = messagesOf(API_MESSAGES);
-
-export function declareApiMessages(catalogue: Catalogue): void {
-  catalogue.declare(API_MESSAGES, { de: async () => (await import("./messages.de.ts")).GERMAN });
-}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FullUser, testAccounts } from "../../test/support/account-application.ts";
 import { ADA, PASSWORD, SECRET, type TestApi, testApi } from "../../test/support/api-application.ts";
+import { sentencesIn } from "../../test/support/field-errors.ts";
 import { compose } from "../database/index.ts";
 import { Route } from "../routing/index.ts";
 import { digest } from "../security/index.ts";
@@ -37,8 +38,7 @@ describe("the token endpoints", () => {
     const api = await testApi();
     const errorsOf = async (path: string, body?: object) => {
       const answer = await api.post(path, body);
-      const { code, errors } = answer.body as { readonly code: string; readonly errors: unknown };
-      return [answer.status, code, errors];
+      return [answer.status, (answer.body as { readonly code: string }).code, sentencesIn(answer.body)];
     };
     const refused = (errors: object) => [422, "E_INVALID_INPUT", errors];
     const [username, password, token] = [REQUIRED("username"), REQUIRED("password"), REQUIRED("token")];

@@ -77,7 +77,7 @@ function complete(login: LoginResult): CompleteLogin {
   if (login.status === "complete") return login;
   if (login.status === "pending") throw loginPending(login.step);
   const { step, message } = login;
-  if (step === null || message === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
+  if (step === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
   throw new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });
 }
 

@@ -4,7 +4,7 @@ import type {} from "../session/index.ts";
 import { limitsOf } from "../throttle/index.ts";
 import type {} from "../views/index.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
-import { declareAccountMailMessages } from "./accounts/mail-messages.ts";
+import { MAIL_MESSAGES } from "./accounts/mail-messages.ts";
 import { answerExpiredForm } from "./answer-expired-form.ts";
 import { Auth } from "./auth.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
@@ -12,8 +12,8 @@ import { DailyPrune } from "./daily-prune.ts";
 import { GuardRegistry } from "./guard-registry.ts";
 import { LOGIN_LIMITS } from "./limits.ts";
 import { LoginStores } from "./logins/login-stores.ts";
-import { declareAuthMessages } from "./messages.ts";
-import { declarePageMessages } from "./pages/messages.ts";
+import { AUTH_MESSAGES } from "./messages.ts";
+import { PAGE_MESSAGES } from "./pages/messages.ts";
 import { refuseHasherForTests } from "./password-settings.ts";
 import { PendingLogins } from "./pipeline/pending-logins.ts";
 import { authSettingsOf } from "./settings.ts";
@@ -36,8 +36,7 @@ declare module "../kernel/container.ts" {
 /**
  * Gives an application its guards and each request its `auth`, unless it has them.
  *
- * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` where `config/auth.ts` cannot work
- */
+ * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MO */
 export function installAuth(application: Application): void {
   const { config, container } = application;
   if (container.has("auth")) return;
@@ -50,9 +49,9 @@ export function installAuth(application: Application): void {
   const guards = new GuardRegistry(authSettingsOf(config), () => application.router, pendingLogins);
   refuseHasherForTests(guards.hasher, application.environment);
   container.bind("auth", guards);
-  declareAuthMessages(application.messages);
-  declarePageMessages(application.messages);
-  declareAccountMailMessages(application.messages);
+  application.messages.declare(AUTH_MESSAGES, { de: () => import("./messages.de.ts") });
+  application.messages.declare(PAGE_MESSAGES, { de: () => import("./pages/messages.de.ts") });
+  application.messages.declare(MAIL_MESSAGES, { de: () => import("./accounts/mail-messages.de.ts") });
   limitsOf(container).add(LOGIN_LIMITS, "AuthProvider");
   application.contextProperty("auth", (context) => {
     const events = container.has("events") ? container.make("events") : null;

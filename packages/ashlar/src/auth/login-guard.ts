@@ -68,7 +68,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * ```ts
    * const login = await auth.login(request.input("email"), request.input("password"));
    * if (login.status === "pending") return auth.redirectToStep();
-   * if (login.status === "failed") return login.message ?? "Incorrect email address or password.";
+   * if (login.status === "failed") return t(login.message);
    * return auth.redirectToIntended("home");
    * ```
    *

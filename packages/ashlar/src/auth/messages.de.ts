@@ -7,7 +7,7 @@ type AuthErrors =
   | "E_LOGIN_PENDING"
   | "E_LOGIN_REFUSED";
 
-export const GERMAN: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${AuthErrors}`, string>> = {
+export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${AuthErrors}`, string>> = {
   "auth.login.failed": "E-Mail-Adresse oder Passwort ist falsch.",
   "auth.login.already": "Sie waren bereits angemeldet, deshalb wurde das Formular nicht abgeschickt.",
   "auth.logout.byLink":

@@ -1,4 +1,4 @@
-import { type Catalogue, type MessageMaker, messagesOf } from "../messages/index.ts";
+import { type MessageMaker, messagesOf } from "../messages/index.ts";
 
 /** What is said of logins and of what users enter about their accounts. */
 export const AUTH_MESSAGES = {
@@ -30,7 +30,3 @@ declare module "../messages/catalogue.ts" {
 }
 
 export const message: MessageMaker<typeof AUTH_MESSAGES> = messagesOf(AUTH_MESSAGES);
-
-export function declareAuthMessages(catalogue: Catalogue): void {
-  catalogue.declare(AUTH_MESSAGES, { de: async () => (await import("./messages.de.ts")).GERMAN });
-}

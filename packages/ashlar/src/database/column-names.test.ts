@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { anyText } from "../../test/support/any-text.ts";
+import { sentencesIn } from "../../test/support/field-errors.ts";
 import { AshlarError } from "../support/index.ts";
 import { columnName, columnValue, isColumnName, kindOf, tableName } from "./column-names.ts";
 import { ColumnValueError } from "./column-value-error.ts";
@@ -93,10 +94,10 @@ test("what no request can hold is the code's mistake", () => {
 });
 
 test("a value that does not suit is told under its column, and under no name where that is not known", () => {
-  const sentence = "This is not a value that can be used here.";
+  const sentence = "This value can't be used here.";
   const [known, unknown] = ["email", null].map((column) => new ColumnValueError(column, "It is a list."));
   expect(known).toMatchObject({ code: "E_INVALID_INPUT", message: expect.stringContaining("It is a list.") });
-  expect([known!.errors, unknown!.errors]).toEqual([{ email: [sentence] }, { "": [sentence] }]);
+  expect([known, unknown].map(sentencesIn)).toEqual([{ email: [sentence] }, { "": [sentence] }]);
 });
 
 test.each(["a\0", "\ud800", "\udc00a"])("S36 the text %j, which not every database keeps, is refused", (text) => {

@@ -1,4 +1,5 @@
 import { ValidationError } from "../support/index.ts";
+import { message } from "./messages.ts";
 
 /**
  * A value cannot be stored in its column, or compared with it (`E_INVALID_INPUT`, 422): a list or an object where one
@@ -8,6 +9,6 @@ import { ValidationError } from "../support/index.ts";
 export class ColumnValueError extends ValidationError {
   /** @param column the column's name; `null` where the database does not tell */
   constructor(column: string | null, detail: string) {
-    super({ [column ?? ""]: ["This is not a value that can be used here."] }, detail);
+    super({ [column ?? ""]: [message("database.value")] }, detail);
   }
 }

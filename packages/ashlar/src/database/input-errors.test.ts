@@ -45,7 +45,7 @@ test.each<[string, Error, string]>([
 ])("%s is the sender's mistake", (_, error, field) => {
   expect(asInputError(planOf(Note), VALUES, error)).toMatchObject({
     code: "E_INVALID_INPUT",
-    errors: { [field]: [expect.any(String)] },
+    errors: { [field]: [{ rule: "database.value" }] },
   });
 });
 

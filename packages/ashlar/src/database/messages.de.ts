@@ -1,6 +1,9 @@
+import type { DATABASE_MESSAGES } from "./messages.ts";
+
 type DatabaseErrors = "E_DATABASE_UNAVAILABLE" | "E_UNIQUE_VIOLATION" | "E_FOREIGN_KEY_VIOLATION";
 
-export const GERMAN: Readonly<Record<`errors.${DatabaseErrors}`, string>> = {
+export const MESSAGES: Readonly<Record<keyof typeof DATABASE_MESSAGES | `errors.${DatabaseErrors}`, string>> = {
+  "database.value": "Dieser Wert kann hier nicht verwendet werden.",
   "errors.E_DATABASE_UNAVAILABLE":
     "Die Datenbank ist nicht erreichbar oder hat zu lange gebraucht. Versuchen Sie es gleich noch einmal.",
   "errors.E_UNIQUE_VIOLATION": "Einen Datensatz mit diesem Wert gibt es schon.",

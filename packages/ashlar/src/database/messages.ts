@@ -1,6 +1,12 @@
-import type { Catalogue } from "../messages/index.ts";
+import { type MessageMaker, messagesOf } from "../messages/index.ts";
 
-/** The database has no sentences beside those of its error codes. */
-export function declareDatabaseMessages(catalogue: Catalogue): void {
-  catalogue.declare({}, { de: async () => (await import("./messages.de.ts")).GERMAN });
+/** What is said of values that cannot be stored. */
+export const DATABASE_MESSAGES = {
+  "database.value": "This value can't be used here.",
+} as const;
+
+declare module "../messages/catalogue.ts" {
+  interface FrameworkMessages extends Readonly<typeof DATABASE_MESSAGES> {}
 }
+
+export const message: MessageMaker<typeof DATABASE_MESSAGES> = messagesOf(DATABASE_MESSAGES);

@@ -2,7 +2,7 @@ import { Provider } from "../boot/index.ts";
 import type { Logger } from "../kernel/index.ts";
 import { Database } from "./database.ts";
 import type { ReportLongTransaction } from "./long-transactions.ts";
-import { declareDatabaseMessages } from "./messages.ts";
+import { DATABASE_MESSAGES } from "./messages.ts";
 import { bindApplication } from "./model-database.ts";
 
 declare module "../kernel/container.ts" {
@@ -18,7 +18,7 @@ export class DatabaseProvider extends Provider {
   #database: Database | null = null;
 
   override register(): void {
-    declareDatabaseMessages(this.application.messages);
+    this.application.messages.declare(DATABASE_MESSAGES, { de: () => import("./messages.de.ts") });
     const { container, config, root } = this.application;
     container.singleton("database", () => {
       this.#database = new Database(config.section("database", ["DATABASES"]).DATABASES, root);

@@ -1,6 +1,6 @@
 import type { HTTP_MESSAGES } from "./messages.ts";
 
-export const GERMAN: Readonly<Record<keyof typeof HTTP_MESSAGES, string>> = {
+export const MESSAGES: Readonly<Record<keyof typeof HTTP_MESSAGES, string>> = {
   "input.text": "Das Feld „{name}“ muss Text enthalten.",
   "input.integer": "Das Feld „{name}“ muss eine ganze Zahl enthalten.",
   "input.number": "Das Feld „{name}“ muss eine Zahl enthalten.",

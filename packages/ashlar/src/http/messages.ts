@@ -19,5 +19,5 @@ declare module "../messages/catalogue.ts" {
 export const message: MessageMaker<typeof HTTP_MESSAGES> = messagesOf(HTTP_MESSAGES);
 
 export function declareHttpMessages(catalogue: Catalogue): void {
-  catalogue.declare(HTTP_MESSAGES, { de: async () => (await import("./messages.de.ts")).GERMAN });
+  catalogue.declare(HTTP_MESSAGES, { de: () => import("./messages.de.ts") });
 }

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as v from "valibot";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
+import { plain, sentencesIn } from "../../test/support/field-errors.ts";
 import { ValidationError } from "../support/index.ts";
 import { parseForm } from "./form-parser.ts";
 import { parseJson } from "./json-parser.ts";
@@ -49,14 +50,12 @@ describe.each([
     const failure = await validateInput(schema, broken).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ValidationError);
     expect(failure).toMatchObject({ code: "E_INVALID_INPUT", status: 422 });
-    expect((failure as ValidationError).extensions).toEqual({
-      errors: {
-        email: ["Not an address."],
-        "address.city": ["City is missing."],
-        "items.1.sku": ["No text."],
-        "items.1.n": ["No number."],
-        "tags.k": ["No text."],
-      },
+    expect(sentencesIn((failure as ValidationError).extensions)).toEqual({
+      email: ["Not an address."],
+      "address.city": ["City is missing."],
+      "items.1.sku": ["No text."],
+      "items.1.n": ["No number."],
+      "tags.k": ["No text."],
     });
   });
 });
@@ -78,7 +77,9 @@ test("an asynchronous schema is awaited", async () => {
   const withValibot = v.objectAsync({ name: v.pipeAsync(v.string(), v.checkAsync(free, "Taken.")) });
   for (const schema of [withZod, withValibot]) {
     expect(await validateInput(schema, { name: "new" })).toEqual({ name: "new" });
-    await expect(validateInput(schema, { name: "taken" })).rejects.toMatchObject({ errors: { name: ["Taken."] } });
+    await expect(validateInput(schema, { name: "taken" })).rejects.toMatchObject({
+      errors: { name: [{ message: "Taken." }] },
+    });
   }
 });
 
@@ -87,17 +88,19 @@ test("a problem of the whole is under the empty name, several of one field are i
     .object({ password: z.string().min(8, "Too short.").regex(/\d/, "No digit."), again: z.string() })
     .refine(() => false, "They differ.");
   await expect(validateInput(schema, { password: "x", again: "y" })).rejects.toMatchObject({
-    errors: { password: ["Too short.", "No digit."] },
+    errors: { password: [{ message: "Too short." }, { message: "No digit." }] },
   });
   await expect(validateInput(schema, { password: "long enough 1", again: "y" })).rejects.toMatchObject({
-    errors: { "": ["They differ."] },
+    errors: { "": [{ message: "They differ." }] },
   });
 });
 
 test("paths made of segment objects, numbers and symbols are dotted", async () => {
   const issues = [{ message: "m", path: [{ key: "a" }, 0, { key: Symbol("s") }, "b"] }, { message: "n" }];
   const schema: StandardSchemaV1 = { "~standard": { version: 1, vendor: "test", validate: () => ({ issues }) } };
-  await expect(validateInput(schema, {})).rejects.toMatchObject({ errors: { "a.0.Symbol(s).b": ["m"], "": ["n"] } });
+  await expect(validateInput(schema, {})).rejects.toMatchObject({
+    errors: plain({ "a.0.Symbol(s).b": ["m"], "": ["n"] }),
+  });
 });
 
 test("S43 a problem at a field named __proto__ reaches no prototype", async () => {
@@ -107,7 +110,7 @@ test("S43 a problem at a field named __proto__ reaches no prototype", async () =
     () => expect.unreachable(),
     (error) => error,
   );
-  expect(JSON.stringify(failure.extensions)).toBe('{"errors":{"__proto__":["m"]}}');
+  expect(JSON.stringify(failure.extensions)).toBe('{"errors":{"__proto__":[{"rule":null,"params":{},"message":"m"}]}}');
 });
 
 test("an error thrown by a schema is passed on", async () => {
@@ -117,4 +120,38 @@ test("an error thrown by a schema is passed on", async () => {
     }),
   });
   await expect(validateInput(schema, { a: "x" })).rejects.toThrow(RangeError);
+});
+
+test("a problem names the rule and what it asks for, as zod and Valibot name them, and never the input", async () => {
+  const day = new Date("2026-01-31T00:00:00Z");
+  const rulesOf = async (schema: StandardSchemaV1) => {
+    const input = { name: "s3cret", size: 7, code: "s3cret", on: new Date(0) };
+    const failure = (await validateInput(schema, input).catch((error: unknown) => error)) as ValidationError;
+    expect(JSON.stringify(failure.errors)).not.toContain("s3cret");
+    return Object.entries(failure.errors).map(([field, [error]]) => [field, error!.rule, error!.params]);
+  };
+  const withZod = z.object({
+    name: z.string().min(8, "No."),
+    size: z.number().max(5, "No.").multipleOf(2, "No."),
+    code: z.uuid("No."),
+    on: z.date().min(day, "No."),
+  });
+  expect(await rulesOf(withZod)).toEqual([
+    ["name", "too_small", { minimum: 8 }],
+    ["size", "too_big", { maximum: 5 }],
+    ["code", "invalid_format", { format: "uuid" }],
+    ["on", "too_small", { minimum: day.getTime() }],
+  ]);
+  const withValibot = v.object({
+    name: v.pipe(v.string(), v.minLength(8, "No.")),
+    size: v.pipe(v.number(), v.maxValue(5, "No.")),
+    code: v.pipe(v.string(), v.uuid("No.")),
+    on: v.pipe(v.date(), v.minValue(day, "No.")),
+  });
+  expect(await rulesOf(withValibot)).toEqual([
+    ["name", "min_length", { expected: ">=8", requirement: 8 }],
+    ["size", "max_value", { expected: "<=5", requirement: 5 }],
+    ["code", "uuid", {}],
+    ["on", "min_value", { expected: ">=2026-01-31T00:00:00.000Z", requirement: day }],
+  ]);
 });

@@ -45,7 +45,10 @@ function write(name: string, text: string): void {
 }
 
 const messages = new Catalogue("en", ["de"]);
-messages.declare({ "shop.hello": "Hello {name}" }, { de: async () => ({ "shop.hello": "Hallo {name}" }) });
+messages.declare(
+  { "shop.hello": "Hello {name}" },
+  { de: async () => ({ MESSAGES: { "shop.hello": "Hallo {name}" } }) },
+);
 await messages.load();
 
 function compose(mailable: Mailable, ...to: string[]): Promise<MailMessage> {

@@ -8,7 +8,6 @@ import { MAILBOX_PREFIX, Mailbox, mailbox } from "./mailbox/mailbox.ts";
 import { mailboxJson, mailboxSite } from "./mailbox/mailbox-site.ts";
 import { Mailer } from "./mailer.ts";
 import { MemoryTransport, memoryTransport } from "./memory-transport.ts";
-import { declareMailMessages } from "./messages.ts";
 import { type CompleteMailSettings, isTransport, readMailSettings, requireFittingTransport } from "./settings.ts";
 import { SmtpTransport } from "./smtp-transport.ts";
 
@@ -27,7 +26,7 @@ export class MailProvider extends Provider {
   #mailer: Mailer | null = null;
 
   override register(): void {
-    declareMailMessages(this.application.messages);
+    this.application.messages.declare({}, { de: () => import("./messages.de.ts") });
     this.application.container.singleton("mail", () => this.#start());
   }
 

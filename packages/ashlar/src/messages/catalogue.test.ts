@@ -25,7 +25,7 @@ function withCart(language: string, languages: readonly string[]): { catalogue: 
   catalogue.declare(CART, {
     de: () => {
       loaded.push("de");
-      return Promise.resolve(GERMAN);
+      return Promise.resolve({ MESSAGES: GERMAN });
     },
   });
   return { catalogue, loaded };
@@ -127,6 +127,27 @@ describe("a language", () => {
     const t = (await loaded("en", ["de"])).translator("de");
     expect(t({ rule: "too_small", params: {}, message: "Too small." })).toBe("Too small.");
     expect(t({ rule: null, params: {}, message: "As it is." })).toBe("As it is.");
+  });
+});
+
+describe("t.message()", () => {
+  test("makes a message in English, which t() translates", async () => {
+    const t = (await loaded("en", ["de"])).translator("de");
+    const made = t.message("cart.files" as "app.files", { count: 2 });
+    expect(made).toEqual({ rule: "cart.files", params: { count: 2 }, message: "2 files" });
+    expect([t(made), Object.isFrozen(made)]).toEqual(["2 Dateien", true]);
+  });
+
+  test("has an application's own sentence in its default language, and its own wording of others in English", async () => {
+    const files = [file("de", { "app.hello": "Hallo, {name}" }), file("en", { "cart.empty": "Nothing in here." })];
+    const t = (await loaded("de", ["en"], ...files)).translator("en");
+    expect(t.message("app.hello", { name: "Ada" }).message).toBe("Hallo, Ada");
+    expect(t.message("cart.empty" as "app.empty").message).toBe("Nothing in here.");
+  });
+
+  test("an unknown key is an error with suggestions", async () => {
+    const t = (await loaded("en", [], file("en", { "app.hello": "Hello, {name}" }))).translator("en");
+    expect(() => t.message("app.helo")).toThrow('There is no sentence "app.helo". Did you mean "app.hello"?');
   });
 });
 

@@ -45,12 +45,28 @@ export interface Translate {
    * @throws `E_INTERNAL` if no language has a sentence with this key
    */
   <K extends MessageKey>(key: K, ...params: ParamsOfKey<K>): string;
-  /** @param message such as one of the problems of a `ValidationError` */
+  /** @param message such as one of the `errors` of a `ValidationError` */
   (message: Message): string;
+  /**
+   * Makes a message of a sentence, to be translated for the one who reads it: for a `ValidationError`, an
+   * {@link AshlarError}, or a login step that refuses a login.
+   *
+   * ```ts
+   * const refusal = new ValidationError({ email: [t.message("auth.email.taken")] });
+   * ```
+   *
+   * @param key the sentence's key, which becomes the message's `rule`
+   * @param params as for `t()`
+   * @throws `E_INTERNAL` if no language has a sentence with this key
+   */
+  message<K extends MessageKey>(key: K, ...params: ParamsOfKey<K>): Message;
 }
 
-/** Loads the sentences of languages other than English, by language tag. */
-export type Translations = Readonly<Record<string, () => Promise<Sentences>>>;
+/**
+ * Imports the sentences of other languages than English, by the language's tag: `{ de: () => import("./messages.de.ts") }`.
+ * The module exports them as `MESSAGES`, like a file of `lang/`.
+ */
+export type Translations = Readonly<Record<string, () => Promise<{ readonly MESSAGES: Sentences }>>>;
 
 /**
  * An application's own sentences in one language, including replacements for features' sentences: one file in `lang/`.
@@ -101,7 +117,7 @@ export class Catalogue {
    * Declares the sentences of a feature. Call it in `register()` of its provider.
    *
    * @param sentences in English, by key: the feature's name, its subject, its content
-   * @param translations loads them in other languages, by tag
+   * @param translations import them in other languages, by tag
    * @throws `E_INVALID_CONFIGURATION` if a key was declared before
    */
   declare(sentences: Sentences, translations: Translations = {}): void {
@@ -128,7 +144,7 @@ export class Catalogue {
     await Promise.all(
       this.#translations.flatMap((translations) =>
         Object.entries(translations).map(async ([language, load]) => {
-          if (wanted.has(language)) this.#add(language, await load());
+          if (wanted.has(language)) this.#add(language, (await load()).MESSAGES);
         }),
       ),
     );
@@ -170,11 +186,19 @@ export class Catalogue {
    * @param language its tag, or a function that returns it when a sentence is needed
    */
   translator(language: string | (() => string)): Translate {
-    return ((subject: string | Message, params: MessageParams = {}): string => {
+    const translate = (subject: string | Message, params: MessageParams = {}): string => {
       const order = this.#order(typeof language === "string" ? language : language());
       if (typeof subject !== "string") return this.#message(order, subject);
       return this.#sentence(order, subject, params) ?? this.#unknown(subject);
-    }) as Translate;
+    };
+    translate.message = (key: string, params: MessageParams = {}): Message => this.#makeMessage(key, params);
+    return translate as Translate;
+  }
+
+  /** Its sentence is in English, as in logs, or else in the application's own language. */
+  #makeMessage(key: string, params: MessageParams): Message {
+    const message = this.#sentence(this.#order(ENGLISH), key, params) ?? this.#unknown(key);
+    return Object.freeze({ rule: key, params, message });
   }
 
   /** Where a sentence is looked up: in the language, in wider ones, in the default language, in English. */

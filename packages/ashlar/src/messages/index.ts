@@ -7,5 +7,5 @@ export {
   type Translate,
   type Translations,
 } from "./catalogue.ts";
-export { ENGLISH, inEnglish, type MessageMaker, messagesOf } from "./message.ts";
+export { ENGLISH, inEnglish, type MessageMaker, messagesOf, translated } from "./message.ts";
 export type { Sentence, Sentences } from "./sentence.ts";

@@ -15,6 +15,22 @@ const english = new Wording(ENGLISH);
 /** A message's English text. */
 export const inEnglish = ({ message }: Message): string => message;
 
+/**
+ * Returns a message in another language. So are the messages among its parameters.
+ *
+ * @param t translates one
+ */
+export function translated(message: Message, t: (message: Message) => string): Message {
+  const params = Object.entries(message.params).map(([name, value]) => {
+    return [name, isMessage(value) ? translated(value, t) : value];
+  });
+  return { rule: message.rule, params: Object.fromEntries(params), message: t(message) };
+}
+
+function isMessage(value: MessageValue): value is Message {
+  return typeof value === "object" && "rule" in value;
+}
+
 /** Creates a message from one of the sentences `S`, by its key. */
 export type MessageMaker<S> = <K extends keyof S & string>(key: K, ...params: ParamsOf<S[K]>) => Message;
 

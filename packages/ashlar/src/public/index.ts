@@ -84,7 +84,7 @@ export {
   type ErrorCodes,
   type ErrorDefinition,
   type FieldErrors,
-  type FieldProblems,
+  type FieldSentences,
   type Message,
   type MessageParams,
   type MessageValue,

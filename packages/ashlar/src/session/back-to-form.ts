@@ -20,7 +20,7 @@ export function backToForm(
   const { request } = context;
   // Redirecting back from a GET request would often lead to the same address, in an endless loop.
   if (!(error instanceof ValidationError) || isSafeMethod(request.raw.method) || request.wantsJson()) return null;
-  held.flashMistakes(error.problems, inputsOf(context), error.detail);
+  held.flashMistakes(error.errors, inputsOf(context), error.detail);
   return context.response.back(pageOf(context, router)).status(303);
 }
 

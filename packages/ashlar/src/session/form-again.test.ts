@@ -6,8 +6,8 @@ import { Route, type RouteEntry } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 
 const FORM = `<form method="post">{{ csrf_field }}<input name="article" value="{{ old('article') }}"></form>
-@each((messages, field) in errors)
-<p>{{ field }}: {{ messages.join() }}</p>
+@each((problems, field) in errors)
+<p>{{ field }}: {{ problems.map(({ message }) => message).join() }}</p>
 @end`;
 
 /** A page that responds with a redirect, or with something similar. */

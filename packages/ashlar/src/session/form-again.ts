@@ -76,7 +76,7 @@ async function answer(
   if (isOwn) await readSmallBody(context);
   held.flashMistakes({ "": [problem] }, isOwn ? inputsOf(context) : {}, problem);
   const shown = await show(context, page);
-  if (error instanceof ExpiredPageError && isRedirect(shown)) return leadOn(context, held, shown);
+  if (error instanceof ExpiredPageError && isRedirect(shown)) return leadOn(held, shown);
   const isShown = shown.status === 200 && held.session.hasShownErrors;
   // Either they were shown, or the page that is shown instead has its own messages.
   held.session.forgetMistakes();
@@ -94,9 +94,9 @@ function isRedirect({ status, headers }: Response): boolean {
 }
 
 /** Always 303: another status may make the browser send the form again (RFC 9110 §15.4.8). */
-function leadOn(context: HttpContext, held: RequestSession, shown: Response): Response {
+function leadOn(held: RequestSession, shown: Response): Response {
   // Problems that the page itself has found are for the next page to show.
-  if (held.session.errors()[""]?.[0] === context.t(EXPIRED)) {
+  if (held.session.errors()[""]?.[0]?.rule === EXPIRED.rule) {
     held.session.forgetMistakes();
     if (held.isKnown) held.session.flashErrors({ "": [NOT_USED] });
   }

@@ -1,6 +1,6 @@
 import type { SESSION_MESSAGES } from "./messages.ts";
 
-export const GERMAN: Readonly<Record<keyof typeof SESSION_MESSAGES | "errors.E_CSRF", string>> = {
+export const MESSAGES: Readonly<Record<keyof typeof SESSION_MESSAGES | "errors.E_CSRF", string>> = {
   "session.expired":
     "Die Seite ist abgelaufen. Es wurde nichts geändert. Gehen Sie zurück, laden Sie die Seite neu, und senden Sie das Formular noch einmal. Wenn das nicht hilft, erlauben Sie Cookies für diese Website.",
   "session.expiredForm":

@@ -1,4 +1,4 @@
-import { type Catalogue, type MessageMaker, messagesOf } from "../messages/index.ts";
+import { type MessageMaker, messagesOf } from "../messages/index.ts";
 
 /** What is said of forms whose page has expired. */
 export const SESSION_MESSAGES = {
@@ -16,7 +16,3 @@ declare module "../messages/catalogue.ts" {
 }
 
 export const message: MessageMaker<typeof SESSION_MESSAGES> = messagesOf(SESSION_MESSAGES);
-
-export function declareSessionMessages(catalogue: Catalogue): void {
-  catalogue.declare(SESSION_MESSAGES, { de: async () => (await import("./messages.de.ts")).GERMAN });
-}

@@ -2,7 +2,7 @@ import type { HttpContext } from "../http/index.ts";
 import {
   AshlarError,
   type Dictionary,
-  type FieldProblems,
+  type FieldErrors,
   type MaybePromise,
   type Message,
   now,
@@ -99,7 +99,7 @@ export class RequestSession {
   }
 
   /** Keeps what the next page needs to show a form again: the messages, and as much of the input as fits. */
-  flashMistakes(errors: FieldProblems, input: Readonly<Dictionary>, summary: Message): void {
+  flashMistakes(errors: Readonly<FieldErrors>, input: Readonly<Dictionary>, summary: Message): void {
     const { session } = this;
     const room = (): number => this.manager.keeper.maxBytes - Buffer.byteLength(session.encode()!);
     session.flashErrors(errors);

@@ -4,7 +4,7 @@ import { KeyPurpose, Sealer } from "../security/index.ts";
 import { CookieSessions } from "./cookie-sessions.ts";
 import { CsrfField } from "./csrf-field.ts";
 import { CsrfTokens } from "./csrf-tokens.ts";
-import { declareSessionMessages } from "./messages.ts";
+import { SESSION_MESSAGES } from "./messages.ts";
 import { requireSession } from "./request-session.ts";
 import type { Session } from "./session.ts";
 import type { SessionKeeper } from "./session-keeper.ts";
@@ -42,7 +42,7 @@ export class SessionProvider extends Provider {
   #manager: SessionManager | null = null;
 
   override register(): void {
-    declareSessionMessages(this.application.messages);
+    this.application.messages.declare(SESSION_MESSAGES, { de: () => import("./messages.de.ts") });
     const { container, config, settings, logger } = this.application;
     const { SESSION } = config.optionalSection("session", ["SESSION"]);
     const session = readSessionSettings(SESSION, settings.url);

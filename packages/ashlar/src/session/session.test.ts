@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { AshlarError, setClock } from "../support/index.ts";
+import { plain } from "../../test/support/field-errors.ts";
+import { AshlarError, type Message, setClock } from "../support/index.ts";
 import { Session } from "./index.ts";
 import { decodeContents } from "./session-contents.ts";
 
@@ -129,7 +130,7 @@ describe("flash", () => {
         .flashInput({ e: "f" }),
     );
     const all = next(again.flash("a", 5).reflash());
-    expect([all.get("a"), all.errors(), all.old("e")]).toEqual([5, { c: ["d"] }, "f"]);
+    expect([all.get("a"), all.errors(), all.old("e")]).toEqual([5, plain({ c: ["d"] }), "f"]);
     expect(next(all).encode()).toBe(null);
   });
 
@@ -185,18 +186,37 @@ describe("forms", () => {
   test("errors are there for the next request, as a new dictionary", () => {
     const session = next(new Session(null).flashErrors({ email: ["is taken", "is odd"], "": ["try again"] }));
     const errors = session.errors();
-    errors.email!.push("mine");
-    expect(session.errors()).toEqual({ email: ["is taken", "is odd"], "": ["try again"] });
+    errors.email!.pop();
+    expect(session.errors()).toEqual(plain({ email: ["is taken", "is odd"], "": ["try again"] }));
     expect(session.all()).toEqual({});
     expect(Object.getPrototypeOf(errors)).toBe(null);
     expect(next(session).errors()).toEqual({});
+  });
+
+  test("errors keep their rule and its parameters, and are translated by the page that shows them", () => {
+    const device = { rule: "device.named", params: { browser: "Firefox" }, message: "Firefox" };
+    const params = { max: 5, wait: { minutes: 60 }, day: new Date(0), device, name: "Ada" };
+    const session = new Session(null).flashErrors({ email: [{ rule: "a.b", params, message: "English." }, "Text."] });
+    const { id, createdAt } = session.identity;
+    const beginning = { id, createdAt, contents: decodeContents(session.encode()!)! };
+    const t = ({ rule, message }: Message) => (rule === null ? message : `${rule} in German`);
+    expect(new Session(beginning, () => {}, t).errors()).toEqual({
+      email: [
+        {
+          rule: "a.b",
+          params: { ...params, device: { ...device, message: "device.named in German" } },
+          message: "a.b in German",
+        },
+        { rule: null, params: {}, message: "Text." },
+      ],
+    });
   });
 
   test("S43 a field that could lead to a prototype has no errors", () => {
     const errors = Object.create(null) as Record<string, string[]>;
     Object.assign(errors, { constructor: ["x"], a: ["y"] });
     Object.defineProperty(errors, "__proto__", { value: ["z"], enumerable: true });
-    expect(next(new Session(null).flashErrors(errors)).errors()).toEqual({ a: ["y"] });
+    expect(next(new Session(null).flashErrors(errors)).errors()).toEqual(plain({ a: ["y"] }));
   });
 });
 

@@ -6,11 +6,12 @@ import {
   type Dictionary,
   dictionary,
   type FieldErrors,
-  isPrototypeName,
+  type FieldSentences,
   type Message,
   now,
 } from "../support/index.ts";
 import { encodeContents, type SessionContents } from "./session-contents.ts";
+import { readStoredErrors, toStoredErrors } from "./session-errors.ts";
 import { inputAt, refillableInput } from "./session-input.ts";
 import { checkKey, isOwnKey, toSessionValue } from "./session-value.ts";
 import "./errors.ts";
@@ -190,16 +191,11 @@ export class Session {
   }
 
   /**
-   * Keeps messages by field for the next page, which shows them with {@link errors}: sentences as they are, or the
-   * `problems` of a `ValidationError`, which are translated into the visitor's language.
+   * Keeps errors by field for the next page, which shows them with {@link errors} in its own visitor's language: the
+   * `errors` of a `ValidationError`, messages made by `t.message()`, or text that is shown as it is.
    */
-  flashErrors(errors: Readonly<Record<string, readonly (string | Message)[]>>): this {
-    const kept = Object.entries(errors).filter(([field]) => !isPrototypeName(field));
-    const say = (said: string | Message): string => (typeof said === "string" ? said : this.#t(said));
-    return this.#flashFor(
-      ERRORS,
-      toSessionValue("errors", Object.fromEntries(kept.map(([field, list]) => [field, list.map(say)]))),
-    );
+  flashErrors(errors: FieldSentences): this {
+    return this.#flashFor(ERRORS, toSessionValue("errors", toStoredErrors(errors)));
   }
 
   /** @internal Whether anything has read the messages, as a page that shows them does. */
@@ -215,14 +211,12 @@ export class Session {
   }
 
   /**
-   * The messages by field of a form that is shown again, as a new dictionary. Those of the whole form are under `""`.
+   * The errors by field of a form that is shown again, as a new dictionary: the rules that were broken, their parameters,
+   * and the sentences in the visitor's language. Those of the whole form are under `""`.
    */
   errors(): FieldErrors {
     this.#hasShownErrors = true;
-    const errors: FieldErrors = dictionary<string[]>();
-    const flashed = valueIn(ERRORS, {}, this.#next, this.#flash) as Readonly<Record<string, readonly string[]>>;
-    for (const [field, messages] of Object.entries(flashed)) errors[field] = [...messages];
-    return errors;
+    return readStoredErrors(valueIn(ERRORS, {}, this.#next, this.#flash), this.#t);
   }
 
   /** Gives the session a new id, and with it new CSRF tokens; tokens on pages that are still open become invalid. */

@@ -9,8 +9,8 @@ const FORM = `<form method="post">{{ csrf_field }}
 <p>{{ flash('status') }}</p>
 @end
 <input name="name" value="{{ old('name') }}"><input name="city" value="{{ old('city', 'Rome') }}">
-@each(message in errors.name)
-<i>{{ message }}</i>
+@each(problem in errors.name)
+<i>{{ problem.message }}</i>
 @end
 @!component('components/summary')
 </form>`;
@@ -18,7 +18,7 @@ const FORM = `<form method="post">{{ csrf_field }}
 const VIEWS = {
   plain: "<p>{{ title }}</p>",
   form: FORM,
-  "components/summary": "@each((messages, field) in errors)\n<b>{{ field }}: {{ messages.length }}</b>\n@end",
+  "components/summary": "@each((problems, field) in errors)\n<b>{{ field }}: {{ problems.length }}</b>\n@end",
   token: '<meta name="csrf" content="{{ csrf_token() }}">',
   everything:
     "[{{ csrf_field }}][{{ csrf_token() }}][{{ old('a') }}][{{ old('a', 'b') }}][{{ Object.keys(errors).length }}][{{ flash('a') }}][{{ flash('a', 'c') }}]",

@@ -1,5 +1,5 @@
 import type { HttpContext } from "../http/index.ts";
-import { dictionary } from "../support/index.ts";
+import { dictionary, type Message } from "../support/index.ts";
 import { CsrfField, csrfToken } from "./csrf-field.ts";
 import { heldSession } from "./request-session.ts";
 
@@ -31,7 +31,7 @@ export const VIEW_HELPERS: Readonly<Record<HelperName, (context: HttpContext) =>
     (context) =>
     (name: string, fallback: unknown = "") =>
       heldSession(context)?.session.old(name, fallback) ?? fallback,
-  errors: (context) => heldSession(context)?.session.errors() ?? dictionary<string[]>(),
+  errors: (context) => heldSession(context)?.session.errors() ?? dictionary<Message[]>(),
   flash:
     (context) =>
     (key: string, fallback: unknown = null) =>

@@ -148,44 +148,62 @@ function definitionOf(code: ErrorCode, cause: unknown): ErrorDefinition {
   throw new AshlarError("E_INTERNAL", `${problem} ${remedy}`, { cause });
 }
 
-function asMessage(said: string | Message): Message {
+/** Returns a message; text is one that has no rule. */
+export function asMessage(said: string | Message): Message {
   return typeof said === "string" ? { rule: null, params: {}, message: said } : said;
 }
 
-/** Sentences by field, as shown by a form or a problem document. A problem of the whole input is under `""`. */
-export type FieldErrors = Record<string, string[]>;
+/**
+ * What is wrong with an input, by field: the rule that is broken, its parameters, and the sentence. What is wrong with the
+ * input as a whole is under `""`.
+ *
+ * ```ts
+ * const errors: FieldErrors = {
+ *   password: [{ rule: "password.tooShort", params: { min: 8 }, message: "Use at least 8 characters." }],
+ * };
+ * ```
+ */
+export type FieldErrors = Record<string, Message[]>;
 
-/** The problems by field: which rule was broken, its parameters, and the sentence in English. */
-export type FieldProblems = Readonly<Record<string, readonly Message[]>>;
+/** What is wrong with an input, by field: messages, or sentences that exist in one language only. */
+export type FieldSentences = Readonly<Record<string, readonly (string | Message)[]>>;
 
 /**
  * Some of the input is not valid: 422 with every problem at once, by field (`E_INVALID_INPUT`).
  *
  * ```ts
- * const refusal = new ValidationError({ email: ["This email address is already in use."] });
+ * Route.post("/orders", ({ request, t }) => {
+ *   if (request.integer("count", 0) < 1) throw new ValidationError({ count: [t.message("app.orders.none")] });
+ * });
  * ```
  *
- * A problem that is a message, with the key of a sentence as its `rule`, is shown in the visitor's language.
+ * A message made by `t.message` is translated for its reader, and programs recognize it by its `rule`. Text is shown
+ * as it is, and its `rule` is `null`.
  */
 export class ValidationError extends AshlarError {
-  /** The sentences by field, in English. */
+  /** What is wrong, by field. The sentences are not translated yet: `t(error.errors.email[0])` translates one. */
   readonly errors: Readonly<FieldErrors>;
-  /** The same, each with the rule that was broken, if known. */
-  declare readonly problems: FieldProblems;
 
-  constructor(errors: Readonly<Record<string, readonly (string | Message)[]>>, detail?: string | Message) {
-    const problems = byField(errors, asMessage);
-    const sentences = byField(problems, ({ message }) => message);
-    super("E_INVALID_INPUT", detail, { extensions: { errors: sentences } });
-    this.errors = sentences;
-    Object.defineProperty(this, "problems", { value: problems });
+  /**
+   * @param errors by field; under `""` what is wrong with the input as a whole
+   * @param detail what the response says above them; "Some of the input is not valid." if omitted
+   */
+  constructor(errors: FieldSentences, detail?: string | Message) {
+    const messages = fieldErrors(errors);
+    super("E_INVALID_INPUT", detail, { extensions: { errors: messages } });
+    this.errors = messages;
   }
 }
 
-/** Maps the entries of each field. Fields come from the input: `__proto__` is a field like any other. */
-function byField<T, U>(errors: Readonly<Record<string, readonly T[]>>, make: (one: T) => U): Record<string, U[]> {
-  const made = dictionary<U[]>();
-  for (const [field, list] of Object.entries(errors)) made[field] = list.map(make);
+/**
+ * Returns what is wrong by field, as messages.
+ *
+ * @param make changes each of them
+ */
+export function fieldErrors(errors: FieldSentences, make: (message: Message) => Message = (same) => same): FieldErrors {
+  // Fields come from the input: `__proto__` is one like any other.
+  const made: FieldErrors = dictionary<Message[]>();
+  for (const [field, list] of Object.entries(errors)) made[field] = list.map((one) => make(asMessage(one)));
   return made;
 }
 

@@ -5,6 +5,7 @@ export { readEnvFile } from "./env-file.ts";
 export {
   AshlarError,
   type AshlarErrorOptions,
+  asMessage,
   ConfigurationError,
   declareErrors,
   ERRORS,
@@ -12,7 +13,8 @@ export {
   type ErrorCodes,
   type ErrorDefinition,
   type FieldErrors,
-  type FieldProblems,
+  type FieldSentences,
+  fieldErrors,
   ValidationError,
 } from "./errors.ts";
 export { escapeHtml } from "./html.ts";

@@ -7,11 +7,14 @@ export type MessageValue = string | number | Date | Duration | Message;
 /** Values for the placeholders of a sentence, by name. */
 export type MessageParams = Readonly<Record<string, MessageValue>>;
 
-/** A sentence for users, in a form that can still be translated. */
+/** A sentence for users that can still be translated. `t.message()` makes one, and `t()` translates it. */
 export interface Message {
-  /** Its key in the catalogue, or another name of the rule that was broken; `null` if only the sentence is known. */
+  /**
+   * The key of the sentence, such as `auth.email.taken`, or another stable name of the rule that was broken: a validator's
+   * own, such as `too_small`. `null` if only the sentence is known.
+   */
   readonly rule: string | null;
-  /** The values in the sentence, by name: `{ max: 255 }`. */
+  /** The values in the sentence, or those that the rule is about, by name: `{ max: 255 }`. */
   readonly params: MessageParams;
   /** The sentence in English, or in the only language that it exists in. */
   readonly message: string;

@@ -34,6 +34,7 @@ beforeAll(async () => {
       Route.post("/refuse", () => {
         throw new ValidationError({ email: ["The address is taken.", "The address is too long."] });
       }),
+      Route.post("/age", ({ request }) => request.integer("age")),
     ],
   });
   client = createTestClient(application);
@@ -231,6 +232,21 @@ describe("validation errors of a problem document", () => {
     await answer.assertValidationErrors(["email"]);
     await answer.assertValidationErrors({ email: "too long" });
     await answer.assertValidationErrors({ email: /taken\.$/ });
+  });
+
+  test("by the rule that was broken, with its parameters if they are given", async () => {
+    const answer = await client.postJson("/age", { age: "old" });
+    await answer.assertValidationErrors({ age: { rule: "input.integer" } });
+    await answer.assertValidationErrors({ age: { rule: "input.integer", params: { name: "age" } } });
+    const actual = 'The field "age" was refused with [{"rule":"input.integer","params":{"name":"age"}}], and not with';
+    expect((await rejectionOf(answer.assertValidationErrors({ age: { rule: "input.number" } }))).message).toContain(
+      `${actual} {"rule":"input.number"}.`,
+    );
+    const params = { name: "other" };
+    const expected = { age: { rule: "input.integer", params } };
+    expect((await rejectionOf(answer.assertValidationErrors(expected))).message).toContain(
+      `${actual} {"rule":"input.integer","params":{"name":"other"}}.`,
+    );
   });
 
   test("the failure says which fields were refused, and why", async () => {

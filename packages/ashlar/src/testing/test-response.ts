@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { isDeepStrictEqual } from "node:util";
-import { type FieldErrors, isPlainObject } from "../support/index.ts";
+import type { FieldErrors } from "../support/index.ts";
 import type { CookieJar, StoredCookie } from "./cookie-jar.ts";
 import { type Assertion, difference, failure, listed, shown } from "./failure.ts";
 import { chooseForm } from "./form-selector.ts";
@@ -8,7 +8,7 @@ import { formsOf, type HtmlForm } from "./html-forms.ts";
 import { collapsed, pageText } from "./html-text.ts";
 import { asJson, missingPart, NOWHERE, valueAt } from "./json-matching.ts";
 import { assertHas, type SessionSnapshot } from "./session-snapshot.ts";
-import { assertErrors, type ExpectedErrors } from "./validation-errors.ts";
+import { assertErrors, type ExpectedErrors, errorsInJson, sentencesOf } from "./validation-errors.ts";
 
 /** @internal The parts of a response. */
 export interface TestResponseParts {
@@ -230,6 +230,7 @@ export class TestResponse {
    * const form = await client.get("/register");
    * const response = await client.submit(form, { email: "ada@example.com", password: "short" });
    * await response.assertValidationErrors({ name: "", password: /at least 8/ });
+   * await response.assertValidationErrors({ password: { rule: "password.tooShort", params: { min: 8 } } });
    * ```
    */
   async assertValidationErrors(expected: ExpectedErrors): Promise<this> {
@@ -241,7 +242,7 @@ export class TestResponse {
   async assertNoValidationErrors(): Promise<this> {
     const errors = await this.#validationErrors();
     if (Object.keys(errors).length === 0) return this;
-    throw failure(`Input was refused: ${shown(errors)}.\n${this}`, this.assertNoValidationErrors);
+    throw failure(`Input was refused: ${shown(sentencesOf(errors))}.\n${this}`, this.assertNoValidationErrors);
   }
 
   /** The request and the response, for messages. */
@@ -268,9 +269,7 @@ export class TestResponse {
 
   async #validationErrors(): Promise<Readonly<FieldErrors>> {
     if (this.headers.get("content-type")?.includes("json") === true) {
-      const { json } = this;
-      const errors = isPlainObject(json) ? json.errors : undefined;
-      return isPlainObject(errors) ? (errors as FieldErrors) : {};
+      return errorsInJson(this.json);
     }
     return this.#parts.hasSession ? (await this.#parts.readSession()).errors : {};
   }

@@ -1,5 +1,5 @@
 import type { THROTTLE_MESSAGES } from "./messages.ts";
 
-export const GERMAN: Readonly<Record<keyof typeof THROTTLE_MESSAGES, string>> = {
+export const MESSAGES: Readonly<Record<keyof typeof THROTTLE_MESSAGES, string>> = {
   "throttle.wait": "Zu viele Versuche. Bitte warten Sie {wait}.",
 };

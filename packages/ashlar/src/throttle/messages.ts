@@ -1,4 +1,4 @@
-import { type Catalogue, type MessageMaker, messagesOf } from "../messages/index.ts";
+import { type MessageMaker, messagesOf } from "../messages/index.ts";
 
 /** What is said of attempts that a limit refuses. */
 export const THROTTLE_MESSAGES = {
@@ -10,7 +10,3 @@ declare module "../messages/catalogue.ts" {
 }
 
 export const message: MessageMaker<typeof THROTTLE_MESSAGES> = messagesOf(THROTTLE_MESSAGES);
-
-export function declareThrottleMessages(catalogue: Catalogue): void {
-  catalogue.declare(THROTTLE_MESSAGES, { de: async () => (await import("./messages.de.ts")).GERMAN });
-}

@@ -3,7 +3,7 @@ import type {} from "../events/index.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { DefaultStore } from "./default-store.ts";
 import { limitsOf } from "./limit-registry.ts";
-import { declareThrottleMessages } from "./messages.ts";
+import { THROTTLE_MESSAGES } from "./messages.ts";
 import { readThrottleSettings, storeOf } from "./settings.ts";
 import type { ThrottleStore } from "./store.ts";
 import { Throttle } from "./throttle.ts";
@@ -28,7 +28,7 @@ export class ThrottleProvider extends Provider {
   #store: ThrottleStore | null = null;
 
   override register(): void {
-    declareThrottleMessages(this.application.messages);
+    this.application.messages.declare(THROTTLE_MESSAGES, { de: () => import("./messages.de.ts") });
     const { container } = this.application;
     container.singleton("throttle", () => this.#start());
     this.application.contextProperty("throttle", () => container.make("throttle"));

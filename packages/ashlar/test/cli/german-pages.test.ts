@@ -96,6 +96,30 @@ test("the life of an account is told in German to a browser that prefers it", as
   home.assertSee("Guten Tag, Grete", "Ihr Konto");
 });
 
+test("what was wrong with a form is told in the language of the page that shows it, and keeps its rule", async () => {
+  const client = createTestClient(application).withLanguage(LANGUAGE);
+  const form = await client.get("/register");
+  const typed = { name: "Grete", email: "nirgends", password: "kurz", password_confirmation: "anders" };
+  const refused = await client.submit(form, typed);
+  await refused.assertValidationErrors({
+    email: { rule: "auth.email.invalid" },
+    password: { rule: "password.tooShort", params: { min: 8 } },
+    password_confirmation: "Die Passwörter stimmen nicht überein.",
+  });
+  const english = await client.withLanguage("en").follow(refused);
+  english.assertSee("This is not a valid email address.", "Use at least 8 characters.", "The passwords do not match.");
+});
+
+test("a program is told the rule along with the sentence by the generated controllers", async () => {
+  const client = createTestClient(application).withLanguage(LANGUAGE).withCsrfToken();
+  const answer = await client.postJson("/login", { email: "niemand@example.com", password: PASSWORD });
+  answer.assertStatus(422).assertJsonPath("errors", {
+    email: [
+      { rule: "auth.login.failed", params: {}, message: "Das hat nicht geklappt: Adresse oder Passwort ist falsch." },
+    ],
+  });
+});
+
 test("a user's own language goes before the browser's, in pages and in mails", async () => {
   const user = new User().fill({ name: "Heidi", email: "heidi@example.com" });
   await user.setPassword(PASSWORD);

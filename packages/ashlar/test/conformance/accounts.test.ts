@@ -137,7 +137,7 @@ describe("logout", () => {
     const visitor = await accounts.loggedIn();
     const { status, headers, body } = await visitor.get("/logout");
     expect([status, headers.get("allow"), headers.get("cache-control")]).toEqual([405, "POST", "private, no-store"]);
-    expect(body).toContain("A link cannot log you out");
+    expect(body).toContain("because any other site could send you to it");
     expect(await visitor.get("/home")).toMatchObject({ status: 200, body: expect.stringContaining("Hello, Ada") });
   });
 

@@ -3,6 +3,7 @@ import { Model, primaryKey } from "../../src/database/index.ts";
 import { Route } from "../../src/routing/index.ts";
 import { AshlarError } from "../../src/support/index.ts";
 import { ADA, PASSWORD, type TestAccounts, testAccounts } from "../support/account-application.ts";
+import { sentencesIn } from "../support/field-errors.ts";
 import { onEachDatabase } from "../support/services.ts";
 
 class Parcel extends Model {
@@ -118,7 +119,9 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
 
   test("S36 says which field it is", async () => {
     const { body } = await post("/where", { value: ["a"] });
-    expect(body).toMatchObject({ errors: { title: ["This is not a value that can be used here."] } });
+    expect(body).toMatchObject({
+      errors: { title: [{ rule: "database.value", params: {}, message: "This value can't be used here." }] },
+    });
   });
 
   test("S36 true is the key of no row", async () => {
@@ -155,9 +158,9 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
   test("S36 null where a value must be, and a name that is not a column's, are refused by field", async () => {
     const body = async (path: string, input: object) => {
       const answer = await post(path, input);
-      return [answer.status, (answer.body as { readonly errors: object }).errors];
+      return [answer.status, sentencesIn(answer.body)];
     };
-    const refused = (name: string) => [422, { [name]: ["This is not a value that can be used here."] }];
+    const refused = (name: string) => [422, { [name]: ["This value can't be used here."] }];
     expect(await body("/fill", { title: "b", size: null })).toEqual(refused("size"));
     expect(await body("/fill", { title: "b", nowhere: 1 })).toEqual(refused("nowhere"));
     expect(await body("/refill", { size: null })).toEqual(refused("size"));

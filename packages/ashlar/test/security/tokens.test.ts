@@ -6,6 +6,7 @@ import { deriveKey, digest, Sealer, Signer } from "../../src/security/index.ts";
 import { createSigningKey, signJwt } from "../../src/security/jwt/index.ts";
 import { ADA, type Answer, BOB, PASSWORD, SECRET, type TestApi, testApi } from "../support/api-application.ts";
 import { builtModule } from "../support/built-module.ts";
+import { sentencesIn } from "../support/field-errors.ts";
 import { KEY_PURPOSES } from "../support/key-purposes.ts";
 import { outputOf } from "../support/own-process.ts";
 
@@ -366,7 +367,7 @@ describe("S36 a field that should be text and is none is a 422", () => {
       await api.post("/api/auth", { username: "ada@example.com", password: value }),
       await api.post("/api/reauth", { token: value }),
     ];
-    expect(answers.map(({ status, body }) => [status, (body as { readonly errors: unknown }).errors])).toEqual([
+    expect(answers.map(({ status, body }) => [status, sentencesIn(body)])).toEqual([
       [422, { username: ["The username must be text."] }],
       [422, { password: ["The password must be text."] }],
       [422, { token: ["The token must be text."] }],

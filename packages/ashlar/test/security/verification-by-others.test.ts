@@ -42,7 +42,7 @@ await onEachDatabase("a verification link", (engine) => {
         return shop.linkTo(EMAIL);
       },
       EMAIL,
-      "you want an account here to use the address",
+      "you want to use the address for an account here",
       "Your email address is already verified.",
     ],
   ];

@@ -94,7 +94,7 @@ const LOGIN = `<nav><form id="search" action="/search"><input name="q" value="te
 <form id="login" method="post" action="/login">{{ csrf_field }}
   <label>Address <input name="email" type="email" value="{{ old('email') }}"></label>
   @if(errors.email)
-    <p>{{ errors.email[0] }}</p>
+    <p>{{ errors.email[0].message }}</p>
   @end
   <input name="password" type="password"><button>Log in</button>
 </form>

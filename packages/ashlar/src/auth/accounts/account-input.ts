@@ -1,11 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { normalizeEmail } from "../../security/index.ts";
-import { type FieldProblems, type Message, ValidationError } from "../../support/index.ts";
+import { type FieldErrors, type Message, ValidationError } from "../../support/index.ts";
 import { message } from "../messages.ts";
 import type { AccountUser } from "./account-user.ts";
-
-/** What is wrong with inputs, by field. */
-export type Problems = Record<string, Message[]>;
 
 /** What an input says, or what is wrong with it. */
 type Checked = { readonly value: string; readonly problem?: undefined } | { readonly problem: Message };
@@ -47,13 +44,17 @@ export function checkName(input: unknown): Checked {
  *
  * @throws `E_OVERLOADED`
  */
-export async function choosePassword(user: AccountUser, password: unknown, confirmation: unknown): Promise<Problems> {
-  const errors: Problems = {};
+export async function choosePassword(
+  user: AccountUser,
+  password: unknown,
+  confirmation: unknown,
+): Promise<FieldErrors> {
+  const errors: FieldErrors = {};
   try {
     await user.setPassword(password);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
-    Object.assign(errors, error.problems);
+    Object.assign(errors, error.errors);
   }
   // By what they hold: a list that was sent twice is refused as a password, and the two are the same.
   if (!isDeepStrictEqual(confirmation, password)) {
@@ -86,6 +87,6 @@ export async function hashChosenPassword(
 }
 
 /** @throws `E_INVALID_INPUT` where there are errors */
-export function refuse(errors: FieldProblems): void {
+export function refuse(errors: Readonly<FieldErrors>): void {
   if (Object.keys(errors).length > 0) throw new ValidationError(errors);
 }

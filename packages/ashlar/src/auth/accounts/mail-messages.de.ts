@@ -1,6 +1,6 @@
 import type { MAIL_MESSAGES } from "./mail-messages.ts";
 
-export const GERMAN: Readonly<Record<keyof typeof MAIL_MESSAGES, string>> = {
+export const MESSAGES: Readonly<Record<keyof typeof MAIL_MESSAGES, string>> = {
   "mails.orOpen": "Oder öffnen Sie",
   "mails.expires": "Dieser Link ist {lifetime} gültig.",
   "mails.ignore": "Wenn Sie das nicht angefordert haben, können Sie diese E-Mail ignorieren.",

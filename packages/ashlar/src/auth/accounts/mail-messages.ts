@@ -1,5 +1,3 @@
-import type { Catalogue } from "../../messages/index.ts";
-
 /** What the generated mails about accounts say. */
 export const MAIL_MESSAGES = {
   "mails.orOpen": "Or open",
@@ -68,8 +66,4 @@ export const MAIL_MESSAGES = {
 
 declare module "../../messages/catalogue.ts" {
   interface FrameworkMessages extends Readonly<typeof MAIL_MESSAGES> {}
-}
-
-export function declareAccountMailMessages(catalogue: Catalogue): void {
-  catalogue.declare(MAIL_MESSAGES, { de: async () => (await import("./mail-messages.de.ts")).GERMAN });
 }

@@ -11,6 +11,7 @@ import {
   testAccounts,
 } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
+import { sentencesIn } from "../../../test/support/field-errors.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { Route } from "../../routing/index.ts";
 import { digest } from "../../security/index.ts";
@@ -38,7 +39,7 @@ async function reset(
 /** What a caller is told who takes JSON: the status, and the messages by field. */
 async function problems(accounts: TestAccounts, sent: object, path = "/password_reset"): Promise<unknown> {
   const { status, body } = await accounts.visitor().post(path, sent, { accept: "application/json" });
-  return [status, (body as { readonly errors?: unknown }).errors];
+  return [status, sentencesIn(body)];
 }
 
 await onEachDatabase("a reset link", (engine) => {

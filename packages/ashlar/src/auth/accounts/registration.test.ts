@@ -9,6 +9,7 @@ import {
   testAccounts,
 } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
+import { sentencesIn } from "../../../test/support/field-errors.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { type Casts, sql } from "../../database/index.ts";
 import { MailProvider } from "../../mail/index.ts";
@@ -22,7 +23,7 @@ const CLEO = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, pass
 /** What a caller is told who takes JSON: the status, and the messages by field. */
 async function problems(accounts: TestAccounts, sent: object): Promise<unknown> {
   const { status, body } = await accounts.visitor().post("/register", sent, { accept: "application/json" });
-  return [status, (body as { readonly errors?: unknown }).errors];
+  return [status, sentencesIn(body)];
 }
 
 /** An application that takes whatever it is sent. */
@@ -184,7 +185,7 @@ describe("register()", () => {
     const accounts = await testAccounts({ routes: [OPEN] });
     for (const nickname of [["a"], { a: 1 }]) {
       const answer = await accounts.visitor().post("/open", { ...CLEO, nickname }, { accept: "application/json" });
-      expect(answer).toMatchObject({ status: 422, body: { errors: { nickname: ["This must be text."] } } });
+      expect([answer.status, sentencesIn(answer.body)]).toEqual([422, { nickname: ["This must be text."] }]);
     }
   });
 
@@ -244,7 +245,7 @@ describe("register()", () => {
     const visitor = (await testAccounts({ routes })).visitor();
     const json = { accept: "application/json" };
     const nothing = await visitor.post("/example", {}, json);
-    expect([nothing.status, Object.entries((nothing.body as { readonly errors: object }).errors)]).toEqual([
+    expect([nothing.status, Object.entries(sentencesIn(nothing.body)!)]).toEqual([
       422,
       [
         ["name", ["Enter a name."]],

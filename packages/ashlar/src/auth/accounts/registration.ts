@@ -1,10 +1,10 @@
 import { planOf, UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { Background } from "../../kernel/index.ts";
-import { isPlainObject, ValidationError } from "../../support/index.ts";
+import { type FieldErrors, isPlainObject, ValidationError } from "../../support/index.ts";
 import { announce } from "../events.ts";
 import { message } from "../messages.ts";
-import { checkEmail, checkName, choosePassword, type Problems, refuse } from "./account-input.ts";
+import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
 import type { AccountMails } from "./account-mails.ts";
 import { type AccountUser, isVerifiable } from "./account-user.ts";
 import type { AddressOwners } from "./address-owners.ts";
@@ -120,8 +120,8 @@ export class Registration {
 }
 
 /** A column that holds text must not be given a list: what a database makes of one, no two agree on. */
-function problemsOf(columns: Readonly<Record<string, unknown>>, casts: ReadonlyMap<string, string>): Problems {
-  const errors: Problems = {};
+function problemsOf(columns: Readonly<Record<string, unknown>>, casts: ReadonlyMap<string, string>): FieldErrors {
+  const errors: FieldErrors = {};
   for (const [name, value] of Object.entries(columns)) {
     if (name === "name") {
       const { problem } = checkName(value);

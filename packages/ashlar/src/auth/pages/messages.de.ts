@@ -1,6 +1,6 @@
 import type { PAGE_MESSAGES } from "./messages.ts";
 
-export const GERMAN: Readonly<Record<keyof typeof PAGE_MESSAGES, string>> = {
+export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, string>> = {
   "pages.skip": "Zum Inhalt springen",
   "pages.problem": "Fehler: {title}",
   "pages.account": "Konto",

@@ -1,5 +1,3 @@
-import type { Catalogue } from "../../messages/index.ts";
-
 /** What the generated pages say. They ask for it by `t()`; an application puts it in other words in `lang/en.ts`. */
 export const PAGE_MESSAGES = {
   "pages.skip": "Skip to content",
@@ -117,8 +115,4 @@ export const PAGE_MESSAGES = {
 
 declare module "../../messages/catalogue.ts" {
   interface FrameworkMessages extends Readonly<typeof PAGE_MESSAGES> {}
-}
-
-export function declarePageMessages(catalogue: Catalogue): void {
-  catalogue.declare(PAGE_MESSAGES, { de: async () => (await import("./messages.de.ts")).GERMAN });
 }

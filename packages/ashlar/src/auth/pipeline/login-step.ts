@@ -1,5 +1,6 @@
 import type { HttpContext } from "../../http/index.ts";
-import { AshlarError, type MaybePromise, type RegisteredUser } from "../../support/index.ts";
+import { AshlarError, asMessage, type MaybePromise, type Message, type RegisteredUser } from "../../support/index.ts";
+import { message } from "../messages.ts";
 import "../errors.ts";
 
 /**
@@ -43,8 +44,11 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
   readonly prove: (verify: () => MaybePromise<boolean>) => Promise<boolean>;
 }
 
-/** What a step says of a login: it may go on, it must wait until the step is passed, or it is refused, with a sentence. */
-export type StepOutcome = "passed" | "pending" | { readonly failed: string };
+/**
+ * What a step says of a login: it may go on, it must wait until the step is passed, or it is refused. The sentence is a
+ * message made by `context.t.message()`, which is translated for the user, or text that is shown as it is.
+ */
+export type StepOutcome = "passed" | "pending" | { readonly failed: string | Message };
 
 /**
  * A further step of each login: asked between the proof (a password, say) and the effect (a login, or a token), on every way
@@ -139,12 +143,16 @@ export type UnfinishedLogin =
       readonly status: "failed";
       /** The name of the step that refused the login; `null` if the proof failed. */
       readonly step: string | null;
-      /** What the step tells the user; `null` if the proof failed, of which no more is told. */
-      readonly message: string | null;
+      /** What the user is told: what the step says, or that the identifier or the password is incorrect. */
+      readonly message: Message;
     };
 
 /** A proof that failed: the same whatever was wrong with it. */
-export const PROOF_FAILED: UnfinishedLogin = Object.freeze({ status: "failed", step: null, message: null });
+export const PROOF_FAILED: UnfinishedLogin = Object.freeze({
+  status: "failed",
+  step: null,
+  message: message("auth.login.failed"),
+});
 
 /** A login that a step keeps from taking effect, and the steps that were passed by a proof so far. */
 export interface HeldLogin {
@@ -155,10 +163,14 @@ export interface HeldLogin {
 /** @throws `E_INVALID_LOGIN_STEP` if a step gave no outcome */
 function unfinished({ name, page }: LoginStep, outcome: StepOutcome): UnfinishedLogin {
   if (outcome === "pending") return { status: "pending", step: name, page: page ?? null };
-  const message = (outcome as { readonly failed?: unknown } | null | undefined)?.failed;
-  if (typeof message === "string") return { status: "failed", step: name, message };
+  const said = (outcome as { readonly failed?: unknown } | null | undefined)?.failed;
+  if (isSentence(said)) return { status: "failed", step: name, message: asMessage(said) };
   const problem = `The login step "${name}" gave no outcome.`;
   throw new AshlarError("E_INVALID_LOGIN_STEP", `${problem} Return "passed", "pending" or { failed: "…" }.`);
+}
+
+function isSentence(said: unknown): said is string | Message {
+  return typeof said === "string" || typeof (said as Message | undefined)?.message === "string";
 }
 
 /** What refuses a caller who has no page to be sent to. */

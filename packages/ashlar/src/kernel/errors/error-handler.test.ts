@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { plain } from "../../../test/support/field-errors.ts";
 import type { Application } from "../../boot/application.ts";
 import { type ApplicationOptions, createApplication } from "../../boot/create-application.ts";
 import { createLogger } from "../../boot/create-logger.ts";
@@ -145,7 +146,7 @@ describe("production", () => {
         status: 422,
         detail: "Some of the input is not valid.",
         code: "E_INVALID_INPUT",
-        errors: { email: ["Required."] },
+        errors: plain({ email: ["Required."] }),
       },
     ]);
     expect((await ask(application, "/invalid")).body).toContain("<li>email: Required.</li>");

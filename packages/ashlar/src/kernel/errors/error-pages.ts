@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { ENGLISH, inEnglish } from "../../messages/index.ts";
-import { escapeHtml, type FieldErrors, type Message } from "../../support/index.ts";
+import { escapeHtml, type Message } from "../../support/index.ts";
 import { referenceLine } from "./messages.ts";
-import type { Problem } from "./problem.ts";
+import { fieldProblems, type Problem } from "./problem.ts";
 
 const STYLE = `
 :root{color-scheme:light dark;--ink:#1d2327;--soft:#5b666e;--paper:#fbfaf8;--line:#d9d5cf;--mark:#9a3b1f}
@@ -55,18 +55,15 @@ export function errorPage(
 <p class="status">${problem.status}</p>
 <h1>${title}</h1>
 <p>${escapeHtml(problem.detail)}</p>
-${fieldList(problem.errors)}${reference === null ? "" : `<p class="reference">${escapeHtml(t(referenceLine(reference)))}</p>\n`}</main>
+${fieldList(problem)}${reference === null ? "" : `<p class="reference">${escapeHtml(t(referenceLine(reference)))}</p>\n`}</main>
 </body>
 </html>
 `;
 }
 
-function fieldList(errors: unknown): string {
-  if (typeof errors !== "object" || errors === null) return "";
-  const items = Object.entries(errors as FieldErrors).flatMap(([field, messages]) => {
-    return [messages]
-      .flat()
-      .map((message) => `<li>${escapeHtml(field === "" ? message : `${field}: ${message}`)}</li>\n`);
+function fieldList(problem: Problem): string {
+  const items = fieldProblems(problem).map(([field, { message }]) => {
+    return `<li>${escapeHtml(field === "" ? message : `${field}: ${message}`)}</li>\n`;
   });
   return items.length === 0 ? "" : `<ul>\n${items.join("")}</ul>\n`;
 }

@@ -1,5 +1,5 @@
 /** In German: the errors of the layers that every feature stands on. A feature's own are with the feature. */
-export const GERMAN: Readonly<Record<string, string>> = {
+export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.status.400": "Ungültige Anfrage",
   "errors.status.401": "Anmeldung erforderlich",
   "errors.status.403": "Zugriff verweigert",

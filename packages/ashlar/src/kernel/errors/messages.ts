@@ -69,7 +69,7 @@ export function declareErrorMessages(catalogue: Catalogue): void {
     message("errors.reference", "Reference: {id}"),
   ];
   const sentences: Sentences = Object.fromEntries(messages.map(({ rule, message }) => [rule!, message]));
-  catalogue.declare(sentences, { de: async () => (await import("./messages.de.ts")).GERMAN });
+  catalogue.declare(sentences, { de: () => import("./messages.de.ts") });
 }
 
 /** Of what the application is to blame for, callers are only told that it is. */

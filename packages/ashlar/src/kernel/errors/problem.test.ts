@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { plain } from "../../../test/support/field-errors.ts";
 import "../../public/api.ts";
 import "../../public/mail.ts";
 import "../../public/session.ts";
@@ -39,7 +40,7 @@ describe("problemOf", () => {
       status: 422,
       detail: "Some of the input is not valid.",
       code: "E_INVALID_INPUT",
-      errors: { email: ["Required."], "items.0": ["Too small."] },
+      errors: plain({ email: ["Required."], "items.0": ["Too small."] }),
     });
   });
 

@@ -1,8 +1,10 @@
-import { inEnglish } from "../../messages/index.ts";
+import { inEnglish, translated } from "../../messages/index.ts";
 import {
   type AshlarError,
+  asMessage,
   type ErrorCode,
-  type FieldErrors,
+  fieldErrors,
+  isPlainObject,
   type Message,
   ValidationError,
 } from "../../support/index.ts";
@@ -18,9 +20,6 @@ export interface Problem {
   readonly [extension: string]: unknown;
 }
 
-/** A rule that an input breaks, and its parameters. */
-type BrokenRule = Pick<Message, "rule" | "params">;
-
 /**
  * Returns what a caller may know about an error: below 500, everything it says; from 500 on, only the status and its
  * general sentence.
@@ -35,17 +34,20 @@ export function problemOf(error: AshlarError, t: (message: Message) => string = 
   return { ...base, detail: t(codeSentence(code)), code };
 }
 
-/** Of input that is not valid, `errors` has the sentences by field, and `rules` in the same order what they are about. */
+/** Of input that is not valid, `errors` has by field which rules were broken, their parameters, and the sentences. */
 function extensionsOf(error: AshlarError, t: (message: Message) => string): Readonly<Record<string, unknown>> {
   if (!(error instanceof ValidationError)) return error.extensions;
-  const problems = Object.entries(error.problems);
-  const errors = Object.fromEntries(problems.map(([field, list]) => [field, list.map((one) => t(one))])) as FieldErrors;
-  const known = problems.filter(([, list]) => list.some(({ rule }) => rule !== null));
-  if (known.length === 0) return { errors };
-  const rules = Object.fromEntries(known.map(([field, list]) => [field, list.map(ruleOf)]));
-  return { errors, rules };
+  return { errors: fieldErrors(error.errors, (one) => translated(one, t)) };
 }
 
-function ruleOf({ rule, params }: Message): BrokenRule {
-  return { rule, params };
+/** What a problem says about the fields of the input, in order; `errors` may also be an application's own extension. */
+export function fieldProblems({ errors }: Problem): readonly (readonly [field: string, problem: Message])[] {
+  if (!isPlainObject(errors)) return [];
+  return Object.entries(errors).flatMap(([field, list]) => {
+    return [list].flat().map((one) => [field, asMessage(isMessage(one) ? one : String(one))] as const);
+  });
+}
+
+function isMessage(value: unknown): value is Message {
+  return isPlainObject(value) && typeof value.message === "string";
 }

@@ -1,9 +1,9 @@
 import { type HttpContext, isResponse, isUserUnknown, pageContext, toResponse } from "../../http/index.ts";
 import type { Translate } from "../../messages/index.ts";
-import type { AshlarError, FieldErrors } from "../../support/index.ts";
+import type { AshlarError, Message } from "../../support/index.ts";
 import { compose, type PipelineStep, type Run } from "../pipeline.ts";
 import { codeSentence, pageMessage, pageTitle } from "./messages.ts";
-import { problemOf } from "./problem.ts";
+import { fieldProblems, problemOf } from "./problem.ts";
 
 /** The data of an error page's template. */
 export interface ErrorPageValues {
@@ -12,8 +12,8 @@ export interface ErrorPageValues {
   readonly title: string;
   /** One or two sentences: what happened, or what to do. */
   readonly message: string;
-  /** What is wrong with which input, one sentence each; empty for most errors. */
-  readonly problems: readonly string[];
+  /** What is wrong with the input, in the visitor's language; empty for most errors. */
+  readonly problems: readonly Message[];
   /** Finds the request in the log; `null` if the visitor can solve the problem alone. */
   readonly reference: string | null;
 }
@@ -105,13 +105,14 @@ function asksForPage({ request }: HttpContext): boolean {
 }
 
 function valuesOf(error: AshlarError, reference: string | null, t: Translate): ErrorPageValues {
-  const { status, detail, code, errors } = problemOf(error, t);
+  const problem = problemOf(error, t);
+  const { status, detail, code } = problem;
   const general = detail === t(codeSentence(code)) ? pageMessage(code) : null;
   return {
     status,
     title: t(pageTitle(status)),
     message: general === null ? detail : t(general),
-    problems: typeof errors === "object" && errors !== null ? Object.values(errors as FieldErrors).flat() : [],
+    problems: fieldProblems(problem).map(([, one]) => one),
     reference,
   };
 }

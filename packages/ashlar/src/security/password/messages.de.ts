@@ -1,6 +1,6 @@
 import type { PASSWORD_MESSAGES } from "./messages.ts";
 
-export const GERMAN: Readonly<Record<keyof typeof PASSWORD_MESSAGES, string>> = {
+export const MESSAGES: Readonly<Record<keyof typeof PASSWORD_MESSAGES, string>> = {
   "password.tooLong": "Das Passwort ist zu lang. Möglich sind höchstens {max} Bytes.",
   "password.tooShort": "Das Passwort ist zu kurz. Verwenden Sie mindestens {min} Zeichen.",
   "password.notUnicode": "Das Passwort enthält ein Zeichen, das kein gültiges Unicode ist.",

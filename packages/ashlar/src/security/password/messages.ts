@@ -15,5 +15,5 @@ declare module "../../messages/catalogue.ts" {
 export const message: MessageMaker<typeof PASSWORD_MESSAGES> = messagesOf(PASSWORD_MESSAGES);
 
 export function declarePasswordMessages(catalogue: Catalogue): void {
-  catalogue.declare(PASSWORD_MESSAGES, { de: async () => (await import("./messages.de.ts")).GERMAN });
+  catalogue.declare(PASSWORD_MESSAGES, { de: () => import("./messages.de.ts") });
 }

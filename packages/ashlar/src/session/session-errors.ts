@@ -1,0 +1,68 @@
+import { translated } from "../messages/index.ts";
+import {
+  asMessage,
+  type Dictionary,
+  dictionary,
+  type FieldErrors,
+  type FieldSentences,
+  isPlainObject,
+  isPrototypeName,
+  type Message,
+  type MessageParams,
+  type MessageValue,
+} from "../support/index.ts";
+
+/** A message as a session keeps it: text if it has no rule. A date in its parameters is `{ date }`, as JSON has none. */
+type StoredMessage = string | { readonly rule: string; readonly params: Dictionary; readonly message: string };
+
+/**
+ * Returns errors by field as a session keeps them: not translated, since the page that shows them may be in another
+ * language than the request that caused them.
+ */
+export function toStoredErrors(errors: FieldSentences): Dictionary {
+  const stored: Record<string, StoredMessage[]> = {};
+  for (const [field, list] of Object.entries(errors)) {
+    if (!isPrototypeName(field)) stored[field] = list.map(toStored);
+  }
+  return stored;
+}
+
+function toStored(said: string | Message): StoredMessage {
+  // The session refuses what is neither.
+  if (typeof said !== "object") return said;
+  const { rule, params, message } = said;
+  return rule === null ? message : { rule, params: mapped(params, toStoredValue), message };
+}
+
+function toStoredValue(value: MessageValue): unknown {
+  if (value instanceof Date) return { date: value.toISOString() };
+  return typeof value === "object" && "rule" in value ? toStored(value) : value;
+}
+
+/**
+ * Reads what {@link toStoredErrors} returned.
+ *
+ * @param t translates a message into the language of the page
+ */
+export function readStoredErrors(stored: unknown, t: (message: Message) => string): FieldErrors {
+  const errors: FieldErrors = dictionary<Message[]>();
+  for (const [field, list] of Object.entries(stored as Readonly<Record<string, readonly StoredMessage[]>>)) {
+    errors[field] = list.map((one) => translated(fromStored(one), t));
+  }
+  return errors;
+}
+
+function fromStored(stored: StoredMessage): Message {
+  if (typeof stored === "string") return asMessage(stored);
+  return { ...stored, params: mapped(stored.params, fromStoredValue) as MessageParams };
+}
+
+function fromStoredValue(value: unknown): unknown {
+  if (!isPlainObject(value)) return value;
+  if (typeof value.date === "string") return new Date(value.date);
+  return "rule" in value ? fromStored(value as unknown as StoredMessage) : value;
+}
+
+function mapped<T>(values: Readonly<Record<string, T>>, make: (value: T) => unknown): Dictionary {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, make(value)]));
+}
