@@ -1,6 +1,6 @@
 // Starts servers, puts load on them, and reads their CPU time.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -64,6 +64,20 @@ export async function startServer(contestant: Contestant, onAllProcessors = fals
 export function cpuTime(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
+/** The same in milliseconds, precise enough for a start. Threads that have ended are not counted. */
+export function preciseCpuTime(pid: number): number {
+  const nanoseconds = readdirSync(`/proc/${pid}/task`).map((thread) => {
+    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
+  });
+  return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e6;
+}
+
+/** The memory of a process that is resident, in megabytes (of 2^20 bytes). */
+export function residentMemory(pid: number): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))!;
+  return Number(kilobytes) / 1024;
 }
 
 /** Options for the load on a server. */

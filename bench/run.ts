@@ -9,6 +9,7 @@ import { LOGINS, makeFixtures, TOKENS, USERS } from "./fixtures.ts";
 import { measureLatency } from "./latency.ts";
 import { measureLogins, measureLoginsOnOneProcessor } from "./logins.ts";
 import { type Contestant, has } from "./processes.ts";
+import { measureStart } from "./start.ts";
 import { type Credential, measureThroughput, type Scenario } from "./throughput.ts";
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
@@ -99,6 +100,7 @@ const others = {
   logins: () => measureLogins([bare, ashlarPages], ROUNDS, SECONDS),
   processor: () => measureLoginsOnOneProcessor([bare, fastify, ashlarPages], ROUNDS, SECONDS),
   latency: () => measureLatency([bare, fastify, ashlar], ROUNDS),
+  start: () => measureStart(),
 };
 for (const [name, measure] of Object.entries(others)) {
   if (wants(name)) take(await measure());

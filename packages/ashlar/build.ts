@@ -10,8 +10,14 @@ import { rolldown } from "rolldown";
 
 const here = import.meta.dirname;
 const dist = join(here, "dist");
-/** Packages with their own file in the bundle, by its name. */
-const APART = { edge: ["edge\\.js"], kysely: ["kysely"], parse5: ["parse5"], re2: ["re2js"] };
+/** What has its own file in the bundle, by the name of that file: what every feature uses, and large packages. */
+const APART = {
+  base: /ashlar[\\/]src[\\/](?:support|messages|node|security[\\/](?!password|email))/,
+  edge: /node_modules[\\/]edge\.js[\\/]/,
+  kysely: /node_modules[\\/]kysely[\\/]/,
+  parse5: /node_modules[\\/]parse5[\\/]/,
+  re2: /node_modules[\\/]re2js[\\/]/,
+};
 /** Applications use its types too, so it is also installed, in exactly the bundled version. */
 const BUNDLED_DEPENDENCIES = ["kysely"];
 const publicFolder = join(here, "src/public");
@@ -41,10 +47,12 @@ const { output } = await bundle.write({
   format: "esm",
   chunkFileNames: "chunk-[name].js",
   keepNames: true,
+  // V8 keeps the text of every file in memory, with two bytes for each character if a single one is not Latin-1. The
+  // comments are in the types.
+  charset: "ascii",
+  comments: { legal: false, jsdoc: false, annotation: true },
   codeSplitting: {
-    groups: Object.entries(APART).map(([name, parts]) => {
-      return { name, test: new RegExp(`node_modules[\\\\/](?:${parts.join("|")})[\\\\/]`) };
-    }),
+    groups: Object.entries(APART).map(([name, test]) => ({ name, test })),
   },
 });
 const files = output.flatMap((part) => (part.type === "chunk" ? part.moduleIds : []));

@@ -6,7 +6,6 @@ import { backToForm } from "./back-to-form.ts";
 import { formAgain } from "./form-again.ts";
 import { heldSession, RequestSession } from "./request-session.ts";
 import { type SessionManager, sessionManagerOf } from "./session-manager.ts";
-import { prepareViews } from "./view-helpers.ts";
 
 /**
  * Provides the request's session, and saves what changed in it, also if the handler throws. Put it first in the stack
@@ -22,13 +21,11 @@ import { prepareViews } from "./view-helpers.ts";
 export class SessionMiddleware implements Middleware {
   readonly #manager: SessionManager;
   readonly #router: Router;
-  readonly #hasViews: boolean;
 
   /** @throws `E_INVALID_CONFIGURATION` in an application without sessions */
   constructor(container: Container) {
     this.#manager = sessionManagerOf(container);
     this.#router = container.make("router");
-    this.#hasViews = container.has("views");
   }
 
   /** @throws `E_SESSION` if the session holds more than its store has room for */
@@ -36,9 +33,9 @@ export class SessionMiddleware implements Middleware {
     if (heldSession(context) !== null) return next();
     const held = new RequestSession(context, this.#manager);
     const loading = held.load();
-    const preparing = this.#hasViews ? prepareViews() : null;
-    if (!(loading instanceof Promise) && preparing === null) return this.#run(context, held, next);
-    return Promise.all([loading, preparing]).then(() => this.#run(context, held, next));
+    return loading instanceof Promise
+      ? loading.then(() => this.#run(context, held, next))
+      : this.#run(context, held, next);
   }
 
   #run(context: HttpContext, held: RequestSession, next: Next): unknown {

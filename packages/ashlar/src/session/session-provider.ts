@@ -60,6 +60,7 @@ export class SessionProvider extends Provider {
     this.application.contextProperty("csrfField", (context) => new CsrfField(context));
     if (!container.has("views")) return;
     const views = container.make("views");
+    views.printUnescaped(CsrfField);
     for (const [name, value] of Object.entries(NEUTRAL_HELPERS)) views.share(name, value);
     for (const [name, make] of Object.entries(VIEW_HELPERS)) views.shareByRequest(name, make);
   }

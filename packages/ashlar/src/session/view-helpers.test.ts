@@ -115,9 +115,10 @@ describe("in a new process", () => {
     expect(text).toContain('[<input type="hidden" name="__token"');
   });
 
-  test("an application without views waits for nothing", async () => {
+  test.each([{ views: VIEWS }, {}])("the first response that renders nothing waits for nothing", async (options) => {
     const fresh = await begun();
-    const application = await fresh.sessionApplication({ routes: [fresh.Route.get("/plain", () => "plain")] });
+    const routes = [fresh.Route.get("/plain", () => "plain")];
+    const application = await fresh.sessionApplication({ routes, ...options });
     expect(application.fetch(new Request("http://localhost/plain"))).toBeInstanceOf(Response);
   });
 });
@@ -145,13 +146,6 @@ test("on a page without a session, such as that of an unknown address, there is 
 test("in what is rendered outside of a request, such as a mail, there is nothing to show", async () => {
   const application = await create();
   expect(await application.container.make("views").render("everything")).toBe("[][][][b][0][null][c]");
-});
-
-test("once the views are prepared, a response that waits for nothing is synchronous", async () => {
-  const routes = [Route.get("/plain", () => "plain")];
-  const application = await sessionApplication({ routes, views: VIEWS });
-  await application.fetch(new Request("http://localhost/plain"));
-  expect(application.fetch(new Request("http://localhost/plain"))).toBeInstanceOf(Response);
 });
 
 test("an error page of a route has the session's helpers, and its form works", async () => {

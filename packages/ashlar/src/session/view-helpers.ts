@@ -5,21 +5,6 @@ import { heldSession } from "./request-session.ts";
 
 type HelperName = "csrf_field" | "csrf_token" | "old" | "errors" | "flash";
 
-let preparing: Promise<void> | null = null;
-let isPrepared = false;
-
-/** Makes views print {@link CsrfField} as markup. The setup is done here once; the first page would need it anyway. */
-export function prepareViews(): Promise<void> | null {
-  if (isPrepared) return null;
-  preparing ??= import("edge.js").then(({ edgeGlobals }) => {
-    // The engine recognizes unescaped output by a class that it does not export; only instances are available.
-    const safe: object = Object.getPrototypeOf(edgeGlobals.html.safe(""));
-    Object.setPrototypeOf(CsrfField.prototype, safe);
-    isPrepared = true;
-  });
-  return preparing;
-}
-
 /**
  * What every view knows about the session of its request, by name. The first one that is used opens the session.
  * Outside of a session, for example on the page for an unknown address, they are empty.

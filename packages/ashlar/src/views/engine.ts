@@ -1,4 +1,4 @@
-import { Edge, EdgeError, Template } from "edge.js";
+import { Edge, EdgeError, edgeGlobals, Template } from "edge.js";
 
 /** A failure inside a template, with its location in the source. */
 class TemplateFailure extends Error {
@@ -41,9 +41,16 @@ class StatefulTemplate extends Template {
   }
 }
 
+/** A class whose instances are markup. */
+export interface MarkupClass {
+  readonly prototype: { readonly value: string };
+}
+
 /** The template engine's interface for the views. */
 export interface Engine {
   mount(name: string, directory: string): void;
+  /** Makes templates print instances of a class as the markup in their property `value`. */
+  printUnescaped(markup: MarkupClass): void;
   /** What every template knows: the engine's own helpers. */
   readonly globals: Readonly<Record<string, unknown>>;
   /**
@@ -118,6 +125,10 @@ export function createEngine(cache: boolean): Engine {
     mount: (name, directory) => {
       edge.mount(name, directory);
       forget();
+    },
+    printUnescaped: ({ prototype }) => {
+      // Edge recognizes unescaped output by a class that it does not export; only instances are available.
+      Object.setPrototypeOf(prototype, Object.getPrototypeOf(edgeGlobals.html.safe("")) as object);
     },
     globals: edge.globals,
     render: (template, data, makeState) => {

@@ -57,13 +57,15 @@ export class ViewProvider extends Provider {
   override ready(): void {
     const { container, router } = this.application;
     const views = container.make("views");
-    const problems = router.routes.flatMap(({ handler, location, pattern }) => {
+    const problems = router.routes.flatMap((route) => {
+      const { handler } = route;
       if (typeof handler === "function" || !("kind" in handler) || handler.kind !== "view") return [];
       try {
         views.requireTemplate(handler.template);
         return [];
       } catch (error) {
-        return [`${location}: GET ${pattern}: ${(error as Error).message}`];
+        // Only now, because a location is read from a stack.
+        return [`${route.location}: GET ${route.pattern}: ${(error as Error).message}`];
       }
     });
     if (problems.length > 0) throw new AshlarError("E_INVALID_ROUTE", problems.join("\n"));

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { HttpContext } from "../http/index.ts";
 import { AshlarError, declareErrors, dictionary, suggestion } from "../support/index.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine, MarkupClass } from "./engine.ts";
 
 declare module "../support/errors.ts" {
   interface FrameworkErrors {
@@ -109,6 +109,7 @@ function defineName(prototype: object, name: string, read: (values: RequestValue
 export class Views {
   readonly #cache: boolean;
   readonly #mounts = new Map<string, string>();
+  readonly #markup: MarkupClass[] = [];
   readonly #shared: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   readonly #classes = stateClasses(this.#shared);
   /** The names that were rendered: as many as there are templates. */
@@ -137,6 +138,16 @@ export class Views {
     }
     this.#mounts.set(name, directory);
     this.#engine?.mount(name, directory);
+  }
+
+  /**
+   * Makes templates print instances of a class as the markup in their property `value`, which is not escaped.
+   *
+   * @internal
+   */
+  printUnescaped(markup: MarkupClass): void {
+    this.#markup.push(markup);
+    this.#engine?.printUnescaped(markup);
   }
 
   /** Shares a value with all templates and the components they use. It must not belong to a request. */
@@ -193,6 +204,7 @@ export class Views {
     const engine = createEngine(this.#cache);
     Object.setPrototypeOf(this.#shared, Object.assign(Object.create(null) as object, engine.globals));
     for (const [name, directory] of this.#mounts) engine.mount(name, directory);
+    for (const markup of this.#markup) engine.printUnescaped(markup);
     this.#engine = engine;
     return engine;
   }

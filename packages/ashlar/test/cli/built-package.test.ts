@@ -1,5 +1,5 @@
 // What bundling could change in the package that is installed, and must not.
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
 import { execute, generatedApplication } from "../support/generated-application.ts";
@@ -31,6 +31,28 @@ test("an application that boots loads the framework in some thirty files, and wh
   for (const name of ["kysely", "srvx", "rou3", "pino", "edge.js"]) {
     expect(loaded).not.toContainEqual(expect.stringContaining(`/node_modules/${name}/`));
   }
+});
+
+test("an application boots without what only some requests, routes and tests need", async () => {
+  const loaded = await printed(`
+    import { registerHooks } from "node:module";
+    const loaded: string[] = [];
+    registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
+    const { default: application } = await import("./app.ts");
+    const booted = [...loaded];
+    await (await application.fetch(new Request("http://localhost/"))).text();
+    console.log(JSON.stringify({ booted, requested: loaded.slice(booted.length) }));`);
+  const { booted, requested } = loaded as { readonly booted: readonly string[]; readonly requested: readonly string[] };
+  for (const name of ["edge", "parse5", "re2"]) {
+    expect(booted).not.toContainEqual(expect.stringContaining(`/chunk-${name}.js`));
+  }
+  expect(requested).toContainEqual(expect.stringContaining("/chunk-edge.js"));
+});
+
+test("V8 can keep the text of every file of the bundle with one byte for each character", async () => {
+  const files = (await readdir(join(PACKAGE, "dist"))).filter((file) => file.endsWith(".js"));
+  expect(files.length).toBeGreaterThan(20);
+  for (const file of files) expect(await readFile(join(PACKAGE, "dist", file), "utf8")).not.toMatch(/[^\0-\xff]/);
 });
 
 test("a production install brings no more packages than the README says, one of them native", async () => {
