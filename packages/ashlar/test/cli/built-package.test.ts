@@ -10,12 +10,12 @@ function readmeOf(folder: string): Promise<string> {
   return readFile(join(PACKAGE, "../..", folder, "README.md"), "utf8");
 }
 
-/** What a module prints, as JSON, that runs beside the `app.ts` of a generated application. */
+/** What a module prints last, as JSON, that runs beside the `app.ts` of a generated application. */
 async function printed(module: string): Promise<unknown> {
   const root = await generatedApplication({ pages: false, api: false });
   await writeFile(join(root, "module.ts"), module);
   const { output } = await execute(root, process.execPath, ["module.ts"]);
-  return JSON.parse(output);
+  return JSON.parse(output.trimEnd().split("\n").at(-1)!);
 }
 
 test("an application that boots loads the framework in some thirty files, and what is bundled from nowhere else", async () => {
