@@ -5,8 +5,14 @@ export {
   holdsAccess,
   staleProof,
 } from "./access-epoch.ts";
+export { declareAccountMails, queueAccountMail } from "./accounts/account-mail-registry.ts";
 export type {
+  AccountMailableClass,
   AccountMailables,
+  AccountMailData,
+  AccountMailMap,
+  AccountMailName,
+  AccountNoticeData,
   EmailChangeCompletedData,
   EmailChangedData,
   EmailChangeUndoneData,
@@ -14,6 +20,7 @@ export type {
   FinishRegistrationData,
   NewDeviceData,
   PasswordChangedData,
+  QueuedMailData,
   ResetPasswordData,
   VerifyEmailData,
 } from "./accounts/account-mailables.ts";

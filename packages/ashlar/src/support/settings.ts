@@ -57,12 +57,14 @@ export function settings<Written extends object>(): <S extends Schema<Written>>(
  * An object whose names the author chooses, such as those of guards; all members are read in the same way.
  *
  * @param checkName throws if a name cannot be used
+ * @param example a name, for messages
  */
 export function recordOf<Read, Written>(
   entry: Setting<Read, Written>,
   checkName: (name: string, where: string) => void = () => {},
+  example = "name",
 ): Setting<Readonly<Record<string, Read>>, Readonly<Record<string, Written>>> {
-  return objectSetting("name", (values, where) => {
+  return objectSetting(example, (values, where) => {
     const read = Object.entries(values).map(([name, value]) => {
       checkName(name, `${where}.${name}`);
       return [name, entry.read(value, `${where}.${name}`)] as const;

@@ -89,6 +89,23 @@ const CASES: readonly Case[] = [
             }`,
   },
   {
+    shows: "interface AccountMailMap { welcome: WelcomeData }",
+    before: `import type { Application } from "ashlar";
+             import { type AccountMailables, type AccountMailData, queueAccountMail } from "ashlar/auth";
+             import { VerifyEmailMail } from "./app/mailables/verify-email-mail.ts";
+             import type { User } from "./app/models/user.ts";
+             interface WelcomeData extends AccountMailData { coupon: string }`,
+    after: `declare const WelcomeMail: NonNullable<AccountMailables["welcome"]>;
+            export const own = { welcome: WelcomeMail, verifyEmail: VerifyEmailMail } satisfies AccountMailables;
+            // @ts-expect-error there is no such mail
+            export const none = { welcom: WelcomeMail } satisfies AccountMailables;
+            export const welcome = (application: Application, user: User): Promise<void> =>
+              queueAccountMail(application, "welcome", user.email, { user, guard: "web", coupon: "A-7" });
+            export const bare = (application: Application, user: User): Promise<void> =>
+              // @ts-expect-error it needs the coupon
+              queueAccountMail(application, "welcome", user.email, { user, guard: "web" });`,
+  },
+  {
     shows: 'interface MiddlewareArguments { plan: "silver" | "gold" }',
     before: `import { Route } from "ashlar";`,
     after: `export const routes = [Route.get("/", () => "").middleware("auth", "plan:gold", "plan:@plan", "other:gold")];
@@ -152,6 +169,7 @@ const PUBLIC = {
   Guards: "ashlar/auth",
   Limits: "ashlar/throttle",
   MiddlewareArguments: "ashlar",
+  AccountMailMap: "ashlar/auth",
 } as const;
 
 /** The interface that an application augments, by the one that features augment. */
@@ -163,6 +181,7 @@ const AUGMENTED: Readonly<Record<string, keyof typeof PUBLIC>> = {
   FrameworkGuards: "Guards",
   FrameworkLimits: "Limits",
   FrameworkMiddlewareArguments: "MiddlewareArguments",
+  FrameworkAccountMails: "AccountMailMap",
 };
 
 /** What the framework's own features add to the interfaces, by interface: `{ HttpContext: ["view", …] }`. */
@@ -175,6 +194,7 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
     Guards: [],
     Limits: [],
     MiddlewareArguments: [],
+    AccountMailMap: [],
   };
   const folder = join(REPOSITORY, SOURCE);
   for (const entry of await readdir(folder, { recursive: true })) {

@@ -11,14 +11,17 @@ import {
   Route,
   type RouteMiddleware,
 } from "ashlar";
+import { type AccountMailables, Authenticates, AuthProvider } from "ashlar/auth";
+import { compose, DatabaseProvider, Model, sqlite } from "ashlar/database";
 import { EventProvider } from "ashlar/events";
 import { MailProvider } from "ashlar/mail";
 import { declareKeyPurpose, generateSecret, Signer } from "ashlar/security";
-import { captureEvents, captureMail, createTestClient, linksIn } from "ashlar/testing";
+import { captureEvents, captureMail, createTestClient, linksIn, type MailCapture } from "ashlar/testing";
 import { declareLimits, ThrottleMiddleware, ThrottleProvider } from "ashlar/throttle";
 import { ViewProvider } from "ashlar/views";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
+  InvitationAcceptedMail,
   InvitationMail,
   Invitations,
   InvitationsController,
@@ -134,6 +137,51 @@ describe("a feature from outside of the package", () => {
     const config = { invitations: { INVITATIONS: { expiresInMinutes: 0 } } };
     await expect(create(undefined, { config })).rejects.toThrow(
       "config/invitations.ts: INVITATIONS.expiresInMinutes: is not a number of minutes. Leave it out for 60.",
+    );
+  });
+});
+
+describe("a mail about accounts that a feature declares", () => {
+  class User extends compose(Model, Authenticates) {
+    declare email: string;
+  }
+  const createWithAccounts = (mailables: object): Promise<Application> => {
+    const config = {
+      auth: { GUARDS: { web: { model: User } }, ACCOUNTS: { mailables } },
+      database: { DATABASES: { default: "main", main: sqlite({ path: ":memory:" }) } },
+    };
+    return create([DatabaseProvider, ...FEATURES, AuthProvider, InvitationsProvider], { config });
+  };
+  const tell = async (application: Application): Promise<MailCapture> => {
+    const mails = captureMail(application);
+    const user = Object.assign(new User(), { email: "ada@example.com" });
+    await application.container.make("invitations").tellInviter(user, "web", "grace@example.com");
+    return mails;
+  };
+
+  test("goes to a user, in the feature's own words", async () => {
+    const mails = await tell(await createWithAccounts({}));
+    const sent = await mails.assertSent(InvitationAcceptedMail);
+    expect([sent.to, sent.subject, sent.text]).toEqual([
+      "ada@example.com",
+      "grace@example.com has accepted your invitation",
+      expect.stringContaining("grace@example.com"),
+    ]);
+  });
+
+  test("is replaced by the application as the framework's mails are", async () => {
+    class OwnMail extends InvitationAcceptedMail {
+      override subject(): string {
+        return "Accepted";
+      }
+    }
+    const mailables = { invitationAccepted: OwnMail } satisfies AccountMailables;
+    const mails = await tell(await createWithAccounts(mailables));
+    await mails.assertSent(OwnMail);
+    // @ts-expect-error there is no such mail
+    const misspelt = { invitationAcepted: OwnMail } satisfies AccountMailables;
+    await expect(createWithAccounts(misspelt)).rejects.toThrow(
+      'config/auth.ts: ACCOUNTS.mailables.invitationAcepted: is not a known setting. Did you mean "invitationAccepted"?',
     );
   });
 });

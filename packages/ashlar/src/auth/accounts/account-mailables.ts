@@ -106,8 +106,8 @@ export interface NewDeviceData extends EndedAccessMailData {
   readonly address: string | null;
 }
 
-/** What each mail about an account is made of, by its name in `ACCOUNTS.mailables`. */
-export interface AccountMailDataByName {
+/** The framework's own mails about accounts. An application augments {@link AccountMailMap} itself. */
+export interface FrameworkAccountMails {
   readonly verifyEmail: VerifyEmailData;
   readonly resetPassword: ResetPasswordData;
   readonly finishRegistration: FinishRegistrationData;
@@ -119,12 +119,22 @@ export interface AccountMailDataByName {
   readonly newDevice: NewDeviceData;
 }
 
+/**
+ * The data of each mail about an account, by the mail's name in `ACCOUNTS.mailables`. A feature adds its own by declaration
+ * merging, and declares them with `declareAccountMails`:
+ *
+ * ```ts
+ * declare module "ashlar/auth" { interface AccountMailMap { welcome: WelcomeData } }
+ * ```
+ */
+export interface AccountMailMap extends FrameworkAccountMails {}
+
 /** The name of a mail about an account. */
-export type AccountMailName = keyof AccountMailDataByName;
+export type AccountMailName = keyof AccountMailMap & string;
 
 /** What a mail is queued with: what depends on the user's class and guard alone is added to it. */
 export type QueuedMailData<N extends AccountMailName> = Omit<
-  AccountMailDataByName[N],
+  AccountMailMap[N],
   "remainingTokens" | "newPasswordUrl"
 > & {
   /** The guard whose user the mail goes to. */
@@ -141,5 +151,5 @@ export type AccountMailableClass<D extends AccountMailData> = new (data: D) => M
  * which is sent only where it is there.
  */
 export type AccountMailables = {
-  readonly [Name in AccountMailName]?: AccountMailableClass<AccountMailDataByName[Name]> | null;
+  readonly [Name in AccountMailName]?: AccountMailableClass<AccountMailMap[Name]> | null;
 };

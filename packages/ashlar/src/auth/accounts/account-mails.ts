@@ -2,10 +2,11 @@ import { join } from "node:path";
 import type { Container, Logger } from "../../kernel/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError, PACKAGE_FOLDER } from "../../support/index.ts";
+import type { AccountMailRegistry } from "./account-mail-registry.ts";
 import type {
   AccountMailableClass,
   AccountMailables,
-  AccountMailDataByName,
+  AccountMailMap,
   AccountMailName,
   QueuedMailData,
 } from "./account-mailables.ts";
@@ -21,6 +22,8 @@ export interface AccountMailsParts {
   readonly container: Container;
   /** The application's own mails. */
   readonly mailables: AccountMailables;
+  /** Those that features declare. */
+  readonly declared: AccountMailRegistry;
   readonly pages: AccountPages;
   readonly tokenRemains: TokenRemains;
 }
@@ -69,15 +72,15 @@ export class AccountMails {
   /** Queues a mail, after {@link prepare}. */
   queue<N extends AccountMailName>(name: N, to: string, queued: QueuedMailData<N>, mailer?: Mailer): void {
     const { guard, language: visitors = null, ...data } = queued;
-    const mailable = (this.#parts.mailables[name] ?? this.#builtIn!.BUILT_IN_MAILS[name]) as AccountMailableClass<
-      AccountMailDataByName[N]
-    >;
-    const { pages, tokenRemains } = this.#parts;
+    const { declared, mailables, pages, tokenRemains } = this.#parts;
+    const mailable = (mailables[name] ??
+      declared.get(name) ??
+      (this.#builtIn!.BUILT_IN_MAILS as AccountMailables)[name]) as AccountMailableClass<AccountMailMap[N]>;
     const complete = {
       ...data,
       remainingTokens: tokenRemains.of(data.user.constructor),
       newPasswordUrl: pages.urlIfAny(guard, "change_password"),
-    } as unknown as AccountMailDataByName[N];
+    } as unknown as AccountMailMap[N];
     const mail = new mailable(complete);
     const language = this.#parts.container.make("messages").ofUser(data.user) ?? visitors;
     if (language !== null) mail.inLanguage(language);

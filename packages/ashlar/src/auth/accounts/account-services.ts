@@ -3,6 +3,7 @@ import type { Database } from "../../database/index.ts";
 import { authSettingsOf } from "../settings.ts";
 import { AccountAccess } from "./account-access.ts";
 import { AccountLinks } from "./account-links.ts";
+import { accountMailsOf } from "./account-mail-registry.ts";
 import { AccountMails } from "./account-mails.ts";
 import { AccountPages } from "./account-pages.ts";
 import { AccountPruning } from "./account-pruning.ts";
@@ -70,7 +71,7 @@ export class AccountServices {
     const links = new AccountLinks(own.key, accounts, { previousSecrets: own.previousKeys });
     const pages = new AccountPages({ pages: container.make("auth").pages, links, origin: () => application.url });
     const tokenRemains = new TokenRemains();
-    const mails = new AccountMails({ container, mailables, pages, tokenRemains });
+    const mails = new AccountMails({ container, mailables, declared: accountMailsOf(container), pages, tokenRemains });
     const mailLimits = new MailLimits(container);
     const resets = new PasswordResetTable(database, passwordResetTable, passwordResetExpirationInMinutes);
     const emailChanges = new EmailChangeTable(database);

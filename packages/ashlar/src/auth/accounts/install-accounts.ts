@@ -2,6 +2,7 @@ import type { Application } from "../../boot/index.ts";
 import { claimModel } from "../../database/index.ts";
 import { limitsOf } from "../../throttle/index.ts";
 import { deviceName } from "../logins/device-name.ts";
+import { accountMailsOf } from "./account-mail-registry.ts";
 import { AccountServices } from "./account-services.ts";
 import { isVerifiable } from "./account-user.ts";
 import { Accounts } from "./accounts.ts";
@@ -34,7 +35,8 @@ export function installAccounts(application: Application): void {
  */
 export function startAccounts(application: Application): void {
   const { container, messages } = application;
-  const { mails, mailLimits, users } = container.make("accounts");
+  const { mails, mailLimits, settings, users } = container.make("accounts");
+  accountMailsOf(container).complete(settings.mailables);
   for (const model of users.models) claimModel(model, application);
   if (!mails.has("newDevice") || !container.has("events")) return;
   container.make("events").on("auth.new_device", async ({ guard, user, userAgent, address, time }) => {

@@ -95,10 +95,6 @@ describe("ACCOUNTS", () => {
     ],
     [{ mailables: [] }, "config/auth.ts: ACCOUNTS.mailables: is a list. Write an object: { verifyEmail: … }."],
     [
-      { mailables: { verifyMail: OwnMail } },
-      'mailables.verifyMail: is not a known setting. Did you mean "verifyEmail"?',
-    ],
-    [
       { mailables: { verifyEmail: "VerifyEmail" } },
       "ACCOUNTS.mailables.verifyEmail: is text. Write a class that extends Mailable",
     ],

@@ -1,10 +1,5 @@
-import { type Complete, flag, minutes, type Setting, settings, shape, whole } from "../../support/index.ts";
-import type {
-  AccountMailableClass,
-  AccountMailables,
-  AccountMailDataByName,
-  AccountMailName,
-} from "./account-mailables.ts";
+import { type Complete, derived, flag, minutes, recordOf, setting, settings, whole } from "../../support/index.ts";
+import type { AccountMailableClass, AccountMailables, FrameworkAccountMails } from "./account-mailables.ts";
 
 /** `ACCOUNTS.retention` in `config/auth.ts`: how long what is stored of users is kept. */
 export interface RetentionSettings {
@@ -47,6 +42,35 @@ export interface CompleteAccountsSettings extends Complete<AccountsSettings> {
 
 const MAX_DAYS = 3650;
 
+/** A class of mails, whatever they are created with. */
+type AnyMailable = AccountMailableClass<never>;
+
+/** The names of the framework's own mails. */
+export const BUILT_IN_NAMES: readonly (keyof FrameworkAccountMails)[] = [
+  "verifyEmail",
+  "resetPassword",
+  "finishRegistration",
+  "passwordChanged",
+  "emailChanged",
+  "emailChangeCompleted",
+  "emailChangeUndone",
+  "emailTaken",
+  "newDevice",
+];
+
+const LEFT_OUT = Object.fromEntries(BUILT_IN_NAMES.map((name) => [name, null]));
+
+const MAILABLE = setting<AnyMailable | null>({
+  what: "a class that extends Mailable",
+  accept: (value) => (isMailableClass(value) ? value : undefined),
+  fallback: null,
+});
+/** By any name: features add theirs until all providers have registered. `AccountMailRegistry` checks the names. */
+const MAILABLES = derived(
+  recordOf(MAILABLE, undefined, "verifyEmail"),
+  (read) => Object.freeze({ ...LEFT_OUT, ...read }) as AccountMailables,
+);
+
 const SCHEMA = settings<AccountsSettings>()({
   verificationExpiresMinutes: minutes(1440),
   // Short: a link that moves an account to another mailbox is worth more than one that verifies a mailbox.
@@ -59,17 +83,7 @@ const SCHEMA = settings<AccountsSettings>()({
     linkDays: whole({ from: 0, to: MAX_DAYS, unit: "days" }, 0),
     prune: flag(true),
   }),
-  mailables: settings<AccountMailables>()({
-    verifyEmail: mailable<"verifyEmail">(),
-    resetPassword: mailable<"resetPassword">(),
-    finishRegistration: mailable<"finishRegistration">(),
-    passwordChanged: mailable<"passwordChanged">(),
-    emailChanged: mailable<"emailChanged">(),
-    emailChangeCompleted: mailable<"emailChangeCompleted">(),
-    emailChangeUndone: mailable<"emailChangeUndone">(),
-    emailTaken: mailable<"emailTaken">(),
-    newDevice: mailable<"newDevice">(),
-  }),
+  mailables: MAILABLES,
 });
 
 /**
@@ -82,14 +96,8 @@ export function readAccountsSettings(accounts: unknown): CompleteAccountsSetting
   return SCHEMA.read(accounts, "config/auth.ts: ACCOUNTS");
 }
 
-type MailableOf<Name extends AccountMailName> = AccountMailableClass<AccountMailDataByName[Name]>;
-
-function mailable<Name extends AccountMailName>(): Setting<MailableOf<Name> | null, MailableOf<Name>> {
-  return shape("a class that extends Mailable", isMailableClass<MailableOf<Name>>, null);
-}
-
 /** By its methods: an application that sends no mail does not load what sends them. */
-function isMailableClass<Class>(value: unknown): value is Class {
+export function isMailableClass(value: unknown): value is AnyMailable {
   if (typeof value !== "function" || typeof value.prototype !== "object" || value.prototype === null) return false;
   const { subject, content } = value.prototype as Record<string, unknown>;
   return typeof subject === "function" && typeof content === "function";

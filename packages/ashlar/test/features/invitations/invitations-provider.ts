@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { declareSecretNames, Provider } from "ashlar";
+import { declareAccountMails } from "ashlar/auth";
 import { declareLimits } from "ashlar/throttle";
 import type {} from "ashlar/views";
+import { InvitationAcceptedMail } from "./invitation-accepted-mail.ts";
 import { Invitations } from "./invitations.ts";
 
 declareSecretNames("invitation_code");
@@ -24,6 +26,7 @@ export class InvitationsProvider extends Provider {
   override register(): void {
     const { container } = this.application;
     container.singleton("invitations", () => new Invitations(this.application));
+    declareAccountMails(this.application, { invitationAccepted: InvitationAcceptedMail });
     declareLimits(this.application, {
       invitations: { buckets: [{ by: ["address"], attempts: 2, windowSeconds: 3600 }] },
     });

@@ -1,4 +1,5 @@
-import { type Application, AshlarError, type HttpContext } from "ashlar";
+import { type Application, AshlarError, type HttpContext, type RegisteredUser } from "ashlar";
+import { queueAccountMail } from "ashlar/auth";
 import { declareKeyPurpose, Signer } from "ashlar/security";
 import "./errors.ts";
 import type {} from "./events.ts";
@@ -43,6 +44,11 @@ export class Invitations {
     const email = this.#signer.verify(request.param("invitation_code") ?? "");
     if (email === null) throw new AshlarError("E_INVITATION");
     return email;
+  }
+
+  /** Tells the user of a guard that their invitation was accepted. */
+  async tellInviter(user: RegisteredUser & { readonly email: string }, guard: string, invited: string): Promise<void> {
+    await queueAccountMail(this.#application, "invitationAccepted", user.email, { user, guard, invited });
   }
 
   async accept(email: string): Promise<void> {
