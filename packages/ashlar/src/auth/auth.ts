@@ -1,7 +1,7 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from "../http/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
-import { AshlarError, type MaybePromise, type RegisteredUser } from "../support/index.ts";
+import { AshlarError, type MaybePromise, type Message, type RegisteredUser } from "../support/index.ts";
 import type { Throttle } from "../throttle/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
 import type { UserId } from "./authenticatable.ts";
@@ -147,16 +147,27 @@ export class Auth {
     return this.#loginGuard.pendingLogin();
   }
 
+  /** What the step says that refused the last login of this request by the active guard; `null` if no step did. */
+  get refusal(): Message | null {
+    const last = this.#results.get(this.#guardName);
+    return last?.status === "failed" && last.step !== null ? last.message : null;
+  }
+
   /**
-   * Redirects to the page of the step that a login by the active guard waits for; to the login if none does.
+   * Redirects to the page of the step that a login by the active guard waits for. If none does, it redirects to the login, and
+   * if a step refused the login, that page says why.
    *
    * @throws `E_LOGIN_PENDING` if the step has no page
    */
   redirectToStep(): HttpResponse {
     const pending = this.#pending;
-    if (pending === null) return this.redirectToRoute("login");
-    if (pending.page === null) throw loginPending(pending.step);
-    return this.redirectToRoute(pending.page);
+    if (pending !== null) {
+      if (pending.page === null) throw loginPending(pending.step);
+      return this.redirectToRoute(pending.page);
+    }
+    const { refusal } = this;
+    if (refusal !== null && this.#context.visitor !== null) this.#context.session.flashErrors({ "": [refusal] });
+    return this.redirectToRoute("login");
   }
 
   /** @internal The page where a guest goes on: that of the step that a login waits for, otherwise the login. */

@@ -28,6 +28,17 @@ afterEach(() => accepted.clear());
 
 const NEW = { name: "Eve", email: "eve@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 
+/** A step that is asked for from now on: whoever is to be logged in already can be. */
+function later(step: LoginStep): { readonly step: LoginStep; begin(): void } {
+  let isOn = false;
+  return {
+    step: { ...step, check: (login) => (isOn ? step.check(login) : "passed") },
+    begin: () => {
+      isOn = true;
+    },
+  };
+}
+
 describe.each([
   ["refuses", blocked],
   ["waits", terms],
@@ -81,6 +92,30 @@ test("what a step says is told on the page and to callers of the API, once the p
   expect(await ask(PASSWORD)).toMatchObject(refused);
 });
 
+test.each([
+  ["/register", NEW, "/login"],
+  ["/confirm_password", { password: PASSWORD }, "/confirm_password"],
+])("what a step says when it refuses at %s is told on the page that follows", async (path, form, next) => {
+  const asked = later(blocked);
+  const accounts = await shopWith([asked.step]);
+  const visitor = path === "/register" ? accounts.visitor() : await accounts.loggedIn();
+  asked.begin();
+  await visitor.post(path, form);
+  const page = String((await visitor.get(next)).body);
+  expect([page.includes("This account is blocked."), page.includes("Incorrect password")]).toEqual([true, false]);
+});
+
+test("what a step says when it refuses a login that waited is told at the login", async () => {
+  const asked = later(blocked);
+  const accounts = await shopWith([asked.step, terms]);
+  const visitor = accounts.visitor();
+  await visitor.post("/login", CREDENTIALS);
+  asked.begin();
+  expect(target(await visitor.post("/terms"))).toEqual([302, "/login"]);
+  expect(String((await visitor.get("/login")).body)).toContain("This account is blocked.");
+  expect(await isIn(visitor)).toBe(false);
+});
+
 test("D31 the token endpoint names the step that is asked for, and attempt gives no user", async () => {
   const accounts = await shopWith([terms]);
   const visitor = accounts.visitor();
@@ -90,17 +125,6 @@ test("D31 the token endpoint names the step that is asked for, and attempt gives
     expect((await visitor.post(path)).body).toEqual({ user: null, pending: "terms" });
   }
 });
-
-/** A step that is asked for from now on: whoever is to be logged in already can be. */
-function later(step: LoginStep): { readonly step: LoginStep; begin(): void } {
-  let isOn = false;
-  return {
-    step: { ...step, check: (login) => (isOn ? step.check(login) : "passed") },
-    begin: () => {
-      isOn = true;
-    },
-  };
-}
 
 const tokenOf = async (accounts: TestAccounts) => (await accounts.user()).generateJwt();
 const told = async (answer: Promise<Page>) => {

@@ -106,7 +106,6 @@ async function resume({ auth }: HttpContext) {
   const login = await auth.pendingLogin();
   if (login === null) return auth.redirectToRoute("login");
   const { status } = await login.resume();
-  if (status === "failed") return auth.redirectToRoute("login");
   return status === "complete" ? auth.redirectToIntended("home") : auth.redirectToStep();
 }
 
