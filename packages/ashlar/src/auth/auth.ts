@@ -140,7 +140,7 @@ export class Auth {
    * return status === "complete" ? auth.redirectToIntended("home") : auth.redirectToStep();
    * ```
    *
-   * @returns `null` if none does, ten minutes have passed, or access to the account has ended since
+   * @returns `null` if none does: ten minutes have passed, it was completed or canceled, or access to the account has ended
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in
    */
   async pendingLogin(): Promise<PendingLogin | null> {

@@ -48,12 +48,12 @@ interface Attempt {
  */
 export abstract class LoginGuard<User extends object = RegisteredUser> extends RequestGuard<User> {
   /**
-   * Makes the login last beyond this request.
+   * Makes a login last beyond this request.
    *
    * Security: store it only while access to the account has not ended since the user was read, and throw `E_STALE_PROOF`
    * otherwise. A login that was under way while the password was reset must not survive that.
    */
-  protected abstract persist(user: Authenticatable, options: LoginOptions): MaybePromise<void>;
+  protected abstract persist(login: CompleteLogin<User>, options: LoginOptions): MaybePromise<void>;
 
   /** Ends what {@link LoginGuard.persist} or the request's proof would let go on. Called also if the user is not known. */
   protected abstract forget(user: Authenticatable | null): MaybePromise<void>;
@@ -129,8 +129,8 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   }
 
   /**
-   * The login of this visitor that waits for a step; `null` if none does, ten minutes have passed since it began, it has been
-   * completed, or access to the account has ended since.
+   * The login of this visitor that waits for a step; `null` if none does: ten minutes have passed since it began, it was
+   * completed or canceled, or access to the account has ended.
    */
   async pendingLogin(): Promise<PendingLogin<User> | null> {
     const { auth } = this.context;
@@ -197,7 +197,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
 
   /** The one place where a login takes effect: after every step. */
   async #finish(user: User, attempt: Attempt): Promise<LoginResult<User>> {
-    const account = this.requireOwn(user);
+    this.requireOwn(user);
     const login = await this.admit(user, attempt);
     if (login.status !== "complete") return login;
     const { auth } = this.context;
@@ -205,7 +205,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     // Before it takes effect: of two requests that complete it at once, one finds nothing left to use up.
     if (resumed === null) await auth.pendingLogins.drop(this.context, this.name);
     else if (!(await auth.pendingLogins.take(this.context, this.name, resumed))) return this.#proofFailed(user, null);
-    await this.persist(account, options);
+    await this.persist(login, options);
     this.once(user);
     announce(this.context, "auth.login", this.name, { user });
     this.afterLogin(user, options);

@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, test } from "vitest";
-import type { LoginStep } from "../../src/public/auth.ts";
+import { afterEach, describe, expect, expectTypeOf, test } from "vitest";
+import type { TokenService } from "../../src/public/api.ts";
+import type { CompleteLogin, LoginStep } from "../../src/public/auth.ts";
 import { digest } from "../../src/security/index.ts";
 import {
   ADA,
@@ -201,6 +202,18 @@ describe.each<[string, LoginStep, readonly unknown[]]>([
     expect(target(await visitor.post("/password_reset", form))).toEqual([302, "/login"]);
     expect([await isIn(visitor), await loginsOf(accounts)]).toEqual([false, []]);
   });
+});
+
+test("only what the pipeline has made is a complete login: what looks like one does not compile", () => {
+  interface Lookalike {
+    readonly status: "complete";
+    readonly user: object;
+  }
+  expectTypeOf<Lookalike>().not.toExtend<CompleteLogin>();
+  expectTypeOf<CompleteLogin>().toExtend<Lookalike>();
+  // What issues and renews tokens, and what makes a login last, takes one.
+  expectTypeOf<TokenService["issueTo"]>().parameter(0).toEqualTypeOf<CompleteLogin>();
+  expectTypeOf<TokenService["renew"]>().parameter(2).returns.resolves.toEqualTypeOf<CompleteLogin>();
 });
 
 describe("the renewal of a token", () => {

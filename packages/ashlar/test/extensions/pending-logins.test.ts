@@ -184,6 +184,14 @@ describe.each<[string, object]>([
     expect((await accounts.rows("logins")).length).toBe(1);
   });
 
+  test("keeps where the visitor was heading, through a wrong attempt as well", async () => {
+    const guest = accounts.visitor();
+    await guest.get("/logins");
+    await guest.post("/login", { ...CREDENTIALS, password: "wrong" });
+    await guest.post("/login", CREDENTIALS);
+    expect(target(await guest.post("/terms"))).toEqual([302, "/logins"]);
+  });
+
   test("leaves nothing behind once it was completed", async () => {
     await visitor.post("/terms");
     expect(await accounts.rows("logins")).toEqual(await loginsOf(accounts));

@@ -3,6 +3,7 @@ import type { Authenticatable, UserId } from "../../src/auth/authenticatable.ts"
 import type { Guard } from "../../src/auth/guard.ts";
 import type { GuardDriver } from "../../src/auth/guard-registry.ts";
 import { LoginGuard, type LoginOptions } from "../../src/auth/login-guard.ts";
+import type { CompleteLogin } from "../../src/auth/pipeline/login-step.ts";
 import { RequestGuard } from "../../src/auth/request-guard.ts";
 import { Provider, type ProviderClass } from "../../src/boot/index.ts";
 import { hashPassword } from "../../src/security/index.ts";
@@ -129,9 +130,9 @@ export class CookieGuard extends LoginGuard {
     return id === null ? null : this.model.findByAuthId(id);
   }
 
-  protected override persist(user: Authenticatable, { remember = false }: LoginOptions): void {
+  protected override persist({ user }: CompleteLogin, { remember = false }: LoginOptions): void {
     const options = remember ? { maxAgeSeconds: 86_400 } : {};
-    this.context.response.cookie("person", String(user.authId()), options);
+    this.context.response.cookie("person", String((user as Authenticatable).authId()), options);
   }
 
   protected override forget(): void {

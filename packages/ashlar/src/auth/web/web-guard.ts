@@ -86,7 +86,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return user;
   }
 
-  protected override async persist(user: Authenticatable, options: LoginOptions): Promise<void> {
+  protected override async persist({ user: own }: CompleteLogin<User>, options: LoginOptions): Promise<void> {
+    const user = own as unknown as Authenticatable;
     const { remember = false, passwordConfirmed = false } = options;
     const { store, options: settings } = this.#parts;
     const token = makeLoginToken();
