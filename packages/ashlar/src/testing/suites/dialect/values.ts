@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../database/index.ts";
-import { now } from "../../../support/index.ts";
+import { type AshlarError, now } from "../../../support/index.ts";
 import { type DialectTest, failureOf, insert, names, ROWS } from "./dialect-test.ts";
 
 const DAY_MS = 86_400_000;
@@ -36,6 +36,23 @@ export const VALUES: readonly DialectTest[] = [
           [text],
         );
       }
+    },
+  },
+  {
+    title: "a number equals no text but its own digits, and no text equals a number that it only begins with",
+    async run(database) {
+      for (const name of ["a", "0a", "7"]) await insert(database, name, { amount: 7 });
+      const found = async (column: string, value: unknown): Promise<readonly unknown[]> => {
+        const rows = await database.kysely.selectFrom(ROWS).select("name").where(column, "=", value).execute();
+        return rows.map(({ name }) => name);
+      };
+      assert.deepEqual(await found("name", 0), []);
+      assert.deepEqual(await found("name", 7), ["7"]);
+      // The database may also refuse the comparison.
+      const failure = await failureOf(found("amount", "7a").then((names) => assert.deepEqual(names, [])));
+      if (failure !== null) assert.equal((failure as AshlarError).code, "E_INVALID_INPUT", `it threw ${failure}`);
+      const { sql: text } = database.kysely.selectFrom(ROWS).selectAll().where("amount", "=", 7).compile();
+      assert.equal(await database.connection().first(text, "7a"), undefined);
     },
   },
   {

@@ -1,0 +1,38 @@
+import { describe } from "vitest";
+import { Database, type DialectSource } from "../../../src/public/database.ts";
+import { type MariadbOptions, mariadb } from "./mariadb-dialect.ts";
+
+const SERVER: MariadbOptions = { host: "127.0.0.1", port: 3306, user: "root", database: null };
+
+/** The server's dialect, for `createTestApplication`, which creates a database of its own on it. */
+export const mariadbServer: DialectSource = mariadb(SERVER);
+
+/** Creates an empty database. */
+export async function createMariadb(
+  acquireTimeoutMs: number,
+): Promise<{ dialect: DialectSource; remove(): Promise<void> }> {
+  const server = new Database({ default: "server", server: mariadb({ ...SERVER, acquireTimeoutMs }) }, process.cwd());
+  try {
+    return await server.dialect.createTestDatabase();
+  } finally {
+    await server.close();
+  }
+}
+
+/**
+ * Defines a suite that needs MariaDB. Without a server it is skipped, and says so; with `CI` set, it runs and fails.
+ */
+export async function onMariadb(title: string, define: () => void): Promise<void> {
+  const server = new Database(
+    { default: "server", server: mariadb({ ...SERVER, acquireTimeoutMs: 2000 }) },
+    process.cwd(),
+  );
+  const isReachable = await server.connect().then(
+    () => true,
+    () => false,
+  );
+  await server.close();
+  const isMissing = !isReachable && process.env.CI === undefined;
+  const place = `${SERVER.host}:${SERVER.port}`;
+  describe.skipIf(isMissing)(isMissing ? `${title} (no server at ${place})` : title, define);
+}

@@ -1,0 +1,124 @@
+import {
+  type Compilable,
+  type CompiledQuery,
+  type Expression,
+  type InsertQueryBuilder,
+  type SqlBool,
+  sql,
+} from "kysely";
+import {
+  type InsertPlan,
+  type ParameterValues,
+  type QueryBuilder,
+  queryTemplate,
+  type Returned,
+  type Row,
+  UniqueViolationError,
+  type UpsertPlan,
+  type Write,
+  type WriteScope,
+  type Writes,
+} from "../../../src/public/database.ts";
+import { isDeadlock } from "./mariadb-errors.ts";
+
+/** How often an upsert begins again because another one inserted the row in between. */
+const ATTEMPTS = 20;
+
+/**
+ * MariaDB returns the rows of inserts and deletions, but not of updates, and its upsert has no condition: that takes a
+ * transaction. Its upsert also updates a row with the same value in any other unique column.
+ */
+export const mariadbWrites: Writes = {
+  insert: (kysely, plan) => oneStatement(returning(insertion(kysely, plan), plan.returning)),
+  upsert(kysely, plan) {
+    if (plan.changeIf !== undefined) return conditionalUpsert(kysely, plan, plan.changeIf);
+    return oneStatement(returning(insertion(kysely, plan).onDuplicateKeyUpdate(plan.changes), plan.returning));
+  },
+  delete(kysely, { table, where, limit, returning: returned }) {
+    if (limit === undefined) return oneStatement(returning(kysely.deleteFrom(table).where(where), returned));
+    // Kysely puts a limit last, and MariaDB expects it before what is returned.
+    const few = sql`delete from ${sql.table(table)} where ${where} limit ${sql.lit(limit)}`;
+    const all = returned.length === 0 ? few : sql`${few} returning ${columnsOf(returned)}`;
+    return oneStatement({ compile: () => all.compile(kysely) });
+  },
+};
+
+/** Locks the row, and changes it; or inserts it, and begins again if another has done that meanwhile. */
+function conditionalUpsert(kysely: QueryBuilder, plan: UpsertPlan, changeIf: Expression<SqlBool>): Write {
+  const { table, key, values, changes, onlyIf } = plan;
+  const isRow = sql<SqlBool>`${sql.join(
+    key.map((column) => sql`${sql.ref(`${table}.${column}`)} = ${values[column]}`),
+    sql` and `,
+  )}`;
+  const row = kysely.selectFrom(table).where(isRow);
+  const conditions = onlyIf === undefined ? changeIf : sql<SqlBool>`(${changeIf}) and (${onlyIf})`;
+  const lock = queryTemplate(row.select(sql`1`.as("found")).forUpdate());
+  const update = queryTemplate(kysely.updateTable(table).set(changes).where(isRow).where(conditions));
+  const read = plan.returning.length === 0 ? null : queryTemplate(selecting(row, plan.returning));
+  const insert = oneStatement(returning(insertion(kysely, plan), plan.returning));
+
+  const once = (scope: WriteScope, given: ParameterValues): Promise<Row[]> =>
+    scope.transaction(async () => {
+      const execute = async (query: CompiledQuery) => await scope.execute(query);
+      if ((await execute(lock(given))).rows.length === 0) return await insert(scope, given);
+      const { numAffectedRows } = await execute(update(given));
+      return numAffectedRows === 0n || read === null ? [] : (await execute(read(given))).rows;
+    });
+
+  return async (scope, given) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await once(scope, given);
+      } catch (error) {
+        // In a transaction of the caller's, a deadlock has ended that, and the next attempt says so.
+        if (attempt === ATTEMPTS || !(error instanceof UniqueViolationError || isDeadlock(error))) throw error;
+      }
+    }
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the table is known by name only.
+type Insertion = InsertQueryBuilder<any, any, any>;
+
+function insertion(kysely: QueryBuilder, { table, values, onlyIf }: InsertPlan): Insertion {
+  const columns = Object.keys(values);
+  const insert = kysely.insertInto(table).columns(columns);
+  if (onlyIf === undefined) {
+    const list = sql.join(columns.map((column) => sql`${values[column]}`));
+    return insert.expression(sql`values (${columns.length === 0 ? sql`` : list})`);
+  }
+  const selected = columns.map((column) => sql`${values[column]}`.as(column));
+  return insert.expression(kysely.selectNoFrom(selected).where(onlyIf));
+}
+
+/** The builders of statements that can return rows. */
+interface Returning extends Compilable {
+  returning(columns: Exclude<Returned, "all">): Compilable;
+  returningAll(): Compilable;
+}
+
+function returning(query: Compilable, returned: Returned): Compilable {
+  if (returned.length === 0) return query;
+  const builder = query as Returning;
+  return returned === "all" ? builder.returningAll() : builder.returning(returned);
+}
+
+function columnsOf(returned: Returned): Expression<unknown> {
+  if (returned === "all") return sql`*`;
+  return sql.join(returned.map((column) => (typeof column === "string" ? sql.ref(column) : column)));
+}
+
+interface Selecting extends Compilable {
+  select(columns: Exclude<Returned, "all">): Compilable;
+  selectAll(): Compilable;
+}
+
+function selecting(query: object, returned: Returned): Compilable {
+  const builder = query as Selecting;
+  return returned === "all" ? builder.selectAll() : builder.select(returned);
+}
+
+function oneStatement(query: Compilable): Write {
+  const template = queryTemplate(query);
+  return async ({ execute }, values) => (await execute(template(values))).rows;
+}
