@@ -48,6 +48,11 @@ export function json(database: AnyKysely): ColumnType {
   return typesOf(database).json;
 }
 
+/** The type of a column for text of any length. `text` holds only 65,535 bytes on some databases. */
+export function longText(database: AnyKysely): ColumnType {
+  return typesOf(database).longText;
+}
+
 /** The type of a column that refers to the `id` of another table. */
 export function reference(database: AnyKysely): ColumnType {
   return typesOf(database).reference;

@@ -63,6 +63,8 @@ export interface ColumnTypes {
   readonly reference: ColumnType;
   readonly timestamp: ColumnType;
   readonly json: ColumnType;
+  /** The type of a column for text of any length; `text` holds only 65,535 bytes on some databases. */
+  readonly longText: ColumnType;
   /** The current time, as the default of a timestamp column. */
   readonly now: Expression<unknown>;
 }
@@ -111,10 +113,12 @@ export type RowLock = "change" | "reference";
  *   hash.
  * - **Values.** What {@link ColumnValue} lists can be bound. An integer comes back as a number, or as a bigint if a number
  *   can't hold it exactly; a timestamp as a `Date`, or as text that `new Date()` reads; text as it was stored. Text compares
- *   byte by byte: `a`, `A` and `ä` are three values, of unique columns too.
+ *   byte by byte: `a`, `A` and `ä` are three values, of unique columns too. Text that can't be stored exactly is refused with
+ *   `E_INVALID_INPUT`. Comparing a column with a value of another type finds nothing or fails, but doesn't convert: text isn't
+ *   equal to the number 0, nor `1abc` to the number 1.
  * - **SQL.** What Kysely's builders make of `select`, `insert`, `update` and `delete`, and savepoints, work as on SQLite and
- *   PostgreSQL. An update counts all matching rows, even those that already have the new values. `returning` and `on conflict`,
- *   which many databases lack, are used only by {@link writes}.
+ *   PostgreSQL. An update counts all matching rows, even those that already have the new values. `drop index` may name its table. `returning` and
+ *   `on conflict`, which many databases lack, are used only by {@link writes}.
  */
 export interface Dialect {
   /** What kind of database it is, such as `"sqlite"` or `"postgres"`. */

@@ -2,7 +2,7 @@ export { type Expression, type Kysely, type SqlBool, sql, type Transaction } fro
 export { type BatchCondition, type BatchTable, deleteInBatches, visitInBatches } from "./batches.ts";
 export type { Cast, Casts } from "./casts.ts";
 export { tableName } from "./column-names.ts";
-export { json, primaryKey, reference, timestamp, timestamps } from "./columns.ts";
+export { json, longText, primaryKey, reference, timestamp, timestamps } from "./columns.ts";
 export { compose, type Mixin } from "./compose.ts";
 export type { Connection, QueryEvent } from "./connection.ts";
 export { Database } from "./database.ts";

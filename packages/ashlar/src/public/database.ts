@@ -24,6 +24,7 @@ export {
   type InsertPlan,
   json,
   type Kysely,
+  longText,
   type Migration,
   type MigrationStatus,
   type Migrations,

@@ -18,11 +18,11 @@ import { SESSION_DATA_TABLE } from "./database-sessions.ts";
 export async function createSessionDataTable(database: Kysely<any>): Promise<void> {
   // Migrations run with the database loaded; an application that keeps sessions in cookies should not have to load it
   // for this.
-  const { timestamp } = await import("../database/index.ts");
+  const { longText, timestamp } = await import("../database/index.ts");
   await database.schema
     .createTable(SESSION_DATA_TABLE)
     .addColumn("id", "varchar(43)", (column) => column.primaryKey())
-    .addColumn("data", "text", (column) => column.notNull())
+    .addColumn("data", longText(database), (column) => column.notNull())
     .addColumn("created_at", timestamp(database), (column) => column.notNull())
     .addColumn("last_used_at", timestamp(database), (column) => column.notNull())
     .execute();

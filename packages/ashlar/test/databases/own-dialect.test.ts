@@ -4,6 +4,7 @@ import {
   type DialectSource,
   type Reservation,
   returningWrites,
+  sql,
   sqlite,
   type Writes,
 } from "../../src/public/database.ts";
@@ -186,6 +187,29 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
     "says that JSON is parsed",
     () => ({ parsesJson: true }),
     "JSON comes back parsed or as text, as the dialect declares",
+  ],
+  [
+    "stores only short texts",
+    ({ adapter }) => ({
+      adapter: Object.assign(Object.create(adapter) as typeof adapter, {
+        columnTypes: { ...adapter.columnTypes, longText: sql`text check (length(text) < 65536)` },
+      }),
+    }),
+    "a column for long text holds a million bytes",
+  ],
+  [
+    "stores another text than it is given",
+    (dialect) => ({
+      shared: {
+        execute: (query) =>
+          dialect.shared.execute({
+            ...query,
+            parameters: query.parameters.map((one) => (typeof one === "string" ? one.toWellFormed() : one)),
+          }),
+        first: (text, value) => dialect.shared.first(text, value),
+      },
+    }),
+    "text that can't be stored exactly is refused",
   ],
   [
     "empties nothing",

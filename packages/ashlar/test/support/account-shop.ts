@@ -1,5 +1,5 @@
 import type { Application } from "../../src/boot/index.ts";
-import type { Row } from "../../src/database/index.ts";
+import type { DialectSource, Row } from "../../src/database/index.ts";
 import {
   captureMail,
   createTestClient,
@@ -20,11 +20,14 @@ export const NEW_PASSWORD = "another password altogether";
 
 const WIDE = { buckets: [{ by: ["address"], attempts: 100_000, windowSeconds: 60 }] };
 const LIMITS = ["login", "register", "password_reset", "change_password", "email.resend", "email.undo", "api.reauth"];
+const WIDE_LIMITS = Object.fromEntries(LIMITS.map((name) => [name, WIDE]));
 
 /** How the application of a test differs from the one that is generated. */
 export interface AccountShopOptions {
   /** `ACCOUNTS.preventEnumeration`. */
   readonly preventEnumeration?: boolean;
+  /** `THROTTLE.limits`; so wide that tests don't reach them if left out. */
+  readonly limits?: object;
 }
 
 /** An application as it is generated, with one account, on a database of its own. */
@@ -43,8 +46,12 @@ export class AccountShop {
     this.#remove = remove;
   }
 
-  static async open(engine: TestEngine, { preventEnumeration = false }: AccountShopOptions = {}): Promise<AccountShop> {
-    const { root, remove } = await generateApplication({ database: engine.name as "sqlite" });
+  static async open(
+    engine: TestEngine | DialectSource,
+    { preventEnumeration = false, limits = WIDE_LIMITS }: AccountShopOptions = {},
+  ): Promise<AccountShop> {
+    const database = typeof engine === "function" ? "sqlite" : engine.name;
+    const { root, remove } = await generateApplication({ database });
     if (preventEnumeration) {
       await edit(root, "config/auth.ts", ["preventEnumeration: false", "preventEnumeration: true"]);
     }
@@ -53,7 +60,6 @@ export class AccountShop {
       `export const ROUTES: RouteEntry[] = [
   Route.get("/vault", () => "the vault").middleware("auth", "password.confirm:1"),`,
     ]);
-    const limits = Object.fromEntries(LIMITS.map((name) => [name, WIDE]));
     const { application, end } = await bootApplication(root, {
       engine,
       config: { throttle: { THROTTLE: { limits } } },

@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import type { Application } from "../../src/boot/index.ts";
+import type { DialectSource } from "../../src/database/index.ts";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import { createTestApplication, type TestApplicationOptions } from "../../src/testing/index.ts";
 import type { FullUser } from "./account-application.ts";
 import type { TestEngine } from "./services.ts";
 
 export interface BootOptions extends Omit<TestApplicationOptions, "root" | "kernel" | "database"> {
-  /** Where its database is, if not in memory. */
-  readonly engine?: TestEngine;
+  /** Where its database is, if not in memory: an engine, or a connection whose server gets another database. */
+  readonly engine?: TestEngine | DialectSource;
 }
 
 /** An application that was generated, in this process. */
@@ -25,8 +26,9 @@ export interface BootedApplication {
 export async function bootApplication(root: string, options: BootOptions = {}): Promise<BootedApplication> {
   const { engine, ...rest } = options;
   const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
-  const server = engine === undefined || engine.name === "sqlite" ? null : await engine.open();
-  const database = server === null ? {} : { database: server.configuration };
+  const server = typeof engine !== "object" || engine.name === "sqlite" ? null : await engine.open();
+  const connection = typeof engine === "function" ? engine : server?.configuration;
+  const database = connection === undefined ? {} : { database: connection };
   const application = await createTestApplication({ ...rest, ...database, root, kernel: Kernel });
   const end = async (): Promise<void> => {
     await application.shutdown();

@@ -2,6 +2,7 @@ import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import {
   CompiledQuery,
   type DatabaseIntrospector,
+  type DropIndexNode,
   type Kysely,
   type QueryCompiler,
   type QueryResult,
@@ -51,10 +52,11 @@ class OneConnectionDialect implements Dialect {
       reference: "integer",
       timestamp: "text",
       json: "text",
+      longText: "text",
       now: sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
     },
   } as const satisfies Pick<PortableAdapter, "columnTypes">);
-  readonly compiler: QueryCompiler = new SqliteQueryCompiler();
+  readonly compiler: QueryCompiler = new Compiler();
   readonly writes: Writes = returningWrites;
   readonly shared: Executor;
   readonly #connection: OneConnection;
@@ -165,6 +167,13 @@ class OneConnectionDialect implements Dialect {
   }
 }
 
+class Compiler extends SqliteQueryCompiler {
+  /** SQLite finds an index by its name alone. */
+  protected override visitDropIndex({ table: _, ...node }: DropIndexNode): void {
+    super.visitDropIndex(node);
+  }
+}
+
 /** Gives the only connection to one caller after the other. */
 class Turns {
   readonly #timeoutMs: number;
@@ -234,7 +243,7 @@ class OneConnection implements PhysicalConnection {
     try {
       return task();
     } catch (error) {
-      this.failure = translated(error as Error);
+      this.failure = error instanceof AshlarError ? error : translated(error as Error);
       throw this.failure;
     }
   }
@@ -242,6 +251,8 @@ class OneConnection implements PhysicalConnection {
 
 function bound(value: unknown): SQLInputValue {
   if (value instanceof Date) return value.toISOString();
+  // SQLite would store another character instead.
+  if (typeof value === "string" && !value.isWellFormed()) throw new AshlarError("E_INVALID_INPUT");
   if (typeof value === "boolean") return value ? 1 : 0;
   return Number.isSafeInteger(value) ? BigInt(value as number) : (value as SQLInputValue);
 }

@@ -99,7 +99,7 @@ function testDatabase(configuration: TestConnection, remove: () => Promise<void>
  */
 export async function emptyTables(application: Application): Promise<void> {
   const database = application.container.make("database");
-  if (database.dialect.name === "sqlite") return await resetDatabase(application);
+  if (database.dialect.name !== "postgres") return await resetDatabase(application);
   await sql.raw(DELETE_ALL).execute(database.kysely);
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   CompiledQuery,
   type DatabaseIntrospector,
+  type DropIndexNode,
   type Expression,
   type Kysely,
   PostgresAdapter,
@@ -66,6 +67,7 @@ const COLUMN_TYPES: ColumnTypes = {
   reference: "bigint",
   timestamp: "timestamptz",
   json: "jsonb",
+  longText: "text",
   now: sql`now()`,
 };
 
@@ -85,7 +87,7 @@ export class PostgresDialect implements Dialect {
   readonly serverTime: Expression<number> = SERVER_TIME;
   readonly columnNames: string = COLUMN_NAMES;
   readonly adapter: PortableAdapter = Object.assign(new PostgresAdapter(), { columnTypes: COLUMN_TYPES });
-  readonly compiler: QueryCompiler = new PostgresQueryCompiler();
+  readonly compiler: QueryCompiler = new PostgresCompiler();
   readonly writes: Writes = returningWrites;
   readonly shared: Executor;
   readonly #settings: PostgresSettings;
@@ -282,6 +284,13 @@ export class PostgresDialect implements Dialect {
       }
       throw translatePostgresError(error);
     }
+  }
+}
+
+class PostgresCompiler extends PostgresQueryCompiler {
+  /** The table, which other databases need, is not part of the statement. */
+  protected override visitDropIndex({ table: _, ...node }: DropIndexNode): void {
+    super.visitDropIndex(node);
   }
 }
 

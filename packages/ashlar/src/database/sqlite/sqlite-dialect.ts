@@ -1,6 +1,7 @@
 import {
   CompiledQuery,
   type DatabaseIntrospector,
+  type DropIndexNode,
   type Kysely,
   type QueryCompiler,
   type SelectQueryBuilder,
@@ -39,6 +40,7 @@ const COLUMN_TYPES: ColumnTypes = {
   reference: "integer",
   timestamp: "text",
   json: "text",
+  longText: "text",
   // The very format of Date.prototype.toISOString, so that texts compare as times do.
   now: sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
 };
@@ -60,7 +62,7 @@ export class SqliteDialect implements Dialect {
   readonly serverTime = null;
   readonly columnNames = "select name from pragma_table_info(?)";
   readonly adapter: PortableAdapter = Object.assign(new SqliteAdapter(), { columnTypes: COLUMN_TYPES });
-  readonly compiler: QueryCompiler = new SqliteQueryCompiler();
+  readonly compiler: QueryCompiler = new SqliteCompiler();
   readonly writes: Writes = returningWrites;
   readonly shared: SqliteShared;
   readonly #connection: SqliteConnection;
@@ -197,6 +199,13 @@ export class SqliteDialect implements Dialect {
     this.shared.close();
     this.#connection.close();
     this.#mutex.release();
+  }
+}
+
+class SqliteCompiler extends SqliteQueryCompiler {
+  /** The table, which other databases need, is not part of the statement. */
+  protected override visitDropIndex({ table: _, ...node }: DropIndexNode): void {
+    super.visitDropIndex(node);
   }
 }
 

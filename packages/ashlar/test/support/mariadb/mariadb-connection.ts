@@ -102,6 +102,8 @@ function bound(value: unknown): unknown {
   if (value instanceof Date && Number.isNaN(value.getTime())) {
     throw new AshlarError("E_INVALID_QUERY", "A value for the database is an invalid date.");
   }
+  // The driver would send another character instead.
+  if (typeof value === "string" && !value.isWellFormed()) throw unfitValue();
   if (typeof value === "number" || typeof value === "bigint") return String(value);
   return value instanceof Uint8Array ? Buffer.from(value) : value;
 }

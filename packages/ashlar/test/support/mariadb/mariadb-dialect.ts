@@ -37,6 +37,7 @@ export interface MariadbOptions {
   readonly host: string;
   readonly port: number;
   readonly user: string;
+  readonly password: string;
   /** `null` for a connection that only creates databases. */
   readonly database: string | null;
   readonly acquireTimeoutMs?: number;
@@ -79,6 +80,7 @@ class MariadbDialect implements Dialect {
       reference: "bigint",
       timestamp: sql`datetime(3)`,
       json: "json",
+      longText: sql`longtext`,
       now: sql`current_timestamp(3)`,
     },
   } as const satisfies Pick<PortableAdapter, "columnTypes">);

@@ -2,7 +2,14 @@ import { describe } from "vitest";
 import { Database, type DialectSource } from "../../../src/public/database.ts";
 import { type MariadbOptions, mariadb } from "./mariadb-dialect.ts";
 
-const SERVER: MariadbOptions = { host: "127.0.0.1", port: 3306, user: "root", database: null };
+/** Local unless the variables say otherwise that MariaDB's own client reads too. */
+const SERVER: MariadbOptions = {
+  host: process.env.MYSQL_HOST ?? "127.0.0.1",
+  port: Number(process.env.MYSQL_TCP_PORT ?? 3306),
+  user: "root",
+  password: process.env.MYSQL_PWD ?? "",
+  database: null,
+};
 
 /** The server's dialect, for `createTestApplication`, which creates a database of its own on it. */
 export const mariadbServer: DialectSource = mariadb(SERVER);

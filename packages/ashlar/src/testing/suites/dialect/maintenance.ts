@@ -59,6 +59,16 @@ export const MAINTENANCE: readonly DialectTest[] = [
     },
   },
   {
+    title: "an index is dropped, if the statement names its table",
+    async run(database) {
+      const { schema } = database.kysely;
+      for (let round = 0; round < 2; round++) {
+        await schema.createIndex("suite_rows_amount").on(ROWS).column("amount").execute();
+        await schema.dropIndex("suite_rows_amount").on(ROWS).execute();
+      }
+    },
+  },
+  {
     title: "everything is dropped, including views and referenced tables",
     async run(database) {
       const { kysely } = database;

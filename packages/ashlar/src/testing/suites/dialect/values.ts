@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sql } from "../../../database/index.ts";
+import { longText, sql } from "../../../database/index.ts";
 import { type AshlarError, now } from "../../../support/index.ts";
 import { type DialectTest, failureOf, insert, names, ROWS } from "./dialect-test.ts";
 
@@ -53,6 +53,27 @@ export const VALUES: readonly DialectTest[] = [
       if (failure !== null) assert.equal((failure as AshlarError).code, "E_INVALID_INPUT", `it threw ${failure}`);
       const { sql: text } = database.kysely.selectFrom(ROWS).selectAll().where("amount", "=", 7).compile();
       assert.equal(await database.connection().first(text, "7a"), undefined);
+    },
+  },
+  {
+    title: "text that can't be stored exactly is refused",
+    async run(database) {
+      for (const text of ["a\u0000b", "\ud800"]) {
+        const failure = await failureOf(insert(database, text));
+        if (failure !== null) assert.equal((failure as AshlarError).code, "E_INVALID_INPUT", `it threw ${failure}`);
+        assert.deepEqual(await names(database), failure === null ? [text] : []);
+        await database.kysely.deleteFrom(ROWS).execute();
+      }
+    },
+  },
+  {
+    title: "a column for long text holds a million bytes",
+    async run(database) {
+      const { kysely } = database;
+      await kysely.schema.createTable("suite_texts").addColumn("text", longText(kysely)).execute();
+      const text = "ä".repeat(500_000);
+      await kysely.insertInto("suite_texts").values({ text }).execute();
+      assert.equal((await kysely.selectFrom("suite_texts").select("text").executeTakeFirstOrThrow()).text, text);
     },
   },
   {
