@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { TaskClaim } from "../../src/auth/task-claim.ts";
-import type { Row } from "../../src/public/database.ts";
+import { Database, type Row } from "../../src/public/database.ts";
 import { dialectSuite, type TestResponse } from "../../src/public/testing.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
 import { createMariadb, mariadbServer, onMariadb } from "../support/mariadb/mariadb-server.ts";
@@ -14,6 +14,55 @@ await onMariadb("MariaDB, added from outside", () => {
   describe("keeps the promises of a dialect", () => {
     const suite = dialectSuite(({ acquireTimeoutMs }) => createMariadb(acquireTimeoutMs));
     for (const { title, run } of suite) test(title, run);
+  });
+
+  test("after a deadlock, its victim's transaction refuses every statement and stores nothing", async () => {
+    const made = await createMariadb(10_000);
+    const database = new Database({ default: "main", main: made.dialect }, process.cwd());
+    try {
+      const { kysely } = database;
+      await kysely.schema
+        .createTable("counts")
+        .addColumn("id", "integer", (id) => id.primaryKey())
+        .execute();
+      await kysely
+        .insertInto("counts")
+        .values([{ id: 1 }, { id: 2 }])
+        .execute();
+      const lock = (id: number) => kysely.selectFrom("counts").selectAll().where("id", "=", id).forUpdate().execute();
+      const isLocked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+      const crossing = (first: 1 | 2, second: 1 | 2) =>
+        database.transaction(async () => {
+          await lock(first);
+          isLocked[first - 1]!.resolve();
+          await isLocked[second - 1]!.promise;
+          const failure: unknown = await lock(second).then(
+            () => null,
+            (error: unknown) => error,
+          );
+          const row = { id: 10 * first };
+          const refusal: unknown = await kysely
+            .insertInto("counts")
+            .values(row)
+            .execute()
+            .then(
+              () => null,
+              (error: unknown) => error,
+            );
+          return [failure, refusal];
+        });
+      const outcomes = await Promise.allSettled([crossing(1, 2), crossing(2, 1)]);
+      const victims = outcomes.flatMap((outcome, index) => (outcome.status === "rejected" ? [index] : []));
+      expect(victims).toHaveLength(1);
+      const survivor = victims[0] === 0 ? 2 : 1;
+      expect(outcomes[survivor - 1]).toEqual({ status: "fulfilled", value: [null, null] });
+      expect(outcomes[victims[0]!]).toMatchObject({ reason: { code: "E_DATABASE_UNAVAILABLE" } });
+      const ids = (await kysely.selectFrom("counts").select("id").orderBy("id").execute()).map(({ id }) => id);
+      expect(ids).toEqual([1, 2, 10 * survivor]);
+    } finally {
+      await database.close();
+      await made.remove();
+    }
   });
 
   describe("serves an application as generated", () => {
