@@ -8,9 +8,8 @@ if (major < 24 || (major === 24 && minor < 7)) {
   );
   process.exitCode = 1;
 } else {
-  // What was compiled once need not be compiled at every start.
-  const { enableCompileCache } = await import("node:module");
-  enableCompileCache();
+  const { keepCompiledCode } = await import("./compile-cache.js");
+  keepCompiledCode();
   const { main } = await import("../dist/cli.js");
   const code = await main(process.argv.slice(2));
   // What failed is over, even if the application it loaded has begun to listen.
