@@ -1,13 +1,12 @@
-import { declareHttpMessages, type HttpContext, type Middleware, peerAddress, setPeerAddress } from "../http/index.ts";
+import { declareHttpMessages, type HttpContext, peerAddress, setPeerAddress } from "../http/index.ts";
 import {
   addContextProperty,
   asForwarded,
   Background,
   beginApplication,
-  buildRoutes,
   Container,
   createContextClass,
-  Dispatcher,
+  type Dispatcher,
   declareErrorMessages,
   ErrorHandler,
   type ErrorListener,
@@ -16,32 +15,28 @@ import {
   endApplication,
   type FetchFunction,
   fetchTraced,
-  type HttpKernel,
-  isEarly,
   LoggablePaths,
   type Logger,
-  MiddlewareInstances,
   Mounts,
-  type PipelineStep,
-  RepeatedFieldWarnings,
-  RequestLog,
   refusal,
   runApart,
   runFor,
-  SitePages,
   servedParts,
 } from "../kernel/index.ts";
 import { Catalogue, type LanguageFile } from "../messages/index.ts";
-import { ownCompilers, Router, type RouteSource } from "../routing/index.ts";
+import { ownCompilers, Router } from "../routing/index.ts";
 import { declarePasswordMessages, KeyPurpose, Signer } from "../security/index.ts";
-import { AddressWarnings, type Answerer, type RunningServer, startServer, staticFiles } from "../server/index.ts";
+import { AddressWarnings, type Answerer, type RunningServer, startServer } from "../server/index.ts";
 import { AshlarError, type EnvironmentVariables, type MaybePromise } from "../support/index.ts";
 import type { Configuration } from "./configuration.ts";
+import type { ApplicationParts, BootPlan } from "./create-application.ts";
+import { createDispatcher } from "./create-dispatcher.ts";
 import { isDeveloperHost } from "./developer-host.ts";
 import type { EnvironmentName } from "./environment-name.ts";
 import { endWithProcess } from "./process-end.ts";
-import type { Provider, ProviderClass } from "./provider.ts";
+import { Providers } from "./providers.ts";
 import type { CompleteApplicationSettings } from "./settings.ts";
+import { within } from "./within.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
@@ -77,26 +72,6 @@ export interface ListenOptions {
   readonly handleSignals?: boolean;
 }
 
-/** @internal What an application needs before it boots. */
-export interface ApplicationParts {
-  readonly root: string;
-  readonly config: Configuration;
-  readonly settings: CompleteApplicationSettings;
-  /** The files of `lang/`. */
-  readonly languageFiles: readonly LanguageFile[];
-  readonly variables: EnvironmentVariables;
-  readonly logger: Logger;
-}
-
-/** @internal What the boot adds to an application. */
-export interface BootPlan {
-  readonly kernel: (container: Container) => HttpKernel;
-  readonly providers: readonly ProviderClass[];
-  readonly loadRoutes: (container: Container) => Promise<readonly RouteSource[]>;
-  /** The path of the public files; `null` if the application has no folder. */
-  readonly publicFolder: string | null;
-}
-
 /** An application: its services, its routes, and `fetch`, which responds to requests. Created by `createApplication`. */
 export class Application {
   /** The services by key. */
@@ -119,9 +94,7 @@ export class Application {
   readonly #errors: ErrorHandler;
   readonly #mounts: Mounts = new Mounts(() => this.router);
   readonly #paths: LoggablePaths = new LoggablePaths(() => this.router, this.#mounts);
-  readonly #providers: Provider[] = [];
-  /** The providers that have booted successfully. */
-  readonly #booted = new Set<Provider>();
+  readonly #providers: Providers = new Providers(this);
   /** Only if limits matter: tests and development have one client. */
   readonly #warnings: AddressWarnings | null;
   readonly #servers = new Set<RunningServer>();
@@ -299,7 +272,7 @@ export class Application {
     const settings = { ...server, port, hostname };
     const running = await startServer(this.#answerer, settings, trustedProxies, this.logger, isLocal);
     this.#servers.add(running);
-    for (const provider of this.#providers) await provider.listening();
+    await this.#providers.listening();
     if (options.handleSignals ?? true) {
       const { shutdownTimeoutSeconds: timeoutSeconds } = server;
       const forget = endWithProcess({ logger: this.logger, timeoutSeconds, shutdown: () => this.shutdown() });
@@ -315,20 +288,8 @@ export class Application {
    * @returns how many rows were deleted, by kind
    * @throws what a provider throws, once the others are done
    */
-  async prune(signal?: AbortSignal): Promise<Record<string, number>> {
-    const pruned: Record<string, number> = {};
-    const errors: unknown[] = [];
-    for (const provider of this.#providers) {
-      if (signal?.aborted === true) break;
-      try {
-        Object.assign(pruned, await runFor(this, () => provider.prune(signal)));
-      } catch (error) {
-        errors.push(error);
-      }
-    }
-    if (errors.length > 1) throw new AggregateError(errors, "Several providers could not delete what has expired.");
-    if (errors.length === 1) throw errors[0];
-    return pruned;
+  prune(signal?: AbortSignal): Promise<Record<string, number>> {
+    return this.#providers.prune(signal);
   }
 
   /**
@@ -349,15 +310,7 @@ export class Application {
     await within(seconds, this.background.settled()).catch((error: unknown) => {
       this.logger.error({ err: error, jobs: this.background.pending }, "Background jobs were not finished.");
     });
-    for (const provider of this.#providers.toReversed()) {
-      try {
-        await within(seconds, provider.shutdown());
-      } catch (error) {
-        // A provider that did not boot may have nothing to shut down. The failure of the boot is the one to fix.
-        const level = this.#booted.has(provider) ? "error" : "debug";
-        this.logger[level]({ err: error, provider: provider.constructor.name }, "A provider could not be shut down.");
-      }
-    }
+    await this.#providers.shutdown(seconds);
     endApplication(this);
   }
 
@@ -372,12 +325,7 @@ export class Application {
     const kernel = plan.kernel(container);
     container.boundBy(kernel.constructor.name);
     kernel.registerRoutes();
-    for (const providerClass of plan.providers) {
-      container.boundBy(providerClass.name);
-      const provider = new providerClass(this);
-      await provider.register();
-      this.#providers.push(provider);
-    }
+    await this.#providers.register(plan.providers);
     declareErrorMessages(this.messages);
     await this.messages.load(this.#languageFiles);
     this.#router = new Router(await plan.loadRoutes(container), {
@@ -385,59 +333,20 @@ export class Application {
       appUrl: () => this.url,
       compilers: await ownCompilers(container.has("routes.compilers") ? container.make("routes.compilers") : {}),
     });
-    for (const provider of this.#providers) {
-      container.boundBy(provider.constructor.name);
-      await provider.boot();
-      this.#booted.add(provider);
-    }
-    container.boundBy("the application");
-    for (const provider of this.#providers) await provider.ready();
-    const instances = new MiddlewareInstances(container);
-    buildRoutes(this.#router.routes, kernel.routeMiddleware, instances, container);
-    if (this.#errorTemplates !== null) {
-      const steps = () => (kernel.routeMiddleware.web ?? []).map((entry) => stepOf(instances.of(entry)));
-      this.#errors.useSite(new SitePages(this.#errorTemplates, steps));
-    }
-    const files = plan.publicFolder === null ? null : staticFiles(plan.publicFolder, this.environment === "production");
-    if (files !== null) this.#paths.isFile = files.hasServed;
-    this.#dispatcher = new Dispatcher({
+    await this.#providers.boot();
+    this.#dispatcher = createDispatcher(this, {
+      kernel,
       router: this.#router,
       context: this.#context,
-      services: Object.freeze({
-        urls: this.#router,
-        limits: settings.limits,
-        messages: this.messages,
-        appUrl: settings.url,
-        proxies: settings.trustedProxies,
-        fieldWarnings: this.environment === "development" ? new RepeatedFieldWarnings(this.logger) : null,
-        strictTransportSecurity: settings.hstsMaxAgeSeconds === 0 ? null : `max-age=${settings.hstsMaxAgeSeconds}`,
-      }),
-      middleware: kernel.httpMiddleware.map((entry) => stepOf(instances.of(entry))),
       errors: this.#errors,
+      errorTemplates: this.#errorTemplates,
       mounts: this.#mounts,
-      files,
-      log: settings.log.requests ? new RequestLog(this.logger, this.#paths) : null,
-      apiPrefix: container.has("routes.api.prefix") ? container.make("routes.api.prefix") : null,
+      paths: this.#paths,
+      publicFolder: plan.publicFolder,
     });
   }
 }
 
-function stepOf(middleware: Middleware): PipelineStep {
-  return { middleware, args: [], isEarly: isEarly(middleware, []) };
-}
-
 function dispatch(dispatcher: Dispatcher, request: Request): MaybePromise<Response> {
   return dispatcher.dispatch(request);
-}
-
-/** Waits for a promise, but no longer than this. */
-async function within(seconds: number, work: void | Promise<void>): Promise<void> {
-  if (!(work instanceof Promise)) return;
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`It took longer than ${seconds} seconds.`)), seconds * 1000);
-  try {
-    await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

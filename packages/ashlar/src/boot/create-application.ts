@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { type Container, HttpKernel, type KernelClass, type Logger, type RouteMiddleware } from "../kernel/index.ts";
+import type { LanguageFile } from "../messages/index.ts";
 import type { RouteEntry, RouteSource } from "../routing/index.ts";
 import { AshlarError, ConfigurationError, type EnvironmentVariables, nodeVersionProblem } from "../support/index.ts";
 import { Application } from "./application.ts";
@@ -10,7 +11,7 @@ import { loadConfiguration } from "./load-configuration.ts";
 import { loadLanguages } from "./load-languages.ts";
 import { loadRoutes } from "./load-routes.ts";
 import type { ProviderClass } from "./provider.ts";
-import { readApplicationSettings } from "./settings.ts";
+import { type CompleteApplicationSettings, readApplicationSettings } from "./settings.ts";
 import "./errors.ts";
 
 /** What an application consists of. Everything is optional. */
@@ -29,6 +30,26 @@ export interface ApplicationOptions {
   readonly environment?: EnvironmentVariables;
   /** The log, instead of one on standard output: `createLogger(…)`, or any pino logger. */
   readonly logger?: Logger;
+}
+
+/** @internal What an application needs before it boots. */
+export interface ApplicationParts {
+  readonly root: string;
+  readonly config: Configuration;
+  readonly settings: CompleteApplicationSettings;
+  /** The files of `lang/`. */
+  readonly languageFiles: readonly LanguageFile[];
+  readonly variables: EnvironmentVariables;
+  readonly logger: Logger;
+}
+
+/** @internal What the boot adds to an application. */
+export interface BootPlan {
+  readonly kernel: (container: Container) => HttpKernel;
+  readonly providers: readonly ProviderClass[];
+  readonly loadRoutes: (container: Container) => Promise<readonly RouteSource[]>;
+  /** The path of the public files; `null` if the application has no folder. */
+  readonly publicFolder: string | null;
 }
 
 /** The default kernel: two stacks, both empty. */

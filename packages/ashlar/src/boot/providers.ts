@@ -1,0 +1,78 @@
+import { runFor } from "../kernel/index.ts";
+import type { Application } from "./application.ts";
+import type { Provider, ProviderClass } from "./provider.ts";
+import { within } from "./within.ts";
+
+/** The providers of an application, in the order in which they start. */
+export class Providers {
+  readonly #application: Application;
+  readonly #registered: Provider[] = [];
+  /** Those that have booted successfully. */
+  readonly #booted = new Set<Provider>();
+
+  constructor(application: Application) {
+    this.#application = application;
+  }
+
+  /** Creates the providers, and makes each bind its services. */
+  async register(classes: readonly ProviderClass[]): Promise<void> {
+    for (const providerClass of classes) {
+      this.#application.container.boundBy(providerClass.name);
+      const provider = new providerClass(this.#application);
+      await provider.register();
+      this.#registered.push(provider);
+    }
+  }
+
+  /** Makes each use the services, then check what can only be checked once all have. */
+  async boot(): Promise<void> {
+    const { container } = this.#application;
+    for (const provider of this.#registered) {
+      container.boundBy(provider.constructor.name);
+      await provider.boot();
+      this.#booted.add(provider);
+    }
+    container.boundBy("the application");
+    for (const provider of this.#registered) await provider.ready();
+  }
+
+  /** Makes each start what only a server does. */
+  async listening(): Promise<void> {
+    for (const provider of this.#registered) await provider.listening();
+  }
+
+  /** See {@link Application.prune}. */
+  async prune(signal?: AbortSignal): Promise<Record<string, number>> {
+    const pruned: Record<string, number> = {};
+    const errors: unknown[] = [];
+    for (const provider of this.#registered) {
+      if (signal?.aborted === true) break;
+      try {
+        Object.assign(pruned, await runFor(this.#application, () => provider.prune(signal)));
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 1) throw new AggregateError(errors, "Several providers could not delete what has expired.");
+    if (errors.length === 1) throw errors[0];
+    return pruned;
+  }
+
+  /**
+   * Shuts them down, the last one first. Failures are logged.
+   *
+   * @param seconds how long each may take
+   */
+  async shutdown(seconds: number): Promise<void> {
+    for (const provider of this.#registered.toReversed()) {
+      try {
+        await within(seconds, provider.shutdown());
+      } catch (error) {
+        // A provider that did not boot may have nothing to shut down. The failure of the boot is the one to fix.
+        const level = this.#booted.has(provider) ? "error" : "debug";
+        const line = { err: error, provider: provider.constructor.name };
+        this.#application.logger[level](line, "A provider could not be shut down.");
+      }
+    }
+  }
+}
