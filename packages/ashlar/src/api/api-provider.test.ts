@@ -61,7 +61,7 @@ describe("an application", () => {
     expect(await response.json()).toEqual({ id: 1, email: "ada@example.com" });
   });
 
-  test("has the guard jwt as its default where no other is configured", async () => {
+  test("has the guard jwt as its default if no other is configured", async () => {
     const application = await boot({ providers: [ApiProvider], config });
     expect(application.container.make("auth").defaultName).toBe("jwt");
   });
@@ -80,7 +80,7 @@ describe("an application", () => {
 describe("in production", () => {
   const production = { APP_ENV: "production", APP_KEY: SECRET, APP_URL: "https://shop.example" };
 
-  /** What the log warns of while an application is made. */
+  /** The warnings in the log while an application boots. */
   async function warnings(
     jwt: object,
     environment: Record<string, string> = production,
@@ -98,14 +98,14 @@ describe("in production", () => {
     return lines;
   }
 
-  test("tokens that neither expire nor can be revoked are warned of", async () => {
+  test("tokens that neither expire nor can be revoked cause a warning", async () => {
     expect(await warnings({})).toEqual([expect.stringContaining("API tokens never expire and cannot be revoked.")]);
     expect(await warnings({ expires: 60 })).toEqual([]);
     expect(await warnings({ authenticates: true })).toEqual([]);
     expect(await warnings({}, { ...production, APP_ENV: "test" })).toEqual([]);
   });
 
-  test("S65 token endpoints without limits are warned of in any other environment, and with limits in none", async () => {
+  test("S65 token endpoints without limits cause a warning in any other environment, and with limits in none", async () => {
     const elsewhere = { ...production, APP_ENV: "test" };
     expect(await warnings({}, elsewhere, { routes: Api.routes() })).toEqual([
       expect.stringContaining("config/providers.ts: PROVIDERS: the token endpoints have no limits"),
@@ -123,7 +123,7 @@ describe("in production", () => {
     }
   });
 
-  test("S65 token endpoints without limits end the boot", async () => {
+  test("S65 token endpoints without limits make the boot fail", async () => {
     const options = { routes: Api.routes(), providers: [AuthProvider, ApiProvider], environment: production };
     const expiring = { api: { DRIVERS: { jwt: { secret: SECRET, model: Member, expires: 60 } } } };
     await expect(boot({ ...options, config: expiring })).rejects.toMatchObject({
@@ -133,8 +133,8 @@ describe("in production", () => {
   });
 });
 
-describe("what ends the boot", () => {
-  test("S58 preventEnumeration, if nothing keeps users whose address is not verified from getting a token", async () => {
+describe("what makes the boot fail", () => {
+  test("S58 preventEnumeration, if nothing keeps users with an unverified address from getting a token", async () => {
     const config = {
       api: { DRIVERS: { jwt: { secret: SECRET, model: Member } } },
       auth: { ACCOUNTS: { preventEnumeration: true } },
@@ -142,7 +142,7 @@ describe("what ends the boot", () => {
     await expect(boot({ config, providers: [ApiProvider] })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
-        "config/auth.ts: ACCOUNTS.preventEnumeration: users log in once their address is verified, and nothing checks " +
+        "config/auth.ts: ACCOUNTS.preventEnumeration: users log in once their address is verified, but nothing checks " +
         'that for the token endpoints. Add AuthProvider to PROVIDERS, from "ashlar/auth".',
     });
     await expect(
@@ -173,7 +173,7 @@ describe("what ends the boot", () => {
     });
   });
 
-  test("another export of config/api.ts than DRIVERS", async () => {
+  test("an export of config/api.ts other than DRIVERS", async () => {
     const booting = boot({ providers: [ApiProvider], config: { api: { DRVIERS: config.api.DRIVERS } } });
     await expect(booting).rejects.toThrow('Did you mean "DRIVERS"?');
   });
@@ -184,7 +184,7 @@ describe("what ends the boot", () => {
     await expect(boot({ providers: [ApiProvider], config: broken })).rejects.toMatchObject({
       code: "E_INVALID_MODEL",
       message:
-        "config/api.ts: DRIVERS.jwt.model: Tag lacks what the mixin Authenticates gives. " +
+        "config/api.ts: DRIVERS.jwt.model: Tag lacks what the mixin Authenticates adds. " +
         "Declare it as class Tag extends compose(Model, Authenticates, AuthenticatesTokens).",
     });
   });

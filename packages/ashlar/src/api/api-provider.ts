@@ -21,14 +21,14 @@ declare module "../kernel/container.ts" {
   }
 }
 
-/** Tells whether a route is one of `Api.routes()`, whatever its path and its name. */
+/** Reports whether a route is one of `Api.routes()`, whatever its path and name. */
 function isTokenEndpoint({ handler }: CompiledRoute): boolean {
   return Array.isArray(handler) && handler[0] === TokenController;
 }
 
 /**
- * Brings API tokens into the application: the guard `jwt`, `context.apiToken`, and what the token endpoints and
- * `JWTAuthenticationMiddleware` stand on. Configured by `DRIVERS.jwt` of `config/api.ts`.
+ * Adds API tokens to the application: the guard `jwt`, `context.apiToken`, and what the token endpoints and
+ * `JWTAuthenticationMiddleware` need. Configured by `DRIVERS.jwt` in `config/api.ts`.
  */
 export class ApiProvider extends Provider {
   override register(): void {
@@ -40,7 +40,8 @@ export class ApiProvider extends Provider {
   }
 
   /**
-   * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MO   * `config/api.ts` cannot work
+   * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM` if
+   * `config/api.ts` cannot work
    */
   override boot(): void {
     const { container } = this.application;
@@ -59,25 +60,25 @@ export class ApiProvider extends Provider {
   }
 
   /**
-   * @throws `E_INVALID_CONFIGURATION` in production, if the token endpoints are there and no limits are; if
-   * `ACCOUNTS.preventEnumeration` is set, and nothing keeps to it
+   * @throws `E_INVALID_CONFIGURATION` in production, if there are token endpoints but no limits; also if
+   * `ACCOUNTS.preventEnumeration` is set, but nothing enforces it
    */
   override ready(): void {
     const { container, environment, logger, router } = this.application;
     this.#requireAccounts();
     if (container.has("throttle") || !router.routes.some(isTokenEndpoint)) return;
-    const problem = "the token endpoints have no limits, so passwords can be guessed there without end.";
+    const problem = "the token endpoints have no limits, so passwords can be guessed there indefinitely.";
     const remedy = 'Add ThrottleProvider to the list, from "ashlar/throttle".';
     const missing = new ConfigurationError("config/providers.ts: PROVIDERS", problem, remedy);
     if (environment === "production") throw missing;
     logger.warn(missing.message);
   }
 
-  /** Without accounts, nothing would keep users whose address is not verified from getting a token. */
+  /** Without accounts, nothing would keep users with an unverified address from getting a token. */
   #requireAccounts(): void {
     const { config, container } = this.application;
     if (container.has("accounts") || !authSettingsOf(config).accounts.preventEnumeration) return;
-    const problem = "users log in once their address is verified, and nothing checks that for the token endpoints.";
+    const problem = "users log in once their address is verified, but nothing checks that for the token endpoints.";
     const remedy = 'Add AuthProvider to PROVIDERS, from "ashlar/auth".';
     throw new ConfigurationError("config/auth.ts: ACCOUNTS.preventEnumeration", problem, remedy);
   }
@@ -90,7 +91,7 @@ export class ApiProvider extends Provider {
     return new TokenService(settings, events, container.make("logger"));
   }
 
-  /** What pages and mails say of ended access must be true of API tokens too, which only this provider knows about. */
+  /** Pages and mails about ended access must be correct about API tokens too, which only this provider knows about. */
   #tellRemainingTokens({ model, authenticates, expiresInMinutes }: CompleteJwtSettings): void {
     const { container } = this.application;
     if (authenticates || !container.has("accounts")) return;
@@ -107,7 +108,9 @@ export class ApiProvider extends Provider {
   }
 }
 
-/** Tells whether the users of one class are those that the API knows: a token's `sub` is the key of a row, of any class. */
+/**
+ * Reports whether the users of a class are those that the API knows: a token's `sub` is the key of a row, of any class.
+ */
 function bearsTokensOf(users: object, model: object): boolean {
   const { table } = users as { readonly table?: unknown };
   return users === model || (table !== undefined && table === (model as { readonly table?: unknown }).table);

@@ -8,7 +8,7 @@ import { AuthenticatesTokens } from "./authenticates-tokens.ts";
 const ada = async (api: TestApi) => (await api.User.find(ADA.id))!;
 
 describe("generateJwt()", () => {
-  test("makes a token active whose digest the table holds, instead of the one before, and no other user's", async () => {
+  test("makes a token active whose digest the table holds, replacing the previous one, and no other user's", async () => {
     const api = await testApi();
     const user = await ada(api);
     const first = await user.generateJwt();
@@ -30,7 +30,7 @@ describe("generateJwt()", () => {
     expect(await user.generateJwt()).toEqual(expect.any(String));
   });
 
-  test("S69 of a user of another table is refused: the token would be that of the user with the same key", async () => {
+  test("S69 of a user of another table is refused: the token would belong to the user with the same key", async () => {
     const api = await testApi();
     class Root extends api.User {
       static override table = "admins";
@@ -42,7 +42,7 @@ describe("generateJwt()", () => {
     });
   });
 
-  test("of a user that is gone says so", async () => {
+  test("of a user who no longer exists is an error that says so", async () => {
     const api = await testApi();
     const user = await ada(api);
     await (await ada(api)).delete();
@@ -51,7 +51,7 @@ describe("generateJwt()", () => {
 });
 
 describe("revokeToken()", () => {
-  test("takes the token away whatever has changed since the user was read, and needs no row", async () => {
+  test("removes the token no matter what has changed since the user was read, and needs no row", async () => {
     const api = await testApi();
     const stale = await ada(api);
     const user = await ada(api);
@@ -78,7 +78,7 @@ describe("a user's active token", () => {
     ]);
   });
 
-  test("S51 is let be by a new password of a user that was read without it: there may be no such column", async () => {
+  test("S51 is left alone by a new password of a user that was read without it: there may be no such column", async () => {
     const api = await testApi();
     const token = await (await ada(api)).generateJwt();
     const [row] = await api.database.kysely
@@ -91,7 +91,7 @@ describe("a user's active token", () => {
     expect([await user.endAccess(), await api.storedDigest(1)]).toEqual([true, digest(token)]);
   });
 
-  test("is replaced only for the user it is the active one of", async () => {
+  test("is replaced only for the user whose active token it is", async () => {
     const api = await testApi();
     await (await ada(api)).generateJwt();
     const active = (await api.storedDigest(1))!;
@@ -102,7 +102,7 @@ describe("a user's active token", () => {
     expect([await api.storedDigest(1), await api.storedDigest(2)]).toEqual(["another", null]);
   });
 
-  test("S57 is in no JSON, hidden or not, and no form gives it", async () => {
+  test("S57 is in no JSON, hidden or not, and no form sets it", async () => {
     const api = await testApi();
     class Shown extends UserWithToken {
       static override table = "users";
@@ -116,7 +116,7 @@ describe("a user's active token", () => {
   });
 });
 
-test("a model with the mixin alone keeps a digest, and leaves without it as access ends", async () => {
+test("a model with only this mixin keeps a digest, and removes it as access ends", async () => {
   const database = new Database({ default: "memory", memory: { driver: "sqlite", path: ":memory:" } }, "/");
   onTestFinished(() => database.close());
   class Key extends compose(Model, AuthenticatesTokens) {
@@ -136,7 +136,7 @@ test("a model with the mixin alone keeps a digest, and leaves without it as acce
   const bare = Key.fromRow({ id: 1 });
   expect(bare.tokenDigest()).toBeNull();
   expect((bare as unknown as { accessChanges(): object }).accessChanges()).toEqual({});
-  // What is no text is nobody's token, whether or not the class has an API; what is text is for the API to say.
+  // What is not text is never a token, whether or not the class has an API; text is for the API to judge.
   for (const token of [null, undefined, 7, ["a token"]]) expect(await Key.attemptByToken(token)).toBeNull();
   await expect(Key.attemptByToken("a token")).rejects.toMatchObject({ code: "E_UNKNOWN_SERVICE" });
   await key.delete();

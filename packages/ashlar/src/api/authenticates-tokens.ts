@@ -17,43 +17,46 @@ import "../kernel/index.ts";
 /** What {@link AuthenticatesTokens} adds to a model. */
 export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "holdsToken" | "activateToken" | "revokeToken"> {
   /**
-   * Makes the user's new active API token, in the place of the one before. The table holds its digest, never the token.
+   * Creates the user's new active API token, replacing the previous one. The table holds its digest, never the token.
    *
    * Security: it asks for no proof, and no step of a login (`steps` of `GUARDS`). Where a user logs in, use `/api/auth`, or
    * call it only after `auth.login` gave `complete`.
    *
    * @returns the JWT
-   * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user is
-   * gone; `E_UNKNOWN_SERVICE` if the application has no API; `E_INVALID_MODEL` if `DRIVERS.jwt.model` is another class
+   * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user
+   * is gone; `E_UNKNOWN_SERVICE` if the application has no API; `E_INVALID_MODEL` if `DRIVERS.jwt.model` is another
+   * class
    */
   generateJwt(): Promise<string>;
   /** The digest of the user's active API token, as it was read; `null` if there is none. */
   tokenDigest(): string | null;
   /**
-   * Leaves the user without an active API token.
+   * Removes the user's active API token.
    *
-   * Security: with `authenticates` off no request looks into the database, so the token is accepted until it expires.
+   * Security: with `authenticates` off, requests don't query the database, so the token is accepted until it expires.
    */
   revokeToken(): Promise<void>;
 }
 
 /** What {@link AuthenticatesTokens} adds to a model's class. */
 export interface AuthenticatesTokensStatics {
-  /** The column of the digest of the active token. It is left out of JSON, hidden or not, and `fill` never sets it. */
+  /**
+   * The column with the digest of the active token. It is left out of JSON, hidden or not, and `fill` never sets it.
+   */
   tokenColumn: string;
   /**
    * The user whose active token this is, or `null`.
    *
-   * @param token whatever a caller presents
+   * @param token anything that a caller sends
    * @throws `E_UNKNOWN_SERVICE`, `E_INVALID_MODEL` as {@link AuthenticatesTokensInstance.generateJwt}
    */
   attemptByToken<M extends Model>(this: ModelClass<M> & AuthenticatesTokensStatics, token: unknown): Promise<M | null>;
-  /** Replaces the stored digest of a user's active token, provided that `replaced` still is the stored one. */
+  /** Replaces the stored digest of a user's active token, provided that `replaced` is still the stored one. */
   replaceToken(id: UserId, replaced: string, digest: string): Promise<boolean>;
 }
 
 /**
- * Makes a user model bear API tokens: one active token per user, in a nullable text column.
+ * Adds API tokens to a user model: one active token per user, in a nullable text column.
  *
  * ```ts
  * class User extends compose(Model, Authenticates, AuthenticatesTokens) {}
@@ -104,11 +107,11 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
     }
 
     async activateToken(digest: string): Promise<void> {
-      // One conditional UPDATE: a token that was under way while the password was reset must not survive that.
+      // One conditional UPDATE: a token that is being issued while the password is reset must not survive that.
       const conditions = holdsAccess(this) ? this.accessConditions() : {};
       const { primaryKey, tokenColumn } = this.#class;
       if (await writeColumns(this, { [tokenColumn]: digest }, conditions)) return;
-      // A token is never handed out if nothing is stored for it.
+      // A token must never be returned if nothing is stored for it.
       const key = (this as unknown as Record<string, UserId>)[primaryKey]!;
       throw (await this.#class.find(key)) === null ? new AshlarError("E_ROW_NOT_FOUND") : staleProof();
     }
@@ -141,7 +144,7 @@ function serviceOf(modelClass: AuthenticatesTokensStatics & ModelClass): TokenSe
   const { container } = applicationOf(modelClass) ?? {};
   if (container?.has("api")) {
     const service = container.make("api");
-    // A class that extends the model has its application, and keys of its own may be those of other users.
+    // A class that extends the model belongs to its application; a class with its own keys may have other users.
     service.requireUserClass(modelClass);
     return service;
   }

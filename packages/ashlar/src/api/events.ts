@@ -3,13 +3,13 @@ import type { TokenFailure } from "./token-service.ts";
 
 /** A user got an API token. */
 export interface TokenEvent extends SecurityEvent {
-  /** The user's primary key, as the token has it. */
+  /** The user's primary key, as in the token. */
   readonly userId: string;
 }
 
 /** An API token was refused. */
 export interface TokenRefusedEvent extends SecurityEvent {
-  /** Whose token it was; `null` where its signature, and so what it says, cannot be trusted. */
+  /** Whose token it was; `null` if the signature, and therefore the content, cannot be trusted. */
   readonly userId: string | null;
   /** Why it was refused. */
   readonly reason: TokenFailure;

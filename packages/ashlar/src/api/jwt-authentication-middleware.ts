@@ -6,9 +6,10 @@ import { requireTokenService } from "./require-token-service.ts";
 import { JWT_GUARD } from "./token-service.ts";
 
 /**
- * Lets only requests with a valid API token through, and puts the guard `jwt` in force.
+ * Lets only requests with a valid API token through, and makes `jwt` the active guard.
  *
- * Without `authenticates` it makes no database call and no promise; with it, one call, whose user the guard keeps.
+ * Without `authenticates`, it makes no database call and creates no promise; with it, there is one call, and the guard
+ * keeps the user.
  */
 export class JWTAuthenticationMiddleware implements Middleware {
   readonly #authenticates: boolean;
@@ -23,7 +24,7 @@ export class JWTAuthenticationMiddleware implements Middleware {
     return waiting instanceof Promise ? waiting.then(() => this.#check(context, next)) : this.#check(context, next);
   }
 
-  /** It waits for the body if nothing but the body can hold the token. */
+  /** It waits for the body only if the token can be nowhere else. */
   beforeBody(): boolean {
     return true;
   }

@@ -10,12 +10,13 @@ declare module "../auth/guard.ts" {
 }
 
 /**
- * Knows a request's user by its API token.
+ * Identifies a request's user by the API token.
  *
- * A login by this guard is for the request alone: the caller gets hold of it by the token that `generateJwt()` of the
- * user makes. A logout revokes the request's token.
+ * A login with this guard applies to the request only: callers keep it by means of the token that the user's
+ * `generateJwt()` returns. A logout revokes the request's token.
  *
- * Security: with `authenticates` off no request looks into the database, so a voided token is accepted until it expires.
+ * Security: with `authenticates` off, requests don't query the database, so a revoked token is accepted until it
+ * expires.
  */
 export class JwtGuard extends LoginGuard {
   override get challenge(): string {

@@ -9,8 +9,8 @@ declare module "../throttle/limit-name.ts" {
 const MINUTE = 60;
 
 /**
- * The limits of the token endpoints, beside that of passwords. What counts by address alone counts failures: a genuine token
- * is counted by itself, and not by the address it comes from.
+ * The limits of the token endpoints, in addition to that of passwords. Buckets by address alone count failures: a
+ * genuine token is counted on its own, not by the address it comes from.
  */
 export const TOKEN_LIMITS: ByLimit<LimitDeclaration> = {
   "api.reauth": {

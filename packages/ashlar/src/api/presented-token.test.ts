@@ -16,7 +16,7 @@ function told({ status, body, headers }: Answer): unknown[] {
   return [status, (body as { readonly code?: string } | null)?.code, headers.get("www-authenticate")];
 }
 
-/** What comes of each way to send tokens to a route that lets valid ones through. */
+/** The result of each way to send tokens to a route that lets valid ones through. */
 async function outcomes(api: TestApi, ...requests: readonly Promise<Answer>[]): Promise<unknown[]> {
   const answers = await Promise.all(requests);
   await api.application.container.make("events").settled();
@@ -29,7 +29,7 @@ async function tokens(api: TestApi): Promise<[ada: string, bob: string]> {
 }
 
 describe.each([[true], [false]])("a token, with authenticates: %s", (authenticates) => {
-  test("counts in the header, and as an input of body or query if it is text", async () => {
+  test("counts in the header, and as an input in body or query if it is text", async () => {
     const api = await testApi({ driver: { authenticates } });
     const [token] = await tokens(api);
     const form = new URLSearchParams({ token });
@@ -86,7 +86,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     ).toEqual(Array(4).fill(OPEN));
   });
 
-  test("S15 is none in the query if the query may hold none", async () => {
+  test("S15 does not count in the query if tokens are not allowed there", async () => {
     const api = await testApi({ driver: { authenticates, tokenInQuery: false } });
     const [token, other] = await tokens(api);
     expect(
@@ -102,7 +102,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     ).toEqual([NO_TOKEN, NO_TOKEN, OPEN, OPEN, OPEN, CONFLICT]);
   });
 
-  test("S61 of the header is judged before the body is read, by itself and against the query", async () => {
+  test("S61 in the header is verified before the body is read, by itself and against the query", async () => {
     const api = await testApi({ driver: { authenticates } });
     const [token] = await tokens(api);
     expect(
@@ -117,7 +117,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     ).toEqual([REFUSED, CONFLICT, NO_BODY, NO_BODY, NO_BODY]);
   });
 
-  test("of the body is waited for by a guard that comes before the body", async () => {
+  test("in the body is awaited by a guard that runs before the body is read", async () => {
     const who = Route.post("/who", ({ request }) => ({ user: request.user() })).middleware("guard:jwt");
     const api = await testApi({ driver: { authenticates }, web: [who] });
     const [token] = await tokens(api);
@@ -125,7 +125,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     expect((await api.post("/who", { token: "garbage" })).body).toEqual({ user: null });
   });
 
-  test("is looked for and verified once: a header that is set later is another request's", async () => {
+  test("is looked for and verified once: a header that is set later belongs to another request", async () => {
     const handler = async ({ apiToken, auth, request }: HttpContext) => {
       const before = [apiToken.value, apiToken.claims?.sub];
       request.header("authorization", `Bearer ${request.header("x-other")}`);
@@ -137,14 +137,14 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     expect(body).toEqual({ before: [token, "1"], after: [token, "1"], user: ADA });
   });
 
-  test("that is refused is told of once, however often it is looked at", async () => {
+  test("that is refused is reported once, however often it is read", async () => {
     const twice = Route.get("/twice", ({ apiToken }) => [apiToken.claims, apiToken.claims]).middleware("guard:jwt");
     const api = await testApi({ driver: { authenticates }, stack: [], routes: [twice] });
     expect((await api.get("/api/twice", { token: "garbage" })).body).toEqual([null, null]);
     expect(await api.toldOf("api.token_refused")).toHaveLength(1);
   });
 
-  test("challenges a caller who needs a user and sent none, or one that is refused, and is told of once", async () => {
+  test("challenges a caller who needs a user and sent no token or a refused one, and is reported once", async () => {
     const api = await testApi({ driver: { authenticates }, stack: [] });
     const sent = [{}, { token: "garbage" }];
     expect(await outcomes(api, ...sent.map((one) => api.get("/api/mine", one)))).toEqual([
@@ -156,7 +156,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     ]);
   });
 
-  test("of a user that is gone proves nobody", async () => {
+  test("of a user who no longer exists proves nothing", async () => {
     const api = await testApi({ driver: { authenticates }, stack: [] });
     const [token, replaced] = await tokens(api);
     await (await api.User.find(ADA.id))!.delete();
@@ -176,7 +176,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
   });
 });
 
-describe("a logout by the guard jwt", () => {
+describe("a logout with the guard jwt", () => {
   const routes = [
     Route.post("/out", async ({ auth }) => {
       await auth.logout();
@@ -184,14 +184,14 @@ describe("a logout by the guard jwt", () => {
     }),
   ];
 
-  test("voids the user's active token", async () => {
+  test("revokes the user's active token", async () => {
     const api = await testApi({ routes, stack: [JWTAuthenticationMiddleware] });
     const [token] = await tokens(api);
     expect((await api.post("/api/out", undefined, { token })).body).toEqual({ user: null });
     expect([await api.storedDigest(ADA.id), await api.storedDigest(BOB.id)]).toEqual([null, expect.any(String)]);
   });
 
-  test("of a guest is none", async () => {
+  test("of a guest does nothing", async () => {
     const api = await testApi({ routes, stack: [] });
     expect(await api.post("/api/out")).toMatchObject({ status: 200, body: { user: null } });
   });

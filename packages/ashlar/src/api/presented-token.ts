@@ -6,7 +6,7 @@ import "./errors.ts";
 
 declare module "../http/context.ts" {
   interface FrameworkContext {
-    /** The API token that the request carries, and what it says. */
+    /** The API token that the request has, and its content. */
     readonly apiToken: PresentedToken;
   }
 }
@@ -25,16 +25,17 @@ export class PresentedToken {
     this.#service = service;
   }
 
-  /** Waits for the body if the token can be nowhere else. To be called before anything else by what comes before the body. */
+  /** Waits for the body if the token can be nowhere else. Call it first in code that runs before the body is read. */
   ready(): MaybePromise<void> {
     const { request } = this.#context;
     if (request.awaitsBody && request.bearerToken() === null) return request.loadBody();
   }
 
   /**
-   * The token as it was sent, in the `Authorization` header (RFC 6750 §2.1) or as the input `token`; `null`: none was.
+   * The token as it was sent, in the `Authorization` header (RFC 6750 §2.1) or as the input `token`; `null` if there is
+   * none.
    *
-   * @throws `E_CONFLICTING_TOKENS` where header and input hold different tokens
+   * @throws `E_CONFLICTING_TOKENS` if header and input hold different tokens
    */
   get value(): string | null {
     if (this.#value === undefined) this.#value = this.#find();
@@ -42,7 +43,7 @@ export class PresentedToken {
   }
 
   /**
-   * What the token says, verified without a look into the database; `null` where there is none or it is not valid.
+   * The token's claims, verified without querying the database; `null` if there is no token, or if it is not valid.
    *
    * @throws `E_CONFLICTING_TOKENS`
    */
@@ -51,13 +52,13 @@ export class PresentedToken {
     return this.#verification !== null && "claims" in this.#verification ? this.#verification.claims : null;
   }
 
-  /** The value of `WWW-Authenticate` where the token is not accepted (RFC 6750 §3). */
+  /** The value of `WWW-Authenticate` if the token is not accepted (RFC 6750 §3). */
   get challenge(): string {
     return this.value === null ? "Bearer" : 'Bearer error="invalid_token"';
   }
 
   /**
-   * The user that the token proves, or `null`. With `authenticates` it must be the user's active token.
+   * The user that the token proves, or `null`. With `authenticates`, it must be an active token of the user.
    *
    * @throws `E_CONFLICTING_TOKENS`
    */
@@ -71,7 +72,7 @@ export class PresentedToken {
     return user;
   }
 
-  /** The error that refuses the request: the same for every reason, and the reason in none of it. */
+  /** The error for the refused request: the same for every reason, and without the reason. */
   refusal(): AshlarError {
     const code = this.value === null ? "E_UNAUTHENTICATED" : "E_INVALID_TOKEN";
     return new AshlarError(code, undefined, { headers: { "WWW-Authenticate": this.challenge } });
@@ -88,7 +89,7 @@ export class PresentedToken {
 
   #refuseOtherThan(header: string): void {
     const input = this.#input();
-    // Whoever checks one of the two and uses the other can be led to act for somebody else.
+    // A server that checks one of the two and uses the other can be tricked into acting for another user.
     if (input !== null && input !== header) throw new AshlarError("E_CONFLICTING_TOKENS");
   }
 
@@ -96,7 +97,7 @@ export class PresentedToken {
     return this.#service.settings.tokenInQuery && requestSearch(this.#context.request.raw) !== "";
   }
 
-  /** The input; what is no text, or blank, is no token. Where none can be, nothing is parsed to find that out. */
+  /** The input; if it is not text, or blank, it is not a token. If it cannot be one, nothing is parsed. */
   #input(): string | null {
     const { request } = this.#context;
     const { tokenInQuery } = this.#service.settings;

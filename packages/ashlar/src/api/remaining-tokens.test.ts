@@ -33,7 +33,7 @@ function accountsWithTokens(driver: object, routes: readonly RouteEntry[] = []):
   });
 }
 
-/** What is said to remain of the tokens of users of several classes, when their access has been ended. */
+/** What is reported about remaining tokens of users of several classes, when their access has ended. */
 async function remaining(driver: object): Promise<Record<string, unknown>> {
   const { application } = await accountsWithTokens(driver);
   const accounts = application.container.make("accounts");
@@ -47,14 +47,14 @@ describe("API tokens that outlive the end of access", () => {
   test.each([
     [{ expires: 30 }, 30],
     [{}, null],
-  ])("are told of to users whose rows they are for, whatever the class: %o", async (driver, expiresInMinutes) => {
+  ])("are reported for users whose rows they belong to, whatever the class: %o", async (driver, expiresInMinutes) => {
     const told = { expiresInMinutes };
     expect(await remaining(driver)).toEqual({ ...nothing, User: told, Editor: told, Reader: told });
-    // Classes that are no models of the framework have no table that they could share.
+    // Classes that are not models of the framework have no table that they could share.
     expect(await remaining({ ...driver, model: Member })).toEqual({ ...nothing, Member: told });
   });
 
-  test("are told of by the mail about a new password, and to the pages that say what it ends", async () => {
+  test("are mentioned in the mail about a new password, and on pages that say what it ends", async () => {
     const routes = [Route.get("/remaining", ({ accounts }) => ({ remaining: accounts.remainingTokens() }))];
     const accounts = await accountsWithTokens({ expires: 30 }, routes);
     const visitor = await accounts.loggedIn();
@@ -65,7 +65,7 @@ describe("API tokens that outlive the end of access", () => {
     expect(mail?.text).toContain("API tokens issued before then keep working. They expire within 30 minutes.");
   });
 
-  test("are not told of where each request looks for the active token", async () => {
+  test("are not mentioned if each request looks up the active token", async () => {
     expect(await remaining({ expires: 30, authenticates: true })).toEqual(nothing);
   });
 });

@@ -4,9 +4,9 @@ import type { TokenService } from "./token-service.ts";
 import "../kernel/index.ts";
 
 /**
- * What issues and verifies the application's API tokens, for what cannot work without it.
+ * The service that issues and verifies the application's API tokens, for features that require it.
  *
- * @throws `E_UNKNOWN_SERVICE` where the application has no API tokens
+ * @throws `E_UNKNOWN_SERVICE` if the application has no API tokens
  */
 export function requireTokenService(container: Container): TokenService {
   if (container.has("api")) return container.make("api");

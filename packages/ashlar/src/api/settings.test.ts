@@ -6,13 +6,13 @@ import { readApiSettings } from "./settings.ts";
 const SECRET = `${"a".repeat(10)}0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
 const OTHER = `${"Z".repeat(10)}0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
 
-/** The configuration that a driver's options give, next to a secret and a model that can be used. */
+/** The configuration from a driver's options, with a usable secret and model. */
 function configured(options: object = {}) {
   return readApiSettings({ jwt: { secret: SECRET, model: Member, ...options } });
 }
 
 describe("the source's table of options", () => {
-  test("every option has the default of the generated file, and those beyond it one that changes nothing", () => {
+  test("every option has the default of the generated file, and further ones have a default that changes nothing", () => {
     const { signingKey, verificationKeys, ...rest } = configured();
     expect([signingKey.algorithm, verificationKeys.map((key) => key.algorithm)]).toEqual(["HS512", ["HS512"]]);
     expect(rest).toEqual({
@@ -28,7 +28,7 @@ describe("the source's table of options", () => {
     });
   });
 
-  test("every option is taken", () => {
+  test("every option is accepted", () => {
     const { signingKey, verificationKeys, ...rest } = configured({
       algorithm: "HS256",
       previousSecrets: [OTHER],
@@ -58,7 +58,7 @@ describe("the source's table of options", () => {
   const PROTECTING = ["expires", "version", "issuer", "audience", "reauthWithinMinutes"];
   const OTHERS = ["algorithm", "previousSecrets", "authenticates", "tokenInQuery", "clockSkewSeconds"];
 
-  test.each(PROTECTING)("a blank %s switches nothing off: it ends the boot", (name) => {
+  test.each(PROTECTING)("a blank %s switches nothing off: it makes the boot fail", (name) => {
     expect(() => configured({ [name]: "" })).toThrow(
       expect.objectContaining({
         code: "E_INVALID_CONFIGURATION",
@@ -70,7 +70,7 @@ describe("the source's table of options", () => {
   test.each([
     [null, [...PROTECTING, ...OTHERS]],
     ["", OTHERS],
-  ])("%j stands for a default, as what is left out does", (nothing, all) => {
+  ])("%j means the default, like a missing option", (nothing, all) => {
     const { signingKey, verificationKeys, ...rest } = configured(
       Object.fromEntries(all.map((name) => [name, nothing])),
     );
@@ -104,7 +104,7 @@ describe("S2 the secret fits its family", () => {
     ["a public key", publicKey.export({ type: "spki", format: "pem" })],
     ["a JWK", JSON.stringify(publicKey.export({ format: "jwk" }))],
     ["a set of JWKs", JSON.stringify({ keys: [publicKey.export({ format: "jwk" })] })],
-  ])("%s is no secret of an HMAC", (_, secret) => {
+  ])("%s is not an HMAC secret", (_, secret) => {
     expect(() => configured({ algorithm: "HS256", secret })).toThrow(
       expect.objectContaining({
         code: "E_JWT_KEY",
@@ -125,7 +125,7 @@ describe("S2 the secret fits its family", () => {
     );
   });
 
-  test("an error that is not about the key is passed on as it is", () => {
+  test("an error that is not about the key is passed on unchanged", () => {
     const broken = {
       get kty() {
         throw new RangeError("broken");
@@ -134,7 +134,7 @@ describe("S2 the secret fits its family", () => {
     expect(() => configured({ secret: broken })).toThrow(RangeError);
   });
 
-  test("a former secret is held against the same rules, and the error says which it is", () => {
+  test("a former secret is checked by the same rules, and the error says which one it is", () => {
     expect(() => configured({ previousSecrets: [OTHER, "short"] })).toThrow(
       /^config\/api\.ts: DRIVERS\.jwt\.previousSecrets\[1\]: /,
     );
@@ -147,12 +147,12 @@ describe("S12 a missing or weak secret", () => {
     ["is null", null],
     ["is blank", ""],
     ["is shorter than its hash", "a".repeat(63)],
-  ])("%s: an error with the command that mends it, and without the secret", (state, secret) => {
+  ])("%s: an error with the command that fixes it, and without the secret", (state, secret) => {
     const failing = () => configured({ secret });
     expect(failing).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
     expect(failing).toThrow(/^config\/api\.ts: DRIVERS\.jwt\.secret: .*npx ashlar key:generate$/);
     expect(failing).not.toThrow(/aaa/);
-    // The command leaves alone what is set: that has to be emptied first.
+    // The command does not change a secret that is set, so it has to be emptied first.
     const isSet = state === "is shorter than its hash";
     expect(failing).toThrow(
       isSet ? /Empty the line of JWT_SECRET/ : /: is missing\. Write secret: env\("JWT_SECRET"\)/,
@@ -160,7 +160,7 @@ describe("S12 a missing or weak secret", () => {
   });
 });
 
-describe("S9 spans of time", () => {
+describe("S9 durations", () => {
   const wrong = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, "60", true, [60]];
   const cases = ["expires", "reauthWithinMinutes", "clockSkewSeconds"].flatMap((option) =>
     wrong.map((value) => [option, value] as const),
@@ -214,7 +214,7 @@ describe("everything else", () => {
     expect(() => readApiSettings(DRIVERS)).toThrow(`config/api.ts: DRIVERS: is ${shown}. Write an object: { jwt: … }.`);
   });
 
-  test("an option that does not exist is named, with the one that was meant", () => {
+  test("an unknown option is an error with a suggestion", () => {
     expect(() => configured({ expire: 60 })).toThrow(
       'config/api.ts: DRIVERS.jwt.expire: is not a known setting. Did you mean "expires"?',
     );
@@ -232,9 +232,9 @@ describe("everything else", () => {
   test.each([
     ["no class", "User", "is text. Write the class of your users"],
     ["nothing", undefined, "is missing. Write the class of your users"],
-    ["a class that is no user", class Stone {}, "Stone lacks what the mixin Authenticates gives"],
-    ["a user without tokens", Person, "Person lacks what the mixin AuthenticatesTokens gives"],
-  ])("a model that is %s is an error that names what it lacks", (_, model, message) => {
+    ["a class that is not a user", class Stone {}, "Stone lacks what the mixin Authenticates adds"],
+    ["a user without tokens", Person, "Person lacks what the mixin AuthenticatesTokens adds"],
+  ])("a model that is %s is an error that says what it lacks", (_, model, message) => {
     expect(() => configured({ model })).toThrow(
       expect.objectContaining({ code: "E_INVALID_MODEL", message: expect.stringContaining(message) }),
     );
@@ -246,7 +246,7 @@ describe("everything else", () => {
       class Almost extends Member {}
       const holder = name === "replaceToken" ? Almost : Almost.prototype;
       Object.defineProperty(holder, name, { value: undefined });
-      expect(() => configured({ model: Almost })).toThrow("Almost lacks what the mixin AuthenticatesTokens gives");
+      expect(() => configured({ model: Almost })).toThrow("Almost lacks what the mixin AuthenticatesTokens adds");
     },
   );
 });

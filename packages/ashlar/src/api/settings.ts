@@ -29,37 +29,40 @@ export type TokenVersion = string | number;
 
 /** The shape of `DRIVERS.jwt` in `config/api.ts`. */
 export interface JwtSettings {
-  /** The algorithm that signs; HS512 if left out. */
+  /** The signature algorithm; default: HS512. */
   readonly algorithm?: JwtAlgorithm;
   /**
-   * With an HMAC algorithm, text of at least the hash's length; with any other, the private key in PEM.
+   * With an HMAC algorithm, text at least as long as the hash; with any other, the private key in PEM.
    *
-   * Tokens are signed with the secret itself, so that another service that knows it can verify them. Whatever else the
-   * framework signs or seals has a key derived for its own purpose; neither is accepted in place of the other.
+   * Tokens are signed with the secret itself, so that another service that knows it can verify them. Everything else
+   * that the framework signs or seals uses a key derived for its own purpose; one is never accepted instead of the
+   * other.
    */
   readonly secret: KeyMaterial | null | undefined;
-  /** Secrets that still verify and no longer sign. */
+  /** Secrets that are still used to verify, but no longer to sign. */
   readonly previousSecrets?: readonly KeyMaterial[];
   /**
    * The class of the users that tokens are issued to. With the mixin `AuthenticatesTokens` each has one active token; a
    * class of your own that implements {@link TokenModel} (and `TokenBearer` in its instances) may keep several.
    */
   readonly model: TokenModel;
-  /** How long a token lives, in minutes; for ever if left out. */
+  /** How long a token lives, in minutes; default: it never expires. */
   readonly expires?: number | null;
-  /** Whether each request checks in the database that the token still is its user's active one; `false` if left out. */
+  /**
+   * Whether each request checks in the database that the token is still an active one of its user; default: `false`.
+   */
   readonly authenticates?: boolean;
-  /** What the claim `ver` of every token must be; no such claim if left out. */
+  /** The required value of the claim `ver` in every token; default: tokens have no such claim. */
   readonly version?: TokenVersion | null;
-  /** The claim `iss`; none if left out. */
+  /** The claim `iss`; default: none. */
   readonly issuer?: Optional<string>;
-  /** The claim `aud`; none if left out. */
+  /** The claim `aud`; default: none. */
   readonly audience?: Optional<string>;
-  /** How long after its expiry a token can be renewed, in minutes; for ever if left out. */
+  /** How long after its expiry a token can be renewed, in minutes; default: no limit. */
   readonly reauthWithinMinutes?: number | null;
-  /** Whether the input `token` may stand in the query; `true` if left out. */
+  /** Whether the input `token` may be in the query; default: `true`. */
   readonly tokenInQuery?: boolean;
-  /** How far in the future `iat` and `nbf` may lie, in seconds; 30 if left out. */
+  /** How far in the future `iat` and `nbf` may be, in seconds; default: 30. */
   readonly clockSkewSeconds?: number;
 }
 
@@ -68,18 +71,18 @@ interface DriversSettings {
   readonly jwt: JwtSettings;
 }
 
-/** {@link JwtSettings}, as they are read, with the keys that are made of the secrets. */
+/** {@link JwtSettings}, as they were read, with keys created from the secrets. */
 export interface CompleteJwtSettings
   extends Omit<Complete<JwtSettings>, "algorithm" | "secret" | "previousSecrets" | "expires"> {
   readonly signingKey: SigningKey;
-  /** The key in use, then the former ones. */
+  /** The current key, followed by the former ones. */
   readonly verificationKeys: readonly VerificationKey[];
-  /** `null`: for ever. */
+  /** `null`: no limit. */
   readonly expiresInMinutes: number | null;
 }
 
 const WHERE = "config/api.ts: DRIVERS";
-// The command leaves alone what is set.
+// The command does not change a secret that is set.
 const WEAK_SECRET_REMEDY = "Empty the line of JWT_SECRET in .env, and run: npx ashlar key:generate";
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
@@ -97,7 +100,7 @@ const MODEL: Setting<TokenModel> = setting({
 });
 
 const JWT = settings<JwtSettings>()({
-  // What it can be is said where keys are made of it.
+  // Its possible values are reported where keys are created.
   algorithm: setting<JwtAlgorithm>({
     what: "the name of an algorithm",
     accept: (value) => value as JwtAlgorithm,

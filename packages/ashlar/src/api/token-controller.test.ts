@@ -17,13 +17,13 @@ const NO_TEXT = (name: string) => [`The ${name} must be text.`];
 
 const dataOf = ({ body }: { readonly body: unknown }) => (body as { readonly data: string }).data;
 
-/** Has users of an application store the digest of a new token in another way. */
+/** Makes users of an application store the digest of a new token in another way. */
 function storingBy(api: TestApi, store: () => Promise<void>): void {
   Object.defineProperty(api.User.prototype, "activateToken", { value: store });
 }
 
 describe("the token endpoints", () => {
-  test("exchange credentials for a token, and a token for another, of which no cache keeps one", async () => {
+  test("exchange credentials for a token, and a token for another, and no cache keeps either", async () => {
     const api = await testApi();
     const issued = await api.post("/api/auth", CREDENTIALS);
     expect(await api.storedDigest(1)).toBe(digest(dataOf(issued)));
@@ -34,7 +34,7 @@ describe("the token endpoints", () => {
     }
   });
 
-  test("take what is asked for as text in the body, and say what is missing", async () => {
+  test("accept inputs as text in the body, and say what is missing", async () => {
     const api = await testApi();
     const errorsOf = async (path: string, body?: object) => {
       const answer = await api.post(path, body);
@@ -54,7 +54,7 @@ describe("the token endpoints", () => {
     expect(await errorsOf("/api/reauth", { token: { a: 1 } })).toEqual(refused({ token: NO_TEXT("token") }));
   });
 
-  test("refuse what proves nobody with a challenge", async () => {
+  test("refuse what proves no user with a challenge", async () => {
     const api = await testApi();
     const answers = [
       await api.post("/api/auth", { ...CREDENTIALS, password: "wrong horse battery" }),
@@ -73,7 +73,7 @@ describe("the token endpoints", () => {
   });
 });
 
-test("S47 each token that is issued, renewed or refused is told of with time, address, guard and user", async () => {
+test("S47 each token that is issued, renewed or refused is reported with time, address, guard and user", async () => {
   const api = await testApi();
   const sent = { ip: "203.0.113.7" };
   const token = dataOf(await api.post("/api/auth", CREDENTIALS, sent));
@@ -89,7 +89,7 @@ test("S47 each token that is issued, renewed or refused is told of with time, ad
 
 describe("S52 a token that could not be stored", () => {
   test.each([["E_STALE_PROOF"], ["E_ROW_NOT_FOUND"]] as const)(
-    "S52 since access to the account has ended meanwhile (%s) is a password that is wrong by now",
+    "S52 because access to the account has ended in the meantime (%s) is a wrong password by then",
     async (code) => {
       const api = await testApi();
       storingBy(api, () => Promise.reject(new AshlarError(code)));
@@ -106,7 +106,7 @@ describe("S52 a token that could not be stored", () => {
   test.each([
     ["the framework's", new AshlarError("E_OVERLOADED"), 503],
     ["one of another library with the same code", Object.assign(new Error("Down."), { code: "E_STALE_PROOF" }), 500],
-  ])("for any other reason is an error as it is: %s", async (_, error, expected) => {
+  ])("for any other reason is an error unchanged: %s", async (_, error, expected) => {
     const api = await testApi();
     storingBy(api, () => Promise.reject(error));
     expect((await api.post("/api/auth", CREDENTIALS)).status).toBe(expected);
@@ -114,7 +114,7 @@ describe("S52 a token that could not be stored", () => {
   });
 });
 
-test("S33 the endpoints count at the guard jwt: passwords by account, made-up tokens by address, genuine ones by themselves", async () => {
+test("S33 the endpoints count at the guard jwt: passwords by account, made-up tokens by address, genuine ones on their own", async () => {
   const api = await testApi({ providers: [ThrottleProvider] });
   const lockouts: unknown[] = [];
   const events = api.application.container.make("events");
@@ -141,7 +141,7 @@ test("S33 the endpoints count at the guard jwt: passwords by account, made-up to
   ]);
 });
 
-test("S33 in an application with pages as well, attempts are told of at the guard jwt, and by what they name", async () => {
+test("S33 in an application that also has pages, attempts are reported at the guard jwt, with their own identifiers", async () => {
   class User extends compose(FullUser, AuthenticatesTokens) {
     static override table = "users";
   }
@@ -167,7 +167,7 @@ test("S33 in an application with pages as well, attempts are told of at the guar
   ]) {
     await visitor.post("/api/auth", body);
   }
-  // Nobody who is logged in by pages stands for a token that is made up.
+  // A user who is logged in on pages does not vouch for a made-up token.
   for (const token of ["garbage", "made up", genuine, genuine]) await visitor.post("/api/reauth", { token });
   await events.settled();
   expect(lockouts).toEqual([

@@ -11,8 +11,8 @@ import "./errors.ts";
 import { message } from "./messages.ts";
 
 /**
- * Answers at the token endpoints, within limits: a password is tried under `login`, as on every other way in, and a token
- * is renewed under `api.reauth`.
+ * Handles the token endpoints, within limits: passwords count under `login`, as everywhere else, and renewals under
+ * `api.reauth`.
  */
 export class TokenController {
   readonly #service: TokenService;
@@ -24,10 +24,11 @@ export class TokenController {
   }
 
   /**
-   * Answers a username and a password with a new API token.
+   * Returns a new API token for a username and a password.
    *
-   * @throws `E_LOGIN_PENDING` with the name of the `step` that is asked for, whose inputs come along with the two;
-   * `E_LOGIN_REFUSED` with what the step says; `E_INVALID_CREDENTIALS`; `E_INVALID_INPUT` where one of the two is missing or not text; `E_TOO_MANY_REQUESTS`
+   * @throws `E_LOGIN_PENDING` with the name of the required `step`, whose inputs are sent along with these two;
+   * `E_LOGIN_REFUSED` with the step's message; `E_INVALID_CREDENTIALS`; `E_INVALID_INPUT` if one of the two is missing
+   * or not text; `E_TOO_MANY_REQUESTS`
    */
   async issue(context: HttpContext): Promise<HttpResponse> {
     const { username, password } = texts(context, ["username", "password"]);
@@ -40,7 +41,7 @@ export class TokenController {
     try {
       return await this.#service.issueTo(login, context.request.clientAddress);
     } catch (error) {
-      // The password was the user's when it was checked; a reset since then has taken it away.
+      // The password was correct when it was checked; a reset has changed it since.
       if (error instanceof AshlarError && (error.code === "E_STALE_PROOF" || error.code === "E_ROW_NOT_FOUND")) {
         throw refusal("E_INVALID_CREDENTIALS", "Bearer");
       }
@@ -49,13 +50,14 @@ export class TokenController {
   }
 
   /**
-   * Answers an API token, which may have expired, with a new one in its place. The steps of a login are asked here too.
+   * Returns a new API token for an old one, which may have expired. The steps of a login apply here too.
    *
-   * @throws `E_LOGIN_PENDING`, `E_LOGIN_REFUSED` as {@link issue}; the token stays active then; `E_INVALID_TOKEN`; `E_INVALID_INPUT` where it is missing or not text; `E_TOO_MANY_REQUESTS`
+   * @throws `E_LOGIN_PENDING`, `E_LOGIN_REFUSED` as {@link issue}, leaving the token active; `E_INVALID_TOKEN`;
+   * `E_INVALID_INPUT` if it is missing or not text; `E_TOO_MANY_REQUESTS`
    */
   async renew(context: HttpContext): Promise<HttpResponse> {
     const { token } = texts(context, ["token"]);
-    // A token that was issued here is counted by itself. Only those that are made up are counted by address.
+    // A token that was issued here is counted on its own. Only made-up tokens are counted by address.
     const id = this.#service.subjectOf(token);
     const counted = id === null ? { account: null } : { user: { authId: () => id }, proof: digest(token) };
     await this.#throttle?.hit(context, "api.reauth", { ...counted, guard: JWT_GUARD });
@@ -67,12 +69,12 @@ export class TokenController {
   }
 }
 
-/** RFC 6749 §5.1: what carries a token is never stored by a cache. */
+/** RFC 6749 §5.1: a response with a token must never be cached. */
 function tokenAnswer({ response }: HttpContext, token: string): HttpResponse {
   return response.header("Cache-Control", "no-store").json({ data: token });
 }
 
-/** @throws what keeps a login from being complete; if it is the proof, without saying more */
+/** @throws an error with what keeps a login from being complete; for a failed proof, without details */
 function complete(login: LoginResult): CompleteLogin {
   if (login.status === "complete") return login;
   if (login.status === "pending") throw loginPending(login.step);
@@ -85,7 +87,7 @@ function refusal(code: "E_INVALID_CREDENTIALS" | "E_INVALID_TOKEN", challenge: s
   return new AshlarError(code, undefined, { headers: { "WWW-Authenticate": challenge } });
 }
 
-/** Inputs of the body that must be there as text; those of the query, which others log, do not count. */
+/** Inputs that must be in the body, as text; inputs in the query don't count, because URLs get logged elsewhere. */
 function texts<Name extends string>(context: HttpContext, names: readonly Name[]): Record<Name, string> {
   const found: Record<string, unknown> = {};
   const errors: Record<string, Message[]> = {};

@@ -5,7 +5,7 @@ import { ConfigurationError, type MaybePromise } from "../support/index.ts";
  * A user who can have API tokens. The mixin {@link AuthenticatesTokens} implements it for a model, with one active token
  * per user; another class may keep several.
  *
- * A token is active from when it is issued until it is renewed or revoked. What is kept is its digest, never the token:
+ * A token is active from when it is issued until it is renewed or revoked. Only its digest is stored, never the token:
  * the SHA-256 in base64url, 43 characters.
  *
  * Security: everything that ends access to the account must end its tokens, in the same transaction: implement
@@ -17,14 +17,14 @@ export interface TokenBearer extends Authenticatable {
   /**
    * Makes a new token active, and decides whether others stay active.
    *
-   * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user is
-   *   gone. Nothing is stored then: a conditional statement decides, not a look beforehand
+   * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user
+   *   is gone. Nothing is stored then: one conditional statement decides, not an earlier query
    */
   activateToken(digest: string): Promise<void>;
   /**
    * Revokes a token, for a logout.
    *
-   * @param digest the token's; all of the user's tokens if left out
+   * @param digest the token's digest; default: all of the user's tokens
    */
   revokeToken(digest?: string): Promise<void>;
 }
@@ -42,15 +42,15 @@ export interface TokenModel extends AuthenticatableClass {
 }
 
 /**
- * Gives a model back, provided that it can bear tokens.
+ * Returns a model, provided that it can have API tokens.
  *
- * @param where its place for the message, such as `config/api.ts: DRIVERS.jwt.model`
- * @throws `E_INVALID_MODEL` that names the mixin it lacks
+ * @param where its location for the message, such as `config/api.ts: DRIVERS.jwt.model`
+ * @throws `E_INVALID_MODEL` with the name of the mixin it lacks
  */
 export function requireTokenModel(model: object & { readonly name: string }, where: string): TokenModel {
   const missing = missingMixin(model);
   if (missing === null) return model as unknown as TokenModel;
-  const problem = `${model.name} lacks what the mixin ${missing} gives.`;
+  const problem = `${model.name} lacks what the mixin ${missing} adds.`;
   const remedy = `Declare it as class ${model.name} extends compose(Model, Authenticates, AuthenticatesTokens).`;
   throw new ConfigurationError(where, problem, remedy, "E_INVALID_MODEL");
 }

@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => setClock(null));
 
-/** @param lines takes what is logged */
+/** @param lines receives the log */
 function service(options: object = {}, lines: string[] = []): TokenService {
   const jwt = readApiSettings({ jwt: { secret: SECRET, model: Member, ...options } });
   const settings = { name: "test", environment: "test", log: { level: "info", requests: false } } as const;
@@ -31,7 +31,7 @@ function service(options: object = {}, lines: string[] = []): TokenService {
   return new TokenService(jwt, null, logger);
 }
 
-/** A token that this or another party signed, with the claims given. */
+/** A token that this or another party signed, with these claims. */
 function signed(claims: object, secret = SECRET): string {
   return signJwt(claims as JwtClaims, createSigningKey("HS512", secret));
 }
@@ -51,7 +51,7 @@ function outcome(verification: TokenVerification): unknown {
   return "claims" in verification ? verification.claims.sub : [verification.failure, verification.userId];
 }
 
-test("S9 a token that says neither when it ends nor when it was issued has no time left where tokens have a lifetime", () => {
+test("S9 a token without an expiry and an issue time has no time left if tokens have a lifetime", () => {
   const claims = JSON.stringify({ sub: "1" });
   const token = signJws(claims, createSigningKey("HS512", SECRET), { typ: "JWT" });
   expect(outcome(service({ expires: 60 }).verify(token))).toEqual(["expired", "1"]);
@@ -66,7 +66,7 @@ describe("issue()", () => {
     expect(claimsOf(token)).toEqual({ sub: "1", iat: START, jti: expect.stringMatching(/^[\w-]{22}$/) });
   });
 
-  test("expiry, version, issuer and audience are there where they are configured", () => {
+  test("expiry, version, issuer and audience are there if they are configured", () => {
     const token = service({ expires: 60, version: 2, issuer: "https://shop.example", audience: "shop" }).issue(
       "user-7",
     );
@@ -81,7 +81,7 @@ describe("issue()", () => {
     });
   });
 
-  test("only the type JWT, to the letter, is an API token, whoever holds the secret", () => {
+  test("only the exact type JWT is an API token, no matter who has the secret", () => {
     const key = createSigningKey("HS512", SECRET);
     const claims = JSON.stringify({ sub: "1", iat: START });
     const judged = [{ typ: "JWT" }, {}, { typ: "jwt" }, { typ: "application/jwt" }, { typ: "at+jwt" }].map((header) =>
@@ -155,7 +155,7 @@ describe("verify()", () => {
     expect(outcome(tokens.verify(token))).toEqual(["expired", "1"]);
   });
 
-  test("a token without a lifetime gets the one that is configured later, counted from when it was issued", () => {
+  test("a token without a lifetime gets one that is configured later, counted from when it was issued", () => {
     const token = service().issue(1);
     const later = service({ expires: 1 });
     seconds = START + 59;
@@ -180,19 +180,19 @@ describe("verify()", () => {
     [0, null],
     ["0", null],
     ["a", "A"],
-  ])("S10 a token of version %j is refused where the version is %j", (before, after) => {
+  ])("S10 a token with version %j is refused if the version is %j", (before, after) => {
     const token = service({ version: before }).issue(1);
     expect(outcome(service({ version: before }).verify(token))).toBe("1");
     expect(outcome(service({ version: after }).verify(token))).toEqual(["version", "1"]);
   });
 
-  test("D7 the version is decided before the expiry", () => {
+  test("D7 the version is checked before the expiry", () => {
     const token = service({ version: 1, expires: 1 }).issue(1);
     seconds = START + 3600;
     expect(outcome(service({ version: 2, expires: 1 }).verify(token))).toEqual(["version", "1"]);
   });
 
-  test("S4 the first secret signs, all verify", () => {
+  test("S4 the first secret signs, all of them verify", () => {
     const before = service().issue(1);
     const rotated = service({ secret: OTHER_SECRET, previousSecrets: [SECRET] });
     const after = rotated.issue(1);
@@ -214,7 +214,7 @@ describe("verify()", () => {
     }
   });
 
-  test("no token that was changed in one character is accepted", () => {
+  test("no token with one changed character is accepted", () => {
     const tokens = service();
     const token = tokens.issue(1);
     const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ é";
@@ -243,27 +243,27 @@ describe("renew()", () => {
     expect(user.tokenDigest()).toBe(digest(renewed!));
   });
 
-  test("a token that was renewed already is refused, and the new one stays active", async () => {
+  test("a token that was already renewed is refused, and the new one stays active", async () => {
     const { tokens, user, token } = await holder();
     const renewed = await tokens.renew(token, null, admit);
     expect(await tokens.renew(token, null, admit)).toBeNull();
     expect(user.tokenDigest()).toBe(digest(renewed!));
   });
 
-  test("S11 of many renewals of one token at once exactly one succeeds", async () => {
+  test("S11 of many concurrent renewals of one token, exactly one succeeds", async () => {
     const { tokens, token } = await holder();
     const renewed = await Promise.all(Array.from({ length: 50 }, () => tokens.renew(token, null, admit)));
     expect(renewed.filter((one) => one !== null)).toHaveLength(1);
   });
 
-  test("an expired token is renewed, without a ceiling where none is configured", async () => {
+  test("an expired token is renewed, without a limit if none is configured", async () => {
     const { tokens, token } = await holder({ expires: 1 });
     seconds = START + 10 * 365 * 86_400;
     const renewed = await tokens.renew(token, null, admit);
     expect(claimsOf(renewed!)).toMatchObject({ sub: "1", iat: seconds, exp: seconds + 60 });
   });
 
-  test("with a ceiling an expired token is renewed within it, to the second", async () => {
+  test("with a limit, an expired token is renewed within it, to the second", async () => {
     const inTime = await holder({ expires: 1, reauthWithinMinutes: 2 });
     seconds = START + 60 + 119;
     expect(await inTime.tokens.renew(inTime.token, null, admit)).not.toBeNull();
@@ -279,11 +279,11 @@ describe("renew()", () => {
   });
 
   test.each([
-    ["a token that nobody signed", () => `${signed({ sub: "1" }).slice(0, -4)}AAAA`],
+    ["an unsigned token", () => `${signed({ sub: "1" }).slice(0, -4)}AAAA`],
     ["a valid token that was never made active", () => service().issue(1)],
     ["another user's key with the active token's digest in the table", () => service().issue(2)],
     ["a valid token of a user that does not exist", () => service().issue(99)],
-    ["a token whose time has not come", () => signed({ sub: "1", iat: START + 3600 })],
+    ["a token that is not valid yet", () => signed({ sub: "1", iat: START + 3600 })],
   ])("%s is not renewed, and the active token stays", async (_, make) => {
     const { tokens, user, token } = await holder();
     expect(await tokens.renew(make(), null, admit)).toBeNull();
@@ -291,7 +291,7 @@ describe("renew()", () => {
   });
 });
 
-test("S9 a token that says neither can be renewed as if it had expired at the epoch, to the second", async () => {
+test("S9 a token without either can be renewed as if it had expired at the epoch, to the second", async () => {
   const claims = JSON.stringify({ sub: "1" });
   const token = signJws(claims, createSigningKey("HS512", SECRET), { typ: "JWT" });
   const minutes = 30_000_000;
@@ -303,7 +303,7 @@ test("S9 a token that says neither can be renewed as if it had expired at the ep
   expect(outcome(tokens.verify((await tokens.renew(token, null, admit))!))).toBe("1");
 });
 
-test("S47 a token that is refused is a line of the log: why, whose it is, and who sent it, but not the token", async () => {
+test("S47 a refused token is a line in the log: why, whose it is, and who sent it, but not the token", async () => {
   const lines: string[] = [];
   const tokens = service({}, lines);
   const token = tokens.issue(1);
@@ -317,7 +317,7 @@ test("S47 a token that is refused is a line of the log: why, whose it is, and wh
 });
 
 describe("findActiveUser()", () => {
-  test("finds the user whose active token it is, and nobody for any other", async () => {
+  test("finds the user whose active token it is, and none for any other", async () => {
     const tokens = service();
     const user = (await Member.findByAuthId(1))!;
     const token = await tokens.issueUnasked(user, null);

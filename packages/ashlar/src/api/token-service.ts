@@ -14,20 +14,20 @@ import type {} from "./events.ts";
 import type { CompleteJwtSettings } from "./settings.ts";
 import type { TokenBearer, TokenModel } from "./token-model.ts";
 
-/** The name of the guard, and of its driver, that knows a request's user by its API token. */
+/** The name of the guard, and of its driver, that identifies a request's user by the API token. */
 export const JWT_GUARD = "jwt";
 
-/** Why an API token was refused; `inactive` is one that is valid and not the active token of any user. */
+/** Why an API token was refused; an `inactive` token is valid, but not an active token of any user. */
 export type TokenFailure = JwtFailure | "version" | "inactive";
 
 /** A token that was refused. */
 export interface RefusedToken {
   readonly failure: TokenFailure;
-  /** Whose token it is; `null` where its signature, and so what it says, cannot be trusted. */
+  /** Whose token it is; `null` if the signature, and therefore the content, cannot be trusted. */
   readonly userId: string | null;
 }
 
-/** The claims of an API token: `sub` is always there. */
+/** The claims of an API token: `sub` is always set. */
 export interface TokenClaims extends JwtClaims {
   readonly sub: string;
 }
@@ -53,17 +53,17 @@ export class TokenService {
     this.#logger = logger;
     this.#rules = Object.freeze({
       requireSubject: true,
-      // The framework's own tokens all have the one header that signJwt writes.
+      // All of the framework's own tokens have the one header that signJwt writes.
       exactTyp: true,
       clockSkewSeconds,
-      // The version is decided before the expiry, so that an outdated token is never told to be merely expired.
+      // The version is checked before the expiry, so that an outdated token is never reported as merely expired.
       ignoreExpiry: true,
       ...(issuer === null ? {} : { issuer }),
       ...(audience === null ? {} : { audience }),
     });
   }
 
-  /** Signs a token for a user, without making it the active one: `generateJwt()` of the user does that as well. */
+  /** Signs a token for a user without making it the active one; the user's `generateJwt()` does both. */
   issue(id: UserId): string {
     const { expiresInMinutes, version, issuer, audience, signingKey } = this.settings;
     const iat = nowInSeconds();
@@ -80,9 +80,9 @@ export class TokenService {
   }
 
   /**
-   * Makes sure that users of a class are those whose keys the tokens hold.
+   * Makes sure that a class's users are those whose keys the tokens hold.
    *
-   * @throws `E_INVALID_MODEL` for any class but `DRIVERS.jwt.model`, and those that extend it and keep its table
+   * @throws `E_INVALID_MODEL` for any class but `DRIVERS.jwt.model`, and classes that extend it and keep its table
    */
   requireUserClass(userClass: object): void {
     const model = this.#model;
@@ -94,10 +94,10 @@ export class TokenService {
   }
 
   /**
-   * Issues the new active token of a user who has logged in; it replaces the one before.
+   * Issues a logged-in user's new active token, replacing the previous one.
    *
-   * @param login a complete one: no token is issued while a step holds it
-   * @param address whom the audit trail names; `null` if there is no request
+   * @param login a complete one: no token is issued while a step is pending
+   * @param address the client's address for the audit trail; `null` outside of a request
    * @throws as {@link issueUnasked}
    */
   issueTo(login: CompleteLogin, address: string | null): Promise<string> {
@@ -105,11 +105,12 @@ export class TokenService {
   }
 
   /**
-   * Issues a user's new active token, whatever the steps of a login say: an act of the application itself, for `generateJwt()`.
+   * Issues a user's new active token regardless of login steps, because the application itself asks for it:
+   * `generateJwt()`.
    *
-   * @param address whom the audit trail names; `null` where no request is at hand
-   * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user is
-   * gone; `E_INVALID_MODEL` for a user of another class than `DRIVERS.jwt.model`
+   * @param address the client's address for the audit trail; `null` outside of a request
+   * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user
+   * is gone; `E_INVALID_MODEL` for a user of a class other than `DRIVERS.jwt.model`
    */
   async issueUnasked(user: TokenBearer, address: string | null): Promise<string> {
     this.requireUserClass(user.constructor);
@@ -120,21 +121,23 @@ export class TokenService {
   }
 
   /**
-   * Verifies a token without a look into the database: size and shape, algorithm, signature, the claims' types, version,
-   * expiry, in this order.
+   * Verifies a token without querying the database, in this order: size and shape, algorithm, signature, the claims'
+   * types, version, expiry.
    */
   verify(token: string): TokenVerification {
     return this.#verify(token, 0);
   }
 
-  /** The primary key of the user that a token was issued to, however long ago; `null` if it was not issued here. */
+  /**
+   * The primary key of the user that a token was issued to, no matter how long ago; `null` if it was not issued here.
+   */
   subjectOf(token: string): string | null {
     const verification = this.#verify(token, Number.POSITIVE_INFINITY);
     return "failure" in verification ? verification.userId : verification.claims.sub;
   }
 
   /**
-   * Replaces a token, which may have expired, by a new one, provided that it still is its user's active token.
+   * Replaces a token, which may have expired, with a new one, provided that it is still its user's active token.
    *
    * @param admit asks the steps of a login, and throws what refuses the user; only called for the active token
    * @returns the new token, or `null` if the old one is refused or another request renewed it first
@@ -159,7 +162,7 @@ export class TokenService {
     }
     await admit(user);
     const renewed = this.issue(userId);
-    // One conditional UPDATE decides between parallel renewals: a read followed by a write would let both win.
+    // One conditional UPDATE decides between concurrent renewals: a read followed by a write would let both win.
     if (!(await this.#model.replaceToken(userId, digest(token), digest(renewed)))) {
       this.refused({ failure: "inactive", userId }, address);
       return null;
@@ -168,18 +171,18 @@ export class TokenService {
     return renewed;
   }
 
-  /** The user that verified claims speak of, or `null` where there is none any more. */
+  /** The user in verified claims, or `null` if the user no longer exists. */
   findUser(claims: TokenClaims): Promise<TokenBearer | null> {
     return this.#model.findByAuthId(claims.sub) as Promise<TokenBearer | null>;
   }
 
-  /** The user whose active token this is, by its verified claims; `null` where it is nobody's. */
+  /** The user whose active token this is, by its verified claims; `null` if there is none. */
   async findActiveUser(token: string, claims: TokenClaims): Promise<TokenBearer | null> {
     const user = await this.findUser(claims);
     return user !== null && (await user.holdsToken(digest(token))) ? user : null;
   }
 
-  /** Tells listeners and the log that a token was refused, and why. */
+  /** Reports to listeners and the log that a token was refused, and why. */
   refused({ failure, userId }: RefusedToken, address: string | null): void {
     this.#logger.info({ reason: failure, userId, address }, "An API token was refused.");
     void this.#events?.emit("api.token_refused", { ...audit(address), userId, reason: failure });
@@ -194,7 +197,7 @@ export class TokenService {
     return { claims };
   }
 
-  /** A token from a time when tokens had no lifetime gets today's, counted from when it was issued. */
+  /** A token from a time when tokens did not expire gets today's lifetime, counted from when it was issued. */
   #expiry({ exp, iat }: TokenClaims): number {
     if (exp !== undefined) return exp;
     const { expiresInMinutes } = this.settings;

@@ -83,7 +83,7 @@ describe("API setup steps (all required)", () => {
 
   test("4. Make the token-bearing model inherit AuthenticatesTokens", async () => {
     await expect(apiOfFiles(without("app/models/user.ts", ", AuthenticatesTokens"))).rejects.toThrow(
-      "config/api.ts: DRIVERS.jwt.model: User lacks what the mixin AuthenticatesTokens gives. " +
+      "config/api.ts: DRIVERS.jwt.model: User lacks what the mixin AuthenticatesTokens adds. " +
         "Declare it as class User extends compose(Model, Authenticates, AuthenticatesTokens).",
     );
   });
