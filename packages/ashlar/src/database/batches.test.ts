@@ -25,7 +25,7 @@ afterEach(() => database.close());
 
 const keyOf = (n: number): string => String(n).padStart(5, "0");
 
-/** Stores so many rows of an age, those with the largest keys first. */
+/** Stores this many rows of an age, those with the largest keys first. */
 async function store(count: number, age: number, from = 0): Promise<void> {
   const values = Array.from({ length: count }, (_, n) => ({ key: keyOf(from + n), age, text: `note ${from + n}` }));
   await database.kysely.insertInto("notes").values(values.reverse()).execute();
@@ -40,7 +40,7 @@ test.each([
   [1, ["select", "delete 1"]],
   [500, ["select", "delete 500", "select"]],
   [1001, ["select", "delete 500", "select", "delete 500", "select", "delete 1"]],
-])("deletes %s rows that meet the condition, and no other", async (count, statements) => {
+])("deletes %s rows that meet the condition, and no others", async (count, statements) => {
   await store(7, 9, 5000);
   if (count > 0) await store(count, 10);
   expect(await deleteOld()).toBe(count);
@@ -48,7 +48,7 @@ test.each([
   expect(await left()).toBe(7);
 });
 
-test("a row that was put to use since it was found is kept, and not counted", async () => {
+test("a row that came into use after it was found is kept, and not counted", async () => {
   await store(3, 10);
   let builds = 0;
   let used: Promise<unknown> = Promise.resolve();
@@ -64,7 +64,7 @@ test("a row that was put to use since it was found is kept, and not counted", as
   expect(await database.kysely.selectFrom("notes").select("key").execute()).toEqual([{ key: keyOf(1) }]);
 });
 
-/** Has something else wait for its turn once a statement was asked for, and notes when that comes. */
+/** Makes something else wait for its turn once a statement is issued, and records when that comes. */
 function otherAfter(verb: string): void {
   const end = database.onQuery(({ sql }) => {
     if (!sql.startsWith(verb)) return;
@@ -73,7 +73,7 @@ function otherAfter(verb: string): void {
   });
 }
 
-test("everything else gets its turn between two batches", async () => {
+test("other work gets its turn between two batches", async () => {
   await store(501, 10);
   otherAfter("delete");
   await deleteOld();
@@ -84,7 +84,7 @@ test("everything else gets its turn between two batches", async () => {
   expect(asked).toEqual(["select", "other", "select"]);
 });
 
-test("a signal ends the work after the batch at hand, or before the first", async () => {
+test("a signal ends the work after the current batch, or before the first", async () => {
   await store(1200, 10);
   expect(await deleteOld(AbortSignal.abort())).toBe(0);
   await visitInBatches(notes, [], async () => expect.unreachable(), AbortSignal.abort());
@@ -119,7 +119,7 @@ test.each([
   expect(visited.flat()).toEqual(expected);
 });
 
-test("the next batch is read when the visit of the last has ended, and that may have deleted its rows", async () => {
+test("the next batch is read when the visit of the last has ended, which may have deleted its rows", async () => {
   await store(1001, 1);
   let visited = 0;
   await visitInBatches(notes, [], async (rows) => {

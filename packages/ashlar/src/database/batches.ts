@@ -3,25 +3,25 @@ import type { Expression, ExpressionBuilder, SqlBool } from "kysely";
 import type { Row } from "./dialect.ts";
 import type { QueryBuilder } from "./tables.ts";
 
-/** How many rows one statement is about: few enough that nothing else waits noticeably for it. */
+/** How many rows one statement covers: few enough that nothing else waits noticeably for it. */
 const BATCH_ROWS = 500;
 
-/** A table to be gone through, and the column, unique and indexed, that tells its rows apart. */
+/** A table to process, and its unique, indexed key column. */
 export interface BatchTable {
   readonly kysely: QueryBuilder;
   readonly table: string;
   readonly key: string;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the table is known by name only.
+// biome-ignore lint/suspicious/noExplicitAny: only the table's name is known.
 export type BatchCondition = (builder: ExpressionBuilder<any, any>) => Expression<SqlBool>;
 
 /**
- * Deletes the rows that meet a condition, a few at a time: no lock is held for long, and everything else gets its turn in
- * between. Not one transaction: what was deleted before an error stays deleted.
+ * Deletes the rows that meet a condition in small batches: no lock is held for long, and other work gets its turn in
+ * between. This is not one transaction: what was deleted before an error stays deleted.
  *
- * @param signal stops it after the batch at hand
- * @returns how many there were
+ * @param signal stops it after the current batch
+ * @returns how many rows were deleted
  */
 export async function deleteInBatches(
   { kysely, table, key }: BatchTable,
@@ -33,7 +33,7 @@ export async function deleteInBatches(
     const found = await kysely.selectFrom(table).select(key).where(condition).limit(BATCH_ROWS).execute();
     const keys = found.map((row) => row[key]);
     if (keys.length === 0) break;
-    // Asked again: a row can have been put to use since.
+    // Checked again: a row may have come into use in the meantime.
     const query = kysely.deleteFrom(table).where(key, "in", keys).where(condition);
     deleted += Number((await query.executeTakeFirst()).numDeletedRows);
     if (keys.length < BATCH_ROWS) break;
@@ -43,11 +43,11 @@ export async function deleteInBatches(
 }
 
 /**
- * Reads all rows of a table, a few at a time, in the order of their keys.
+ * Reads all rows of a table in small batches, in the order of their keys.
  *
- * @param columns what is read besides the key
- * @param visit is handed each batch, and may delete its rows
- * @param signal stops it after the batch at hand
+ * @param columns what is read in addition to the key
+ * @param visit receives each batch, and may delete its rows
+ * @param signal stops it after the current batch
  */
 export async function visitInBatches(
   { kysely, table, key }: BatchTable,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { BoundedCache } from "./bounded-cache.ts";
 
-test("a value is made once and kept", () => {
+test("a value is created once and kept", () => {
   const cache = new BoundedCache<object>(2);
   const first = cache.get("a", () => ({}));
   expect(
@@ -12,7 +12,7 @@ test("a value is made once and kept", () => {
   ).toBe(first);
 });
 
-test("the one not used for longest goes", () => {
+test("the least recently used one is dropped", () => {
   const cache = new BoundedCache<number>(2);
   cache.get("a", () => 1);
   cache.get("b", () => 2);
@@ -23,7 +23,7 @@ test("the one not used for longest goes", () => {
   expect(cache.size).toBe(2);
 });
 
-test("nothing is kept where making it throws", () => {
+test("nothing is kept if creating it throws", () => {
   const cache = new BoundedCache<number>(1);
   cache.get("a", () => 1);
   expect(() =>
@@ -34,7 +34,7 @@ test("nothing is kept where making it throws", () => {
   expect(cache.get("a", () => 2)).toBe(1);
 });
 
-test("it never grows beyond its bound, and always gives the key's own value", () => {
+test("it never grows beyond its bound, and always returns the key's own value", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), fc.array(fc.string({ maxLength: 2 })), (capacity, keys) => {
       const cache = new BoundedCache<string>(capacity);

@@ -1,8 +1,8 @@
-/** Keeps a bounded number of values by key, and drops the one that was not used for longest. */
+/** Keeps a bounded number of values by key, and drops the least recently used one. */
 export class BoundedCache<T> {
   readonly #values = new Map<string, T>();
   readonly #capacity: number;
-  /** The latest used one, which is often asked for again at once, and has its place already. */
+  /** The most recently used key, which is often requested again immediately, and is already in its place. */
   #latest: readonly [key: string, value: T] | null = null;
 
   /** @param capacity how many values it keeps at most */
@@ -14,7 +14,7 @@ export class BoundedCache<T> {
     return this.#values.size;
   }
 
-  /** The value of a key, made where it is not kept yet. Nothing is kept where making it throws. */
+  /** Returns the value of a key, which is created if it is not kept yet. If that throws, nothing is kept. */
   get(key: string, make: () => T): T {
     if (this.#latest?.[0] === key) return this.#latest[1];
     let value = this.#values.get(key);
@@ -24,7 +24,7 @@ export class BoundedCache<T> {
     } else {
       this.#values.delete(key);
     }
-    // A Map keeps the order of insertion: the last one is the latest used.
+    // A Map keeps the order of insertion: the last entry is the most recently used.
     this.#values.set(key, value);
     this.#latest = [key, value];
     return value;

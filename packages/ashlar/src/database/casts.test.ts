@@ -4,7 +4,7 @@ import { type Cast, differs, fromDatabase, plainForm, sameValue, storedForm, toD
 
 const date = fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
 
-test("what is stored comes back the same, and counts as the same", () => {
+test("stored values come back the same, and compare as the same", () => {
   const kinds: [Cast | undefined, fc.Arbitrary<unknown>][] = [
     ["datetime", date],
     ["boolean", fc.boolean()],
@@ -24,7 +24,7 @@ test("what is stored comes back the same, and counts as the same", () => {
   }
 });
 
-test("texts of times order as the times do", () => {
+test("texts of times sort like the times", () => {
   fc.assert(
     fc.property(date, date, (a, b) => {
       expect(a.toISOString() < b.toISOString()).toBe(a.getTime() < b.getTime());
@@ -32,7 +32,7 @@ test("texts of times order as the times do", () => {
   );
 });
 
-test("null and undefined pass every cast", () => {
+test("null and undefined pass through every cast", () => {
   for (const cast of ["datetime", "boolean", "json", "integer", undefined] as const) {
     expect([fromDatabase(cast, "c", null), toDatabase(cast, "c", null), toDatabase(cast, "c", undefined)]).toEqual([
       null,
@@ -42,7 +42,7 @@ test("null and undefined pass every cast", () => {
   }
 });
 
-describe("times from the database, wherever the server stands", () => {
+describe("times from the database, in any time zone of the server", () => {
   const { TZ } = process.env;
   beforeEach(() => {
     process.env.TZ = "Asia/Kolkata";
@@ -62,7 +62,7 @@ describe("times from the database, wherever the server stands", () => {
     expect((fromDatabase("datetime", "c", value) as Date).toISOString()).toBe(expected);
   });
 
-  test("a time handed out is nobody else's", () => {
+  test("a returned time is a separate object", () => {
     const original = new Date(0);
     expect(fromDatabase("datetime", "c", original)).not.toBe(original);
     expect(toDatabase("datetime", "c", original)).not.toBe(original);
@@ -88,7 +88,7 @@ test.each([
   expect(toDatabase(cast, "c", value)).toEqual(expected);
 });
 
-test("a time as JSON has it, also one that is invalid", () => {
+test("times in JSON, including an invalid one", () => {
   for (const time of [new Date(5), new Date(Number.NaN)]) {
     expect(plainForm(time)).toBe(JSON.parse(JSON.stringify(time)));
   }
@@ -141,12 +141,12 @@ test("sameness", () => {
   expect(sameValue(undefined, null, undefined)).toBe(false);
 });
 
-test("a value that cannot be stored differs from every one that is", () => {
+test("a value that cannot be stored differs from every one that can", () => {
   expect(differs("datetime", "c", "not a time", "2026-01-31T12:00:00.000Z")).toBe(true);
   expect(differs("datetime", "c", "2026-01-31T12:00:00.000Z", "2026-01-31 12:00:00")).toBe(false);
 });
 
-test("only what is of one kind can be the same", () => {
+test("only values of one kind can be the same", () => {
   const time = new Date(0);
   expect([sameValue(undefined, time, new Date(0)), sameValue(undefined, time, new Date(1))]).toEqual([true, false]);
   for (const [a, b] of [
@@ -159,13 +159,13 @@ test("only what is of one kind can be the same", () => {
   }
 });
 
-test("what a row does not have has no stored form", () => {
+test("a missing value of a row has no stored form", () => {
   for (const cast of ["datetime", "boolean", "json", "integer", undefined] as const) {
     expect(storedForm(cast, "c", undefined)).toBe(undefined);
   }
   expect(storedForm(undefined, "c", "as it is")).toBe("as it is");
 });
 
-test("a large integer as JSON has it is text", () => {
+test("a large integer in JSON is text", () => {
   expect(plainForm(9007199254740993n)).toBe("9007199254740993");
 });

@@ -4,16 +4,16 @@ import { columnValue, mayBeInput } from "./column-names.ts";
 import { ColumnValueError } from "./column-value-error.ts";
 import "./errors.ts";
 
-/** How a column's value looks in the application: as a `Date`, `true` or `false`, parsed JSON, a whole number. */
+/** A column's type in the application: a `Date`, `true` or `false`, parsed JSON, a whole number. */
 export type Cast = "datetime" | "boolean" | "json" | "integer";
 
 /** Casts by column, as a model declares them: `static override casts: Casts = { settings: "json" }`. */
 export type Casts = Readonly<Record<string, Cast>>;
 
 /**
- * What the application sees of a value that the database gave.
+ * Converts a value from the database for the application.
  *
- * @throws `E_DATABASE` where the column holds something else; the message does not hold it
+ * @throws `E_DATABASE` if the column contains something else; the message does not include it
  */
 export function fromDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
   if (cast === undefined || value === null) return value;
@@ -40,10 +40,10 @@ export function fromDatabase(cast: Cast | undefined, column: string, value: unkn
 }
 
 /**
- * What is stored of a value that the application set.
+ * Converts a value that the application set for storage.
  *
- * @throws `E_INVALID_INPUT` (422) where the cast cannot store it, `E_INVALID_QUERY` for a function or symbol; the message
- * does not hold it
+ * @throws `E_INVALID_INPUT` (422) if the cast cannot store it, `E_INVALID_QUERY` for a function or symbol; the message
+ * does not include it
  */
 export function toDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
   if (cast === undefined || value === null || value === undefined) return value;
@@ -62,13 +62,13 @@ export function toDatabase(cast: Cast | undefined, column: string, value: unknow
       if (typeof value === "bigint" || Number.isSafeInteger(value)) return value;
       break;
   }
-  const problem = `The value for the column "${column}" does not suit the cast "${cast}".`;
+  const problem = `The value for the column "${column}" does not fit the cast "${cast}".`;
   throw mayBeInput(value) ? new ColumnValueError(column, problem) : new AshlarError("E_INVALID_QUERY", problem);
 }
 
 /**
- * What is stored of a value that a column is set to. Without a cast it is one value, which every database stores as it
- * is: lists and objects belong into a column with the cast "json".
+ * Converts a value that a column is set to for storage. Without a cast it is a single value, which every database
+ * stores unchanged: lists and objects need a column with the cast "json".
  *
  * @throws as {@link toDatabase}
  */
@@ -76,7 +76,7 @@ export function newValue(cast: Cast | undefined, column: string, value: unknown)
   return columnValue(column, toDatabase(cast, column, value));
 }
 
-/** Tells whether two values, both as {@link toDatabase} gives them, are the same. */
+/** Returns whether two values, both from {@link toDatabase}, are the same. */
 export function sameValue(cast: Cast | undefined, a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   // PostgreSQL does not keep the order of an object's members.
@@ -88,7 +88,7 @@ export function sameValue(cast: Cast | undefined, a: unknown, b: unknown): boole
   return false;
 }
 
-/** Tells whether an attribute's value differs from the row's; one that cannot be stored does. */
+/** Returns whether an attribute's value differs from the row's; one that cannot be stored does. */
 export function differs(cast: Cast | undefined, column: string, value: unknown, stored: unknown): boolean {
   try {
     return !sameValue(cast, toDatabase(cast, column, value), storedForm(cast, column, stored));
@@ -97,16 +97,16 @@ export function differs(cast: Cast | undefined, column: string, value: unknown, 
   }
 }
 
-/** A row's value in the form that {@link toDatabase} gives, to be compared with that. */
+/** A row's value in the form that {@link toDatabase} returns, for comparison. */
 export function storedForm(cast: Cast | undefined, column: string, value: unknown): unknown {
   return value === undefined ? value : toDatabase(cast, column, fromDatabase(cast, column, value));
 }
 
-/** JSON text of a value. */
+/** The JSON text of a value. */
 export function jsonText(column: string, value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
   if (text !== undefined) return text;
-  throw new AshlarError("E_INVALID_QUERY", `The value for the column "${column}" has no form in JSON.`);
+  throw new AshlarError("E_INVALID_QUERY", `The value for the column "${column}" cannot be represented in JSON.`);
 }
 
 function readDate(column: string, value: unknown): Date {
@@ -115,13 +115,13 @@ function readDate(column: string, value: unknown): Date {
   throw new AshlarError("E_DATABASE", `The column "${column}" holds a value that the cast "datetime" cannot read.`);
 }
 
-/** "2026-01-31 12:00:00", as CURRENT_TIMESTAMP of SQLite writes it, is in UTC without saying so. */
+/** "2026-01-31 12:00:00", as written by SQLite's CURRENT_TIMESTAMP, is in UTC without saying so. */
 function withZone(value: Date | string): Date | string {
   if (value instanceof Date || value.endsWith("Z")) return value;
   return /^\d{4}-\d\d-\d\d[ T][\d:.]+$/.test(value) ? `${value.replace(" ", "T")}Z` : value;
 }
 
-/** As JSON has it. A `Date` left to JSON.stringify would cost it its fast way for the whole object. */
+/** As in JSON. With a `Date`, JSON.stringify would not use its fast path for the object. */
 export function plainForm(value: Date | bigint): string | null {
   if (typeof value === "bigint") return String(value);
   return Number.isNaN(value.getTime()) ? null : value.toISOString();

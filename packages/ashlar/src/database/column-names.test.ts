@@ -36,7 +36,7 @@ test.each([
   expect(() => columnName(name)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
 });
 
-test("S43 whatever is taken for a column's name needs no quotes and reaches no prototype", () => {
+test("S43 any accepted column name needs no quotes and reaches no prototype", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ maxLength: 70 }), anyText()), (name) => {
       if (!isColumnName(name)) return;
@@ -46,7 +46,7 @@ test("S43 whatever is taken for a column's name needs no quotes and reaches no p
   );
 });
 
-test("S36 what is compared with a column is one value, whatever the compiler was told", () => {
+test("S36 a column is compared with a single value, whatever the static types", () => {
   fc.assert(
     fc.property(fc.anything({ withDate: true, withBigInt: true }), (value) => {
       try {
@@ -63,7 +63,7 @@ test("S36 what is compared with a column is one value, whatever the compiler was
   );
 });
 
-test("a kind is named without the value", () => {
+test("a kind is described without the value", () => {
   const values = [new Date(Number.NaN), ["secret"], { a: "secret" }, Number.NaN, undefined, () => "secret"];
   expect(values.map(kindOf)).toEqual(["an invalid date", "a list", "an object", "NaN", "undefined", "function"]);
 });
@@ -83,17 +83,17 @@ test.each([
   expect(tableName(className)).toBe(table);
 });
 
-test("text is named for what is wrong with it", () => {
+test("text is described by what is wrong with it", () => {
   expect(kindOf("secret\0")).toBe("text with a NUL or half a surrogate pair");
 });
 
-test("what no request can hold is the code's mistake", () => {
+test("what no request can contain is a mistake in the code", () => {
   for (const value of [Symbol("x"), () => 1, undefined]) {
     expect(() => columnValue("email", value)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
   }
 });
 
-test("a value that does not suit is told under its column, and under no name where that is not known", () => {
+test("a value that does not fit is reported under its column, or under no name if that is not known", () => {
   const sentence = "This value can't be used here.";
   const [known, unknown] = ["email", null].map((column) => new ColumnValueError(column, "It is a list."));
   expect(known).toMatchObject({ code: "E_INVALID_INPUT", message: expect.stringContaining("It is a list.") });
@@ -104,12 +104,12 @@ test.each(["a\0", "\ud800", "\udc00a"])("S36 the text %j, which not every databa
   expect(() => columnValue("email", text)).toThrow(expect.objectContaining({ code: "E_INVALID_INPUT" }));
 });
 
-test("bytes and null are taken as they are", () => {
+test("bytes and null are accepted unchanged", () => {
   const bytes = new Uint8Array([1]);
   expect([columnValue("c", bytes), columnValue("c", null)]).toEqual([bytes, null]);
 });
 
-test("a list or an object is told how it can be stored, another value is not", () => {
+test("the message for a list or an object says how it can be stored, that for another value does not", () => {
   const message = (value: unknown): string => {
     try {
       return String(columnValue("c", value));
@@ -117,9 +117,9 @@ test("a list or an object is told how it can be stored, another value is not", (
       return (error as Error).message;
     }
   };
-  const remedy = ' Objects and lists are stored by the cast "json".';
+  const remedy = ' To store objects and lists, use the cast "json".';
   expect([message([]), message({}), message(Number.NaN)]).toEqual([
-    expect.stringMatching(/a list\. Objects and lists are stored by the cast "json"\.$/),
+    expect.stringMatching(/a list\. To store objects and lists, use the cast "json"\.$/),
     expect.stringContaining(`an object.${remedy}`),
     expect.stringMatching(/NaN\.$/),
   ]);

@@ -5,15 +5,15 @@ import "./errors.ts";
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
-/** Tells whether a name may be used as a column's, wherever it comes from. */
+/** Reports whether a name can be used as a column's, wherever it comes from. */
 export function isColumnName(name: unknown): name is string {
   return typeof name === "string" && IDENTIFIER.test(name) && !isPrototypeName(name);
 }
 
 /**
- * Checks a name that is to be used as a column's.
+ * Checks a name before it is used as a column's.
  *
- * @throws `E_INVALID_QUERY` where it is no identifier
+ * @throws `E_INVALID_QUERY` if it is not an identifier
  */
 export function columnName(name: unknown): string {
   if (isColumnName(name)) return name;
@@ -21,10 +21,11 @@ export function columnName(name: unknown): string {
 }
 
 /**
- * Checks a value that a column is to be compared with or set to, whatever the compiler was told: a list or an object
- * from a request would mean one thing to one driver and another to the next.
+ * Checks a value before a column is compared with it or set to it, whatever its static type: drivers interpret a list
+ * or an object from a request differently.
  *
- * @throws `E_INVALID_INPUT` (422), or `E_INVALID_QUERY` for what no request can hold; the message does not hold the value
+ * @throws `E_INVALID_INPUT` (422), or `E_INVALID_QUERY` for what no request can contain; the message does not include
+ * the value
  */
 export function columnValue(column: string, value: unknown): ColumnValue {
   switch (typeof value) {
@@ -44,12 +45,12 @@ export function columnValue(column: string, value: unknown): ColumnValue {
   }
   const problem = `The column "${column}" cannot hold, or be compared with, ${kindOf(value)}.`;
   if (!mayBeInput(value)) throw new AshlarError("E_INVALID_QUERY", problem);
-  const remedy = typeof value === "object" ? ' Objects and lists are stored by the cast "json".' : "";
+  const remedy = typeof value === "object" ? ' To store objects and lists, use the cast "json".' : "";
   throw new ColumnValueError(column, problem + remedy);
 }
 
 /**
- * Checks the value of a primary key that is looked for. SQLite would take `true` for 1.
+ * Checks the value of a primary key that is looked up. SQLite would treat `true` as 1.
  *
  * @throws as {@link columnValue}
  */
@@ -58,17 +59,17 @@ export function keyValue(column: string, value: unknown): ColumnValue {
   throw new ColumnValueError(column, `The key "${column}" cannot be a boolean.`);
 }
 
-/** Whether every database keeps a text as it is: without NUL, which PostgreSQL refuses, and well-formed. */
+/** Whether every database stores a text unchanged: it has no NUL, which PostgreSQL refuses, and is well-formed. */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-/** Whether a request can hold a value of this kind, or code make one of what it holds. */
+/** Whether a request can contain a value of this kind, or code can derive one from its content. */
 export function mayBeInput(value: unknown): boolean {
   return value !== undefined && typeof value !== "function" && typeof value !== "symbol";
 }
 
-/** What kind of value it is, for messages that must not hold the value itself. */
+/** The kind of a value, for messages that must not include the value itself. */
 export function kindOf(value: unknown): string {
   if (value instanceof Date) return "an invalid date";
   if (Array.isArray(value)) return "a list";
@@ -77,7 +78,7 @@ export function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : typeof value;
 }
 
-/** The table a model has where it names none: `OrderLine` → `order_lines`. */
+/** The default table of a model: `OrderLine` → `order_lines`. */
 export function tableName(className: string): string {
   const noun = className
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")

@@ -3,14 +3,14 @@ import { AshlarError } from "../support/index.ts";
 import type { ColumnType, ColumnTypes, PortableAdapter } from "./dialect.ts";
 import "./errors.ts";
 
-/** The `Kysely` that a migration is called with, whatever its tables. */
+/** The `Kysely` that a migration gets, whatever its tables are. */
 // biome-ignore lint/suspicious/noExplicitAny: any database will do.
 type AnyKysely = Kysely<any>;
 
 /**
- * Adds the primary key `id`, a number that the database counts up and never gives twice, not even after a rollback or
- * after the row was deleted. On SQLite that takes AUTOINCREMENT, which this declares: a table that declares a plain
- * `integer primary key` gives the key of its last row again once that row is gone.
+ * Adds the primary key `id`, a number that the database counts up and never reuses, not even after a rollback or a
+ * deletion. On SQLite this requires AUTOINCREMENT, which is declared here: with a plain `integer primary key`, the key
+ * of the last row is reused once that row is gone.
  *
  * ```ts
  * export async function up(database: Kysely<unknown>): Promise<void> {
@@ -25,7 +25,7 @@ export function primaryKey(
   return (table) => table.addColumn("id", type, define);
 }
 
-/** Adds `created_at` and `updated_at`, which models keep, and which are the current time where nobody sets them. */
+/** Adds `created_at` and `updated_at`, which models maintain, and which default to the current time. */
 export function timestamps(
   database: AnyKysely,
 ): <T extends string, C extends string>(
@@ -38,7 +38,10 @@ export function timestamps(
       .addColumn("updated_at", type, (column) => column.notNull().defaultTo(now));
 }
 
-/** The type of a column that holds a moment; its model casts it as `datetime`: `.addColumn("paid_at", timestamp(database))`. */
+/**
+ * The type of a column that holds a time; its model casts it as `datetime`: `.addColumn("paid_at",
+ * timestamp(database))`.
+ */
 export function timestamp(database: AnyKysely): ColumnType {
   return typesOf(database).timestamp;
 }
@@ -61,5 +64,5 @@ export function reference(database: AnyKysely): ColumnType {
 function typesOf(database: AnyKysely): ColumnTypes {
   const { columnTypes } = database.getExecutor().adapter as Partial<PortableAdapter>;
   if (columnTypes !== undefined) return columnTypes;
-  throw new AshlarError("E_INVALID_QUERY", "The types of columns are known for the Kysely of a Database only.");
+  throw new AshlarError("E_INVALID_QUERY", "Column types are only known for the Kysely of a Database.");
 }

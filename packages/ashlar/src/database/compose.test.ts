@@ -1,4 +1,4 @@
-// biome-ignore-all lint/complexity/noThisInStatic: a mixin's static methods work on the class they end up in.
+// biome-ignore-all lint/complexity/noThisInStatic: a mixin's static methods work on the class they become part of.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -101,7 +101,7 @@ test("a composed class has the columns, methods and statics of its mixins", asyn
   ]);
 });
 
-test("what a mixin casts and hides stays so where the class names more", async () => {
+test("casts and hidden columns of a mixin still apply if the class lists more", async () => {
   const user = await User.create({
     email: "b@example.com",
     password: "x",
@@ -135,7 +135,7 @@ test("the first mixin is the innermost, and without any the class is the model's
   expect(compose(Model)).toBe(Model);
 });
 
-test("types: the whole class is known", () => {
+test("types: the complete class is known", () => {
   expectTypeOf(User.find(1)).toEqualTypeOf<Promise<User | null>>();
   expectTypeOf(User.findOrFail("1")).toEqualTypeOf<Promise<User>>();
   expectTypeOf(User.findBy("email", "a")).toEqualTypeOf<Promise<User | null>>();
@@ -150,13 +150,13 @@ test("types: the whole class is known", () => {
   const wrong = (): unknown[] => [
     // @ts-expect-error no such column
     User.findBy("mail", "a"),
-    // @ts-expect-error a method is no column
+    // @ts-expect-error a method is not a column
     User.where("tokenDigest", "a"),
     // @ts-expect-error no such column
     User.create({ mail: "a" }),
     // @ts-expect-error not of this type
     User.create({ admin: "yes" }),
-    // @ts-expect-error a list is no value
+    // @ts-expect-error a list is not a value
     User.where("email", ["a"]),
     // @ts-expect-error no such operator
     User.where("email", "~", "a"),
@@ -170,7 +170,7 @@ test("a class is a model's class, whatever is mixed in", () => {
   expect(takes(Model)).toBe("models");
 });
 
-test("a composed class with declared fields runs under Node's type stripping as it is", async () => {
+test("a composed class with declared fields runs with Node's type stripping", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ashlar-compose-"));
   const here = import.meta.dirname;
   await writeFile(

@@ -1,9 +1,9 @@
 import type { ModelConstructor } from "./model-types.ts";
 
 /**
- * A mixin as {@link compose} takes it: a function that extends a model's class.
+ * A mixin for {@link compose}: a function that extends a model's class.
  *
- * Write one with its additions as named interfaces, so that its type can be spelled out:
+ * Declare its additions as named interfaces, so that its type can be spelled out:
  *
  * ```ts
  * interface Archives { archived_at: Date | null; archive(): Promise<void> }
@@ -25,7 +25,7 @@ import type { ModelConstructor } from "./model-types.ts";
 export type Mixin<B, R> = (base: B) => R;
 
 /**
- * Applies mixins to a model's class, the first one innermost, and gives the class to extend:
+ * Applies mixins to a model's class, the first one innermost, and returns the class to extend:
  *
  * ```ts
  * class User extends compose(Model, Authenticates, AuthenticatesTokens) {}

@@ -31,12 +31,12 @@ afterEach(async () => {
   await database.close();
 });
 
-test("a query outside of a transaction goes straight to the database, however many there are", async () => {
+test("queries outside of a transaction go directly to the database, however many there are", async () => {
   const notes = await Promise.all(Array.from({ length: 500 }, (_, n) => Note.create({ text: `${n}` })));
   expect(new Set(notes.map(({ id }) => id)).size).toBe(500);
 });
 
-test("a transaction on one connection is none on the other", async () => {
+test("a transaction on one connection does not affect the other", async () => {
   const [a, b] = [database.connection("a"), database.connection("b")];
   const attempt = a.transaction(async () => {
     expect([a.inTransaction, b.inTransaction]).toEqual([true, false]);
@@ -50,7 +50,7 @@ test("a transaction on one connection is none on the other", async () => {
   expect([await texts(a), await texts(b)]).toEqual([[], ["b"]]);
 });
 
-test("S24 a thousand interleaved transactions each see their own rows and nobody else's", async () => {
+test("S24 a thousand interleaved transactions each see only their own rows", async () => {
   let strangers = 0;
   await Promise.all(
     Array.from({ length: 1000 }, async (_, n) => {
@@ -69,7 +69,7 @@ test("S24 a thousand interleaved transactions each see their own rows and nobody
   expect(await Note.rows().count()).toBe(0);
 });
 
-test("each statement is told to a listener, without its values, until it is asked to stop", async () => {
+test("each statement is reported to a listener, without its values, until the listener is removed", async () => {
   const seen: unknown[] = [];
   const end = database.onQuery((query) => seen.push(query));
   await Note.findBy("text", "s3cret");
@@ -86,7 +86,7 @@ test("each statement is told to a listener, without its values, until it is aske
   ]);
 });
 
-test("two listeners, of whom one leaves", async () => {
+test("one of two listeners can be removed", async () => {
   const counts = [0, 0];
   const ends = [0, 1].map((n) => database.onQuery(() => counts[n]!++));
   await Note.find(1);
@@ -97,7 +97,7 @@ test("two listeners, of whom one leaves", async () => {
   expect(counts).toEqual([1, 2]);
 });
 
-test("find of a row takes one statement and gives no promise more than it must", async () => {
+test("finding a row takes one statement and creates no more promises than necessary", async () => {
   const { id } = await Note.create({ text: "a" });
   const order: string[] = [];
   const found = Note.find(id).then(() => order.push("found"));
@@ -106,7 +106,7 @@ test("find of a row takes one statement and gives no promise more than it must",
   expect(order).toEqual(["found", "turn 1"]);
 });
 
-test("a transaction's own Kysely is bound to it, also where the context is lost", async () => {
+test("a transaction's own Kysely is bound to it, even if the context is lost", async () => {
   const { promise: handed, resolve: hand } = Promise.withResolvers<() => Promise<unknown>>();
   const outside = handed.then((use) => use());
   const attempt = database.transaction(async (trx) => {
@@ -118,7 +118,7 @@ test("a transaction's own Kysely is bound to it, also where the context is lost"
   expect(await Note.rows().count()).toBe(0);
 });
 
-test("a transaction's own Kysely is of no use after its end", async () => {
+test("a transaction's own Kysely cannot be used after its end", async () => {
   let kept: (() => Promise<unknown>) | null = null;
   await database.transaction(async (trx) => {
     kept = () => sql`select 1`.execute(trx);
@@ -131,7 +131,7 @@ test("a database is of the kind of its default connection", () => {
   expect(database.dialect.name).toBe("sqlite");
 });
 
-test("an unknown connection is named with those there are", () => {
+test("an unknown connection is an error with those that exist", () => {
   expect(() => database.connection("c")).toThrow(expect.objectContaining({ code: "E_DATABASE" }));
   expect(() => database.connection("__proto__")).toThrow(expect.objectContaining({ code: "E_DATABASE" }));
 });
@@ -141,7 +141,7 @@ test("Kysely does not close the database", async () => {
   expect(await Note.rows().count()).toBe(0);
 });
 
-test("what a reserved connection's function left running goes on outside of it", async () => {
+test("what a reserved connection's function left running continues outside of it", async () => {
   const gate = Promise.withResolvers<void>();
   let left: Promise<unknown> = Promise.resolve();
   await database.connection().reserved(() => {
@@ -171,7 +171,7 @@ test.each([
   expect(seen.filter((statement) => !statement.startsWith("select"))).toEqual([...nested, last]);
 });
 
-test("a transaction waits longer than for a turn for a nested one that was not awaited", async () => {
+test("a transaction waits for a nested one that was not awaited for longer than for a turn", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const gate = Promise.withResolvers<void>();
@@ -189,7 +189,7 @@ test("a transaction waits longer than for a turn for a nested one that was not a
   expect(await Note.rows().count()).toBe(1);
 });
 
-test("a closed connection begins no rebuilding of tables", async () => {
+test("a closed connection does not begin to rebuild tables", async () => {
   await database.close();
   const rebuilt: string[] = [];
   const attempt = database.connection().rebuilding(async () => void rebuilt.push("a"));
@@ -197,14 +197,14 @@ test("a closed connection begins no rebuilding of tables", async () => {
   expect(rebuilt).toEqual([]);
 });
 
-test("S68 outside of a transaction, on a reserved connection too, there is nothing to take back", async () => {
+test("S68 outside of a transaction, even on a reserved connection, there is nothing to undo", async () => {
   const connection = database.connection();
   const logs = [connection.rollbackLog, await connection.reserved(() => connection.rollbackLog)];
   expect(logs).toEqual([null, null]);
   expect(await connection.transaction(() => connection.rollbackLog)).not.toBe(null);
 });
 
-test("a compiled statement gives its rows, inside of a transaction too", async () => {
+test("a compiled statement returns its rows, inside a transaction too", async () => {
   const connection = database.connection();
   expect(await connection.rows("select ? as n", [1])).toEqual([{ n: 1 }]);
   const inside = await connection.transaction(async () => {
@@ -214,18 +214,18 @@ test("a compiled statement gives its rows, inside of a transaction too", async (
   expect(inside).toEqual([{ text: "a" }]);
 });
 
-test("a nested transaction may not ask for an isolation of its own, and one around it may", async () => {
+test("a nested transaction cannot request an isolation level, and the outer one can", async () => {
   const nested = database.transaction(() => database.transaction(() => 1, { isolation: "serializable" }));
   await expect(nested).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
   const around = database.transaction(() => database.transaction(() => 1), { isolation: "serializable" });
   expect(await around).toBe(1);
 });
 
-test("migrations are not locked inside of a transaction", async () => {
+test("migrations are not locked inside a transaction", async () => {
   const attempt = database.transaction(() => database.connection().withMigrationLock(async () => 1));
   await expect(attempt).rejects.toMatchObject({ code: "E_MIGRATION" });
 });
 
-test("SQLite gives JSON as text", () => {
+test("SQLite returns JSON as text", () => {
   expect(database.connection().dialect.parsesJson).toBe(false);
 });

@@ -12,43 +12,43 @@ import type { QueryBuilder, Tables } from "./tables.ts";
 import type { DeletePlan, InsertPlan, UpsertPlan, Write, WriteScope } from "./writes.ts";
 import "./errors.ts";
 
-/** A connection that somebody has to himself, or a transaction on it, or a nested one in that. */
+/** A connection reserved for one caller, a transaction on it, or a nested one in that. */
 interface Scope {
   readonly parent: Scope | null;
   readonly reservation: Reservation;
-  /** What queries inside run on. */
+  /** What queries inside it run on. */
   readonly executor: LockedExecutor;
-  /** Held by a nested scope as long as that lasts. */
+  /** Held by a nested scope while that lasts. */
   readonly mutex: Mutex;
-  /** 0: reserved without a transaction; 1: a transaction; from 2 on: a savepoint. */
+  /** 0: reserved without a transaction; 1: a transaction; 2 or more: a savepoint. */
   readonly depth: number;
-  /** What it changed in memory; `null` where no transaction is. */
+  /** What it changed in memory; `null` without a transaction. */
   readonly log: RollbackLog | null;
   open: boolean;
-  /** Whether the connection's state is unknown, because not even rolling back worked. */
+  /** Whether the connection's state is unknown, because even the rollback failed. */
   broken: boolean;
 }
 
-/** What {@link Connection.onQuery} is told of a statement. The values are left out: they may be secrets. */
+/** What {@link Connection.onQuery} reports about a statement. Values are left out: they may be secrets. */
 export interface QueryEvent {
   /** The connection's name in `config/database.ts`. */
   readonly connection: string;
   readonly sql: string;
 }
 
-/** Is told of a statement's error that was caught inside of its transaction. */
+/** Receives a statement's error that was caught inside its transaction. */
 export type ReportCaughtFailure = (error: AshlarError) => void;
 
 /**
- * A database the application is connected to.
+ * A database that the application is connected to.
  *
- * A query belongs to the transaction in whose function it was issued, however deep in the calls below it, without
- * anything being passed on; all others run outside of it.
+ * A query belongs to the transaction in whose function it was issued, however deep in the calls, without anything being
+ * passed along; all others run outside of it.
  */
 export class Connection {
   /** The connection's name in `config/database.ts`. */
   readonly name: string;
-  /** What differs from one database to the next. */
+  /** Everything that differs from one database to the next. */
   readonly dialect: Dialect;
   /** Kysely on this connection. */
   readonly kysely: QueryBuilder;
@@ -58,7 +58,7 @@ export class Connection {
   #longTransactions: LongTransactions | null = null;
   #reportCaughtFailure: ReportCaughtFailure | null = null;
 
-  /** Connections are made by {@link Database}. */
+  /** Connections are created by {@link Database}. */
   constructor(name: string, makeDialect: (observer: Observer) => Dialect) {
     this.name = name;
     this.#observer = { notify: null };
@@ -66,23 +66,23 @@ export class Connection {
     this.kysely = this.guardedKysely(() => {});
   }
 
-  /** Whether this is asked from inside a transaction on this connection. */
+  /** Whether the caller is inside a transaction on this connection. */
   get inTransaction(): boolean {
     return (this.#scope?.depth ?? 0) > 0;
   }
 
   /**
-   * Runs a function in a transaction: commits what it did when it returns, and rolls that back when it throws.
+   * Runs a function in a transaction: commits when it returns, and rolls back when it throws.
    *
-   * Inside another transaction on this connection it is a nested one, which can fail alone: what a statement threw may
-   * be caught around it. Caught inside, after `E_UNIQUE_VIOLATION` for one, SQLite goes on, and PostgreSQL refuses every
-   * further statement and the commit. Keep it short: on SQLite
-   * everything else that writes waits meanwhile, for `acquireTimeoutMs` at most.
+   * Inside another transaction on this connection it is a nested one, which can fail on its own: the error of a
+   * statement may be caught around it. If it is caught inside, for example after `E_UNIQUE_VIOLATION`, SQLite
+   * continues, but PostgreSQL refuses every further statement and the commit. Keep transactions short: on SQLite,
+   * everything else that writes waits in the meantime, for at most `acquireTimeoutMs`.
    *
-   * @param task every query in it, those of models included, is part of the transaction
+   * @param task every query in it, including those of models, is part of the transaction
    * @returns what the function returns
-   * @throws what the function throws; `E_OVERLOADED` where no connection became free in time; `E_DATABASE` where the
-   * database cannot commit, or a statement failed before and PostgreSQL refuses the next
+   * @throws what the function throws; `E_OVERLOADED` if no connection became free in time; `E_DATABASE` if the database
+   * cannot commit, or if a statement failed before and PostgreSQL refuses the next one
    */
   async transaction<T>(
     task: (trx: Transaction<Tables>) => MaybePromise<T>,
@@ -92,7 +92,7 @@ export class Connection {
     if (outer === null) {
       const long = this.#longTransactions;
       if (long === null) return await this.reserved(() => this.transaction(task, options));
-      // Taken here, where the caller still is in the stack; the time counts from when it has the connection.
+      // Captured here, while the caller is still in the stack; the time counts from when it has the connection.
       const place = new SourceLocation(this.transaction);
       return await this.reserved(() => long.watch(place, () => this.transaction(task, options)));
     }
@@ -109,10 +109,10 @@ export class Connection {
   }
 
   /**
-   * Runs a function whose queries all go to one and the same connection of the pool, without a transaction.
+   * Runs a function whose queries all use the same connection of the pool, without a transaction.
    *
    * @returns what the function returns
-   * @throws what the function throws; `E_OVERLOADED` where no connection became free in time
+   * @throws what the function throws; `E_OVERLOADED` if no connection became free in time
    */
   async reserved<T>(task: () => MaybePromise<T>): Promise<T> {
     if (this.#scope !== null) return await task();
@@ -128,7 +128,7 @@ export class Connection {
   }
 
   /**
-   * The first row of a statement with one parameter: the shortest way to a row, for compiled statements.
+   * The first row of a statement with one parameter: the fastest way to a row, for compiled statements.
    *
    * @internal
    */
@@ -137,7 +137,7 @@ export class Connection {
   }
 
   /**
-   * The rows that a compiled statement gives.
+   * The rows that a compiled statement returns.
    *
    * @internal
    */
@@ -186,7 +186,7 @@ export class Connection {
     return this.#prepared(this.dialect.writes.delete(this.kysely, plan));
   }
 
-  /** Calls a listener before each statement. The function returned ends that. */
+  /** Calls a listener before each statement. Call the returned function to remove it. */
   onQuery(listener: (query: QueryEvent) => void): () => void {
     this.#listeners.add(listener);
     this.#observer.notify = (sql) => {
@@ -199,32 +199,33 @@ export class Connection {
   }
 
   /**
-   * Has transactions reported that are open for more than 200 ms: the place of each call, as `file:line`, once.
+   * Reports transactions that are open for more than 200 ms: the location of each call, as `file:line`, once.
    *
-   * Calls cost a little more with it; it is meant for development.
+   * It makes calls slightly more expensive, and is meant for development.
    */
   onLongTransaction(report: ReportLongTransaction): void {
     this.#longTransactions = new LongTransactions(report);
   }
 
   /**
-   * Has transactions reported that commit although a statement in them failed, which SQLite lets them do and PostgreSQL
-   * does not. The report comes before the commit, with the error of the latest such statement.
+   * Reports transactions that commit after a statement in them failed, which SQLite allows and PostgreSQL does not. The
+   * report comes before the commit, with the error of the latest such statement.
    */
   onCaughtFailure(report: ReportCaughtFailure): void {
     this.#reportCaughtFailure = report;
   }
 
   /**
-   * Connects now instead of at the first query.
+   * Connects now instead of on the first query.
    *
-   * @throws `E_DATABASE_UNAVAILABLE` or `E_DATABASE` where the database cannot be reached, `E_MISSING_PACKAGE` where its driver is not installed
+   * @throws `E_DATABASE_UNAVAILABLE` or `E_DATABASE` if the database cannot be reached, `E_MISSING_PACKAGE` if its
+   * driver is not installed
    */
   async connect(): Promise<void> {
     await this.dialect.connect();
   }
 
-  /** Waits for what is under way, and closes. Later queries fail. */
+  /** Waits for running queries, and closes. Later queries fail. */
   async close(): Promise<void> {
     await this.dialect.close();
   }
@@ -241,7 +242,7 @@ export class Connection {
   /**
    * Deletes every row, and counts keys from 1 again.
    *
-   * @param kept the tables that are left as they are
+   * @param kept the tables that are left unchanged
    * @internal
    */
   async emptyTables(kept: readonly string[]): Promise<void> {
@@ -267,8 +268,8 @@ export class Connection {
   }
 
   /**
-   * Runs a function in which tables can be rebuilt: dropping one takes no rows of others along. It must call
-   * {@link checkForeignKeys} when it has.
+   * Runs a function in which tables can be rebuilt: dropping one does not delete rows of others. It must call {@link
+   * checkForeignKeys} afterwards.
    *
    * @throws what the function throws
    * @internal
@@ -286,9 +287,9 @@ export class Connection {
   }
 
   /**
-   * Inside of {@link rebuilding}: checks that every foreign key holds.
+   * Inside {@link rebuilding}: checks that every foreign key is valid.
    *
-   * @throws `E_FOREIGN_KEY_VIOLATION` that names the rows
+   * @throws `E_FOREIGN_KEY_VIOLATION` with the rows
    * @internal
    */
   async checkForeignKeys(): Promise<void> {
@@ -296,7 +297,7 @@ export class Connection {
   }
 
   /**
-   * Runs a function while no other process runs one this way.
+   * Runs a function while no other process runs one in this way.
    *
    * @throws `E_MIGRATION` inside a transaction
    * @internal
@@ -315,8 +316,8 @@ export class Connection {
   }
 
   /**
-   * The log of the transaction that this is asked from, `null` outside of one: who changes an object after a statement
-   * asks before that statement.
+   * The log of the caller's transaction, `null` outside of one. Code that changes an object after a statement must get
+   * the log before that statement.
    *
    * @internal
    */
@@ -324,7 +325,10 @@ export class Connection {
     return this.#scope?.log ?? null;
   }
 
-  /** The innermost scope that the caller is in. One that has ended counts no more: what it left running is outside. */
+  /**
+   * The innermost scope that the caller is in. One that has ended no longer counts: code that it left running is
+   * outside.
+   */
   get #scope(): Scope | null {
     let scope = this.#scopes.getStore() ?? null;
     while (scope !== null && !scope.open) scope = scope.parent;
@@ -394,7 +398,7 @@ export class Connection {
     try {
       await this.dialect.rollback(connection, scope.depth === 1 ? null : savepoint(scope));
     } catch {
-      // What led here is the error to report; the connection goes, and the server rolls back with it.
+      // The earlier error is the one to report; the connection is dropped, and the server rolls back with it.
       for (let one: Scope | null = scope; one !== null; one = one.parent) one.broken = true;
     }
   }

@@ -8,19 +8,19 @@ import type { QueryBuilder, Tables } from "./tables.ts";
 import "./errors.ts";
 
 /**
- * The application's databases: the connections of `config/database.ts`, each opened when it is first used.
+ * The application's databases: the connections in `config/database.ts`, each opened on first use.
  *
- * What is done on the database itself is done on the default connection.
+ * Methods of the database itself use the default connection.
  */
 export class Database {
-  /** `DATABASES`, as it is read. */
+  /** `DATABASES`, as it was read. */
   readonly settings: CompleteDatabaseSettings;
   readonly #connections: ReadonlyMap<string, Connection>;
   readonly #default: Connection;
 
   /**
    * @param databases what `config/database.ts` exports as `DATABASES`
-   * @param root the application's root, which a relative path of a SQLite file begins at
+   * @param root the application's root, which paths of SQLite files are relative to
    * @throws `E_INVALID_CONFIGURATION`
    */
   constructor(databases: unknown, root: string) {
@@ -35,7 +35,7 @@ export class Database {
     this.#default = this.connection();
   }
 
-  /** Kysely on the default connection. A query through it runs in the transaction that is under way where it is issued. */
+  /** Kysely on the default connection. A query through it runs in the current transaction of its caller. */
   get kysely(): QueryBuilder {
     return this.#default.kysely;
   }
@@ -48,8 +48,8 @@ export class Database {
   /**
    * A connection by its name in `config/database.ts`.
    *
-   * @param name the default connection where left out
-   * @throws `E_DATABASE` where there is none of this name
+   * @param name default: the default connection
+   * @throws `E_DATABASE` if there is none with this name
    */
   connection(name: string = this.settings.default): Connection {
     const connection = this.#connections.get(name);
@@ -61,9 +61,9 @@ export class Database {
   /**
    * The connection that a setting names.
    *
-   * @param where the setting's place, for the message
-   * @param name the default connection if left out
-   * @throws `E_INVALID_CONFIGURATION` if there is none of this name
+   * @param where the setting's location, for the message
+   * @param name default: the default connection
+   * @throws `E_INVALID_CONFIGURATION` if there is none with this name
    * @internal
    */
   connectionNamedBy(where: string, name: string | undefined): Connection {
@@ -73,8 +73,8 @@ export class Database {
   }
 
   /**
-   * Runs a function in a transaction on the default connection: commits what it did when it returns, and rolls that
-   * back when it throws. Models and `kysely` take part in it without being told.
+   * Runs a function in a transaction on the default connection: commits when it returns, and rolls back when it throws.
+   * Models and `kysely` take part automatically.
    *
    * ```ts
    * await database.transaction(async () => {
@@ -83,9 +83,9 @@ export class Database {
    * });
    * ```
    *
-   * A statement that may fail, because its row exists already for one, goes into a nested transaction, and its error is
-   * caught around that: PostgreSQL refuses whatever follows a failed statement in the same transaction. SQLite goes on;
-   * in development, the log warns of it.
+   * Put a statement that may fail, for example because its row already exists, into a nested transaction, and catch its
+   * error around that: PostgreSQL refuses everything after a failed statement in the same transaction. SQLite
+   * continues; in development, the log has a warning.
    *
    * ```ts
    * try {
@@ -96,13 +96,13 @@ export class Database {
    * ```
    *
    * @returns what the function returns
-   * @throws what the function throws; `E_OVERLOADED` where no connection became free in time
+   * @throws what the function throws; `E_OVERLOADED` if no connection became free in time
    */
   transaction<T>(task: (trx: Transaction<Tables>) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
     return this.#default.transaction(task, options);
   }
 
-  /** Calls a listener before each statement on any connection. The function returned ends that. */
+  /** Calls a listener before each statement on any connection. Call the returned function to remove it. */
   onQuery(listener: (query: QueryEvent) => void): () => void {
     const ends = [...this.#connections.values()].map((connection) => connection.onQuery(listener));
     return () => {
@@ -110,13 +110,13 @@ export class Database {
     };
   }
 
-  /** Has transactions reported that are open for more than 200 ms on any connection; see `Connection`. */
+  /** Reports transactions that are open for more than 200 ms on any connection; see `Connection`. */
   onLongTransaction(report: ReportLongTransaction): void {
     for (const connection of this.#connections.values()) connection.onLongTransaction(report);
   }
 
   /**
-   * Has transactions reported that commit after a statement in them failed, on databases that let them; see `Connection`.
+   * Reports transactions that commit after a statement in them failed, on databases that allow it; see `Connection`.
    */
   onCaughtFailure(report: ReportCaughtFailure): void {
     for (const connection of this.#connections.values()) {
@@ -125,21 +125,22 @@ export class Database {
   }
 
   /**
-   * Connects to the default database now instead of at the first query.
+   * Connects to the default database now instead of on the first query.
    *
-   * @throws `E_DATABASE_UNAVAILABLE` or `E_DATABASE` where it cannot be reached, `E_MISSING_PACKAGE` where its driver is not installed
+   * @throws `E_DATABASE_UNAVAILABLE` or `E_DATABASE` if it cannot be reached, `E_MISSING_PACKAGE` if its driver is not
+   * installed
    */
   async connect(): Promise<void> {
     await this.#default.connect();
   }
 
-  /** Waits for what is under way, and closes every connection. Later queries fail. */
+  /** Waits for running queries, and closes every connection. Later queries fail. */
   async close(): Promise<void> {
     await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
   }
 }
 
-/** @throws `E_INVALID_CONFIGURATION` if a function does not make a dialect, and what it throws */
+/** @throws `E_INVALID_CONFIGURATION` if a function does not create a dialect, and what it throws */
 function dialectOf(source: DialectSource, setup: DialectSetup): Dialect {
   const made: unknown = source(setup);
   const { reserve, begin, commit } = Object(made) as Partial<Dialect>;

@@ -17,18 +17,18 @@ import type { Writes } from "./writes.ts";
 /** A value that a column can be compared with. */
 export type ColumnValue = string | number | bigint | boolean | Date | Uint8Array | null;
 
-/** A row as the database gave it. */
+/** A row as returned by the database. */
 export type Row = { [column: string]: unknown };
 
-/** How a transaction is begun. */
+/** Options for beginning a transaction. */
 export interface TransactionOptions {
-  /** How far it is kept apart from the others; the database's default if left out. SQLite is always `serializable`. */
+  /** How far it is isolated from others; default: the database's. SQLite is always `serializable`. */
   readonly isolation?: IsolationLevel;
   /** Whether it only reads. */
   readonly readOnly?: boolean;
 }
 
-/** Runs statements. Errors come out as those that `ashlar/database` exports, on every dialect. */
+/** Runs statements. Errors are those that `ashlar/database` exports, on every dialect. */
 export interface Executor {
   /** Runs a compiled statement. */
   execute(query: CompiledQuery): MaybePromise<QueryResult<Row>>;
@@ -45,7 +45,7 @@ export interface PhysicalConnection extends Executor {
   failure: AshlarError | null;
 }
 
-/** A connection that is set aside for one caller, until it is released. */
+/** A connection that is reserved for one caller, until it is released. */
 export interface Reservation {
   readonly connection: PhysicalConnection;
   /** @param broken whether the connection is in an unknown state and must not be used again */
@@ -54,7 +54,7 @@ export interface Reservation {
 
 /** How columns that differ from one database to the next are declared. */
 export interface ColumnTypes {
-  /** Keys count up and are never given twice, not even after a rollback or after the row was deleted. */
+  /** Keys count up and are never reused, not even after a rollback or a deletion. */
   readonly primaryKey: {
     readonly type: ColumnType;
     readonly define: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder;
@@ -82,19 +82,19 @@ export type PortableAdapter = DialectAdapter & { readonly columnTypes: ColumnTyp
 export type RowLock = "change" | "reference";
 
 /**
- * Everything that differs from one database to the next. `sqlite()` and `postgres()` make the framework's own; yours is an
- * entry of `DATABASES`, as a function that makes it:
+ * Everything that differs from one database to the next. `sqlite()` and `postgres()` create the framework's own; for
+ * yours, put a function that creates it into `DATABASES`:
  *
  * ```ts
  * // config/database.ts
  * export const DATABASES = {
  *   default: "main",
- *   // Listeners of `onQuery` hear nothing of this connection.
+ *   // Listeners of `onQuery` are not told about this connection.
  *   main: (setup) => sqlite({ path: "database/app.sqlite" })({ ...setup, observer: { notify: null } }),
  * } satisfies DatabaseSettings;
  * ```
  *
- * `dialectSuite` of `ashlar/testing` tests what a dialect promises:
+ * `dialectSuite` of `ashlar/testing` tests a dialect's promises:
  *
  * - **Isolation.** A connection that was reserved belongs to one caller until it is released. No statement of {@link shared}
  *   runs on it meanwhile, and none sees what an open transaction has written. The framework sends the statements of a
@@ -103,29 +103,29 @@ export type RowLock = "change" | "reference";
  *   database that answers a commit by rolling back, as PostgreSQL does after a failed statement, must throw. `rollback`
  *   undoes everything, or everything since the savepoint. If it cannot, it throws, and the connection is released as broken.
  *   A statement that fails has no effect at all.
- * - **Concurrency.** One statement is one step. Of any number of conditional updates at once, in however many processes, each
- *   sees what the one before it has written; of inserts with the same unique value, one succeeds. Logins, limits, token
- *   renewals and reset links are decided this way.
+ * - **Concurrency.** Each statement is atomic. Of any number of concurrent conditional updates, in any number of
+ *   processes, each sees what the one before it has written; of inserts with the same unique value, one succeeds.
+ *   Logins, limits, token renewals and reset links are decided this way.
  * - **Bounded waits.** A caller waits at most `acquireTimeoutMs` for a connection, and then gets `E_OVERLOADED`.
  * - **Errors.** A violated constraint throws `UniqueViolationError`, `ForeignKeyViolationError` or
  *   `NotNullViolationError`; an unknown column in a statement throws `UnknownColumnError`; everything else is a
- *   `DatabaseError`. Security: no message or cause holds a value of a row. They are logged, and a row may hold a password's
- *   hash.
- * - **Values.** What {@link ColumnValue} lists can be bound. An integer comes back as a number, or as a bigint if a number
- *   can't hold it exactly; a timestamp as a `Date`, or as text that `new Date()` reads; text as it was stored. Text compares
- *   byte by byte: `a`, `A` and `ä` are three values, of unique columns too. Text that can't be stored exactly is refused with
- *   `E_INVALID_INPUT`. Comparing a column with a value of another type finds nothing or fails, but doesn't convert: text isn't
- *   equal to the number 0, nor `1abc` to the number 1.
+ *   `DatabaseError`. Security: no message or cause contains a value of a row. They are logged, and a row may contain a
+ *   password hash.
+ * - **Values.** All types in {@link ColumnValue} can be bound. An integer comes back as a number, or as a bigint if a
+ *   number can't hold it exactly; a timestamp as a `Date`, or as text that `new Date()` reads; text as it was stored.
+ *   Text compares byte by byte: `a`, `A` and `ä` are three values, even in unique columns. Text that can't be stored
+ *   exactly is refused with `E_INVALID_INPUT`. Comparing a column with a value of another type finds nothing or fails,
+ *   but doesn't convert: text isn't equal to the number 0, nor `1abc` to the number 1.
  * - **SQL.** What Kysely's builders make of `select`, `insert`, `update` and `delete`, and savepoints, work as on SQLite and
  *   PostgreSQL. An update counts all matching rows, even those that already have the new values. `drop index` may name its table. `returning` and
  *   `on conflict`, which many databases lack, are used only by {@link writes}.
  */
 export interface Dialect {
-  /** What kind of database it is, such as `"sqlite"` or `"postgres"`. */
+  /** The kind of database, such as `"sqlite"` or `"postgres"`. */
   readonly name: string;
-  /** How long a caller waits for a connection, or inside a transaction for its turn, in milliseconds. */
+  /** How long a caller waits for a connection, or for its turn inside a transaction, in milliseconds. */
   readonly acquireTimeoutMs: number;
-  /** Whether JSON columns come out of the driver parsed. */
+  /** Whether the driver returns JSON columns parsed. */
   readonly parsesJson: boolean;
   /** Whether a failed statement ends its transaction: later statements are refused, and so is the commit. */
   readonly failureEndsTransaction: boolean;
@@ -134,7 +134,7 @@ export interface Dialect {
    * migrations run without a transaction.
    */
   readonly schemaIsTransactional: boolean;
-  /** Whether it holds nothing that outlives the process, so that tests may empty it. */
+  /** Whether nothing in it outlives the process, so that tests may empty it. */
   readonly isInMemory: boolean;
   /**
    * The server's time in whole milliseconds since 1970, the same throughout a statement; `null` if the database runs in
@@ -142,8 +142,8 @@ export interface Dialect {
    */
   readonly serverTime: Expression<number> | null;
   /**
-   * A statement whose rows have a `name` each: the columns of the table that statements find by the name that is its one
-   * parameter. No rows if there is no such table.
+   * A statement that returns rows with a `name`: the columns of the table that statements find by the name in its one
+   * parameter. It returns no rows if there is no such table.
    */
   readonly columnNames: string;
   readonly adapter: PortableAdapter;
@@ -152,19 +152,19 @@ export interface Dialect {
   readonly writes: Writes;
   introspector(kysely: Kysely<unknown>): DatabaseIntrospector;
 
-  /** Opens the database now instead of at the first statement, so that a mistake shows at boot. */
+  /** Opens the database now instead of on the first statement, so that mistakes show at boot. */
   connect(): Promise<void>;
   /** Runs each statement on any free connection, outside of transactions. */
   readonly shared: Executor;
-  /** Sets a connection aside. */
+  /** Reserves a connection. */
   reserve(): MaybePromise<Reservation>;
   begin(connection: PhysicalConnection, options: TransactionOptions): MaybePromise<void>;
   commit(connection: PhysicalConnection): MaybePromise<void>;
   /** @param savepoint the one to roll back to and release; `null` for the whole transaction */
   rollback(connection: PhysicalConnection, savepoint: string | null): MaybePromise<void>;
   /**
-   * Makes a SELECT lock its rows until the transaction ends, and wait for those who have. A database with one writer at a
-   * time returns the query as it is.
+   * Makes a SELECT lock its rows until the transaction ends, and wait for other holders of the lock. A database with
+   * one writer at a time returns the query as it is.
    */
   lockRows<DB, T extends keyof DB, O>(
     query: SelectQueryBuilder<DB, T, O>,
@@ -172,19 +172,20 @@ export interface Dialect {
   ): SelectQueryBuilder<DB, T, O>;
 
   /**
-   * Lets tables be rebuilt from here on: dropping one takes no rows of others along. Called outside of a transaction.
+   * From here on, tables can be rebuilt: dropping one does not delete rows of others. Called outside of a transaction.
    */
   suspendForeignKeys(connection: PhysicalConnection): MaybePromise<void>;
   /**
-   * Checks what was not checked meanwhile.
+   * Checks what was not checked in the meantime.
    *
-   * @throws `E_FOREIGN_KEY_VIOLATION` that names tables and rows
+   * @throws `E_FOREIGN_KEY_VIOLATION` with the tables and rows
    */
   checkForeignKeys(connection: PhysicalConnection): MaybePromise<void>;
   /** Ends what {@link suspendForeignKeys} began. */
   resumeForeignKeys(connection: PhysicalConnection): MaybePromise<void>;
   /**
-   * Waits until no other process runs migrations. The holder of the lock can take it again, and unlocks as often.
+   * Waits until no other process runs migrations. The holder of the lock can take it several times, and must unlock as
+   * often.
    *
    * @throws `E_MIGRATION` if it waited too long
    */
@@ -193,47 +194,47 @@ export interface Dialect {
   /** Drops every table, view and type of the database. */
   dropEverything(connection: PhysicalConnection): MaybePromise<void>;
   /**
-   * Deletes every row, in whatever order the foreign keys need, and counts keys from 1 again.
+   * Deletes every row, in the order that the foreign keys require, and counts keys from 1 again.
    *
-   * @param kept the tables that are left as they are
+   * @param kept the tables that are left unchanged
    */
   emptyTables(connection: PhysicalConnection, kept: readonly string[]): MaybePromise<void>;
   /**
-   * Makes an empty database of the same kind, for one run of tests. `createTestApplication` uses it if it is given this
+   * Creates an empty database of the same kind, for one test run. `createTestApplication` uses it if it gets this
    * dialect.
    */
   createTestDatabase(): Promise<TestDatabase>;
 
-  /** Waits for what is under way, and releases every connection. Later statements fail with `E_DATABASE`. */
+  /** Waits for running statements, and releases every connection. Later statements fail with `E_DATABASE`. */
   close(): Promise<void>;
 }
 
-/** A database that was made for tests. */
+/** A database created for tests. */
 export interface TestDatabase {
   readonly dialect: DialectSource;
-  /** Removes the database; called once nothing is connected to it any more. */
+  /** Removes the database; called once nothing is connected to it. */
   remove(): Promise<void>;
 }
 
-/** What a dialect is made with. */
+/** What a dialect is created with. */
 export interface DialectSetup {
-  /** Where the connection stands in the configuration, for messages: `config/database.ts: DATABASES.main`. */
+  /** The connection's location in the configuration, for messages: `config/database.ts: DATABASES.main`. */
   readonly where: string;
-  /** The application's root, as an absolute path: relative paths of files begin there. */
+  /** The application's root, as an absolute path: file paths are relative to it. */
   readonly root: string;
-  /** To be told of each statement. */
+  /** Receives each statement. */
   readonly observer: Observer;
 }
 
 /**
- * Makes the dialect of a connection: what `sqlite()` and `postgres()` return, and an entry of `DATABASES`. It opens nothing
- * yet.
+ * Creates the dialect of a connection: what `sqlite()` and `postgres()` return, and an entry of `DATABASES`. It opens
+ * nothing yet.
  *
  * @throws `E_INVALID_CONFIGURATION` if something is wrong with its options
  */
 export type DialectSource = (setup: DialectSetup) => Dialect;
 
-/** Is told each statement before it runs, without its values. */
+/** Called before each statement runs, without its values. */
 export interface Observer {
   notify: ((sql: string) => void) | null;
 }

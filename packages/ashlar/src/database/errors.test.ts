@@ -5,7 +5,7 @@ import { DatabaseError, ForeignKeyViolationError, NotNullViolationError, UniqueV
 const CAUSE = new Error("of the driver");
 const of = (table: string | null, ...columns: string[]) => ({ table, columns, constraint: "a_key", cause: CAUSE });
 
-test("a violation tells of the table, the columns, the constraint and the driver's error", () => {
+test("a violation has the table, the columns, the constraint and the driver's error", () => {
   for (const Violation of [UniqueViolationError, ForeignKeyViolationError, NotNullViolationError]) {
     const details = { table: "users", columns: ["email", "name"], constraint: "a_key", column: "email", cause: CAUSE };
     expect(new Violation(of("users", "email", "name"))).toMatchObject(details);
@@ -22,7 +22,7 @@ test("each kind of violation has its code", () => {
   ]);
 });
 
-test("the message names the columns as far as they are known", () => {
+test("the message names the columns, as far as they are known", () => {
   expect([
     new UniqueViolationError(of("users", "email")).message,
     new UniqueViolationError(of("users", "email", "name")).message,
@@ -33,18 +33,18 @@ test("the message names the columns as far as they are known", () => {
     new UniqueViolationError(of(null)).message,
     new NotNullViolationError(of(null)).message,
   ]).toEqual([
-    "A record with the same email exists already.",
-    "A record with the same email, name exists already.",
+    "A record with the same email already exists.",
+    "A record with the same email, name already exists.",
     "The column users.email must have a value.",
     "The column email must have a value.",
     "The column users must have a value.",
     "The sentence of the database.",
-    "A record with this value exists already.",
+    "A record with this value already exists.",
     "A required column has no value.",
   ]);
 });
 
-test("any other error has the database's own code, and is E_DATABASE unless it is said otherwise", () => {
+test("any other error has the database's own code, and is E_DATABASE by default", () => {
   expect(new DatabaseError("Gone.", "42P01", CAUSE)).toMatchObject({
     code: "E_DATABASE",
     databaseCode: "42P01",
@@ -57,7 +57,7 @@ test("any other error has the database's own code, and is E_DATABASE unless it i
   });
 });
 
-test("an error about a table that is not there says how to migrate", async () => {
+test("an error about a missing table says how to migrate", async () => {
   const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
   await expect(database.kysely.selectFrom("nowhere").selectAll().execute()).rejects.toMatchObject({
     code: "E_DATABASE",

@@ -17,32 +17,32 @@ declareErrors({
   E_ROW_NOT_FOUND: [404, "The record was not found."],
   E_DATABASE: [500, "The database reported an error."],
   E_DATABASE_UNAVAILABLE: [503, "The database cannot be reached, or took too long; try again in a moment."],
-  E_UNIQUE_VIOLATION: [409, "A record with this value exists already."],
+  E_UNIQUE_VIOLATION: [409, "A record with this value already exists."],
   E_FOREIGN_KEY_VIOLATION: [409, "A record refers to one that does not exist, or is still referred to."],
   E_NOT_NULL_VIOLATION: [500, "A required column has no value."],
-  E_INVALID_QUERY: [500, "The query names a column, or holds a value, that is not allowed."],
+  E_INVALID_QUERY: [500, "The query contains a column or a value that is not allowed."],
   E_MIGRATION: [500, "A migration could not be run."],
 });
 
-/** What a violated constraint is about, as far as the database tells. */
+/** What a violated constraint is about, as far as the database reports it. */
 export interface ConstraintDetails {
-  /** The table, where the database names it. */
+  /** The table, if the database reports it. */
   readonly table: string | null;
-  /** The columns, in the constraint's order; none where the constraint is on an expression or they are not named. */
+  /** The columns, in the constraint's order; none if the constraint is on an expression or they are not reported. */
   readonly columns: readonly string[];
-  /** The constraint's or index's own name, where the database gives it. */
+  /** The name of the constraint or index, if the database reports it. */
   readonly constraint: string | null;
   /** The driver's error, without the values of the row. */
   readonly cause: unknown;
 }
 
-/** A row violates a constraint of its table. The same on every database; no message holds a value of the row. */
+/** A row violates a constraint of its table. The same on every database; no message includes a value of the row. */
 export abstract class ConstraintViolationError extends AshlarError {
-  /** The table, where the database names it. */
+  /** The table, if the database reports it. */
   readonly table: string | null;
   /** The columns, in the constraint's order. */
   readonly columns: readonly string[];
-  /** The constraint's or index's own name, where the database gives it. */
+  /** The name of the constraint or index, if the database reports it. */
   readonly constraint: string | null;
 
   constructor(
@@ -56,14 +56,14 @@ export abstract class ConstraintViolationError extends AshlarError {
     this.constraint = details.constraint;
   }
 
-  /** The first of the columns, which mostly is the only one. */
+  /** The first of the columns, which is usually the only one. */
   get column(): string | null {
     return this.columns[0] ?? null;
   }
 }
 
 /**
- * A record with the same value in a unique column, or primary key, exists already (`E_UNIQUE_VIOLATION`, 409).
+ * A record with the same value in a unique column or primary key already exists (`E_UNIQUE_VIOLATION`, 409).
  *
  * ```ts
  * try {
@@ -74,15 +74,16 @@ export abstract class ConstraintViolationError extends AshlarError {
  * }
  * ```
  *
- * Inside of a transaction that is to go on, put the statement into a nested one, `database.transaction(() => user.save())`,
- * and catch the error around that: PostgreSQL refuses whatever follows a failed statement in the same transaction.
+ * Inside a transaction that should continue, put the statement into a nested one, `database.transaction(() =>
+ * user.save())`, and catch the error around that: PostgreSQL refuses everything after a failed statement in the same
+ * transaction.
  */
 export class UniqueViolationError extends ConstraintViolationError {
   constructor(details: ConstraintDetails) {
     const columns = details.columns.join(", ");
     super(
       "E_UNIQUE_VIOLATION",
-      columns === "" ? undefined : `A record with the same ${columns} exists already.`,
+      columns === "" ? undefined : `A record with the same ${columns} already exists.`,
       details,
     );
   }
@@ -95,7 +96,7 @@ export class ForeignKeyViolationError extends ConstraintViolationError {
   }
 }
 
-/** A column that must have a value has none (`E_NOT_NULL_VIOLATION`). */
+/** A required column has no value (`E_NOT_NULL_VIOLATION`). */
 export class NotNullViolationError extends ConstraintViolationError {
   constructor(details: ConstraintDetails) {
     const name = [details.table, ...details.columns].filter((part) => part !== null).join(".");
@@ -103,19 +104,19 @@ export class NotNullViolationError extends ConstraintViolationError {
   }
 }
 
-/** What follows a message about a table that is not there. */
+/** Added to a message about a missing table. */
 export const MIGRATE = " If the database has not been migrated: npx ashlar migrate";
 
 /**
- * Any other error that the database reports (`E_DATABASE`), or that it cannot be reached, has no connection left, or broke
- * the statement off because it took too long (`E_DATABASE_UNAVAILABLE`, 503 with `Retry-After`).
+ * Any other error that the database reports (`E_DATABASE`); or that it cannot be reached, has no free connection, or
+ * canceled the statement because it took too long (`E_DATABASE_UNAVAILABLE`, 503 with `Retry-After`).
  */
 export class DatabaseError extends AshlarError {
-  /** The database's own code: `SQLITE_BUSY`'s number or a SQLSTATE such as `42P01`; `null` where there is none. */
+  /** The database's own code: `SQLITE_BUSY`'s number or a SQLSTATE such as `42P01`; `null` if there is none. */
   readonly databaseCode: string | null;
 
   /**
-   * @param reason what happened, without a value of a row or a statement's parameters
+   * @param reason what happened, without values of a row or a statement's parameters
    * @param databaseCode the database's own code
    */
   constructor(
@@ -129,9 +130,9 @@ export class DatabaseError extends AshlarError {
   }
 }
 
-/** A statement names a column that does not exist (`E_DATABASE`). */
+/** A statement contains a column that does not exist (`E_DATABASE`). */
 export class UnknownColumnError extends DatabaseError {
-  /** The names that the database's message quotes: the column's, and maybe the table's. */
+  /** The names that the database's message quotes: the column's, and perhaps the table's. */
   readonly names: readonly string[];
 
   /**

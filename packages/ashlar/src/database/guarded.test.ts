@@ -66,7 +66,7 @@ describe("S57 what a mixin guards", () => {
     expect(await rows()).toEqual([{ id: 1, title: "Dear", seal: null, uses: null, stamp: "forged" }]);
   });
 
-  test("is set on a stored model neither", async () => {
+  test("is not set on a stored model either", async () => {
     const letter = await Letter.create({ title: "a" });
     letter.seal = "own";
     await letter.save();
@@ -74,14 +74,14 @@ describe("S57 what a mixin guards", () => {
     expect(await rows()).toEqual([{ id: 1, title: "Dear", seal: "own", uses: null, stamp: "forged" }]);
   });
 
-  test("follows the name that the class below gives the column", () => {
+  test("follows the name that the class below uses for the column", () => {
     class Stamped extends Letter {
       static override sealColumn = "stamp";
     }
     expect({ ...new Stamped().fill(GREEDY as object) }).toEqual({ title: "Dear", seal: "forged" });
   });
 
-  test("stays guarded where the class below guards more", () => {
+  test("stays guarded if the class below guards more", () => {
     class Guarded extends Letter {
       static override guarded: readonly string[] = ["title"];
     }
@@ -103,7 +103,7 @@ describe("S57 what a mixin guards", () => {
       code: "E_INVALID_MODEL",
       message:
         'Careless.fillable names "seal", which the model or one of its mixins guards. ' +
-        "Remove it from fillable, and set the column by the mixin's own methods.",
+        "Remove it from fillable, and set the column with the mixin's own methods.",
     };
     expect(() => new Careless().fill({ title: "a" })).toThrow(expect.objectContaining(refused));
     await expect(Careless.find(1)).rejects.toMatchObject(refused);

@@ -32,7 +32,7 @@ const empty = (column: string): Error =>
 const unknown = (message: string, code = "42703"): Error =>
   translatePostgresError(Object.assign(new Error(message), { code, severity: "ERROR" }));
 const ofSqlite = (message: string): Error => translateSqliteError(Object.assign(new Error(message), { errcode: 1 }));
-/** Also a column of the same name as the table is among the values. */
+/** One of the values is for a column with the same name as the table. */
 const VALUES = { title: null, notes: "a", isbn: "b", secret: null, id: null };
 
 test.each<[string, Error, string]>([
@@ -50,21 +50,21 @@ test.each<[string, Error, string]>([
 });
 
 test.each<[string, Error]>([
-  ["a column that was given a value, which a trigger emptied", empty("notes")],
+  ["a column with a given value, which a trigger emptied", empty("notes")],
   ["a guarded column", empty("secret")],
   ["the key", empty("id")],
-  ["a column that was not given", unknown('column "other" does not exist')],
+  ["a column without a given value", unknown('column "other" does not exist')],
   ["a column's name without quotes", unknown("column notes.isbn does not exist")],
   ["a guarded column that does not exist", unknown('column "secret" of relation "notes" does not exist')],
   ["a name in the error of something else", unknown('relation "isbn" does not exist', "42P01")],
   ["another error of SQLite", ofSqlite("no such table: isbn")],
   ["an error of another kind", new AshlarError("E_OVERLOADED")],
-  ["one of another kind that speaks of a column", new AshlarError("E_OVERLOADED", "Busy: no such column: isbn.")],
-])("%s leaves the error as it is", (_, error) => {
+  ["one of another kind that mentions a column", new AshlarError("E_OVERLOADED", "Busy: no such column: isbn.")],
+])("%s leaves the error unchanged", (_, error) => {
   expect(asInputError(planOf(Note), VALUES, error)).toBe(error);
 });
 
-test("what `fillable` does not name, or names although it does not exist, is the application's mistake", () => {
+test("columns that `fillable` does not contain, or contains although they do not exist, are the application's mistake", () => {
   for (const error of [empty("notes"), unknown('column "title" of relation "notes" does not exist')]) {
     expect(asInputError(planOf(TitledNote), { title: "a", notes: null }, error)).toBe(error);
   }

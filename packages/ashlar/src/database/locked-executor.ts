@@ -5,7 +5,7 @@ import { DatabaseError } from "./errors.ts";
 import type { Mutex } from "./mutex.ts";
 
 /**
- * Runs statements one at a time, and lets them wait while a transaction has the connection to itself: a transaction on
+ * Runs statements one at a time, and makes them wait while a transaction has the connection to itself: a transaction on
  * the connection, or a nested transaction inside a transaction.
  */
 export class LockedExecutor implements Executor {
@@ -26,7 +26,7 @@ export class LockedExecutor implements Executor {
     return this.#mutex.run(() => this.#usable.first(sql, value));
   }
 
-  /** Lets nothing more run, once what was asked for before has run. */
+  /** Runs what was requested before, and then nothing more. */
   async end(): Promise<void> {
     await this.#mutex.acquire(true);
     this.#ended = true;

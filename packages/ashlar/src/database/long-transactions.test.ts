@@ -12,7 +12,7 @@ const THIS_FILE = relative(process.cwd(), import.meta.filename);
 let database: Database;
 let reported: string[];
 let told: PromiseWithResolvers<void>;
-/** What the test's clock shows, in milliseconds. */
+/** The test clock's time, in milliseconds. */
 let time: number;
 
 beforeEach(() => {
@@ -33,24 +33,24 @@ afterEach(async () => {
   await database.close();
 });
 
-/** The process is busy for longer than a transaction may be open: the time passes, and no timer has its turn. */
+/** Keeps the process busy for longer than a transaction may be open: time passes without timers running. */
 function dawdle(): void {
   time += 205;
 }
 
-/** As much time passes, and the timers have their turn. */
+/** As much time passes, and timers run. */
 function wait(): void {
   time += 205;
   vi.advanceTimersByTime(205);
 }
 
-/** Where the line of a text stands in this file. */
+/** The line of a text in this file. */
 function lineHere(error: Error): string {
   const line = /long-transactions\.test\.ts:(\d+):\d+/.exec(error.stack!)![1];
   return `${THIS_FILE}:${line}`;
 }
 
-test("a transaction that stays open is reported while it still is, with the place of the call", async () => {
+test("a transaction that stays open is reported while it is still open, with the location of the call", async () => {
   const place = { text: "" };
   const open = (): Promise<void> => {
     place.text = lineHere(new Error());
@@ -59,20 +59,20 @@ test("a transaction that stays open is reported while it still is, with the plac
       return told.promise;
     });
   };
-  // Ends by nothing but the report.
+  // It only ends because of the report.
   await open();
   const [file, line] = place.text.split(/:(?=\d+$)/);
   expect(reported).toEqual([`${file}:${Number(line) + 1}`]);
 });
 
-test("one that kept the process busy is reported too, and each place once", async () => {
+test("one that kept the process busy is reported too, and each location once", async () => {
   for (let n = 0; n < 3; n++) await database.transaction(dawdle);
   await database.kysely.transaction().execute(async () => dawdle());
   expect(reported).toHaveLength(2);
   for (const place of reported) expect(place).toMatch(/long-transactions\.test\.ts:\d+$/);
 });
 
-test("neither short ones, nested ones on their own, nor the time in line are reported", async () => {
+test("short ones, nested ones on their own, and the wait for a turn are not reported", async () => {
   const started = Promise.withResolvers<void>();
   const first = database.transaction(async () => {
     started.resolve();
@@ -87,7 +87,7 @@ test("neither short ones, nested ones on their own, nor the time in line are rep
   expect(reported).toHaveLength(1);
 });
 
-test("one that is open for exactly the time allowed is not reported, nor is a short one once it has ended", async () => {
+test("one that is open for exactly the allowed time is not reported, nor is a short one after its end", async () => {
   await database.transaction(() => {
     time += 200;
   });
@@ -128,8 +128,8 @@ test.each(["development", "test", "production"])("in %s the log has it, or has n
             level: "warn",
             place: expect.stringMatching(/long-transactions\.test\.ts:\d+$/),
             msg:
-              "A transaction is open for more than 200 ms, and holds up others. " +
-              "Do what takes long (requests, mails, hashing) before or after the transaction.",
+              "A transaction has been open for more than 200 ms, and makes others wait. " +
+              "Do slow work (requests, mails, hashing) before or after the transaction.",
           }),
         ],
   );

@@ -3,10 +3,12 @@ import type { SourceLocation } from "../support/index.ts";
 /** How long a transaction may be open before it is reported, in milliseconds. */
 const LIMIT_MS = 200;
 
-/** Is told of a transaction that was open too long. */
+/** Receives a transaction that has been open too long. */
 export type ReportLongTransaction = (place: string, limitMs: number) => void;
 
-/** Reports the places that keep transactions open for long, each place once, and while the transaction still is. */
+/**
+ * Reports the places that keep transactions open for long, each place once, and while the transaction is still open.
+ */
 export class LongTransactions {
   readonly #report: ReportLongTransaction;
   readonly #reported = new Set<string>();
@@ -23,7 +25,7 @@ export class LongTransactions {
       return await transaction();
     } finally {
       clearTimeout(timer);
-      // What kept the event loop busy kept the timer from its turn.
+      // Whatever kept the event loop busy also delayed the timer.
       if (performance.now() - start > LIMIT_MS) this.#tell(place);
     }
   }

@@ -12,7 +12,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const write = (file: string, text = ""): Promise<void> => writeFile(join(folder, file), text);
 
-test("the oldest first, in TypeScript and in JavaScript; other files do not matter", async () => {
+test("the oldest first, in TypeScript and in JavaScript; other files are ignored", async () => {
   for (const file of ["2026_02_01_000000_b.js", "2026_01_01_000000_z.ts", "2026_02_01_000000_b.d.ts", "README.md"]) {
     await write(file);
   }
@@ -22,7 +22,7 @@ test("the oldest first, in TypeScript and in JavaScript; other files do not matt
   ]);
 });
 
-test("no folder is no migration", async () => {
+test("a missing folder means no migrations", async () => {
   expect(await migrationFiles(join(folder, "none"))).toEqual([]);
 });
 
@@ -43,7 +43,7 @@ test("one migration in two files is refused", async () => {
   await expect(migrationFiles(folder)).rejects.toMatchObject({ code: "E_MIGRATION" });
 });
 
-test("a file is imported as it is", async () => {
+test("a file is imported unchanged", async () => {
   await write(
     "2026_01_01_000000_x.ts",
     "export async function up(database: { n: number }): Promise<void> { database.n++; }",
@@ -71,14 +71,14 @@ test.each(["2026_01_01_000000_x.ts.bak", "2026_01_01_000000_x.tsx", "notes.txt"]
 );
 
 test.each(["x2026_01_01_000000_x.ts", "2026_01_01_000000_x-y.ts", "2026_01_01_000000_.ts"])(
-  "%s is named nearly like a migration, and refused",
+  "%s is named almost like a migration, and refused",
   async (file) => {
     await write(file);
     await expect(migrationFiles(folder)).rejects.toMatchObject({ code: "E_MIGRATION" });
   },
 );
 
-test("what is there and no folder is an error of its own", async () => {
+test("something other than a folder is a separate error", async () => {
   await write("file");
   await expect(migrationFiles(join(folder, "file"))).rejects.toMatchObject({ code: "ENOTDIR" });
 });

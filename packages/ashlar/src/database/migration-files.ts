@@ -9,7 +9,7 @@ import "./errors.ts";
  * What a migration's file exports.
  *
  * It runs in a transaction, and every statement must be awaited. On SQLite, which changes columns only by rebuilding
- * their table, foreign keys are off meanwhile and checked at the end, so that rows of other tables stay:
+ * their table, foreign keys are off during the migration and checked at its end, so that rows of other tables stay:
  *
  * ```ts
  * import { type Kysely, primaryKey, sql } from "ashlar/database";
@@ -26,24 +26,24 @@ import "./errors.ts";
  * }
  * ```
  *
- * Indexes, triggers and views of the table go with it: make them again. Keys that refer to it hold on to its name.
+ * Indexes, triggers and views of the table are dropped with it: create them again. Keys that refer to it keep its name.
  */
 export interface Migration {
   /**
-   * `false` for a migration that must not run in a transaction, such as `create index concurrently` on PostgreSQL. If it
-   * fails, what it did before stays. On SQLite foreign keys are off and checked at the end all the same; the check comes
-   * before the migration is recorded as run.
+   * `false` for a migration that must not run in a transaction, such as `create index concurrently` on PostgreSQL. If
+   * it fails, its earlier changes stay. On SQLite, foreign keys are off and checked at the end in this case too, before
+   * the migration is recorded as run.
    */
   readonly transaction?: boolean;
   /** Makes the change. */
-  // biome-ignore lint/suspicious/noExplicitAny: a migration knows no tables' types: they are other ones at each point in time.
+  // biome-ignore lint/suspicious/noExplicitAny: a migration has no types for tables, which change over time.
   up(database: Kysely<any>): Promise<void>;
-  /** Takes it back. */
+  /** Undoes it. */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   down?(database: Kysely<any>): Promise<void>;
 }
 
-/** A migration's file, named for when it was written and what it does. */
+/** A migration's file, named by when it was written and what it does. */
 export interface MigrationFile {
   /** `2026_01_31_120000_create_orders` */
   readonly name: string;
@@ -54,9 +54,9 @@ const NAME = /^\d{4}_\d\d_\d\d_\d{6}_[a-z0-9_]+$/;
 const EXTENSION = /\.[cm]?[jt]s$/;
 
 /**
- * The migrations of a folder, the oldest first; none where there is no such folder.
+ * The migrations in a folder, oldest first; none if the folder does not exist.
  *
- * @throws `E_MIGRATION` where a file is named otherwise, or two are the same migration
+ * @throws `E_MIGRATION` if a file is named differently, or two are the same migration
  */
 export async function migrationFiles(folder: string): Promise<MigrationFile[]> {
   const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -71,7 +71,8 @@ export async function migrationFiles(folder: string): Promise<MigrationFile[]> {
     if (!NAME.test(name)) {
       throw new AshlarError("E_MIGRATION", `${path}: it is not named like 2026_01_31_120000_create_orders.ts.`);
     }
-    if (migrations.has(name)) throw new AshlarError("E_MIGRATION", `${path}: there is another file of this migration.`);
+    if (migrations.has(name))
+      throw new AshlarError("E_MIGRATION", `${path}: there is another file for this migration.`);
     migrations.set(name, { name, path });
   }
   return [...migrations.values()];
@@ -80,7 +81,7 @@ export async function migrationFiles(folder: string): Promise<MigrationFile[]> {
 /**
  * Imports a migration.
  *
- * @throws `E_MIGRATION` if the file cannot be loaded, or does not export what {@link Migration} says
+ * @throws `E_MIGRATION` if the file cannot be loaded, or does not export a {@link Migration}
  */
 export async function loadMigration({ path }: MigrationFile): Promise<Migration> {
   let loaded: Partial<Migration>;

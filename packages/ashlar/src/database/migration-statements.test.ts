@@ -22,7 +22,7 @@ const run = <T>(task: (kysely: QueryBuilder) => Promise<T>): Promise<T> =>
   runAwaited((check) => database.connection().guardedKysely(check), task);
 const count = async (): Promise<number> => (await database.kysely.selectFrom("things").selectAll().execute()).length;
 
-test("gives what the function gives, and throws what it throws", async () => {
+test("returns what the function returns, and throws what it throws", async () => {
   expect(await run(async (kysely) => await kysely.insertInto("things").values({ n: 1 }).execute())).toHaveLength(1);
   const error = new Error("no");
   const failing = run(async () => {
@@ -31,7 +31,7 @@ test("gives what the function gives, and throws what it throws", async () => {
   await expect(failing).rejects.toBe(error);
 });
 
-test("S67 a dropped statement that fails is told here, and to none of the process's listeners", async () => {
+test("S67 a dropped statement that fails is reported here, and to none of the process's listeners", async () => {
   const rejections: unknown[] = [];
   const listener = (reason: unknown): void => void rejections.push(reason);
   process.on("unhandledRejection", listener);
@@ -49,7 +49,7 @@ test("S67 a dropped statement that fails is told here, and to none of the proces
   expect([rejections, process.listenerCount("unhandledRejection")]).toEqual([[], before]);
 });
 
-test("S67 a helper that goes on after the function has returned changes nothing any more", async () => {
+test("S67 a helper that continues after the function has returned changes nothing", async () => {
   const gate = Promise.withResolvers<void>();
   let helper: Promise<unknown> = Promise.resolve();
   const attempt = run(async (kysely) => {
@@ -62,12 +62,12 @@ test("S67 a helper that goes on after the function has returned changes nothing 
   gate.resolve();
   expect(await helper).toMatchObject({
     code: "E_MIGRATION",
-    message: "The migration's function has returned already.",
+    message: "The migration's function has already returned.",
   });
   expect(await count()).toBe(0);
 });
 
-test("S67 a rejection that is none of the migration's is left to the process's listeners", async () => {
+test("S67 a rejection that is not the migration's is left to the process's listeners", async () => {
   const rejections: unknown[] = [];
   const listener = (reason: unknown): void => void rejections.push(reason);
   process.on("unhandledRejection", listener);
@@ -83,7 +83,7 @@ test("S67 a rejection that is none of the migration's is left to the process's l
   expect(rejections).toEqual([other]);
 });
 
-test("S67 a dropped helper whose statement has failed by then is told with the failure", async () => {
+test("S67 a dropped helper whose statement has failed by then is reported with the failure", async () => {
   const attempt = run(async (kysely) => {
     void (async () => await kysely.insertInto("nowhere").values({ n: 1 }).execute())();
     for (let n = 0; n < 3; n++) await kysely.insertInto("things").values({ n }).execute();
@@ -96,7 +96,7 @@ test("S67 a dropped helper whose statement has failed by then is told with the f
   });
 });
 
-test("what a transaction of Kysely's is set to stays in force", async () => {
+test("settings of a Kysely transaction stay in force", async () => {
   const seen: string[] = [];
   const end = database.onQuery(({ sql }) => seen.push(sql));
   await run(
@@ -110,13 +110,13 @@ test("what a transaction of Kysely's is set to stays in force", async () => {
   expect(seen).toEqual(["begin", "commit"]);
 });
 
-test("S67 a rejection that is none of the migration's, and nobody listens for, is thrown on", async () => {
+test("S67 a rejection that is not the migration's, and has no listener, is rethrown", async () => {
   const listeners = process.rawListeners("unhandledRejection") as (() => void)[];
   const other = new Error("other");
   await run(async () => {
     for (const listener of listeners) process.off("unhandledRejection", listener);
     try {
-      // As Node calls the listeners.
+      // The way Node calls the listeners.
       expect(() => process.emit("unhandledRejection", other, Promise.resolve())).toThrow(other);
     } finally {
       for (const listener of listeners) process.on("unhandledRejection", listener);
@@ -124,7 +124,7 @@ test("S67 a rejection that is none of the migration's, and nobody listens for, i
   });
 });
 
-test("S67 a rejection that is none of the migration's, and nobody listens for, ends the process", async () => {
+test("S67 a rejection that is not the migration's, and has no listener, ends the process", async () => {
   const script = join(tmpdir(), `ashlar-rejection-${process.pid}.ts`);
   await writeFile(
     script,
@@ -162,7 +162,7 @@ test.each<[string, (kysely: QueryBuilder) => unknown, string]>([
       }),
     "",
   ],
-])("S67 %s that was dropped is named, without its values", async (_, drop, named) => {
+])("S67 %s that was dropped is reported, without its values", async (_, drop, named) => {
   const attempt = run(async (kysely) => void drop(kysely));
   await expect(attempt).rejects.toMatchObject({
     code: "E_MIGRATION",
@@ -170,7 +170,7 @@ test.each<[string, (kysely: QueryBuilder) => unknown, string]>([
   });
 });
 
-test("S67 what is dropped in a transaction or on a connection of Kysely's is noticed, though that was awaited", async () => {
+test("S67 what is dropped in a Kysely transaction or connection is detected, even if that was awaited", async () => {
   const scopes = [
     (kysely: QueryBuilder) => kysely.transaction(),
     (kysely: QueryBuilder) => kysely.connection(),
@@ -192,7 +192,7 @@ test("what a transaction's function throws is thrown, even if it is not an error
 });
 
 test.each([0, 100])(
-  "S67 one of which only the errors are handled is noticed, %i microtasks later too",
+  "S67 one of which only the errors are handled is detected, %i microtasks later too",
   async (more) => {
     const attempt = run(async (kysely) => {
       kysely
@@ -200,21 +200,21 @@ test.each([0, 100])(
         .values({ n: 1 })
         .execute()
         .catch(() => undefined);
-      // On another database the statement would still run then.
+      // On another database, the statement would still be running.
       for (let n = 0; n < more; n++) await Promise.resolve();
     });
     await expect(attempt).rejects.toThrow('not awaited: insert into "things"');
   },
 );
 
-test("S67 a dropped helper's only statement is waited for, and its failure told", async () => {
+test("S67 a dropped helper's only statement is awaited, and its failure reported", async () => {
   const attempt = run(async (kysely) => {
     void (async () => await kysely.insertInto("nowhere").values({ n: 1 }).execute())();
   });
   await expect(attempt).rejects.toThrow(/not awaited: insert into "nowhere".* It failed: .*no such table/);
 });
 
-test("an error of one that was awaited is told as it is, while others of Promise.all still run", async () => {
+test("an error of an awaited statement is reported unchanged, while others of Promise.all are still running", async () => {
   const insert = (kysely: QueryBuilder, table: string) => kysely.insertInto(table).values({ n: 1 }).execute();
   const attempt = run(async (kysely) => {
     await Promise.all([insert(kysely, "nowhere"), insert(kysely, "things"), insert(kysely, "things")]);
@@ -222,7 +222,7 @@ test("an error of one that was awaited is told as it is, while others of Promise
   await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE", message: expect.stringContaining("nowhere") });
 });
 
-test("the error that a query without a row is to end with is thrown as it is given", async () => {
+test("a custom error for a query without a row is thrown unchanged", async () => {
   class Missing extends Error {
     constructor() {
       super("missing");
@@ -232,7 +232,7 @@ test("the error that a query without a row is to end with is thrown as it is giv
   await expect(attempt).rejects.toBeInstanceOf(Missing);
 });
 
-test("what is no builder is given as it is", async () => {
+test("a value that is not a builder is returned unchanged", async () => {
   const seen = await run(async (kysely) => [kysely.isTransaction, kysely.getExecutor().plugins]);
   expect(seen).toEqual([false, []]);
 });

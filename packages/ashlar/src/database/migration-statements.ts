@@ -3,29 +3,29 @@ import { ConnectionBuilder, TransactionBuilder } from "kysely";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import "./errors.ts";
 
-/** Makes the Kysely for a migration; `check` is called before each statement, and throws to refuse it. */
+/** Creates the Kysely for a migration; `check` is called before each statement, and throws to refuse it. */
 type MakeKysely<K> = (check: () => void) => K;
 
 /**
- * Runs a migration's function with a Kysely that notices every statement that was not awaited: one whose promise the
- * function dropped, or that is still running when the function returns. Once it has returned, nothing more runs.
+ * Runs a migration's function with a Kysely that detects every statement that was not awaited: one whose promise the
+ * function dropped, or that is still running when the function returns. After it has returned, nothing more runs.
  *
- * Statements written with `sql` and dropped are noticed if they are still running, or if they failed.
+ * Dropped statements that were written with `sql` are detected if they are still running, or if they failed.
  *
- * @throws what the function throws; `E_MIGRATION` that names the statement
+ * @throws what the function throws; `E_MIGRATION` with the statement
  */
 export async function runAwaited<K extends object, T>(
   make: MakeKysely<K>,
   task: (kysely: K) => MaybePromise<T>,
 ): Promise<T> {
   const statements = new Statements();
-  // The promise of a dropped helper function rejects where no one sees it, which would end the process.
+  // The promise of a dropped helper function would reject unhandled, which would end the process.
   process.on("unhandledRejection", statements.claimRejection);
   try {
     const kysely = statements.watch(make(() => statements.checkOpen()));
     const [outcome] = await Promise.allSettled([call(task, kysely)]);
     await statements.close();
-    // A dropped statement that fails takes the next ones along; it is what has to be mended.
+    // A dropped statement that fails makes the next ones fail too; it is the one to fix.
     const complaint = statements.complaint(outcome);
     if (complaint !== null) throw complaint;
     if (outcome.status === "rejected") throw outcome.reason;
@@ -35,21 +35,21 @@ export async function runAwaited<K extends object, T>(
   }
 }
 
-/** Calls a function; what it throws at once is a rejection too. */
+/** Calls a function; what it throws synchronously becomes a rejection too. */
 async function call<A, T>(task: (given: A) => MaybePromise<T>, given: A): Promise<T> {
   return await task(given);
 }
 
-/** A statement's promise, which knows whether anything waits for it. */
+/** A statement's promise that knows whether anything awaits it. */
 class Tracked<T> extends Promise<T> {
-  // What `then` gives is an ordinary promise again.
+  // `then` returns an ordinary promise.
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }
 
   isHandled = false;
 
-  // biome-ignore lint/suspicious/noThenProperty: every `await` calls it, and only by it can that be noticed.
+  // biome-ignore lint/suspicious/noThenProperty: every `await` calls it, and there is no other way to notice that.
   override then<A = T, B = never>(
     fulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     rejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
@@ -75,10 +75,10 @@ class Statements {
 
   /** Refuses statements of a function that was left running. */
   checkOpen(): void {
-    if (this.#isClosed) throw new AshlarError("E_MIGRATION", "The migration's function has returned already.");
+    if (this.#isClosed) throw new AshlarError("E_MIGRATION", "The migration's function has already returned.");
   }
 
-  /** Ends it: waits for what still runs, so that its errors are known. */
+  /** Ends it: waits for statements that are still running, so that their errors are known. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#dropped = this.#all.find(({ promise }) => !promise.isHandled);
@@ -87,14 +87,14 @@ class Statements {
     while (known !== this.#all.length) {
       known = this.#all.length;
       await Promise.allSettled(this.#all.map(({ promise }) => promise));
-      // Rejections that no one handles are announced between two turns of the event loop.
+      // Unhandled rejections are reported between two turns of the event loop.
       await nextTurn();
     }
   }
 
-  /** What is to be said of a statement that was not awaited, or `null`. */
+  /** The problem with a statement that was not awaited, or `null`. */
   complaint({ status }: PromiseSettledResult<unknown>): AshlarError | null {
-    // Where one of a `Promise.all` failed, others may still run, and were awaited all the same.
+    // If one statement in a `Promise.all` failed, others may still be running although they were awaited.
     const statement = this.#dropped ?? (status === "fulfilled" ? this.#running : undefined);
     if (statement === undefined && this.#unseen === null) return null;
     const sql = statement?.sql ?? null;
@@ -109,11 +109,11 @@ class Statements {
     else if (process.listenerCount("unhandledRejection") === 1) throw reason;
   };
 
-  /** The object, with the promises of its methods tracked, and those of the builders that it gives. */
+  /** The object, with tracked promises from its methods, and from the builders that these return. */
   watch<O extends object>(target: O): O {
     return new Proxy(target, {
       get: (_, key) => {
-        // With the object itself as `this`: its private fields are not the proxy's.
+        // With the object itself as `this`: a proxy has no access to its private fields.
         const value: unknown = Reflect.get(target, key, target);
         if (typeof value !== "function") return this.#watched(value);
         return (...values: unknown[]) => {
@@ -131,7 +131,7 @@ class Statements {
     return (kysely: object) => callback(this.watch(kysely));
   }
 
-  /** Builders are instances of classes; nodes, results and values are not, and stay as they are. */
+  /** Builders are instances of classes; nodes, results and values are not, and stay unchanged. */
   #watched(value: unknown): unknown {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     return Object.getPrototypeOf(value) === Object.prototype ? value : this.watch(value);
@@ -139,7 +139,7 @@ class Statements {
 
   #track(result: Promise<unknown>, sql: string | null): Promise<unknown> {
     const promise = new Tracked<unknown>((resolve, reject) => {
-      // A turn later on every database: SQLite would be done before the function returns.
+      // One turn later on every database: otherwise SQLite would be done before the function returns.
       const settle = (end: () => void) => async () => {
         await nextTurn();
         statement.isSettled = true;
@@ -155,13 +155,13 @@ class Statements {
     });
     const statement: Statement = { sql, promise, isSettled: false };
     this.#all.push(statement);
-    // Handled, without counting as awaited: a dropped one must not end the process.
+    // Handled, without counting as awaited: a dropped promise must not end the process.
     Promise.prototype.then.call(promise, undefined, () => undefined);
     return promise;
   }
 }
 
-/** The SQL of a builder, or of a compiled statement that an executor is given; the values stay out of it. */
+/** The SQL of a builder, or of a compiled statement that an executor receives; without the values. */
 function sqlOf(target: object, [given]: readonly unknown[]): string | null {
   if ("compile" in target && typeof target.compile === "function") return String(target.compile().sql);
   const { sql } = Object(given) as { readonly sql?: unknown };

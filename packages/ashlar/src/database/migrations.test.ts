@@ -27,7 +27,7 @@ afterEach(async () => {
   folder.remove();
 });
 
-/** A migration that makes the table of its last letter. */
+/** A migration that creates the table named by its last letter. */
 const making = (name: string): string => `
   export const up = (database) => database.schema.createTable("${name.at(-1)}").addColumn("n", "integer").execute();
   export const down = (database) => database.schema.dropTable("${name.at(-1)}").execute();`;
@@ -43,7 +43,7 @@ const failure = (task: Promise<unknown>): Promise<unknown> =>
   );
 
 describe("up", () => {
-  test("runs what is new, the oldest first, and each run is a batch", async () => {
+  test("runs new ones, oldest first, and each run is a batch", async () => {
     await write(B, A);
     expect([await migrations.up(), await tables()]).toEqual([
       [A, B],
@@ -101,12 +101,12 @@ describe("up", () => {
     },
   );
 
-  test("a table that is not there is told of without the advice to do what has just been done", async () => {
+  test("a missing table is reported without the advice to do what has just been done", async () => {
     const change = "(database) => database.schema.alterTable('nowhere').addColumn('n', 'integer').execute()";
     await folder.write(A, `export const up = ${change};`);
     expect(await failure(migrations.up())).toMatchObject({
       code: "E_MIGRATION",
-      message: expect.stringMatching(/no such table: nowhere\. A migration before this one has to make the table\.$/),
+      message: expect.stringMatching(/no such table: nowhere\. An earlier migration has to create the table\.$/),
     });
     await remove(A);
     await folder.write(B, `export const up = async () => {}; export const down = ${change};`);
@@ -117,7 +117,7 @@ describe("up", () => {
     });
   });
 
-  test("what is thrown and is not an error is told as well", async () => {
+  test("a thrown value that is not an error is reported as well", async () => {
     await folder.write(A, 'export async function up() { throw "just text"; }');
     expect(await failure(migrations.up())).toMatchObject({
       message: expect.stringMatching(/nothing of it remains\. just text$/),
@@ -125,7 +125,7 @@ describe("up", () => {
     });
   });
 
-  test("refuses to go on without a file that was run, unless it is told to", async () => {
+  test("refuses to continue without a file that was run, unless told to", async () => {
     await write(A, B);
     await migrations.up();
     for (const name of [A, B]) await remove(name);
@@ -151,13 +151,13 @@ describe("rollback", () => {
     await migrations.up();
   });
 
-  test("takes back the last batch, the last one first", async () => {
+  test("rolls back the last batch, the last one first", async () => {
     expect([await migrations.rollback(), await tables()]).toEqual([[C, B], ["a"]]);
     expect([await migrations.rollback(), await tables()]).toEqual([[A], []]);
     expect(await migrations.rollback()).toEqual([]);
   });
 
-  test("takes back so many steps, or a batch", async () => {
+  test("rolls back a number of steps, or a batch", async () => {
     expect(await migrations.rollback({ steps: 1 })).toEqual([C]);
     expect(await migrations.rollback({ batch: 1 })).toEqual([A]);
     expect(await migrations.rollback({ batch: 1 })).toEqual([]);
@@ -169,7 +169,7 @@ describe("rollback", () => {
     expect(await tables()).toEqual(["a", "b", "c"]);
   });
 
-  test("takes nothing back where one of the batch is missing, unless it is told to leave that", async () => {
+  test("rolls nothing back if one of the batch is missing, unless told to leave that", async () => {
     await remove(B);
     for (const options of [undefined, { allowMissing: false }]) {
       expect(await failure(migrations.rollback(options))).toMatchObject({
@@ -183,14 +183,14 @@ describe("rollback", () => {
     expect([await migrations.rollback({ allowMissing: true }), await tables()]).toEqual([[C], ["a", "b"]]);
   });
 
-  test("names those that are missing in the order in which they were run", async () => {
+  test("lists missing ones in the order in which they were run", async () => {
     for (const name of [B, C]) await remove(name);
     expect(await failure(migrations.rollback())).toMatchObject({
       message: expect.stringContaining(`: ${B}, ${C}. `),
     });
   });
 
-  test("does not take one back that another one's way back has recorded as not run", async () => {
+  test("does not roll one back that another one's rollback has recorded as not run", async () => {
     await folder.write(
       D,
       `export const up = async () => {};
@@ -204,7 +204,7 @@ describe("rollback", () => {
     expect((await migrations.status()).map(({ state }) => state)).toEqual(["run", "pending", "pending", "pending"]);
   });
 
-  test("refuses one that has no way back, and leaves it", async () => {
+  test("refuses one without a way back, and leaves it", async () => {
     await folder.write(D, "export const up = async () => {};");
     await migrations.up();
     expect(await failure(migrations.rollback())).toMatchObject({
@@ -215,7 +215,7 @@ describe("rollback", () => {
   });
 });
 
-test("status tells of each migration, the oldest first, how it stands and when it was run", async () => {
+test("status reports each migration, oldest first, with its status and when it was run", async () => {
   setClock(() => NOON);
   onTestFinished(() => setClock(null));
   await write(B);
@@ -229,7 +229,7 @@ test("status tells of each migration, the oldest first, how it stands and when i
   ]);
 });
 
-test("pending are those that were not run, the oldest first; to ask makes no table", async () => {
+test("pending ones are those that were not run, oldest first; reading them creates no table", async () => {
   await write(B, A);
   expect([await migrations.pending(), await folder.tables()]).toEqual([[A, B], []]);
   await migrations.up();
@@ -239,14 +239,14 @@ test("pending are those that were not run, the oldest first; to ask makes no tab
   expect(await migrations.pending()).toEqual([C, D]);
 });
 
-test("if there is no migration, none is pending, and the database is not asked", async () => {
+test("without migrations, none is pending, and the database is not queried", async () => {
   await database.close();
   expect(await migrations.pending()).toEqual([]);
   await write(A);
   expect(await failure(migrations.pending())).toMatchObject({ code: "E_DATABASE" });
 });
 
-test("fresh drops what there is, and runs everything", async () => {
+test("fresh drops everything, and runs all migrations", async () => {
   await write(A);
   await migrations.up();
   await database.kysely.schema.createTable("x").addColumn("n", "integer").execute();
@@ -270,7 +270,7 @@ test("fresh fails if a table cannot be dropped, and runs nothing", async () => {
   expect(await tables()).toEqual(["a"]);
 });
 
-test("a migration is recorded once, with everything that is known of it", async () => {
+test("a migration is recorded once, with everything that is known about it", async () => {
   await write(A);
   await migrations.up();
   const { kysely } = database;
@@ -287,7 +287,7 @@ test("a migration is recorded once, with everything that is known of it", async 
   }
 });
 
-test("a way back that fails says so, and leaves the migration as run", async () => {
+test("a rollback that fails says so, and leaves the migration recorded as run", async () => {
   await folder.write(
     A,
     `export const up = async () => {};
@@ -301,7 +301,7 @@ test("a way back that fails says so, and leaves the migration as run", async () 
   expect((await migrations.status()).map(({ state }) => state)).toEqual(["run"]);
 });
 
-test.each(["insert", "delete"])("where the note cannot be changed by %s, nothing is done", async (verb) => {
+test.each(["insert", "delete"])("if the record cannot be changed by %s, nothing is done", async (verb) => {
   await write(A);
   if (verb === "delete") await migrations.up();
   else await migrations.status();
@@ -312,7 +312,7 @@ test.each(["insert", "delete"])("where the note cannot be changed by %s, nothing
   expect(await tables()).toEqual(verb === "delete" ? ["a"] : []);
 });
 
-test("a migration that was run is not even loaded: what it needs may be gone", async () => {
+test("a migration that was run is not even loaded: its dependencies may be gone", async () => {
   await folder.write(A, "export const up = (;");
   await migrations.status();
   const record = { name: A, batch: 1, run_at: new Date(NOON) };
@@ -321,7 +321,7 @@ test("a migration that was run is not even loaded: what it needs may be gone", a
   expect(await migrations.up()).toEqual([B]);
 });
 
-test("where the table of migrations can be neither found nor made, the reason is told", async () => {
+test("if the table of migrations can be neither found nor created, the reason is reported", async () => {
   await sql`pragma query_only = on`.execute(database.kysely);
   expect(await failure(migrations.status())).toMatchObject({
     code: "E_DATABASE",
@@ -329,7 +329,7 @@ test("where the table of migrations can be neither found nor made, the reason is
   });
 });
 
-test("a time that cannot be read is told under its name", async () => {
+test("a time that cannot be read is reported under its name", async () => {
   await migrations.status();
   await database.kysely.insertInto("migrations").values({ name: A, batch: 1, run_at: "noon" }).execute();
   expect(await failure(migrations.status())).toMatchObject({
@@ -360,7 +360,7 @@ test.each(["true", "false"])(
   },
 );
 
-test("a way back without a transaction that fails says what remains", async () => {
+test("a rollback without a transaction that fails says what remains", async () => {
   await folder.write(
     A,
     `export const transaction = false;
@@ -375,14 +375,14 @@ test("a way back without a transaction that fails says what remains", async () =
   });
 });
 
-test("a single file that is missing is refused as well", async () => {
+test("a single missing file is refused as well", async () => {
   await write(A, B);
   await migrations.up();
   await remove(A);
   expect(await failure(migrations.up())).toMatchObject({ code: "E_MIGRATION" });
 });
 
-test("the last one is that of the last batch, and within a batch that of the last name, however they were noted", async () => {
+test("the last one is that of the last batch, and within a batch that with the last name, in whatever order they were recorded", async () => {
   await write(A, B, C);
   await migrations.status();
   for (const [name, batch] of [

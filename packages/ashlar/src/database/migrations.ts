@@ -9,28 +9,28 @@ import { loadMigration, type Migration, type MigrationFile, migrationFiles } fro
 import { runAwaited } from "./migration-statements.ts";
 import { hasTable } from "./table-columns.ts";
 
-/** How a migration stands: `missing` has been run, and its file is gone or has another name now. */
+/** A migration's status. `missing`: it has been run, but its file is gone or renamed. */
 export interface MigrationStatus {
   readonly name: string;
   readonly state: "run" | "pending" | "missing";
-  /** Which run of `up` it was part of; `null` where it is pending. */
+  /** The batch of migrations that it was run with; `null` if it is pending. */
   readonly batch: number | null;
-  /** When it was run; `null` where it is pending. */
+  /** When it was run; `null` if it is pending. */
   readonly runAt: Date | null;
 }
 
-/** How migrations are run. */
+/** Options for running migrations. */
 export interface MigrateOptions {
   /**
-   * Whether to leave migrations alone that were run and have no file here, as after a change of branch. Their tables
-   * stay as they are.
+   * Whether to ignore migrations that were run and have no file here, for example after switching branches. Their
+   * tables stay unchanged.
    */
   readonly allowMissing?: boolean;
 }
 
-/** How far to roll back: the last batch where neither is given. */
+/** How far to roll back; default: the last batch. */
 export interface RollbackOptions extends MigrateOptions {
-  /** So many migrations, the last one first. */
+  /** This many migrations, the last one first. */
   readonly steps?: number;
   /** The migrations of a batch. */
   readonly batch?: number;
@@ -46,21 +46,21 @@ interface MigrationTables {
   migrations: RunMigration;
 }
 
-/** What is left of a migration without a transaction that failed. */
+/** What remains of a failed migration without a transaction. */
 const REMAINS = {
   up: "and what it did before that remains, because it runs without a transaction. It is not recorded as run: undo what remains, then migrate again",
   down: "and what it did before that remains, because it runs without a transaction. It is still recorded as run: finish by hand, then roll back again",
 } as const;
 
-/** What follows a message about a table that is not there, in a migration. */
-const MADE_BEFORE = { up: " A migration before this one has to make the table.", down: "" } as const;
+/** Added to a message about a missing table, in a migration. */
+const MADE_BEFORE = { up: " An earlier migration has to create the table.", down: "" } as const;
 
 /**
- * Brings a database's tables to where the application's migrations say.
+ * Brings a database's tables up to date with the application's migrations.
  *
- * Each migration runs in a transaction of its own together with the note that it was run: one that fails leaves nothing
- * behind, unless the database commits at each change of a table. A statement that it does not await fails it, and so does a row that refers to nothing at its end. Of several
- * processes that migrate at once, one runs the migrations while the others wait.
+ * Each migration runs in its own transaction, which also records it as run: a failed one leaves nothing behind, unless
+ * the database commits each change of a table. It fails if a statement is not awaited, or if at its end a row refers to
+ * a missing one. Of several processes that migrate at the same time, one runs the migrations while the others wait.
  */
 export class Migrations {
   readonly #database: Database;
@@ -80,10 +80,10 @@ export class Migrations {
   }
 
   /**
-   * Runs the migrations that have not been run, the oldest first.
+   * Runs the migrations that have not been run, oldest first.
    *
    * @returns their names
-   * @throws `E_MIGRATION` naming the file that failed, or those that were run and are missing
+   * @throws `E_MIGRATION` with the file that failed, or the ones that were run and are missing
    */
   async up({ allowMissing = false }: MigrateOptions = {}): Promise<string[]> {
     return await this.#connection.withMigrationLock(async () => {
@@ -103,10 +103,10 @@ export class Migrations {
   }
 
   /**
-   * Takes migrations back, the last one first.
+   * Rolls migrations back, the last one first.
    *
    * @returns their names
-   * @throws `E_MIGRATION` naming the file that failed, is missing or has no `down`
+   * @throws `E_MIGRATION` with the file that failed, is missing or has no `down`
    */
   async rollback(options: RollbackOptions = {}): Promise<string[]> {
     return await this.#connection.withMigrationLock(async () => {
@@ -116,7 +116,7 @@ export class Migrations {
       const candidates = options.allowMissing ? run.filter(({ name }) => files.has(name)) : run;
       const concerned = chosen(candidates, options).map(({ name }) => name);
       const missing = concerned.filter((name) => !files.has(name));
-      // Before the first is taken back: half a batch is no place to stop.
+      // Checked before the first one is rolled back: half a batch must not be left.
       if (missing.length > 0) throw this.#missing(missing.toReversed(), "migrate:rollback");
       for (const name of concerned) {
         if (await this.#revert(files.get(name)!)) names.push(name);
@@ -129,11 +129,11 @@ export class Migrations {
     const problem = `Migrations were run and are missing in ${this.#folder}: ${names.join(", ")}.`;
     const remedy =
       "If they are on another branch, roll them back there (npx ashlar migrate:rollback), or put the files back under " +
-      "these names. To leave them and their tables as they are, and go on with the others:";
+      "these names. To leave them and their tables unchanged, and continue with the others:";
     return new AshlarError("E_MIGRATION", `${problem} ${remedy} npx ashlar ${command} --allow-missing`);
   }
 
-  /** How each migration stands, the oldest first. */
+  /** The status of each migration, oldest first. */
   async status(): Promise<MigrationStatus[]> {
     const files = await migrationFiles(this.#folder);
     const run = new Map((await this.#run()).map((one) => [one.name, one]));
@@ -147,7 +147,7 @@ export class Migrations {
     });
   }
 
-  /** @internal The names of the migrations that have not been run, the oldest first. It only reads: no table is made. */
+  /** @internal The names of the migrations that have not been run, oldest first. It only reads: no table is created. */
   async pending(): Promise<string[]> {
     const names = (await migrationFiles(this.#folder)).map(({ name }) => name);
     if (names.length === 0) return [];
@@ -158,7 +158,7 @@ export class Migrations {
   }
 
   /**
-   * Drops every table, view and type, whoever made it, and runs all migrations.
+   * Drops every table, view and type, whatever created it, and runs all migrations.
    *
    * @returns the migrations' names
    * @throws `E_MIGRATION` as `up`
@@ -173,8 +173,8 @@ export class Migrations {
   async #apply(file: MigrationFile, batch: number): Promise<boolean> {
     const migration = await loadMigration(file);
     return await this.#attempt(file, migration, "up", async (run) => {
-      // Asked again inside the transaction: another process may have run it since. The note comes last, for databases
-      // that commit at each change of a table.
+      // Checked again inside the transaction: another process may have run it since. The record comes last, for
+      // databases that commit each change of a table.
       if (await this.#isRun(file)) return false;
       await run(migration.up);
       const record = { name: file.name, batch, run_at: currentDate() };
@@ -210,14 +210,14 @@ export class Migrations {
     const isUndone = transaction && connection.dialect.schemaIsTransactional;
     const run = async (change: Migration["up"]): Promise<void> => {
       await runAwaited((check) => connection.guardedKysely(check), change);
-      // Before the note that it was run, which would stay where there is no transaction.
+      // Before it is recorded as run, because without a transaction the record would stay.
       await connection.checkForeignKeys();
     };
     const all = () => task(run);
     try {
       return await connection.rebuilding(() => (isUndone ? connection.transaction(all) : all()));
     } catch (error) {
-      // The advice to migrate does not help those who are migrating.
+      // The advice to migrate does not help during a migration.
       const reason = (error instanceof Error ? error.message : String(error)).replace(MIGRATE, MADE_BEFORE[direction]);
       const outcome = isUndone ? "and nothing of it remains" : REMAINS[direction];
       throw new AshlarError("E_MIGRATION", `${file.path}: ${direction}() failed, ${outcome}. ${reason}`, {
@@ -231,7 +231,7 @@ export class Migrations {
     return (await query.executeTakeFirst()) !== undefined;
   }
 
-  /** What was run, the oldest first. The table is made where it is not there. */
+  /** What was run, oldest first. The table is created if it does not exist. */
   async #run(): Promise<RunMigration[]> {
     await this.#kysely.schema
       .createTable("migrations")
@@ -248,5 +248,5 @@ function chosen(latestFirst: readonly RunMigration[], { steps, batch }: Rollback
   if (batch !== undefined) return latestFirst.filter((one) => one.batch === batch);
   if (steps === undefined) return latestFirst.filter((one) => one.batch === latestFirst[0]!.batch);
   if (Number.isSafeInteger(steps) && steps > 0) return latestFirst.slice(0, steps);
-  throw new AshlarError("E_MIGRATION", "The number of steps to roll back is no whole number from 1 on.");
+  throw new AshlarError("E_MIGRATION", "The number of steps to roll back must be a whole number of 1 or more.");
 }

@@ -11,10 +11,10 @@ import { DatabaseProvider } from "./provider.ts";
 const MEMORY = { driver: "sqlite", path: ":memory:" };
 
 const running: Application[] = [];
-/** What the route of each application does. */
+/** What each application's route does. */
 let inRequest: () => unknown;
 
-/** Boots an application, whose table `notes` holds its name. */
+/** Boots an application whose table `notes` contains its name. */
 async function site(name: string, { hasDatabase = true, before = [] as ProviderClass[] } = {}): Promise<Application> {
   const application = await createApplication({
     providers: [...before, ...(hasDatabase ? [DatabaseProvider] : [])],
@@ -30,14 +30,14 @@ async function site(name: string, { hasDatabase = true, before = [] as ProviderC
   return application;
 }
 
-/** What a function gives that a request to an application calls. */
+/** Returns the result of a function that is called by a request to an application. */
 async function asked(application: Application, task: () => unknown): Promise<unknown> {
   inRequest = task;
   const response = await application.fetch(new Request("http://localhost/"));
   return ((await response.json()) as { readonly result: unknown }).result;
 }
 
-/** Classes of the test's own: what is known of one stays known. */
+/** The test's own classes: what is recorded about a class stays recorded. */
 function models() {
   class Note extends Model {
     static override timestamps = false;
@@ -64,24 +64,24 @@ afterEach(async () => {
   for (const application of running.splice(0)) await application.shutdown();
 });
 
-test("a class that no application names works on the database of the one whose request uses it", async () => {
+test("a class that no application uses works on the database of the application that handles the request", async () => {
   const [one, other] = [await site("One"), await site("Other")];
   const texts: unknown[] = [];
   for (const each of [one, other, one]) texts.push(await asked(each, () => textOf(Note)));
   expect(texts).toEqual(["One", "Other", "One"]);
 });
 
-test("outside of requests it is refused, as no one can tell which of the applications is meant", async () => {
+test("outside of requests it is refused, because nothing decides between the applications", async () => {
   const [one, other] = [await site("One"), await site("Other")];
   await expect(textOf(Note)).rejects.toMatchObject({
     code: "E_INVALID_CONFIGURATION",
     message: expect.stringContaining(
-      `that of the applications "One" (${one.root}) and "Other" (${other.root}). Use it in a request`,
+      `belong to any of the applications "One" (${one.root}) and "Other" (${other.root}). Use it in a request`,
     ),
   });
 });
 
-test("what is worked out for a class is kept for each of two applications that use it", async () => {
+test("what is computed for a class is kept for each of two applications that use it", async () => {
   const [one, other] = [await site("One"), await site("Other")];
   const plans = new Set<unknown>();
   const notePlan = () => void plans.add(planOf(Note));
@@ -89,13 +89,13 @@ test("what is worked out for a class is kept for each of two applications that u
   expect(plans.size).toBe(2);
 });
 
-test("an application without a database does not stand in the way of the one that has some", async () => {
+test("an application without a database does not interfere with one that has some", async () => {
   await site("Bare", { hasDatabase: false });
   await site("One");
   expect(await textOf(Note)).toBe("One");
 });
 
-test("S64 a class that an application names is that one's, inside and outside of requests, and so are its children", async () => {
+test("S64 a class that an application uses belongs to it, inside and outside of requests, and so do its subclasses", async () => {
   const [one, other] = [await site("One"), await site("Other")];
   claimModel(Note, other);
   expect([await textOf(Note), await textOf(Memo)]).toEqual(["Other", "Other"]);
@@ -104,7 +104,7 @@ test("S64 a class that an application names is that one's, inside and outside of
   expect(databaseOf(Memo)).toBe(other.container.make("database"));
 });
 
-test("S64 a child that is named too, later, is from then on that application's", async () => {
+test("S64 a subclass that is used too, later, belongs to that application from then on", async () => {
   const [one, other] = [await site("One"), await site("Other")];
   claimModel(Note, one);
   expect(await textOf(Memo)).toBe("One");
@@ -112,7 +112,7 @@ test("S64 a child that is named too, later, is from then on that application's",
   expect([await textOf(Note), await textOf(Memo)]).toEqual(["One", "Other"]);
 });
 
-test("an application names as many classes as it likes", async () => {
+test("an application can use any number of classes", async () => {
   const [one] = [await site("One"), await site("Other")];
   const { Note: Another } = models();
   claimModel(Note, one);
@@ -120,13 +120,13 @@ test("an application names as many classes as it likes", async () => {
   expect([await textOf(Note), await textOf(Another)]).toEqual(["One", "One"]);
 });
 
-test("a class that no application names has none", async () => {
+test("a class that no application uses belongs to none", async () => {
   const one = await site("One");
   claimModel(Memo, one);
   expect(applicationOf(Note as ModelClass)).toBe(null);
 });
 
-test("S64 a class that two applications name is in a request the one's that answers it, and outside refused", async () => {
+test("S64 a class that two applications use belongs in a request to the one that handles it, and is refused outside", async () => {
   const [one, other, third] = [await site("One"), await site("Other"), await site("Third")];
   claimModel(Note, one);
   claimModel(Note, other);
@@ -148,7 +148,7 @@ test("S64 a class that two applications name is in a request the one's that answ
   );
 });
 
-test("an application that has shut down names nothing any more", async () => {
+test("an application that has shut down no longer uses any class", async () => {
   const [one, other] = [await site("One"), await site("Other")];
   claimModel(Note, one);
   expect(await textOf(Note)).toBe("One");

@@ -4,32 +4,32 @@ import type { Database } from "./database.ts";
 import type { ModelClass } from "./model-types.ts";
 import "./errors.ts";
 
-/** The databases that classes were given by `useDatabase`. */
+/** The databases that were assigned to classes with `useDatabase`. */
 const given = new WeakMap<object, Database>();
-/** The database of each application: of all models that are not another application's. */
+/** The database of each application, for all models that do not belong to another application. */
 const databases = new WeakMap<RunningApplication, Database>();
-/** The classes that an application names in its configuration, such as its users. */
+/** The classes that an application's configuration uses, such as its users. */
 const named = new WeakMap<RunningApplication, Set<object>>();
 let binding = 0;
 
-/** Changes whenever a model may have got another database. */
+/** Changes whenever a model's database may have changed. */
 export function currentBinding(): number {
   return binding;
 }
 
-/** Gives a class, and those that extend it, a database; `null` takes it away. */
+/** Assigns a database to a class and its subclasses; `null` removes it. */
 export function bindDatabase(modelClass: object, database: Database | null): void {
   if (database === null) given.delete(modelClass);
   else given.set(modelClass, database);
   binding++;
 }
 
-/** The database that a class itself was given. */
+/** The database assigned to a class itself. */
 export function boundDatabase(modelClass: object): Database | undefined {
   return given.get(modelClass);
 }
 
-/** Gives the models of an application its database; `null` takes it away. */
+/** Assigns its database to the models of an application; `null` removes it. */
 export function bindApplication(application: RunningApplication, database: Database | null): void {
   if (database === null) databases.delete(application);
   else databases.set(application, database);
@@ -37,8 +37,8 @@ export function bindApplication(application: RunningApplication, database: Datab
 }
 
 /**
- * Notes that an application's configuration names a class: it, and those that extend it, are models of that application,
- * also outside of its requests.
+ * Records that an application's configuration uses a class: it and its subclasses are models of that application, even
+ * outside of its requests.
  */
 export function claimModel(modelClass: object, application: RunningApplication): void {
   const classes = named.get(application) ?? new Set();
@@ -47,7 +47,7 @@ export function claimModel(modelClass: object, application: RunningApplication):
 }
 
 /**
- * The application whose configuration names a class, or one that it extends.
+ * The application whose configuration uses a class, or one of its base classes.
  *
  * @returns `null` if no application does
  * @throws `E_INVALID_CONFIGURATION` outside of a request, if several do
@@ -65,10 +65,10 @@ export interface ModelDatabase {
 }
 
 /**
- * The database that a model works on: what it, or a class that it extends, was given; else that of the application that
- * names the class, or of the one application there is, or of the one that the running code belongs to.
+ * The database that a model uses: the one assigned to it or a base class; otherwise that of the application whose
+ * configuration uses the class, of the only application, or of the application that the running code belongs to.
  *
- * @throws `E_DATABASE` if there is none; `E_INVALID_CONFIGURATION` if there are several, and nothing says which
+ * @throws `E_DATABASE` if there is none; `E_INVALID_CONFIGURATION` if there are several and nothing decides
  */
 export function resolveDatabase(modelClass: ModelClass): ModelDatabase {
   for (const one of lineage(modelClass)) {
@@ -88,7 +88,7 @@ export function resolveDatabase(modelClass: ModelClass): ModelDatabase {
 }
 
 /**
- * The database that a model's class works on.
+ * The database that a model's class uses.
  *
  * @throws as {@link resolveDatabase}
  */
@@ -96,7 +96,7 @@ export function databaseOf(modelClass: object): Database {
   return resolveDatabase(modelClass as ModelClass).database;
 }
 
-/** The class, what it extends, and so on. */
+/** The class, its base class, and so on. */
 export function lineage(modelClass: ModelClass): ModelClass[] {
   const classes: ModelClass[] = [];
   for (let one: unknown = modelClass; one !== Function.prototype; one = Object.getPrototypeOf(one)) {
@@ -105,9 +105,7 @@ export function lineage(modelClass: ModelClass): ModelClass[] {
   return classes;
 }
 
-/**
- * The running applications that name the class, or the nearest that it extends and one of them names.
- */
+/** The running applications that use the class, or its nearest base class that any of them uses. */
 export function applicationsNaming(modelClass: ModelClass): readonly RunningApplication[] {
   for (const one of lineage(modelClass)) {
     const applications = runningApplications().filter((application) => named.get(application)?.has(one));
@@ -124,7 +122,7 @@ function among(applications: readonly RunningApplication[]): RunningApplication 
 
 function ambiguous({ name }: ModelClass, applications: readonly RunningApplication[]): never {
   const names = applications.map(({ root, settings }) => `"${settings.name}" (${root})`).join(" and ");
-  const problem = `The model ${name} was used outside of a request, and could be that of the applications ${names}.`;
+  const problem = `The model ${name} was used outside of a request, and could belong to any of the applications ${names}.`;
   const remedy =
     "Use it in a request or provider of one of them, shut the others down, or give each application its own class: " +
     `class ${name} extends Model, with ${name}.useDatabase(application.container.make("database")).`;

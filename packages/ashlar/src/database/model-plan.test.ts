@@ -46,7 +46,7 @@ test("a model without a database says what to do", async () => {
   });
 });
 
-test("the database of the nearest class counts, also when it changes later", async () => {
+test("the database of the nearest class is used, even if it changes later", async () => {
   Model.useDatabase(first);
   expect([await name(Thing), await name(Special)]).toEqual(["first", "first"]);
   Special.useDatabase(second);
@@ -57,14 +57,14 @@ test("the database of the nearest class counts, also when it changes later", asy
   expect(await name(Special)).toBe("second");
 });
 
-test("leaving a database that is not the one in use changes nothing", async () => {
+test("removing a database that is not the assigned one changes nothing", async () => {
   Model.useDatabase(second);
   Model.leaveDatabase(first);
   expect(boundDatabase(Model)).toBe(second);
   expect(await name(Thing)).toBe("second");
 });
 
-test("a model can live on another connection", async () => {
+test("a model can use another connection", async () => {
   class Elsewhere extends Thing {
     static override table = "things";
     static override connection = "b";
@@ -77,13 +77,13 @@ test("a model can live on another connection", async () => {
   await expect(name(Nowhere)).rejects.toMatchObject({ code: "E_DATABASE", message: expect.stringContaining('"c"') });
 });
 
-test("a plan is made once for a class", () => {
+test("a plan is created once per class", () => {
   Model.useDatabase(first);
   expect(planOf(Thing)).toBe(planOf(Thing));
   expect(planOf(Thing)).not.toBe(planOf(Special));
 });
 
-test("a table or key that is no identifier is refused", async () => {
+test("a table or key that is not an identifier is refused", async () => {
   class Odd extends Thing {
     static override table = 'things" --';
   }
@@ -101,7 +101,7 @@ test("a column named like a method of the model is refused when it is read", asy
   });
 });
 
-test("a table that changed meanwhile is read as it is now", async () => {
+test("a table that has changed in the meantime is read as it is now", async () => {
   Model.useDatabase(first);
   const { kysely } = first.connection("a");
   expect({ ...(await Thing.find(1)) }).toEqual({ id: 1, name: "first" });
@@ -114,7 +114,7 @@ test("a table that changed meanwhile is read as it is now", async () => {
   expect({ ...(await Thing.find(1)) }).toEqual({ id: 1, extra: 5 });
 });
 
-test("without timestamps, columns with their names are read and stored as they are", async () => {
+test("without timestamps, columns with their names are read and stored unchanged", async () => {
   Model.useDatabase(first);
   const { kysely } = first.connection("a");
   await kysely.schema
@@ -128,7 +128,7 @@ test("without timestamps, columns with their names are read and stored as they a
   expect(Object.keys(thing)).toEqual(["id", "name", "created_at"]);
 });
 
-test("what a class casts a column to goes before what the class that it extends does", async () => {
+test("a class's cast for a column takes precedence over its base class's", async () => {
   class Listed extends Thing {
     static override table = "things";
     static override casts: Casts = { name: "boolean" };
@@ -142,7 +142,7 @@ test("what a class casts a column to goes before what the class that it extends 
   expect([await name(Json), await name(Same)]).toEqual([[1], [1]]);
 });
 
-test("what a class hides and guards stays so where a class below it names columns of its own", async () => {
+test("what a class hides and guards still applies if a class below it lists its own columns", async () => {
   class Reserved extends Thing {
     static override table = "things";
     static override hidden: readonly string[] = ["name"];
@@ -162,7 +162,7 @@ test("what a class hides and guards stays so where a class below it names column
   ]);
 });
 
-test("a row whose key is null is not stored again, as no row could be told from it", async () => {
+test("a row whose key is null cannot be stored again, because no row could be identified", async () => {
   Model.useDatabase(first);
   await first.kysely.insertInto("things").values({ id: null, name: "keyless" }).execute();
   const keyless = (await Thing.findBy("name", "keyless"))!;

@@ -9,7 +9,7 @@ import { currentBinding, lineage, resolveDatabase } from "./model-database.ts";
 import type { ModelClass } from "./model-types.ts";
 import "./errors.ts";
 
-/** What is worked out once for a model's class, and used for every row. */
+/** What is computed once for a model's class, and used for every row. */
 export interface ModelPlan {
   readonly connection: Connection;
   readonly table: string;
@@ -24,20 +24,20 @@ export interface ModelPlan {
   readonly columns: Set<string>;
   /** The compiled statement of `findBy`, by column. */
   readonly lookups: Map<string, string>;
-  /** The number of the bindings that the connection was taken from. */
+  /** The version of the bindings that the connection was taken from. */
   readonly binding: number;
 }
 
-/** The plans of classes that have one database, wherever they are used. */
+/** The plans of classes that use the same database everywhere. */
 const plans = new WeakMap<object, ModelPlan>();
-/** Those of classes that several applications of the process use, each on its own database. */
+/** Those of classes that several applications in the process use, each with its own database. */
 const plansApart = new WeakMap<Database, WeakMap<object, ModelPlan>>();
 
 /**
  * The plan of a model's class.
  *
- * @throws `E_DATABASE` where it has no database; `E_INVALID_CONFIGURATION` where it has several, and nothing says which;
- * `E_INVALID_MODEL` if `fillable` names a guarded column
+ * @throws `E_DATABASE` if it has no database; `E_INVALID_CONFIGURATION` if it has several and nothing decides;
+ * `E_INVALID_MODEL` if `fillable` contains a guarded column
  */
 export function planOf(modelClass: ModelClass): ModelPlan {
   const plan = plans.get(modelClass);
@@ -66,7 +66,7 @@ function makePlan(modelClass: ModelClass, database: Database): ModelPlan {
   if (timestamps) casts.set("created_at", "datetime").set("updated_at", "datetime");
   const hidden = new Set<string>();
   const guarded = new Set<string>();
-  // From the base downwards: what a mixin casts or hides stays so where the class below names columns of its own.
+  // From the base class down: what a mixin casts or hides still applies if the class below lists its own columns.
   for (const one of lineage(modelClass).reverse()) {
     for (const [column, cast] of Object.entries(one.casts)) casts.set(column, cast);
     for (const column of one.hidden) hidden.add(column);
@@ -76,7 +76,7 @@ function makePlan(modelClass: ModelClass, database: Database): ModelPlan {
   const contradiction = fillable?.find((column) => guarded.has(column));
   if (contradiction !== undefined) {
     const problem = `${modelClass.name}.fillable names "${contradiction}", which the model or one of its mixins guards.`;
-    const remedy = "Remove it from fillable, and set the column by the mixin's own methods.";
+    const remedy = "Remove it from fillable, and set the column with the mixin's own methods.";
     throw new AshlarError("E_INVALID_MODEL", `${problem} ${remedy}`);
   }
   return {
@@ -102,13 +102,13 @@ export function isFillable({ fillable, guarded, primaryKey }: ModelPlan, column:
 /**
  * Fetches the first row whose column has a value. The statement is compiled once for each column.
  *
- * @throws `E_INVALID_QUERY` where the column's name or the value is none
+ * @throws `E_INVALID_QUERY` if the column's name or the value is not valid
  */
 export function lookUp(plan: ModelPlan, column: string, value: ColumnValue): MaybePromise<Row | undefined> {
   const statement = plan.lookups.get(column) ?? compileLookup(plan, column);
   if (value === null) return firstWithout(plan, column);
   if (typeof value === "string") {
-    // Text that no database stores is in no row.
+    // Text that no database can store is in no row.
     return isStorableText(value) ? plan.connection.first(statement, value) : undefined;
   }
   const checked = column === plan.primaryKey ? keyValue(column, value) : columnValue(column, value);
@@ -118,7 +118,7 @@ export function lookUp(plan: ModelPlan, column: string, value: ColumnValue): May
 function compileLookup(plan: ModelPlan, column: string): string {
   const { kysely } = plan.connection;
   const query = kysely.selectFrom(plan.table).selectAll().where(columnName(column), "=", null);
-  // A limit of Kysely's is a parameter; written out, the value looked for is the only one.
+  // Kysely's limit would be a parameter; written out, the value is the only one.
   const limited = `${query.compile().sql} limit 1`;
   plan.lookups.set(column, limited);
   return limited;
@@ -130,7 +130,7 @@ async function firstWithout(plan: ModelPlan, column: string): Promise<Row | unde
 }
 
 /**
- * Checks that an attribute may have a name: that it is a column's, and none of the model's own methods.
+ * Checks that an attribute may have a name: that it can be a column's, and is not one of the model's own methods.
  *
  * @throws `E_INVALID_QUERY`
  */
@@ -140,7 +140,7 @@ export function attributeName(model: Model, name: string): string {
   throw new AshlarError("E_INVALID_QUERY", `${JSON.stringify(name)} cannot be a column of the model ${named}.`);
 }
 
-/** Whether a name can be a column's, and is none of the model's own methods. */
+/** Whether a name can be a column's, and is not one of the model's own methods. */
 export function isAttributeName(model: Model, name: string): boolean {
   return isColumnName(name) && !(name in Object.getPrototypeOf(model));
 }

@@ -10,7 +10,7 @@ import { type ModelPlan, planOf } from "./model-plan.ts";
 import type { Attributes, Column, ModelClass } from "./model-types.ts";
 import "./errors.ts";
 
-/** How many values a list may have: SQLite takes 32,766 parameters in a statement. */
+/** How many values a list may have: SQLite allows 32,766 parameters in a statement. */
 const MAX_LISTED = 30_000;
 
 const OPERATORS = ["=", "!=", "<>", "<", "<=", ">", ">=", "like", "not like"] as const;
@@ -26,11 +26,11 @@ export interface Page<M> {
   /** The number of this page; the first is 1. */
   readonly page: number;
   readonly perPage: number;
-  /** The number of the last page; 1 where there are no rows. */
+  /** The number of the last page; 1 if there are no rows. */
   readonly lastPage: number;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a model's table is known by name only.
+// biome-ignore lint/suspicious/noExplicitAny: only the name of a model's table is known.
 type Builder = ExpressionBuilder<any, any>;
 type Condition = (builder: Builder) => Expression<SqlBool>;
 
@@ -44,25 +44,25 @@ interface State {
 const EVERYTHING: State = { conditions: [], order: [], limit: null, offset: null };
 
 /**
- * A query for models. Each method gives a new query and leaves the one it is called on as it is; nothing is asked of
- * the database before `get`, `first`, `count`, `exists`, `paginate`, `update` or `delete`.
+ * A query for models. Each method returns a new query and leaves the original unchanged; the database is not queried
+ * before `get`, `first`, `count`, `exists`, `paginate`, `update` or `delete`.
  */
 export class ModelQuery<M extends Model> {
   readonly #modelClass: ModelClass<M>;
   readonly #state: State;
 
-  /** Queries are begun with `where` and `rows` of the model. */
+  /** Start queries with the model's `where` and `rows`. */
   constructor(modelClass: ModelClass<M>, state: State = EVERYTHING) {
     this.#modelClass = modelClass;
     this.#state = state;
   }
 
   /**
-   * Only rows whose column has a value, or compares with it as the operator says. `null` can be compared with `=` and
-   * `!=`, and is found by the one and not by the other, as one expects.
+   * Only rows whose column has a value, or matches it by the operator. `null` can be compared with `=` and `!=`, with
+   * the expected results.
    *
-   * @throws `E_INVALID_INPUT` (422) where the value is a list, an object or another that no column holds;
-   * `E_INVALID_QUERY` where the column or the operator is none, or the value is `undefined`
+   * @throws `E_INVALID_INPUT` (422) if the value is a list, an object or anything else that a column cannot hold;
+   * `E_INVALID_QUERY` if the column's name or the operator is not valid, or the value is `undefined`
    */
   where(column: Column<M>, value: ColumnValue): ModelQuery<M>;
   where(column: Column<M>, operator: ComparisonOperator, value: ColumnValue): ModelQuery<M>;
@@ -72,7 +72,7 @@ export class ModelQuery<M extends Model> {
     if (!OPERATORS.includes(operator)) {
       throw new AshlarError(
         "E_INVALID_QUERY",
-        `${JSON.stringify(operator)} is no operator. Known are ${OPERATORS.join(", ")}.`,
+        `${JSON.stringify(operator)} is not an operator. The operators are ${OPERATORS.join(", ")}.`,
       );
     }
     columnValue(name, value);
@@ -83,16 +83,16 @@ export class ModelQuery<M extends Model> {
   }
 
   /**
-   * Only rows whose column has one of the values; none where the list is empty.
+   * Only rows whose column has one of the values; none if the list is empty.
    *
-   * @param values at most 30,000, as databases allow so many parameters
-   * @throws `E_INVALID_INPUT` (422) where they are not a list, too many, or one of them is not a column's value
+   * @param values at most 30,000, because databases limit the number of parameters
+   * @throws `E_INVALID_INPUT` (422) if they are not a list or too many, or if a column cannot hold one of them
    */
   whereIn(column: Column<M>, values: readonly Exclude<ColumnValue, null>[]): ModelQuery<M> {
     const name = columnName(column);
-    if (!Array.isArray(values)) throw new ColumnValueError(name, `The column "${name}" is looked up by a list.`);
+    if (!Array.isArray(values)) throw new ColumnValueError(name, `The column "${name}" must be compared with a list.`);
     if (values.length > MAX_LISTED) {
-      throw new ColumnValueError(name, `The column "${name}" cannot be looked up by more than ${MAX_LISTED} values.`);
+      throw new ColumnValueError(name, `The column "${name}" cannot be compared with more than ${MAX_LISTED} values.`);
     }
     if (values.length === 0) return this.#if(() => sql<SqlBool>`1 = 0`);
     for (const value of values) columnValue(name, value);
@@ -111,20 +111,20 @@ export class ModelQuery<M extends Model> {
     return this.#if((builder) => builder(name, "is not", null));
   }
 
-  /** Orders by a column, after those that the query is ordered by already. */
+  /** Orders by a column, after the columns that the query is already ordered by. */
   orderBy(column: Column<M>, direction: "asc" | "desc" = "asc"): ModelQuery<M> {
     if (direction !== "asc" && direction !== "desc") {
-      throw new ColumnValueError("direction", 'The direction of an order is "asc" or "desc".');
+      throw new ColumnValueError("direction", 'The direction of an order must be "asc" or "desc".');
     }
     return this.#with({ order: [...this.#state.order, { column: columnName(column), direction }] });
   }
 
-  /** At most so many rows. */
+  /** At most this many rows. */
   limit(rows: number): ModelQuery<M> {
     return this.#with({ limit: wholeNumber("limit", rows, 0) });
   }
 
-  /** Leaves out the first rows. */
+  /** Skips the first rows. */
   offset(rows: number): ModelQuery<M> {
     return this.#with({ offset: wholeNumber("offset", rows, 0) });
   }
@@ -137,7 +137,7 @@ export class ModelQuery<M extends Model> {
     for (const condition of conditions) query = query.where(condition);
     for (const { column, direction } of order) query = query.orderBy(column, direction);
     if (limit !== null) query = query.limit(limit);
-    // SQLite and MariaDB have an offset only after a limit.
+    // SQLite and MariaDB only allow an offset after a limit.
     else if (offset !== null) query = query.limit(Number.MAX_SAFE_INTEGER);
     if (offset !== null) query = query.offset(offset);
     const rows = (await query.execute()) as Row[];
@@ -150,7 +150,7 @@ export class ModelQuery<M extends Model> {
     return model ?? null;
   }
 
-  /** How many rows there are; an order, a limit and an offset do not matter. */
+  /** How many rows there are; order, limit and offset are ignored. */
   async count(): Promise<number> {
     const { table, connection } = this.#plan;
     let query = connection.kysely.selectFrom(table).select(sql<number>`count(*)`.as("count"));
@@ -158,7 +158,7 @@ export class ModelQuery<M extends Model> {
     return Number((await query.executeTakeFirstOrThrow()).count);
   }
 
-  /** Tells whether there is a row. */
+  /** Returns whether there is a row. */
   async exists(): Promise<boolean> {
     const { table, connection } = this.#plan;
     let query = connection.kysely.selectFrom(table).select(sql<number>`1`.as("found"));
@@ -169,8 +169,8 @@ export class ModelQuery<M extends Model> {
   /**
    * One page of the rows, and how many there are.
    *
-   * @param page from 1 on
-   * @throws `E_INVALID_INPUT` (422) where one of the two is not a whole number from 1 on
+   * @param page the first is 1
+   * @throws `E_INVALID_INPUT` (422) if either is not a whole number of 1 or more
    */
   async paginate(page = 1, perPage = 20): Promise<Page<M>> {
     wholeNumber("page", page, 1);
@@ -183,13 +183,12 @@ export class ModelQuery<M extends Model> {
   }
 
   /**
-   * Sets columns in all the rows by one statement, which decides between parallel calls: of those that ask for a value
-   * to be still the old one, one gets 1 and the others get 0.
+   * Sets columns in all the rows with one statement, which decides between concurrent calls: of several that require
+   * the old value, one gets 1 and the others get 0.
    *
-   * @returns how many rows there were
-   * @throws `E_INVALID_INPUT` (422) as `save`; `E_INVALID_QUERY` where there is nothing to set, or the query has an
-   * order, a limit or an offset;
-   * `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`
+   * @returns how many rows were updated
+   * @throws `E_INVALID_INPUT` (422) as `save`; `E_INVALID_QUERY` if there is nothing to set, or the query has an order,
+   * a limit or an offset; `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`
    */
   async update(values: Attributes<M>): Promise<number> {
     this.#refuseWindow("update");
@@ -209,11 +208,11 @@ export class ModelQuery<M extends Model> {
   }
 
   /**
-   * Deletes the rows by one statement. The `delete` of the models is not called: what one of them takes along, such as
-   * the logins of a user, stays until `ashlar prune`, or the server's daily pruning, finds that it belongs to no row.
+   * Deletes the rows with one statement. The models' `delete` is not called: what that would also delete, such as the
+   * logins of a user, stays until `ashlar prune` or the server's daily pruning finds that its row is gone.
    *
-   * @returns how many there were
-   * @throws `E_INVALID_QUERY` where the query has an order, a limit or an offset; `E_FOREIGN_KEY_VIOLATION`
+   * @returns how many rows were deleted
+   * @throws `E_INVALID_QUERY` if the query has an order, a limit or an offset; `E_FOREIGN_KEY_VIOLATION`
    */
   async delete(): Promise<number> {
     this.#refuseWindow("delete");
@@ -235,7 +234,7 @@ export class ModelQuery<M extends Model> {
     return this.#with({ conditions: [...this.#state.conditions, condition] });
   }
 
-  /** No two databases agree on what these mean there. */
+  /** Databases disagree on what these mean in such statements. */
   #refuseWindow(verb: string): void {
     const { order, limit, offset } = this.#state;
     if (order.length === 0 && limit === null && offset === null) return;
@@ -245,5 +244,5 @@ export class ModelQuery<M extends Model> {
 
 function wholeNumber(what: string, value: number, least: number): number {
   if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new ColumnValueError(what, `The ${what} is not a whole number from ${least} on.`);
+  throw new ColumnValueError(what, `The ${what} must be a whole number of ${least} or more.`);
 }

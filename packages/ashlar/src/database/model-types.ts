@@ -1,7 +1,7 @@
 import type { Constructor } from "../support/index.ts";
 import type { Model } from "./model.ts";
 
-/** The names of a model's columns: its declared properties that are no methods. Any name where none is declared. */
+/** The names of a model's columns: its declared properties that are not methods. Any name if none is declared. */
 export type Column<M extends Model> = [DeclaredColumn<M>] extends [never] ? string : DeclaredColumn<M>;
 
 type DeclaredColumn<M> = { [K in keyof M & string]: M[K] extends (...args: never) => unknown ? never : K }[keyof M &
@@ -15,7 +15,7 @@ export type Attributes<M extends Model> = {
 /** A model's class. */
 export type ModelClass<M extends Model = Model> = Constructor<M> & Omit<typeof Model, "prototype">;
 
-/** What a mixin takes: a model's class, or what other mixins made of one. */
+/** What a mixin extends: a model's class, or the result of other mixins. */
 export type ModelConstructor = Constructor<Model> & Omit<typeof Model, "prototype">;
 
 /** The value of a primary key. */

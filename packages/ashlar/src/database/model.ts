@@ -29,31 +29,31 @@ import "./errors.ts";
  * const user = await User.findBy("email", "ada@example.com");
  * ```
  *
- * Columns are declared with `declare`, so that no field of the class stands in the row's way.
+ * Declare columns with `declare`, so that no field of the class hides the row's value.
  */
 export class Model {
-  /** The table: the class's name in snake case and the plural where it is not set. */
+  /** The table; default: the class's name in snake case and plural. */
   static get table(): string {
     return tableName(this.name);
   }
-  /** The column that tells the rows apart. */
+  /** The primary key column. */
   static primaryKey: string = "id";
-  /** Whether the columns `created_at` and `updated_at` are kept. */
+  /** Whether to maintain the columns `created_at` and `updated_at`. */
   static timestamps: boolean = true;
-  /** How columns look in the application. Those of the classes it extends stay in force. */
+  /** How columns are converted for the application. Casts of base classes still apply. */
   static casts: Casts = {};
-  /** Columns left out of JSON. What a class that it extends hides stays hidden. */
+  /** Columns left out of JSON. What base classes hide stays hidden. */
   static hidden: readonly string[] = [];
   /**
-   * Columns that `fill`, and so `create`, sets; others are left out without a word. `null`: all but the primary key and
+   * Columns that `fill`, and therefore `create`, sets; others are silently ignored. `null`: all but the primary key and
    * the guarded columns.
    *
-   * Security: if values come from a request, name the columns here, or validate the request with a schema.
+   * Security: if values come from a request, list the columns here, or validate the request with a schema.
    */
   static fillable: readonly string[] | null = null;
   /**
    * Columns that `fill` and `create` never set, because a mixin or the model has its own methods for them: a password
-   * hash, a token. What a class that it extends guards stays guarded. `fillable` must not name one of these.
+   * hash, a token. What base classes guard stays guarded. `fillable` must not contain any of them.
    *
    * ```ts
    * class Article extends Model {
@@ -62,25 +62,25 @@ export class Model {
    * ```
    */
   static guarded: readonly string[] = [];
-  /** The name of the connection in `config/database.ts`; the default one where it is `null`. */
+  /** The name of the connection in `config/database.ts`; `null` for the default one. */
   static connection: string | null = null;
 
   /** The row as it is stored, or `null` for a model that is not stored yet. */
   #original: Row | null = null;
 
   /**
-   * Gives this class, and those that extend it, the database they work on. Without it that is the application's: its
-   * provider sees to that.
+   * Assigns a database to this class and its subclasses. By default they use the application's, which its provider
+   * assigns.
    *
-   * Several applications in one process each have their own, and a model works on that of the application whose request
-   * is answered, or whose configuration names the class (`GUARDS`, `DRIVERS.jwt.model`). Outside of requests, say so for
-   * the other classes: `Order.useDatabase(application.container.make("database"))`.
+   * If there are several applications in one process, a model uses the database of the application that is handling the
+   * current request, or whose configuration uses the class (`GUARDS`, `DRIVERS.jwt.model`). For other classes outside
+   * of requests, assign one: `Order.useDatabase(application.container.make("database"))`.
    */
   static useDatabase(database: Database): void {
     bindDatabase(this, database);
   }
 
-  /** Takes a database away from this class, if it is the one it works on. */
+  /** Removes a database from this class, if it is the assigned one. */
   static leaveDatabase(database: Database): void {
     if (boundDatabase(this) === database) bindDatabase(this, null);
   }
@@ -88,7 +88,7 @@ export class Model {
   /**
    * The row with a primary key, or `null`.
    *
-   * @throws `E_INVALID_INPUT` (422) if the key is a list, an object or another value that no column holds
+   * @throws `E_INVALID_INPUT` (422) if the key is a list, an object or another value that a column cannot hold
    */
   static find<M extends Model>(this: ModelClass<M>, key: ModelKey): Promise<M | null> {
     return findModel(this, this.primaryKey, key);
@@ -112,7 +112,7 @@ export class Model {
     return findModel(this, column, value);
   }
 
-  /** A query for the rows whose column has a value, or compares with it as the operator says. */
+  /** A query for the rows whose column has a value, or matches it by the operator. */
   static where<M extends Model>(this: ModelClass<M>, column: Column<M>, value: ColumnValue): ModelQuery<M>;
   static where<M extends Model>(
     this: ModelClass<M>,
@@ -129,18 +129,18 @@ export class Model {
     return new ModelQuery<M>(this).get();
   }
 
-  /** A query for all rows, to be narrowed, ordered and counted. */
+  /** A query for all rows, to be filtered, ordered and counted. */
   static rows<M extends Model>(this: ModelClass<M>): ModelQuery<M> {
     return new ModelQuery<M>(this);
   }
 
-  /** Kysely's select on the model's table, for whatever goes beyond the model. */
+  /** Kysely's select on the model's table, for anything that the model does not offer. */
   static query(): SelectQueryBuilder<Tables, keyof Tables, object> {
     const { connection, table } = planOf(this as ModelClass);
     return connection.kysely.selectFrom(table) as unknown as SelectQueryBuilder<Tables, keyof Tables, object>;
   }
 
-  /** Makes a model of a row that a query of one's own fetched. */
+  /** Creates a model from a row that your own query fetched. */
   static fromRow<M extends Model>(this: ModelClass<M>, row: Row): M {
     const model = new this();
     model.#absorb(planOf(this), row);
@@ -148,16 +148,16 @@ export class Model {
   }
 
   /**
-   * Whether `fill` and `create` set a column.
+   * Returns whether `fill` and `create` set a column.
    *
-   * @throws `E_INVALID_MODEL` if `fillable` names a guarded column
+   * @throws `E_INVALID_MODEL` if `fillable` contains a guarded column
    */
   static isFillable<M extends Model>(this: ModelClass<M>, column: string): boolean {
     return isFillable(planOf(this), column);
   }
 
   /**
-   * Stores a new row with the values given, as far as `fill` sets them.
+   * Stores a new row with those of the given values that `fill` sets.
    *
    * @throws as `fill` and `save`
    */
@@ -167,16 +167,17 @@ export class Model {
     return await model.save();
   }
 
-  /** Whether the model is a row of the table. */
+  /** Whether the model is stored as a row of the table. */
   isStored(): boolean {
     return this.#original !== null;
   }
 
   /**
    * Sets attributes from a plain object: those of `fillable`, never a guarded column, and the primary key only if it is
-   * listed there. Others are left out without a word; so are those whose value is `undefined`.
+   * listed there. Others are silently ignored, and so are those whose value is `undefined`.
    *
-   * @throws `E_INVALID_INPUT` (422) if a name is not a column's; `E_INVALID_MODEL` if `fillable` names a guarded column
+   * @throws `E_INVALID_INPUT` (422) if a name cannot be a column's; `E_INVALID_MODEL` if `fillable` contains a guarded
+   * column
    */
   fill(values: Attributes<this>): this {
     const modelClass = this.constructor as ModelClass;
@@ -189,16 +190,16 @@ export class Model {
   }
 
   /**
-   * Stores the model: a new row, or the changed columns of its row. Where nothing has changed, no query is made.
+   * Stores the model: a new row, or the changed columns of its row. If nothing has changed, no query is made.
    *
-   * If the transaction around it is rolled back, so is what it did to the model: the key, times and defaults it brought
-   * are taken back, the row counts as stored only if it was before, and the values you set are there to be saved again.
+   * If the transaction around it is rolled back, so is its effect on the model: the key, times and defaults from the
+   * database are removed, the row counts as stored only if it was before, and the values you set can be saved again.
    *
-   * @throws `E_INVALID_INPUT` (422) where a value does not suit its column: a list or an object without the cast "json",
-   * an invalid date, text that is too long, `null` in a column that must have a value; where an attribute that `fill` may
-   * set is not a column's, and `fillable` does not name it; `E_ROW_NOT_FOUND` where the row is gone; `E_UNIQUE_VIOLATION`,
+   * @throws `E_INVALID_INPUT` (422) if a value does not fit its column: a list or an object without the cast "json", an
+   * invalid date, text that is too long, `null` in a required column; also if an attribute that `fill` may set is not a
+   * column, and `fillable` does not contain it; `E_ROW_NOT_FOUND` if the row is gone; `E_UNIQUE_VIOLATION`,
    * `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`. To catch one of these in a transaction that
-   * goes on, save in a nested transaction: `await database.transaction(() => user.save())`
+   * continues, save in a nested transaction: `await database.transaction(() => user.save())`
    */
   async save(): Promise<this> {
     const plan = this.#plan;
@@ -226,7 +227,11 @@ export class Model {
     return this;
   }
 
-  /** Deletes the model's row. Gives `false` where it was gone already. */
+  /**
+   * Deletes the model's row.
+   *
+   * @returns `false` if it was already gone
+   */
   async delete(): Promise<boolean> {
     const plan = this.#plan;
     if (this.#original === null) return false;
@@ -240,9 +245,9 @@ export class Model {
   }
 
   /**
-   * Reads the row again; changes that were not saved are lost.
+   * Reads the row again; unsaved changes are lost.
    *
-   * @throws `E_ROW_NOT_FOUND` where the row is gone, or was never stored
+   * @throws `E_ROW_NOT_FOUND` if the row is gone, or was never stored
    */
   async refresh(): Promise<this> {
     const plan = this.#plan;
@@ -253,7 +258,9 @@ export class Model {
     return this;
   }
 
-  /** Notes what a statement of your own has stored in the row of a stored model, so that `save` does not store it again. */
+  /**
+   * Records what your own statement has stored in the row of a stored model, so that `save` does not store it again.
+   */
   noteStored(values: Row): void {
     const { casts, connection } = this.#plan;
     const stored = Object.entries(values).map(([name, value]) => [name, toDatabase(casts.get(name), name, value)]);
@@ -263,18 +270,18 @@ export class Model {
     });
   }
 
-  /** Tells whether one of the columns named, or any where none is, differs from what is stored. */
+  /** Returns whether one of the given columns, or any column if none is given, differs from what is stored. */
   isDirty(...columns: Column<this>[]): boolean {
     const changes = this.#changes(this.#plan);
     return columns.length === 0 ? Object.keys(changes).length > 0 : columns.some((column) => column in changes);
   }
 
-  /** What is stored in a column as far as the model knows; `undefined` where it knows nothing. */
+  /** The stored value of a column, if the model knows it; otherwise `undefined`. */
   getOriginal(column: Column<this>): unknown {
     return fromDatabase(this.#plan.casts.get(column), column, this.#original?.[column]);
   }
 
-  /** The columns as a plain object, without the hidden ones: what is answered as JSON. */
+  /** The columns as a plain object, without the hidden ones: the JSON in responses. */
   toJSON(): Row {
     const { hidden } = this.#plan;
     const json: Row = {};
@@ -295,14 +302,14 @@ export class Model {
     return planOf(this.constructor as ModelClass);
   }
 
-  /** The primary key that the row is stored under, whatever the attribute has become since. */
+  /** The primary key that the row is stored under, even if the attribute has been changed. */
   #key(plan: ModelPlan): ModelKey {
     const key = this.#original?.[plan.primaryKey];
     if (key !== undefined && key !== null) return key as ModelKey;
     throw new AshlarError("E_INVALID_QUERY", `The model ${this.constructor.name} was read without its primary key.`);
   }
 
-  /** The attributes that differ from the row, as they are to be stored. */
+  /** The attributes that differ from the row, converted for storage. */
   #changes(plan: ModelPlan): Row {
     const changes: Row = {};
     for (const [name, value] of Object.entries(this)) {
@@ -348,7 +355,7 @@ export class Model {
       const value = row[column];
       if (value === undefined || value === null) continue;
       if (cast === "json" && plan.connection.dialect.parsesJson) {
-        // Kept as text: the object handed out can be changed in place, and would not differ from itself.
+        // Kept as text: the returned object can be changed in place, and would not differ from itself.
         row[column] = jsonText(column, value);
         continue;
       }

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Mutex } from "./mutex.ts";
 
-test("a synchronous task in a free mutex runs at once, without a promise", () => {
+test("a synchronous task in a free mutex runs immediately, without a promise", () => {
   const mutex = new Mutex(60_000);
   expect(mutex.run(() => 7)).toBe(7);
   expect(mutex.free).toBe(true);
 });
 
-test("one at a time, in the order of coming", async () => {
+test("one at a time, in order of arrival", async () => {
   const mutex = new Mutex(1000);
   const events: string[] = [];
   await Promise.all(
@@ -24,7 +24,7 @@ test("one at a time, in the order of coming", async () => {
   expect(mutex.free).toBe(true);
 });
 
-test("nobody slips in between the one who leaves and the one who waits", async () => {
+test("no one gets in between the one that leaves and the one that waits", async () => {
   const mutex = new Mutex(1000);
   const events: string[] = [];
   await mutex.acquire();
@@ -36,7 +36,7 @@ test("nobody slips in between the one who leaves and the one who waits", async (
   expect(events).toEqual(["waiter", "late"]);
 });
 
-test("a task that throws, at once or later, lets the next one in", async () => {
+test("a task that throws, synchronously or later, lets the next one in", async () => {
   const mutex = new Mutex(1000);
   expect(() =>
     mutex.run(() => {
@@ -65,7 +65,7 @@ test("waiting ends with an error, and the turn goes to the next", async () => {
   expect(mutex.free).toBe(true);
 });
 
-test("a thousand waiters all come in, once each", async () => {
+test("a thousand waiters all get in, once each", async () => {
   const mutex = new Mutex(5000);
   let inside = 0;
   let most = 0;
@@ -83,7 +83,7 @@ test("a thousand waiters all come in, once each", async () => {
   expect([most, count, mutex.free]).toEqual([1, 1000, true]);
 });
 
-test("a caller that waited in vain is told how many still wait, and one whose turn has come waits for no timer", async () => {
+test("a caller whose wait timed out gets the number of others, and one whose turn has come waits for no timer", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const mutex = new Mutex(20);
@@ -92,8 +92,8 @@ test("a caller that waited in vain is told how many still wait, and one whose tu
     Promise.resolve(mutex.acquire()).catch((error: Error) => error.message),
   );
   vi.advanceTimersByTime(20);
-  const told = (others: string) => expect.stringContaining(`within 20 ms: transactions have it${others}. Keep`);
-  expect(await Promise.all(waiting)).toEqual([told(", and 1 more wait for it"), told("")]);
+  const told = (others: string) => expect.stringContaining(`within 20 ms: transactions are using it${others}. Keep`);
+  expect(await Promise.all(waiting)).toEqual([told(", and 1 more are waiting for it"), told("")]);
   const next = mutex.acquire();
   mutex.release();
   await next;

@@ -11,21 +11,21 @@ export class Mutex {
   readonly #waiting = new Set<Waiter>();
   #held = false;
 
-  /** @param timeoutMs how long one may wait to be let in, in milliseconds */
+  /** @param timeoutMs how long a task may wait for its turn, in milliseconds */
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Whether nobody is in, so that `run` and `acquire` need not wait. */
+  /** Whether it is free, so that `run` and `acquire` don't wait. */
   get free(): boolean {
     return !this.#held;
   }
 
   /**
-   * Lets the caller in, at once where nobody is in. `release` must follow.
+   * Waits for the caller's turn, or not at all if the mutex is free. `release` must follow.
    *
-   * @param patient whether to wait without end
-   * @throws `E_OVERLOADED` where the wait is over before the turn has come
+   * @param patient whether to wait indefinitely
+   * @throws `E_OVERLOADED` if the timeout passes before the turn comes
    */
   acquire(patient = false): MaybePromise<void> {
     if (!this.#held) {
@@ -35,11 +35,11 @@ export class Mutex {
     return new Promise((resolve, reject) => {
       const timer = patient ? undefined : setTimeout(() => giveUp(), this.#timeoutMs);
       const waiter: Waiter = { proceed: resolve, timer };
-      // An endless wait would be a deadlock where a transaction awaits, by whatever detour, a query from outside of it.
+      // Waiting forever would be a deadlock if a transaction awaits, even indirectly, a query outside of it.
       const giveUp = (): void => {
         this.#waiting.delete(waiter);
-        const others = this.#waiting.size === 0 ? "" : `, and ${this.#waiting.size} more wait for it`;
-        const problem = `No turn on the connection to the database came within ${this.#timeoutMs} ms: transactions have it${others}.`;
+        const others = this.#waiting.size === 0 ? "" : `, and ${this.#waiting.size} more are waiting for it`;
+        const problem = `No turn on the connection to the database came within ${this.#timeoutMs} ms: transactions are using it${others}.`;
         const remedy = "Keep transactions short, or set acquireTimeoutMs in config/database.ts.";
         reject(new AshlarError("E_OVERLOADED", `${problem} ${remedy}`));
       };
@@ -52,14 +52,14 @@ export class Mutex {
     for (const waiter of this.#waiting) {
       this.#waiting.delete(waiter);
       clearTimeout(waiter.timer);
-      // It stays held: the turn is handed over, so that nobody slips in between.
+      // It stays held: the turn is handed over, so that no other caller gets in between.
       waiter.proceed();
       return;
     }
     this.#held = false;
   }
 
-  /** Runs one task alone. Where nobody is in and the task is synchronous, so is this. */
+  /** Runs one task exclusively. If the mutex is free and the task is synchronous, so is this. */
   run<T>(task: () => MaybePromise<T>): MaybePromise<T> {
     const turn = this.acquire();
     if (turn !== undefined) return turn.then(() => this.#runHeld(task));

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { optionalPackage } from "./optional-package.ts";
 
-test("a package that is there is given", async () => {
+test("an installed package is returned", async () => {
   expect(await optionalPackage("pg", "This", () => import("pg"))).toHaveProperty("default.Pool");
 });
 
-test("a missing one is named, with the command that installs it", async () => {
+test("a missing one is an error with the command that installs it", async () => {
   const name = "no-such-package-anywhere";
   const loading = optionalPackage(name, "A connection to PostgreSQL", () => import(/* @vite-ignore */ name));
   await expect(loading).rejects.toMatchObject({
@@ -15,12 +15,12 @@ test("a missing one is named, with the command that installs it", async () => {
   });
 });
 
-test("what fails in loading it otherwise is an error of its own, though it names the package", async () => {
+test("another failure to load it is a separate error, even if it mentions the package", async () => {
   const broken = new Error("'pg' cannot be used with this version of Node.");
   await expect(optionalPackage("pg", "This", () => Promise.reject(broken))).rejects.toBe(broken);
 });
 
-test("one that is there and broken is an error of its own", async () => {
+test("one that is installed and broken is a separate error", async () => {
   const broken = new Error("Cannot find package 'pg-protocol' imported from pg");
   Object.assign(broken, { code: "ERR_MODULE_NOT_FOUND" });
   await expect(optionalPackage("pg", "This", () => Promise.reject(broken))).rejects.toBe(broken);

@@ -1,7 +1,7 @@
 import { AshlarError } from "../support/index.ts";
 
 /**
- * Loads a package that the application installs only where it needs it.
+ * Loads a package that applications install only if they need it.
  *
  * @param name the package's name on npm
  * @param purpose what needs it, for the message
@@ -13,7 +13,7 @@ export async function optionalPackage<T>(name: string, purpose: string, load: ()
     return await load();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    // A package that is there but lacks one of its own is broken in another way.
+    // If the package exists but lacks one of its own dependencies, that is another problem.
     if (code !== "ERR_MODULE_NOT_FOUND" || !message.includes(`'${name}'`)) throw error;
     throw new AshlarError("E_MISSING_PACKAGE", `${purpose} needs the package "${name}". Run: npm install ${name}`, {
       cause: error,

@@ -5,7 +5,7 @@ import type { ColumnValue, Row } from "./dialect.ts";
 /** The values of a statement's parameters, by name. */
 export type ParameterValues = Readonly<Record<string, ColumnValue>>;
 
-/** A statement that was compiled once. It runs in the transaction that it is called in. */
+/** A statement that was compiled once. It runs in the caller's transaction. */
 export type PreparedStatement = (values: ParameterValues) => MaybePromise<Row[]>;
 
 /** Returns the compiled query with these values for its parameters. */

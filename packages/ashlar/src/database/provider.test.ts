@@ -44,7 +44,7 @@ test("the database is bound, models work on it, and shutdown closes it", async (
   await expect(Note.find(1)).rejects.toMatchObject({ message: expect.stringContaining("has no database") });
 });
 
-test("a mistake in the configuration, and a database that is not there, end the boot", async () => {
+test("a mistake in the configuration, and an unreachable database, make the boot fail", async () => {
   await expect(boot(undefined)).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
   await expect(boot({ default: "a", a: { driver: "sqlite", path: "/dev/null/x" } })).rejects.toMatchObject({
     code: "E_DATABASE",
@@ -54,7 +54,7 @@ test("a mistake in the configuration, and a database that is not there, end the 
   });
 });
 
-test("a mistake in the configuration is told of by the boot's own error, and the log has nothing to add", async () => {
+test("a mistake in the configuration is reported by the boot's own error, and the log adds nothing", async () => {
   const lines: string[] = [];
   const logger = pino({ level: "info" }, { write: (line: string) => void lines.push(line) }) as unknown as Logger;
   const memory = { driver: "sqlite", path: ":memory:", pathh: "x" };
@@ -71,7 +71,7 @@ test("a connection that is not the default one is not opened at boot", async () 
 test.each([
   ["development", 1],
   ["test", 0],
-])("in %s, %i warnings come of a transaction on SQLite that commits after a failed statement", async (name, count) => {
+])("in %s, a transaction on SQLite that commits after a failed statement causes %i warnings", async (name, count) => {
   const lines: string[] = [];
   const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) }) as unknown as Logger;
   const memory = { driver: "sqlite", path: ":memory:" };
@@ -85,25 +85,25 @@ test.each([
   await add();
   await database.transaction(() => add().catch(() => undefined));
   await application.shutdown();
-  const warnings = lines.filter((line) => line.includes("A transaction goes on after a statement in it failed."));
+  const warnings = lines.filter((line) => line.includes("A transaction continues after a statement in it failed."));
   expect(warnings).toHaveLength(count);
   for (const line of warnings) expect(line).toContain("E_UNIQUE_VIOLATION");
 });
 
-test("a name that is nearly that of the setting is told", async () => {
+test("a name that is almost that of the setting gets a suggestion", async () => {
   const memory = { driver: "sqlite", path: ":memory:" };
   const config = { database: { DATABASE: { default: "a", a: memory } } };
   await expect(boot(undefined, { config })).rejects.toThrow('is not a known setting. Did you mean "DATABASES"?');
 });
 
-test("a boot that ends before there is a database has none to close", async () => {
+test("a boot that fails before there is a database has none to close", async () => {
   const lines: string[] = [];
   const logger = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }) as unknown as Logger;
   await expect(boot(undefined, { logger })).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
   expect(lines.filter((line) => line.includes("TypeError"))).toEqual([]);
 });
 
-test("shutdown waits for the transaction under way", async () => {
+test("shutdown waits for the running transaction", async () => {
   const memory = { driver: "sqlite", path: ":memory:" };
   const application = await boot({ default: "a", a: memory });
   const events: string[] = [];

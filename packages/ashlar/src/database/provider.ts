@@ -12,9 +12,9 @@ declare module "../kernel/container.ts" {
   }
 }
 
-/** Brings in the database: the container's key `database`, and the models' connection to it. */
+/** Adds the database to the application: the container's key `database`, and the models' connection to it. */
 export class DatabaseProvider extends Provider {
-  /** `null` until it is first asked for. */
+  /** `null` until first used. */
   #database: Database | null = null;
 
   override register(): void {
@@ -32,7 +32,7 @@ export class DatabaseProvider extends Provider {
     if (environment === "development") {
       database.onLongTransaction(warner(logger));
       database.onCaughtFailure((error) => {
-        const problem = "A transaction goes on after a statement in it failed. PostgreSQL would refuse that.";
+        const problem = "A transaction continues after a statement in it failed. PostgreSQL would refuse that.";
         const remedy = "Put the statement into a nested transaction, and catch the error around that.";
         logger.warn({ err: error }, `${problem} ${remedy}`);
       });
@@ -49,7 +49,7 @@ export class DatabaseProvider extends Provider {
 
 function warner(logger: Logger): ReportLongTransaction {
   return (place, limitMs) => {
-    const remedy = "Do what takes long (requests, mails, hashing) before or after the transaction.";
-    logger.warn({ place }, `A transaction is open for more than ${limitMs} ms, and holds up others. ${remedy}`);
+    const remedy = "Do slow work (requests, mails, hashing) before or after the transaction.";
+    logger.warn({ place }, `A transaction has been open for more than ${limitMs} ms, and makes others wait. ${remedy}`);
   };
 }

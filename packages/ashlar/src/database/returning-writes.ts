@@ -23,7 +23,7 @@ export const returningWrites: Writes = {
   },
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: the table is known by name only.
+// biome-ignore lint/suspicious/noExplicitAny: only the table's name is known.
 type Insertion = InsertQueryBuilder<any, any, any>;
 
 function insertion(kysely: QueryBuilder, { table, values, onlyIf }: Omit<InsertPlan, "returning">): Insertion {

@@ -19,7 +19,7 @@ class Thing {
   }
 }
 
-test("S68 what is recorded late, after a savepoint was released, goes back with the transaction around it", () => {
+test("S68 what is recorded late, after a savepoint was released, is rolled back with the transaction around it", () => {
   const outer = new RollbackLog(null);
   const inner = new RollbackLog(outer);
   inner.commit();
@@ -45,7 +45,7 @@ test("what is recorded late, after the commit of all, is done and stays", () => 
   expect([thing.set(log, "late"), thing.value]).toEqual([true, "late"]);
 });
 
-test("S68 what a released savepoint changed goes back with the transaction around it", () => {
+test("S68 what a released savepoint changed is rolled back with the transaction around it", () => {
   const outer = new RollbackLog(null);
   const inner = new RollbackLog(outer);
   const thing = new Thing();
@@ -56,7 +56,7 @@ test("S68 what a released savepoint changed goes back with the transaction aroun
   expect(thing.value).toBe("before");
 });
 
-test("S68 what both changed goes back to what it was before either of them", () => {
+test("S68 what both changed is restored to what it was before either of them", () => {
   const outer = new RollbackLog(null);
   const inner = new RollbackLog(outer);
   const thing = new Thing();

@@ -1,16 +1,16 @@
-/** What an object in memory was before a transaction changed it. */
+/** The state of an object in memory before a transaction changed it. */
 export interface Snapshot {
   /**
-   * Is told of each further change, before it is made.
+   * Called before each further change.
    *
-   * @param values what the application itself had set, and a rollback leaves alone
+   * @param values what the application itself has set, and a rollback leaves alone
    */
   extend(values: Readonly<Record<string, unknown>>): void;
-  /** Makes the object what it was. */
+  /** Restores the object's state. */
   restore(): void;
 }
 
-/** What a transaction or savepoint changed on objects in memory, to be taken back if it is rolled back. */
+/** What a transaction or savepoint has changed on objects in memory, to be undone by a rollback. */
 export class RollbackLog {
   readonly #parent: RollbackLog | null;
   readonly #snapshots = new Map<object, Snapshot>();
@@ -22,11 +22,11 @@ export class RollbackLog {
   }
 
   /**
-   * Is told before an object is changed to match what a statement of this transaction wrote.
+   * Called before an object is changed to match what a statement of this transaction wrote.
    *
-   * @param snapshot makes the object's snapshot; called if this transaction has none of it yet
+   * @param snapshot creates the object's snapshot; called if this transaction does not have one yet
    * @param values what the application itself had set, and the statement stored
-   * @returns whether to make the change: not if the statement, left without an `await`, was rolled back meanwhile
+   * @returns whether to make the change: not if the statement, left without an `await`, was rolled back in the meantime
    */
   record(object: object, snapshot: () => Snapshot, values: Readonly<Record<string, unknown>>): boolean {
     if (this.#outcome === "rolled back") return false;
@@ -38,7 +38,7 @@ export class RollbackLog {
     return true;
   }
 
-  /** The transaction was committed, or the savepoint released: what it changed is now a part of the one around it. */
+  /** The transaction was committed, or the savepoint released: its changes now belong to the one around it. */
   commit(): void {
     this.#outcome = "committed";
     for (const [object, snapshot] of this.#snapshots) {
@@ -47,7 +47,7 @@ export class RollbackLog {
     this.#snapshots.clear();
   }
 
-  /** The transaction or savepoint was rolled back: so is what it changed in memory. */
+  /** The transaction or savepoint was rolled back: undoes what it changed in memory. */
   rollBack(): void {
     this.#outcome = "rolled back";
     for (const snapshot of this.#snapshots.values()) snapshot.restore();

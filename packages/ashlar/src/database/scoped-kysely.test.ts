@@ -16,7 +16,7 @@ afterEach(() => database.close());
 const texts = async (): Promise<unknown[]> =>
   (await database.kysely.selectFrom("notes").select("long_text").execute()).map((row) => row.long_text);
 
-test("a plugin works on queries outside and inside of a transaction, and only where it was added", async () => {
+test("a plugin works on queries outside and inside a transaction, and only where it was added", async () => {
   const camel = database.kysely.withPlugin(new CamelCasePlugin());
   await camel.insertInto("notes").values({ longText: "a" }).execute();
   await camel.transaction().execute(async (trx) => {
@@ -52,7 +52,7 @@ test("what only changes the type takes part in the transaction like the rest", a
   expect(await texts()).toEqual([]);
 });
 
-test("Kysely's transaction inside of one is nested, and fails alone", async () => {
+test("Kysely's transaction inside one is nested, and fails on its own", async () => {
   await database.transaction(async () => {
     await database.kysely.insertInto("notes").values({ long_text: "outer" }).execute();
     const inner = database.kysely.transaction().execute(async (trx) => {
@@ -70,7 +70,7 @@ test("a nested transaction with the Kysely of the outer one would not be one, an
   });
 });
 
-test("connection() inside of a transaction is the transaction's", async () => {
+test("connection() inside a transaction is the transaction's", async () => {
   const attempt = database.transaction(async () => {
     await database.kysely.connection().execute(async (one) => {
       await one.insertInto("notes").values({ long_text: "a" }).execute();
@@ -86,7 +86,7 @@ test("the introspection sees the tables", async () => {
   expect([notes?.name, notes?.columns.map(({ name }) => name)]).toEqual(["notes", ["id", "long_text"]]);
 });
 
-test("what the builders of Kysely give is given", async () => {
+test("results of Kysely's builders are returned", async () => {
   const { kysely } = database;
   expect(await kysely.connection().execute(async (one) => await one.selectFrom("notes").selectAll().execute())).toEqual(
     [],
@@ -95,7 +95,7 @@ test("what the builders of Kysely give is given", async () => {
   expect(await kysely.withSchema("main").selectFrom("notes").selectAll().execute()).toEqual([]);
 });
 
-test("connection() keeps what belongs to the connection, and models' statements go there as well", async () => {
+test("connection() keeps what belongs to the connection, and models' statements use it as well", async () => {
   await database.kysely.connection().execute(async (one) => {
     await sql`create temporary table mine (n integer)`.execute(one);
     await one.insertInto("mine").values({ n: 1 }).execute();
@@ -128,7 +128,7 @@ test("access and isolation can be set in either order", async () => {
   await expect(attempt).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
 });
 
-test("rows cannot be streamed, nor a transaction left open", async () => {
+test("rows cannot be streamed, and a transaction cannot be left open", async () => {
   const rows = database.kysely.selectFrom("notes").selectAll().stream();
   await expect(rows.next()).rejects.toMatchObject({
     code: "E_INVALID_QUERY",

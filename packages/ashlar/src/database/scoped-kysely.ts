@@ -19,15 +19,15 @@ import type { Dialect, Executor, Row, TransactionOptions } from "./dialect.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
 import "./errors.ts";
 
-/** What Kysely needs of the connection it runs on. */
+/** What Kysely needs from the connection it runs on. */
 export interface Scopes {
-  /** The executor that a query issued here and now belongs to. */
+  /** The executor for a query issued here and now. */
   readonly executor: Executor;
   transaction<T>(task: (trx: Transaction<Tables>) => MaybePromise<T>, options: TransactionOptions): Promise<T>;
   reserved<T>(task: () => MaybePromise<T>): Promise<T>;
 }
 
-/** Kysely on a connection: wherever a query is issued inside a transaction, it runs in that transaction. */
+/** Kysely on a connection: a query issued inside a transaction runs in that transaction. */
 export function scopedKysely(dialect: Dialect, scopes: Scopes): QueryBuilder {
   return new ScopedKysely(
     scopes,
@@ -35,7 +35,7 @@ export function scopedKysely(dialect: Dialect, scopes: Scopes): QueryBuilder {
   );
 }
 
-/** What Kysely calls a transaction: bound to one executor, wherever it is used. */
+/** Kysely's form of a transaction: bound to one executor, wherever it is used. */
 export function boundTransaction(dialect: Dialect, executor: Executor): Transaction<Tables> {
   return new Transaction<Tables>(propsFor(dialect, () => executor));
 }
@@ -53,7 +53,7 @@ function propsFor(dialect: Dialect, current: () => Executor): KyselyProps {
       });
     },
   });
-  // Never asked for a connection: the provider above gives it, and the builders below begin the transactions.
+  // Never asked for a connection: the provider above returns it, and the builders below begin the transactions.
   const driver: Driver = new DummyDriver();
   const own: KyselyProps["dialect"] = {
     createAdapter: () => dialect.adapter,
@@ -89,7 +89,7 @@ class ScopedKysely extends Kysely<Tables> {
     );
   }
 
-  /** Connections are closed by the database they belong to. */
+  /** Connections are closed by the database that they belong to. */
   override async destroy(): Promise<void> {}
 
   override withPlugin(plugin: KyselyPlugin): Kysely<Tables> {
@@ -104,7 +104,7 @@ class ScopedKysely extends Kysely<Tables> {
     return this.#with(this.#props.executor.withPluginAtFront(new WithSchemaPlugin(schema)));
   }
 
-  // These change the type alone.
+  // These only change the type.
   override withTables(): never {
     return this as never;
   }

@@ -28,7 +28,7 @@ const settings = ({ driver, ...options }: Record<string, unknown>): Record<strin
     ? { ...sqliteSettings(options as never, where("a")) }
     : { ...postgresSettings(options, where("a")) };
 
-test("what is left out is filled in", () => {
+test("defaults are filled in", () => {
   expect(settings(SQLITE)).toEqual({
     path: "/srv/shop/database/app.sqlite",
     busyTimeoutMs: 5000,
@@ -48,7 +48,7 @@ test("what is left out is filled in", () => {
   });
 });
 
-test("it is frozen to its depths", () => {
+test("it is frozen to any depth", () => {
   const read = readDatabaseSettings({ default: "a", a: SQLITE });
   expect([read, read.connections].every(Object.isFrozen)).toBe(true);
 });
@@ -73,7 +73,7 @@ test.each([
   expect(settings({ driver: "postgres", ssl })).toMatchObject({ ssl: expected });
 });
 
-test("environment variables are text: numbers and truth in them are read, and empty ones are left out", () => {
+test("environment variables are text: numbers and booleans in them are read, and empty ones count as missing", () => {
   const POSTGRES = { driver: "postgres", url: "", database: "d", port: "5433", ssl: "true", poolSize: "3", user: null };
   expect(settings(POSTGRES)).toMatchObject({ url: null, port: 5433, ssl: true, poolSize: 3, user: null });
 });
@@ -85,12 +85,12 @@ describe("a connection is a value", () => {
     ["sqlite()", sqlite({ path: ":memory:" }), "sqlite"],
     ["postgres()", postgres({ url: "postgres://h/d" }), "postgres"],
     ["a named dialect", SQLITE, "sqlite"],
-    ["a function of your own", (setup: DialectSetup) => sqlite({ path: ":memory:" })(setup), "sqlite"],
+    ["your own function", (setup: DialectSetup) => sqlite({ path: ":memory:" })(setup), "sqlite"],
   ])("%s", (_, connection, name) => {
     expect(made(connection).dialect.name).toBe(name);
   });
 
-  test("its options are checked at boot, and the message names its place", () => {
+  test("its options are checked at boot, and the message has its location", () => {
     expect(problem({ default: "a", a: sqlite({ path: "" }) })).toContain(
       "config/database.ts: DATABASES.a.path: is missing.",
     );
@@ -101,7 +101,7 @@ describe("a connection is a value", () => {
   test.each([
     ["nothing", () => undefined],
     ["a promise", async () => sqlite({ path: ":memory:" })],
-    ["what makes a dialect", () => sqlite({ path: ":memory:" })],
+    ["what creates a dialect", () => sqlite({ path: ":memory:" })],
     ["half a dialect", () => ({ reserve() {}, begin() {} })],
   ])("a function that returns %s is refused", (_, source) => {
     expect(problem({ default: "a", a: source })).toBe(
@@ -110,13 +110,13 @@ describe("a connection is a value", () => {
   });
 });
 
-describe("what is wrong is said, with its place and the remedy", () => {
+describe("mistakes are reported with their location and the remedy", () => {
   test.each([
     [undefined, "config/database.ts: DATABASES: is missing. Write an object: {"],
     [[], "DATABASES: is a list. Write an object: {"],
     [{ sqlite: SQLITE }, 'DATABASES.default: is missing. Write "sqlite".'],
     [{ rotated: SQLITE }, 'DATABASES.default: is missing. Write "rotated".'],
-    [{ default: "a" }, 'DATABASES.default: is "a". Write "main", and a connection of this name: main: sqlite({'],
+    [{ default: "a" }, 'DATABASES.default: is "a". Write "main", and a connection with this name: main: sqlite({'],
     [{ default: "sqlit", sqlite: SQLITE }, 'DATABASES.default: is "sqlit". Did you mean "sqlite"?'],
     [{ default: "a", a: 1 }, "DATABASES.a: is a number. Write a connection: sqlite({"],
     [{ default: "a", a: SQLITE, defalt: "a" }, 'DATABASES.defalt: is not a known setting. Did you mean "default"?'],
@@ -152,7 +152,7 @@ describe("what is wrong is said, with its place and the remedy", () => {
     expect(problem({ default: "a", a: SQLITE, b: { driver: "postgres", pool: 1 } })).toContain("DATABASES.b.pool");
   });
 
-  test("an address that is none is not repeated: it holds a password", () => {
+  test("an invalid URL is not repeated, because it contains a password", () => {
     for (const url of ["mysql://u:hunter2@h/d", "hunter2", "://hunter2"]) {
       const message = problem({ default: "a", a: { driver: "postgres", url } });
       expect(message).toContain("is not the address of a PostgreSQL database");
@@ -160,7 +160,7 @@ describe("what is wrong is said, with its place and the remedy", () => {
     }
   });
 
-  test("S9 whatever stands for a number is a number in its range, or an error", () => {
+  test("S9 any value for a number is a number in its range, or an error", () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         try {
@@ -174,7 +174,7 @@ describe("what is wrong is said, with its place and the remedy", () => {
   });
 });
 
-describe("each setting is taken as it is set, from the least to the most", () => {
+describe("each setting is accepted unchanged, from the minimum to the maximum", () => {
   const POSTGRES = { driver: "postgres", host: "h", user: "u", password: "p", database: "d", ssl: true };
 
   test.each([
@@ -206,7 +206,7 @@ test.each(["postgres://u@h/d", "postgresql://u@h/d"])("%s is the address of a da
   expect(settings({ driver: "postgres", url })).toMatchObject({ url });
 });
 
-test("an invalid address is told under its name", () => {
+test("an invalid URL is reported under its name", () => {
   const message = "config/database.ts: DATABASES.a.url: is not the address of a PostgreSQL database.";
   expect(problem({ default: "a", a: { driver: "postgres", url: "h/d" } })).toContain(message);
 });

@@ -9,7 +9,7 @@ export type NamedDialect =
   | ({ readonly driver: "postgres" } & PostgresOptions);
 
 /**
- * The shape of `DATABASES` in `config/database.ts`: the connections by name, and which of them is used if none is named.
+ * The shape of `DATABASES` in `config/database.ts`: the connections by name, and the name of the default one.
  *
  * ```ts
  * // config/database.ts
@@ -25,9 +25,9 @@ export interface DatabaseSettings {
   readonly [connection: string]: DialectSource | NamedDialect | string;
 }
 
-/** {@link DatabaseSettings}, as they are read. */
+/** {@link DatabaseSettings}, as they were read. */
 export interface CompleteDatabaseSettings {
-  /** The name of the connection that is used if none is named. */
+  /** The name of the default connection. */
   readonly default: string;
   readonly connections: Readonly<Record<string, DialectSource>>;
 }
@@ -56,7 +56,7 @@ const CONNECTION = setting<DialectSource>({
 });
 
 /**
- * Reads `DATABASES`. What is wrong with a connection's options is found when its dialect is made.
+ * Reads `DATABASES`. Mistakes in a connection's options are found when its dialect is created.
  *
  * @param databases what `config/database.ts` exports as `DATABASES`
  * @throws `E_INVALID_CONFIGURATION`
@@ -65,7 +65,7 @@ export function readDatabaseSettings(databases: unknown): CompleteDatabaseSettin
   const { default: chosen, ...entries } = OBJECT.read(databases, DATABASES);
   const names = Object.keys(entries);
   const connections = Object.fromEntries(names.map((name) => [name, connectionSource(name, entries[name])]));
-  const what = names.length === 0 ? `"main", and a connection of this name: main: ${EXAMPLE}` : alternatives(names);
+  const what = names.length === 0 ? `"main", and a connection with this name: main: ${EXAMPLE}` : alternatives(names);
   const accept = (value: unknown) => names.find((name) => name === value);
   const byDefault = setting<string>({ what, words: names, describe: quoted, accept });
   return Object.freeze({
@@ -75,7 +75,7 @@ export function readDatabaseSettings(databases: unknown): CompleteDatabaseSettin
 }
 
 /**
- * What makes the dialect of a connection.
+ * The function that creates a connection's dialect.
  *
  * @param name the connection's name, for messages
  * @param value the entry of `DATABASES`
@@ -83,7 +83,7 @@ export function readDatabaseSettings(databases: unknown): CompleteDatabaseSettin
  */
 export function connectionSource(name: string, value: unknown): DialectSource {
   const where = `${DATABASES}.${name}`;
-  // What is not a connection was meant for the one setting beside them.
+  // An entry that is not a connection was probably meant as the one setting next to them.
   const isConnection = typeof value === "function" || isPlainObject(value);
   if (!isConnection && nearest(name, SETTINGS).length > 0) throw unknownSetting(where, name, SETTINGS);
   return CONNECTION.read(value, where);

@@ -33,12 +33,12 @@ afterEach(async () => {
   await database.close();
 });
 
-test("a column counts if it is one of the model's own table", async () => {
+test("a column counts if the model's own table has it", async () => {
   expect([await tableHasColumn(Note, "text"), await tableHasColumn(Note, "title")]).toEqual([true, false]);
   expect([await tableHasColumn(Memo, "text"), await tableHasColumn(Memo, "title")]).toEqual([false, true]);
 });
 
-test("the table is asked once for all of its columns, also by two at the same time", async () => {
+test("the table is queried once for all of its columns, even by two concurrent callers", async () => {
   await tableHasColumn(Note, "text");
   const once = asked;
   expect(once).toBeGreaterThan(0);
@@ -48,14 +48,14 @@ test("the table is asked once for all of its columns, also by two at the same ti
   expect(asked).toBe(2 * once);
 });
 
-test("a column that a row has shown is known without asking", async () => {
+test("a column that a row has shown is known without a query", async () => {
   await database.kysely.insertInto("notes").values({ id: 1, text: "a" }).execute();
   await Note.find(1);
   asked = 0;
   expect([await tableHasColumn(Note, "text"), asked]).toEqual([true, 0]);
 });
 
-test("where the table could not be asked, the next one asks again", async () => {
+test("if the query fails, the next caller tries again", async () => {
   const gone = new Database({ default: "main", main: { driver: "sqlite", path: "/dev/null/x" } }, "/");
   Note.useDatabase(gone);
   const attempt = async (): Promise<unknown> => await tableHasColumn(Note, "text").catch((error: unknown) => error);
@@ -67,7 +67,7 @@ test("where the table could not be asked, the next one asks again", async () => 
   await gone.close();
 });
 
-test("a table that was there once is not asked for again; one that was missing is", async () => {
+test("a table that was found once is not looked for again; a missing one is", async () => {
   expect([await hasTable(database, "notes"), await hasTable(database, "orders")]).toEqual([true, false]);
   await database.kysely.schema.createTable("orders").addColumn("id", "integer").execute();
   expect(await hasTable(database, "orders")).toBe(true);
@@ -78,7 +78,7 @@ test("a table that was there once is not asked for again; one that was missing i
   await other.close();
 });
 
-test("a view is found, and so is a table whose name is written in capitals", async () => {
+test("a view is found, and so is a table whose name is in capitals", async () => {
   await sql.raw("create view titles as select title from memos").execute(database.kysely);
   await sql.raw('create table "Orders" (id integer)').execute(database.kysely);
   expect([await hasTable(database, "titles"), await hasTable(database, "Orders")]).toEqual([true, true]);
@@ -93,7 +93,7 @@ await onPostgres("schemas of PostgreSQL", () => {
     return own;
   }
 
-  test("a table is there if a statement finds it, by the search_path or by the name of its schema", async () => {
+  test("a table exists if a statement finds it, by the search_path or by the name of its schema", async () => {
     const own = await databaseAfter(
       'create schema "other Shop"',
       'create table "other Shop".notes (id integer)',

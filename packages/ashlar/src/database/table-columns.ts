@@ -8,12 +8,12 @@ const known = new WeakMap<ModelPlan, Promise<ReadonlySet<string>>>();
 const tables = new WeakMap<Database, Set<string>>();
 
 /**
- * Tells whether the table of a model's class has a column. The table is asked once, since a migration runs before the
- * application does.
+ * Returns whether the table of a model's class has a column. The table is queried once, because migrations run before
+ * the application does.
  */
 export async function tableHasColumn<M extends Model>(modelClass: ModelClass<M>, column: string): Promise<boolean> {
   const plan = planOf(modelClass as unknown as ModelClass);
-  // Rows that were read before have shown it.
+  // Rows that were read before have the answer.
   if (plan.columns.has(column)) return true;
   let columns = known.get(plan);
   if (columns === undefined) {
@@ -25,8 +25,8 @@ export async function tableHasColumn<M extends Model>(modelClass: ModelClass<M>,
 }
 
 /**
- * Tells whether statements on the default connection of a database find a table. One that was there once is not asked
- * for again.
+ * Returns whether statements on the default connection of a database find a table. A table that was found once is not
+ * looked for again.
  */
 export async function hasTable(database: Database, table: string): Promise<boolean> {
   const names = tables.get(database) ?? new Set();

@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { Register } from "../support/index.ts";
 
 /**
- * The application's tables, as Kysely is to know them; any table and any column where the application names none:
+ * The application's tables for Kysely's types; any table and column if the application declares none:
  *
  * ```ts
  * import type {} from "ashlar";
@@ -12,5 +12,5 @@ import type { Register } from "../support/index.ts";
 // biome-ignore lint/suspicious/noExplicitAny: the type that lets Kysely take every table.
 export type Tables = Register extends { tables: infer Known } ? Known : any;
 
-/** Kysely, as the database hands it out: every query through it runs in the transaction that is under way. */
+/** The database's Kysely: every query through it runs in the caller's current transaction. */
 export type QueryBuilder = Kysely<Tables>;

@@ -55,7 +55,7 @@ await onEachDatabase("a violation that is caught in a transaction", (engine) => 
       expect(reports).toEqual([expect.any(UniqueViolationError)]);
       return;
     }
-    const cause = "(E_UNIQUE_VIOLATION: A record with the same name exists already.). Put a statement that may fail";
+    const cause = "(E_UNIQUE_VIOLATION: A record with the same name already exists.). Put a statement that may fail";
     await expect(attempt).rejects.toThrow(
       `The transaction was rolled back, because a statement in it had failed ${cause}`,
     );

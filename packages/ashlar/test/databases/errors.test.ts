@@ -73,7 +73,7 @@ await onEachDatabase("errors", (engine) => {
       table: "teams",
       columns: ["name"],
       column: "name",
-      message: "A record with the same name exists already.",
+      message: "A record with the same name already exists.",
     });
     expect(whole(error)).not.toContain(SECRET);
   });
@@ -89,7 +89,7 @@ await onEachDatabase("errors", (engine) => {
       .execute();
     expect(error).toMatchObject({
       columns: ["tenant", "code"],
-      message: "A record with the same tenant, code exists already.",
+      message: "A record with the same tenant, code already exists.",
     });
     expect(whole(error)).not.toContain(SECRET);
   });
@@ -97,7 +97,7 @@ await onEachDatabase("errors", (engine) => {
   test("one of an expression names no column, and its index", async () => {
     const error = await insert({ name: "b", tenant: 2, code: SECRET.toUpperCase() });
     expect(error).toMatchObject({ code: "E_UNIQUE_VIOLATION", columns: [], column: null, constraint: "teams_lower" });
-    expect((error as Error).message).toBe("A record with this value exists already.");
+    expect((error as Error).message).toBe("A record with this value already exists.");
     expect(whole(error)).not.toContain(SECRET);
   });
 

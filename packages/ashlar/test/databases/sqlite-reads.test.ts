@@ -183,13 +183,13 @@ test("a write whose turn does not come in time is E_OVERLOADED, with what to do;
       code: "E_OVERLOADED",
       status: 503,
       message:
-        "No turn on the connection to the database came within 30 ms: transactions have it, and 1 more wait for it. " +
+        "No turn on the connection to the database came within 30 ms: transactions are using it, and 1 more are waiting for it. " +
         "Keep transactions short, or set acquireTimeoutMs in config/database.ts.",
     }),
     expect.objectContaining({
       code: "E_OVERLOADED",
       message:
-        "No turn on the connection to the database came within 30 ms: transactions have it. " +
+        "No turn on the connection to the database came within 30 ms: transactions are using it. " +
         "Keep transactions short, or set acquireTimeoutMs in config/database.ts.",
     }),
   ]);

@@ -10,7 +10,7 @@ import { Database, sql } from "../index.ts";
 import { postgresSettings } from "./postgres.ts";
 import { PostgresDialect } from "./postgres-dialect.ts";
 
-/** How something that was begun has failed once so much time has passed, while timers are stopped. */
+/** How something that was started has failed after this much time, while timers are stopped. */
 async function failureAfter(ms: number, begun: Promise<unknown>): Promise<unknown> {
   let failure: unknown = "none";
   begun.catch((error: unknown) => {
@@ -27,7 +27,7 @@ function stopTimers(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-test("a server that accepts, and never answers, is given up on in time", async () => {
+test("a server that accepts connections and never responds is given up on in time", async () => {
   const sockets: Socket[] = [];
   const server = createServer((socket) => sockets.push(socket));
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -51,14 +51,14 @@ test("a server that accepts, and never answers, is given up on in time", async (
   });
 });
 
-/** A server that lets everyone in, and a connection to it. */
+/** A server that accepts every login, and a connection to it. */
 interface Server {
   readonly database: Database;
   /** How many connections it has been asked for. */
   readonly connections: () => number;
 }
 
-/** Serves every statement, and gives no rows, but for those that are to be refused. @param refusal its fields */
+/** Handles every statement, without rows, except for those to be refused. @param refusal its fields */
 async function serve(refusal: (statement: string) => string | null): Promise<Server> {
   let connections = 0;
   const ready = postgresMessage("Z", "I");
@@ -77,7 +77,7 @@ async function serve(refusal: (statement: string) => string | null): Promise<Ser
           fields === null
             ? postgresMessage("C", `${statement.split(" ")[0]!.toUpperCase()}\0`)
             : postgresMessage("E", `${fields}\0\0`);
-        // What ends the session is not followed by the end of the connection yet.
+        // An error that ends the session is not yet followed by the end of the connection.
         socket.write(Buffer.concat([answer, ready]));
       }
     });
@@ -96,7 +96,7 @@ async function serve(refusal: (statement: string) => string | null): Promise<Ser
 const TERMINATING = "SFATAL\0VFATAL\0C57P01\0Mterminating";
 const UNAVAILABLE = { code: "E_DATABASE_UNAVAILABLE", databaseCode: "57P01" };
 
-test("a connection over which the server failed is not used for another statement", async () => {
+test("a connection on which the server failed is not used for another statement", async () => {
   const { database, connections } = await serve(() => TERMINATING);
   const connection = database.connection();
   for (let n = 1; n <= 3; n++) {
@@ -107,14 +107,14 @@ test("a connection over which the server failed is not used for another statemen
   }
 });
 
-test("a transaction that does not begin is an error, and its function is not called", async () => {
+test("a transaction that cannot begin is an error, and its function is not called", async () => {
   const { database } = await serve((statement) => (statement === "begin" ? TERMINATING : null));
   const task = vi.fn();
   await expect(database.transaction(task)).rejects.toMatchObject(UNAVAILABLE);
   expect(task).not.toHaveBeenCalled();
 });
 
-test("a connection that keeps the savepoint of what was rolled back is not used for another statement", async () => {
+test("a connection whose savepoint could not be rolled back is not used for another statement", async () => {
   const refusal = "SERROR\0VERROR\0C53200\0Mout of memory";
   const { database, connections } = await serve((statement) => (statement.startsWith("release") ? refusal : null));
   const no = new Error("no");
@@ -126,7 +126,7 @@ test("a connection that keeps the savepoint of what was rolled back is not used 
   expect(connections()).toBe(2);
 });
 
-test("connecting asks the server something, as a pooler in front of it lets in whoever comes", async () => {
+test("connecting sends a query, because a pooler in front of the server accepts every client", async () => {
   const asked: string[] = [];
   const { database } = await serve((statement) => {
     asked.push(statement);
@@ -152,7 +152,7 @@ await onPostgres("PostgreSQL", () => {
     onTestFinished(() => other.close());
     return other;
   };
-  /** A connection whose migrations wait for so long for those of others. */
+  /** A connection whose migrations wait this long for others. */
   const migrating = (timeoutMs: number): Connection => {
     const { driver: _, ...options } = own.configuration;
     const settings = postgresSettings(options, { where: "main" });
@@ -171,7 +171,7 @@ await onPostgres("PostgreSQL", () => {
     await other.connect();
   });
 
-  test("a caller that gets no connection of the pool in time is told so", async () => {
+  test("a caller that gets no connection of the pool in time gets an error that says so", async () => {
     const small = another({ poolSize: 1, acquireTimeoutMs: 5000 });
     stopTimers();
     await small.connection().reserved(async () => {
@@ -184,7 +184,7 @@ await onPostgres("PostgreSQL", () => {
     await small.connect();
   });
 
-  test("a statement that the server refuses costs no connection", async () => {
+  test("a statement that the server refuses does not cost a connection", async () => {
     const single = another({ poolSize: 1 });
     const server = async () => (await sql`select pg_backend_pid() as pid`.execute(single.kysely)).rows;
     const before = await server();
@@ -194,31 +194,31 @@ await onPostgres("PostgreSQL", () => {
     expect(await server()).toEqual(before);
   });
 
-  test("a finder's statement that the server refuses is an error, and not a row that there is not", async () => {
+  test("a finder's refused statement is an error, not a missing row", async () => {
     await expect(database.connection().first("select nothing where 1 = $1", 1)).rejects.toMatchObject({
       code: "E_DATABASE",
       databaseCode: "42703",
     });
   });
 
-  test("a finder's statement gives the first row, and several statements in one text the rows of the last", async () => {
+  test("a finder's statement returns the first row, and several statements in one text return the rows of the last", async () => {
     const text = "select n from (values (7), (8), (9)) v (n) where n > $1 order by n";
     expect(await database.connection().first(text, 7)).toEqual({ n: 8 });
     expect(await database.connection().first(text, 9)).toBeUndefined();
     expect((await run("select 1 as n; select 2 as n; select 3 as n")).rows).toEqual([{ n: 3 }]);
   });
 
-  test("the connection says which database it is", () => {
+  test("the connection says which kind of database it is", () => {
     expect(database.dialect.name).toBe("postgres");
   });
 
-  test("Kysely is told which tables there are", async () => {
+  test("Kysely is told which tables exist", async () => {
     await run("create table told (n integer)");
     expect((await database.kysely.introspection.getTables()).map(({ name }) => name)).toContain("told");
     await run("drop table told");
   });
 
-  test("every kind of statement that changes rows says how many, and no other does", async () => {
+  test("every kind of statement that changes rows reports how many, and no other does", async () => {
     await run("create table counted (n integer)");
     const statements = [
       "insert into counted values (1), (2), (3)",
@@ -243,14 +243,14 @@ await onPostgres("PostgreSQL", () => {
     expect(await migrating(0).withMigrationLock(async () => "free")).toBe("free");
   });
 
-  test("the lock of migrations is free again after them, although the connection stays open", async () => {
+  test("the lock of migrations is released after them, although the connection stays open", async () => {
     for (let n = 0; n < 2; n++) {
       expect(await database.connection().withMigrationLock(async () => "free")).toBe("free");
       expect(await migrating(0).withMigrationLock(async () => "free")).toBe("free");
     }
   });
 
-  test("migrations that wait ask for the lock 20 times a second, for ten minutes, and tell who has it", async () => {
+  test("migrations that wait try to get the lock 20 times a second, for ten minutes, and report who holds it", async () => {
     const waiting = another({});
     await waiting.connect();
     const order: string[] = [];
@@ -275,7 +275,7 @@ await onPostgres("PostgreSQL", () => {
     expect(order).toEqual(["asked", "slept", "asked", "slept", "asked"]);
   });
 
-  test("a table that the server does not drop is an error", async () => {
+  test("a table that the server refuses to drop is an error", async () => {
     const other = another({});
     await run("create table held (n integer)");
     await other.transaction(async () => {
@@ -291,17 +291,20 @@ await onPostgres("PostgreSQL", () => {
   });
 
   test.each([[undefined], [new Date(Number.NaN)]])(
-    "%s is refused, where the driver would send something else",
+    "%s is refused, because the driver would send something else",
     async (value) => {
       await expect(sql`select ${value}`.execute(database.kysely)).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
     },
   );
 
-  test.each([["a\0b"], ["\ud800"]])("%j is refused as input, which no column of any database holds", async (value) => {
-    await expect(sql`select ${value}`.execute(database.kysely)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
-  });
+  test.each([["a\0b"], ["\ud800"]])(
+    "%j is refused as input, because no column of any database can hold it",
+    async (value) => {
+      await expect(sql`select ${value}`.execute(database.kysely)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
+    },
+  );
 
-  test("closing waits for what is under way", async () => {
+  test("closing waits for running statements", async () => {
     const other = another({});
     const gate = Promise.withResolvers<void>();
     const order: string[] = [];
@@ -321,11 +324,11 @@ await onPostgres("PostgreSQL", () => {
     expect(order).toEqual(["done", "closed"]);
   });
 
-  test("closing what was never used is no error", async () => {
+  test("closing an unused connection is not an error", async () => {
     await another({}).close();
   });
 
-  test("what belongs to an extension is left when everything else is dropped", async () => {
+  test("what belongs to an extension stays when everything else is dropped", async () => {
     await run("create table theirs (n integer); create domain their_number as integer");
     await run("alter extension plpgsql add table theirs; alter extension plpgsql add domain their_number");
     await run(
@@ -339,7 +342,7 @@ await onPostgres("PostgreSQL", () => {
     expect(left.rows).toEqual([{ name: "their_number" }, { name: "theirs" }]);
   });
 
-  test("closing ends every connection, can be done again, and is for good", async () => {
+  test("closing ends every connection, can be repeated, and is final", async () => {
     const other = another({ poolSize: 2 });
     const pids = await Promise.all(
       [1, 2].map(async () => {
@@ -351,7 +354,7 @@ await onPostgres("PostgreSQL", () => {
     );
     await other.close();
     await other.close();
-    // The server hears of it a moment later.
+    // The server notices a moment later.
     const alive = `select count(*)::int as n from pg_stat_activity where pid in (${pids.join()})`;
     await expect.poll(async () => (await run(alive)).rows).toEqual([{ n: 0 }]);
     await expect(other.connect()).rejects.toMatchObject({

@@ -39,16 +39,16 @@ import type { PostgresSettings } from "./postgres.ts";
 import { afterFailure, IN_FAILED_TRANSACTION, isStatementError, translatePostgresError } from "./postgres-errors.ts";
 import { openPool } from "./postgres-pool.ts";
 
-/** The advisory lock that whoever runs migrations holds: the bytes of "ashlar". */
+/** The advisory lock held while migrations run: the bytes of "ashlar". */
 const MIGRATION_LOCK = 0x6173686c6172;
 
 /** How long to wait for another process that migrates: longer than most migrations of a large table take. */
 const MIGRATION_TIMEOUT_MS = 600_000;
 
-/** How long to wait before asking for that lock again, in milliseconds. */
+/** How long to wait before trying to get that lock again, in milliseconds. */
 const LOCK_RETRY_MS = 50;
 
-/** What `pg` says where no connection became free, and where a new one was not open, within `acquireTimeoutMs`. */
+/** The errors of `pg` if no connection became free, or no new one was established, within `acquireTimeoutMs`. */
 const POOL_TIMEOUTS: ReadonlySet<string> = new Set([
   "timeout exceeded when trying to connect",
   "Connection terminated due to connection timeout",
@@ -58,7 +58,7 @@ const COUNTED = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
 const SERVER_TIME = sql<number>`floor(extract(epoch from statement_timestamp()) * 1000)::bigint`;
 
-/** The `search_path` decides which of several tables of a name is found. */
+/** The `search_path` decides which of several tables with the same name is found. */
 const COLUMN_NAMES = `select attname as name from pg_catalog.pg_attribute
   where attrelid = to_regclass(replace(quote_ident($1), '.', '"."')) and attnum > 0 and not attisdropped`;
 
@@ -72,9 +72,9 @@ const COLUMN_TYPES: ColumnTypes = {
 };
 
 /**
- * PostgreSQL through `pg`: a bounded pool, of which a transaction has one connection to itself.
+ * PostgreSQL through `pg`: a bounded pool; each transaction has its own connection.
  *
- * Times are `timestamptz` and arrive as `Date`. A `bigint` arrives as a number, or as a bigint where a number could not
+ * Times are `timestamptz` and arrive as `Date`. A `bigint` arrives as a number, or as a bigint if a number could not
  * hold it exactly; a `date` and a `numeric` as text.
  */
 export class PostgresDialect implements Dialect {
@@ -132,7 +132,7 @@ export class PostgresDialect implements Dialect {
   async commit(connection: PhysicalConnection): Promise<void> {
     const { rows } = await connection.execute(CompiledQuery.raw("commit"));
     if (rows[0]!.command !== "ROLLBACK") return;
-    // The server answers a commit after a failed statement by rolling back, and calls that a success.
+    // If a statement failed, the server rolls back on commit, and reports success.
     throw afterFailure(connection.failure, "The transaction was rolled back, because a statement in it had failed");
   }
 
@@ -149,15 +149,15 @@ export class PostgresDialect implements Dialect {
     return against === "change" ? query.forUpdate() : query.forKeyShare();
   }
 
-  /** Nothing to do: what refers to a table keeps it from being dropped, and a column is changed in place. */
+  /** Nothing to do: a table that is referred to cannot be dropped, and columns are changed in place. */
   suspendForeignKeys(): void {}
   checkForeignKeys(): void {}
   resumeForeignKeys(): void {}
 
   async lockMigrations(connection: Executor): Promise<void> {
     const end = performance.now() + this.#migrationTimeoutMs;
-    // Asked again and again: a statement that waits has a snapshot, and `create index concurrently` in another process
-    // would wait for that, and this for the lock of that process.
+    // Polled: a waiting statement has a snapshot, so `create index concurrently` in another process would wait for it
+    // while it waits for that process's lock.
     const attempt = CompiledQuery.raw(`select pg_try_advisory_lock(${MIGRATION_LOCK}) as locked`);
     while ((await connection.execute(attempt)).rows[0]!.locked !== true) {
       if (performance.now() >= end) throw await this.#lockedMigrations(connection);
@@ -166,7 +166,7 @@ export class PostgresDialect implements Dialect {
   }
 
   async #lockedMigrations(connection: Executor): Promise<AshlarError> {
-    // A lock's key of 64 bits stands there in two halves. One process at most holds it.
+    // A 64-bit lock key is shown there in two halves. At most one process holds it.
     const query = `
       select coalesce(min(format(
         'It is the server''s process %s%s. Migrate again when it has ended; to end it: select pg_terminate_backend(%1$s)',
@@ -186,7 +186,7 @@ export class PostgresDialect implements Dialect {
   }
 
   async dropEverything(connection: Executor): Promise<void> {
-    // What belongs to an extension goes with the extension only.
+    // What belongs to an extension can only be dropped with the extension.
     const mine = (catalog: string) =>
       `not exists (select from pg_depend d where d.classid = '${catalog}'::regclass and d.objid = o.oid and d.deptype = 'e')`;
     const objects = `
@@ -201,7 +201,7 @@ export class PostgresDialect implements Dialect {
       where n.nspname = current_schema() and o.typtype in ('e', 'd') and ${mine("pg_type")}
       order by turn`;
     const { rows } = await connection.execute(CompiledQuery.raw(objects));
-    // Only what nothing else has taken along is left to drop.
+    // Only what has not been dropped along with something else is left to drop.
     for (const { kind, name } of rows)
       await connection.execute(CompiledQuery.raw(`drop ${kind} if exists ${name} cascade`));
   }
@@ -222,7 +222,7 @@ export class PostgresDialect implements Dialect {
     return {
       dialect: ({ observer }) => new PostgresDialect(settings, observer),
       remove: async () => {
-        // On a connection of its own, since this dialect may be closed by then.
+        // On a separate connection, because this dialect may already be closed.
         const server = new PostgresDialect(this.#settings, { notify: null });
         try {
           await server.shared.execute(CompiledQuery.raw(`drop database if exists ${database} with (force)`));
@@ -235,7 +235,8 @@ export class PostgresDialect implements Dialect {
 
   async close(): Promise<void> {
     this.#closed = true;
-    // A pool that could not be opened has been reported where it was needed; one that was closed need not be again.
+    // A pool that could not be opened has been reported where it was needed; the error need not be reported again on
+    // closing.
     await this.#pool?.then((open) => open.end()).catch(() => undefined);
   }
 
@@ -243,7 +244,7 @@ export class PostgresDialect implements Dialect {
     try {
       return await this.#borrow((connection) => connection.first(text, value));
     } catch (error) {
-      // "abc" is the number of no row: elsewhere that finds nothing, so it does here.
+      // "abc" is not the number of any row: on other databases that finds nothing, so it does here too.
       if (error instanceof ColumnValueError) return undefined;
       throw error;
     }
@@ -304,7 +305,7 @@ function onDatabase(settings: PostgresSettings, database: string): PostgresSetti
 /** One connection of the pool, while it is checked out. */
 class PostgresConnection implements PhysicalConnection {
   failure: AshlarError | null = null;
-  /** Whether the connection failed, and must not go back into the pool. */
+  /** Whether the connection failed, and must not be returned to the pool. */
   broken = false;
   readonly #client: PoolClient;
   readonly #observer: Observer;
@@ -330,7 +331,7 @@ class PostgresConnection implements PhysicalConnection {
     this.#observer.notify?.(text);
     try {
       const result: PgResult<Row> | PgResult<Row>[] = await this.#client.query<Row>(text, values);
-      // Several statements in one text give a list of results.
+      // Several statements in one text return a list of results.
       return Array.isArray(result) ? result.at(-1)! : result;
     } catch (error) {
       if (!isStatementError(error)) this.broken = true;
@@ -343,7 +344,7 @@ class PostgresConnection implements PhysicalConnection {
   }
 }
 
-/** What the driver is given for a value. Lists and objects are its own business: arrays and JSON. */
+/** Converts a value for the driver. The driver itself handles lists and objects: as arrays and JSON. */
 function bind(value: unknown): unknown {
   if (value === undefined) throw new AshlarError("E_INVALID_QUERY", "A value for the database is of type undefined.");
   if (typeof value === "string" && !isStorableText(value)) {
@@ -352,6 +353,6 @@ function bind(value: unknown): unknown {
   if (!(value instanceof Date)) return value;
   if (Number.isNaN(value.getTime()))
     throw new AshlarError("E_INVALID_QUERY", "A value for the database is an invalid date.");
-  // The driver would write the local time, which a column without time zone stores as it stands.
+  // The driver would write the local time, which a column without a time zone stores unchanged.
   return value.toISOString();
 }

@@ -31,7 +31,7 @@ test.each([
   expect(cause).not.toHaveProperty("detail");
 });
 
-test("a value in the message of the server is not kept anywhere", () => {
+test("a value in the server's message is not kept anywhere", () => {
   const error = translatePostgresError(
     Object.assign(serverError("22P02"), { message: 'invalid input: "hunter2"' }),
   ) as Error;
@@ -43,7 +43,7 @@ test("a value in the message of the server is not kept anywhere", () => {
   expect(`${failure.stack}${(failure.cause as Error).stack}`).not.toContain("hunter2");
 });
 
-test("a server that is not there is E_DATABASE_UNAVAILABLE with the system's code", () => {
+test("an unreachable server is E_DATABASE_UNAVAILABLE with the system's code", () => {
   const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" });
   expect(translatePostgresError(refused)).toMatchObject({
     code: "E_DATABASE_UNAVAILABLE",
@@ -56,7 +56,7 @@ test("a server that is not there is E_DATABASE_UNAVAILABLE with the system's cod
   expect(translatePostgresError(both)).toMatchObject({ message: "PostgreSQL: connect ECONNREFUSED 127.0.0.1:1." });
 });
 
-test("what is said of a connection that failed is kept, and no more is said than that", () => {
+test("the message about a failed connection is kept, and nothing else is reported", () => {
   const said = (error: Error) => translatePostgresError(error);
   expect(said(new Error("Connection terminated unexpectedly"))).toMatchObject({
     code: "E_DATABASE_UNAVAILABLE",
@@ -75,12 +75,12 @@ test.each([
   ["22P02", { column: "age" }, { code: "E_INVALID_INPUT", errors: { age: [expect.any(String)] } }],
   ["22001", {}, { code: "E_INVALID_INPUT", errors: { "": [expect.any(String)] } }],
   ["23503", {}, { code: "E_FOREIGN_KEY_VIOLATION", table: null, columns: [], constraint: null }],
-])("what the server names is told, for the code %s and %j", (code, members, expected) => {
+])("names from the server are reported, for the code %s and %j", (code, members, expected) => {
   expect(translatePostgresError(serverError(code, members))).toMatchObject(expected);
 });
 
 test.each(["22001", "22003", "22007", "22008", "22021", "22P02", "22P03", "22P05"])(
-  "a value that does not fit its column is input that is not valid: %s",
+  "a value that does not fit its column is invalid input: %s",
   (code) => {
     expect(translatePostgresError(serverError(code))).toMatchObject({ code: "E_INVALID_INPUT", status: 422 });
   },
@@ -97,7 +97,7 @@ test.each([
   ["42501", "E_DATABASE"],
   ["42P08", "E_DATABASE"],
   ["XX000", "E_DATABASE"],
-])("the code %s is %s: what passes by itself is told from what stays", (code, expected) => {
+])("the code %s is %s: temporary problems are distinguished from permanent ones", (code, expected) => {
   const cause = serverError(code);
   expect(translatePostgresError(cause)).toMatchObject({
     code: expected,
@@ -107,7 +107,7 @@ test.each([
   });
 });
 
-test("a table that does not exist is told with what to do", () => {
+test("a missing table is reported with what to do", () => {
   const cause = serverError("42P01");
   expect(translatePostgresError(cause)).toMatchObject({
     code: "E_DATABASE",
@@ -127,15 +127,15 @@ test.each([
   ["25P02", "ERROR", true],
   ["25P03", "ВАЖНО", false],
   ["25P04", "ВАЖНО", false],
-])("after %s (%s) the connection is as it was: %s", (code, severity, expected) => {
+])("after %s (%s) the connection is still usable: %s", (code, severity, expected) => {
   expect(isStatementError(serverError(code, { severity }))).toBe(expected);
 });
 
-test("after an error that is not the server's the connection is not as it was", () => {
+test("after an error that is not the server's, the connection is no longer usable", () => {
   expect(isStatementError(new Error("Connection terminated unexpectedly"))).toBe(false);
 });
 
-test("an error of the framework stays what it is", () => {
+test("an error of the framework stays unchanged", () => {
   const error = new AshlarError("E_OVERLOADED");
   expect(translatePostgresError(error)).toBe(error);
 });
@@ -155,7 +155,7 @@ test.each([
 test.each([
   [null, "It failed. "],
   [new AshlarError("E_OVERLOADED", "No turn."), "It failed (E_OVERLOADED: No turn.). "],
-])("after a failure the earlier error is told, where it is known: %s", (failure, beginning) => {
+])("after a failure the earlier error is reported, if it is known: %s", (failure, beginning) => {
   expect(afterFailure(failure, "It failed")).toMatchObject({
     code: "E_DATABASE",
     databaseCode: "25P02",

@@ -11,7 +11,9 @@ import {
 } from "../errors.ts";
 import "../errors.ts";
 
-/** What the server sends about an error. https://www.postgresql.org/docs/current/protocol-error-fields.html */
+/**
+ * The fields that the server sends about an error. https://www.postgresql.org/docs/current/protocol-error-fields.html
+ */
 interface ServerError extends Error {
   readonly code: string;
   readonly severity: string;
@@ -27,12 +29,12 @@ const FOREIGN_KEY_VIOLATION = "23503";
 const UNIQUE_VIOLATION = "23505";
 const UNDEFINED_TABLE = "42P01";
 const UNDEFINED_COLUMN = "42703";
-/** What the message quotes, in whatever language. */
+/** The names that the message quotes, in any language. */
 const QUOTED = /(?<=["„“”«»])\w+(?=["„“”«»])/g;
-/** What the server says to every statement after one that failed. */
+/** The server's error for every statement after a failed one. */
 export const IN_FAILED_TRANSACTION = "25P02";
 const DATA_EXCEPTION = "22";
-/** Those of them that are about a value as it was sent: too long, out of range, or not written as its type is. */
+/** The codes among them that are about a value as it was sent: too long, out of range, or not in its type's format. */
 const UNFIT_VALUES: ReadonlySet<string> = new Set([
   "22001",
   "22003",
@@ -45,15 +47,15 @@ const UNFIT_VALUES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What passes by itself: 08 (connection), 53 (no connections, memory or disk left), 57014 (a statement took too long),
- * 57P (the server stops or starts), 25P03 and 25P04 (a transaction took too long).
+ * Temporary problems: 08 (connection), 53 (no connections, memory or disk left), 57014 (a statement took too long), 57P
+ * (the server is stopping or starting), 25P03 and 25P04 (a transaction took too long).
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 const UNAVAILABLE = /^(?:08|53|57014$|57P0|25P0[34]$)/;
 
 /**
- * What ends the session, of these: all but a statement that took too long, and no disk left. Servers name the severity in
- * their own language, `FATAL` in most, and `pg` gives no other.
+ * Of these, the ones that end the session: all but a statement that took too long, and no disk left. Servers translate
+ * the severity (`FATAL` in most languages), and `pg` does not provide the untranslated one.
  */
 const END_OF_SESSION = /^(?:08|57P0|25P0[34]$)/;
 
@@ -69,17 +71,17 @@ export function afterFailure(failure: AshlarError | null, problem: string): Data
   return new DatabaseError(`${problem}${earlier}. ${remedy}`, IN_FAILED_TRANSACTION, failure);
 }
 
-/** Tells whether the server refused a statement, after which the connection is as good as before. */
+/** Returns whether the server refused a statement, after which the connection is still usable. */
 export function isStatementError(error: unknown): boolean {
   return isServerError(error) && error.severity !== "FATAL" && !END_OF_SESSION.test(error.code);
 }
 
-/** Turns an error of `pg` into one of the framework, without any value of a row. */
+/** Converts an error of `pg` into one of the framework, without any value of a row. */
 export function translatePostgresError(error: unknown): AshlarError {
   if (error instanceof AshlarError) return error;
   if (!isServerError(error)) return unreachable(error as NodeJS.ErrnoException);
   const columns = columnsIn(error.detail);
-  // "Failing row contains (1, alice, $argon2id$…)": whoever logs the cause would log that.
+  // "Failing row contains (1, alice, $argon2id$…)": logging the cause would log that.
   delete error.detail;
   const details: ConstraintDetails = {
     table: error.table ?? null,
@@ -99,7 +101,7 @@ export function translatePostgresError(error: unknown): AshlarError {
     return new ColumnValueError(error.column ?? null, `A value does not fit its column (SQLSTATE ${error.code}).`);
   }
   if (error.code.startsWith(DATA_EXCEPTION)) {
-    // These quote the value in the message itself, so the error as it stands is nothing to keep.
+    // These messages quote the value, so the original error must not be kept.
     const cause = new Error(`SQLSTATE ${error.code} in ${error.routine ?? "the server"}`);
     return new DatabaseError(
       `PostgreSQL: a value does not fit its column or function (SQLSTATE ${error.code}).`,
@@ -127,7 +129,7 @@ function unreachable(error: NodeJS.ErrnoException): DatabaseError {
   return new DatabaseError(`PostgreSQL: ${reason}.`, error.code ?? null, error, "E_DATABASE_UNAVAILABLE");
 }
 
-/** The columns in `Key (tenant, email)=(…) already exists.`, in whatever language; none for an expression. */
+/** The columns in `Key (tenant, email)=(…) already exists.`, in any language; none for an expression. */
 function columnsIn(detail: string | undefined): string[] {
   if (detail === undefined) return [];
   const end = detail.indexOf(")=(");

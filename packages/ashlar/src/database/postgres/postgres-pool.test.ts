@@ -7,22 +7,25 @@ import { Database, sql } from "../index.ts";
 import { postgresSettings } from "./postgres.ts";
 import { openPool } from "./postgres-pool.ts";
 
-/** The code that asks for TLS, in place of a version of the protocol. */
+/** The code that requests TLS, in the place of a protocol version. */
 const TLS_REQUEST = 80_877_103;
 
-/** What a server is told by who logs in. https://www.postgresql.org/docs/current/protocol-message-formats.html */
+/**
+ * What a server receives from a client that logs in.
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html
+ */
 interface Login {
   readonly wantsTls: boolean;
   readonly told: Readonly<Record<string, string>>;
   readonly password: string | null;
 }
 
-/** What a server is told that has no TLS, asks for the password, and refuses any. */
+/** What a server receives that has no TLS, asks for the password, and refuses any. */
 async function loginWith(settings: object): Promise<Login> {
   let login: Login = { wantsTls: false, told: {}, password: null };
   const server = createServer((socket) => {
     let received = Buffer.alloc(0);
-    // The first message has no letter in front of its length.
+    // The first message has no letter before its length.
     let before = 0;
     socket.on("data", (data) => {
       received = Buffer.concat([received, data as Buffer]);
@@ -66,23 +69,23 @@ test("without the driver, the error says which package to install", async () => 
   });
 });
 
-test("the server is told who logs in, where, and with which password", async () => {
+test("the server gets the user, the database and the password", async () => {
   const settings = { user: "grace", password: "pass phrase", database: "shop" };
   const { told, ...rest } = await loginWith(settings);
   expect([told.user, told.database, rest]).toEqual(["grace", "shop", { wantsTls: false, password: "pass phrase" }]);
 });
 
-test("the server is told when to break a statement off, where that is set", async () => {
+test("the server is told when to cancel a statement, if that is set", async () => {
   const { told } = await loginWith({ password: "p", statementTimeoutMs: 1234 });
   expect(told.statement_timeout).toBe("1234");
   expect((await loginWith({ password: "p" })).told).not.toHaveProperty("statement_timeout");
 });
 
-test("with ssl, nothing is said in the clear: a server without TLS is told no name and no password", async () => {
+test("with ssl, nothing is sent in plain text: a server without TLS gets no name and no password", async () => {
   expect(await loginWith({ password: "p", ssl: true })).toEqual({ wantsTls: true, told: {}, password: null });
 });
 
-test("the host may be the folder of the server's socket, which is named by the port", async () => {
+test("the host may be the folder of the server's socket, whose name contains the port", async () => {
   const main = { driver: "postgres", host: "/no/such/folder", port: 5499 };
   const database = new Database({ default: "main", main }, "/");
   await expect(database.connect()).rejects.toMatchObject({
@@ -119,7 +122,7 @@ await onPostgres("a connection to PostgreSQL", () => {
     expect(await server()).not.toBe(first);
   });
 
-  test("keeps no process that has nothing else to do, while no statement is under way", async () => {
+  test("does not keep the process alive while no statement is running", async () => {
     const held = (): number => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
     await database.close();
     database = new Database({ default: "main", main: own.configuration }, "/");
@@ -133,7 +136,7 @@ await onPostgres("a connection to PostgreSQL", () => {
     await slow;
   });
 
-  test("asks now and then whether the other end is still there, as firewalls forget connections", async () => {
+  test("checks regularly whether the other end is still there, because firewalls drop idle connections", async () => {
     const asked = vi.spyOn(Socket.prototype, "setKeepAlive");
     onTestFinished(() => asked.mockRestore());
     const other = new Database({ default: "main", main: own.configuration }, "/");
@@ -150,7 +153,7 @@ await onPostgres("a connection to PostgreSQL", () => {
     ["date '2026-07-01'", "2026-07-01"],
     ["9007199254740991::bigint", 9007199254740991],
     ["9007199254740992::bigint", 9007199254740992n],
-  ])("gives %s as what it is", async (text, value) => {
+  ])("returns %s with its own type", async (text, value) => {
     expect(await one(text)).toEqual(value);
   });
 });

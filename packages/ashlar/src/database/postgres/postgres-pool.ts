@@ -8,19 +8,19 @@ const DATE = 1082;
 const TIMESTAMP = 1114;
 
 /**
- * Opens a pool; no connection is made yet.
+ * Opens a pool, without connecting yet.
  *
  * @param load imports the driver
- * @throws `E_MISSING_PACKAGE` where `pg` is not installed
+ * @throws `E_MISSING_PACKAGE` if `pg` is not installed
  */
 export async function openPool(
   settings: PostgresSettings,
   load: () => Promise<typeof import("pg")> = () => import("pg"),
 ): Promise<Pool> {
   const { default: pg } = await optionalPackage("pg", "A connection to PostgreSQL", load);
-  // Kept to these connections: the driver's own table of parsers belongs to everybody in the process.
+  // Only for these connections: the driver's own table of parsers is shared by the whole process.
   const types = {
-    // No statement asks for the binary format.
+    // No statement requests the binary format.
     getTypeParser: (oid: number) => PARSERS.get(oid) ?? pg.types.getTypeParser(oid),
   } as NonNullable<ClientConfig["types"]>;
   const pool = new pg.Pool({
@@ -34,7 +34,7 @@ export async function openPool(
     ...(settings.statementTimeoutMs !== null && { statement_timeout: settings.statementTimeoutMs }),
   });
   // A connection that fails is reported by the statement on it, if there is one, and leaves the pool. Without these
-  // listeners a restart of the server would end the process.
+  // listeners, a restart of the server would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -54,7 +54,7 @@ function address({ url, host, port, user, password, database, ssl }: PostgresSet
 
 const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
   [INT8, parseInteger],
-  // A day is no moment: as a Date it would become another day west of here.
+  // A day is not a point in time: as a Date it would become another day west of here.
   [DATE, (text) => text],
   [TIMESTAMP, parseTimestamp],
 ]);
@@ -64,7 +64,7 @@ function parseInteger(text: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(text);
 }
 
-/** A time without a zone is one in UTC, as everything that is written here. */
+/** A time without a time zone is in UTC, like everything that is written here. */
 function parseTimestamp(text: string): Date | number | string {
   if (text === "infinity") return Number.POSITIVE_INFINITY;
   if (text === "-infinity") return Number.NEGATIVE_INFINITY;

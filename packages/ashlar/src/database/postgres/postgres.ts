@@ -4,31 +4,31 @@ import { PostgresDialect } from "./postgres-dialect.ts";
 
 /** The options of {@link postgres}. */
 export interface PostgresOptions {
-  /** The server and the database as one address: `postgres://user:password@host:5432/database`. */
+  /** The server and the database as one URL: `postgres://user:password@host:5432/database`. */
   readonly url?: Optional<string>;
-  /** The server's host, if there is no `url`; 127.0.0.1 if left out. */
+  /** The server's host, if there is no `url`; default: 127.0.0.1. */
   readonly host?: Optional<string>;
-  /** The server's port, if there is no `url`; 5432 if left out. */
+  /** The server's port, if there is no `url`; default: 5432. */
   readonly port?: Optional<number | string>;
   readonly user?: Optional<string>;
   readonly password?: Optional<string>;
   readonly database?: Optional<string>;
   /**
-   * Whether to encrypt, if there is no `url`; the server's certificate is verified then. An address says it by
+   * Whether to encrypt, if there is no `url`; the server's certificate is then verified. A URL says it with
    * `?sslmode=verify-full`.
    */
   readonly ssl?: Optional<boolean | "true" | "false">;
-  /** How many connections there are at most, 1 to 10,000; 10 if left out. */
+  /** The maximum number of connections, 1 to 10,000; default: 10. */
   readonly poolSize?: Optional<number | string>;
-  /** After how long the server cancels a statement, in milliseconds, 1 to 86,400,000; never if left out. */
+  /** After how long the server cancels a statement, in milliseconds, 1 to 86,400,000; default: never. */
   readonly statementTimeoutMs?: Optional<number | string>;
-  /** How long a query waits for a free connection, in milliseconds, 1 to 600,000; 10,000 if left out. */
+  /** How long a query waits for a free connection, in milliseconds, 1 to 600,000; default: 10,000. */
   readonly acquireTimeoutMs?: Optional<number | string>;
 }
 
 /** {@link PostgresOptions}, checked and complete. */
 export interface PostgresSettings {
-  /** The server and the database as one address; the other parts are not set if this is. */
+  /** The server and the database as one URL; if it is set, the other options are not. */
   readonly url: string | null;
   readonly host: string;
   readonly port: number;
@@ -46,7 +46,7 @@ const MILLISECONDS = { from: 1, to: 600_000, unit: "milliseconds" };
 
 const SCHEMA = settings<PostgresOptions>()(
   {
-    // A message never quotes it: it holds a password.
+    // Messages never quote it, because it contains a password.
     url: setting<string | null, string>({
       what: "the address of a PostgreSQL database: postgres://user:password@host:5432/database",
       describe: (value) => (typeof value === "string" ? "not the address of a PostgreSQL database" : "not text"),
@@ -79,14 +79,15 @@ const SCHEMA = settings<PostgresOptions>()(
  * export const DATABASES = { default: "main", main: postgres({ url: env("DATABASE_URL"), poolSize: 20 }) };
  * ```
  *
- * The boot ends with `E_INVALID_CONFIGURATION` if an option is unknown or unfit, or is set although the url says it.
+ * The boot fails with `E_INVALID_CONFIGURATION` if an option is unknown or invalid, or is set together with a url that
+ * contains it.
  */
 export function postgres(options: PostgresOptions): DialectSource {
   return (setup) => new PostgresDialect(postgresSettings(options, setup), setup.observer);
 }
 
 /**
- * Checks the options, and fills in what is left out. Numbers and truth values may be text, as environment variables are.
+ * Checks the options, and fills in defaults. Numbers and booleans may be text, as in environment variables.
  *
  * @throws `E_INVALID_CONFIGURATION`
  */

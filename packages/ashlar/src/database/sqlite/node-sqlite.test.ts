@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 
-/** Loads the module once more, with a `node:sqlite` that warns in its own way. */
+/** Loads the module again, with a `node:sqlite` that prints its own warnings. */
 async function loadWarning(warn: () => void): Promise<unknown[][]> {
   const sqlite = process.getBuiltinModule("node:sqlite");
   const told: unknown[][] = [];
@@ -20,7 +20,7 @@ async function loadWarning(warn: () => void): Promise<unknown[][]> {
   return told;
 }
 
-test("the warning of the database that comes with Node is left out, and every other is given", async () => {
+test("the warning of the database that comes with Node is suppressed, and every other one is printed", async () => {
   const experimental = "SQLite is an experimental feature and might change at any time";
   const told = await loadWarning(() => {
     process.emitWarning(experimental, "ExperimentalWarning");

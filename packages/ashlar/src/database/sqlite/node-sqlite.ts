@@ -3,10 +3,10 @@ import type * as sqlite from "node:sqlite";
 const WARNING = "SQLite is an experimental feature and might change at any time";
 
 /**
- * Loads `node:sqlite` without the warning that Node 24 prints when it is loaded, at each start of a command or a server.
+ * Loads `node:sqlite` without the warning that Node 24 prints for it, each time a command or a server starts.
  *
- * Nothing can be loaded in between, so no other warning is lost; an application that has loaded the module by itself has
- * been warned.
+ * Nothing else can be loaded in between, so no other warning is lost; an application that has loaded the module itself
+ * has seen the warning.
  */
 function loadSqlite(): typeof sqlite {
   const emit = process.emitWarning;
@@ -20,6 +20,6 @@ function loadSqlite(): typeof sqlite {
   }
 }
 
-/** SQLite's own class of a database, as `node:sqlite` exports it. */
+/** SQLite's own database class, as exported by `node:sqlite`. */
 export const DatabaseSync: typeof sqlite.DatabaseSync = loadSqlite().DatabaseSync;
 export type DatabaseSync = sqlite.DatabaseSync;

@@ -6,7 +6,7 @@ const BUSY = Object.assign(new Error("database is locked"), { errcode: 5 });
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Has chance come out the same each time. */
+/** Makes random numbers the same each time. */
 function chanceIs(chance: number): void {
   vi.spyOn(Math, "random").mockReturnValue(chance);
 }
@@ -18,7 +18,7 @@ test.each([
   [0, 0, [0]],
   [0, -1, [0]],
 ])(
-  "waits a little longer each time, by chance %s, and for the last time until %s ms are over",
+  "waits a little longer each time, with random %s, and for the last time until %s ms are over",
   async (chance, ms, waits) => {
     chanceIs(chance);
     const slept = sleeps();

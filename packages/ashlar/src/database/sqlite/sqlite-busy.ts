@@ -2,29 +2,32 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** The primary result code, https://www.sqlite.org/rescode.html */
 const BUSY = 5;
-/** A transaction that began with reading, and cannot write any more: another process has written since. */
+/** A transaction that began with reading and can no longer write: another process has written since. */
 const BUSY_SNAPSHOT = 517;
 
-/** The longest wait before the next attempt. Short, because a process with many writers frees the file for moments only. */
+/**
+ * The longest wait before the next attempt. It is short, because a process with many writers frees the file only
+ * briefly.
+ */
 const LONGEST_WAIT_MS = 5;
 
-/** Whether another connection has the file locked, so that the same statement may succeed in a moment. */
+/** Whether another connection has the file locked, so that the same statement may succeed soon. */
 export function isBusy(error: unknown): boolean {
   const { errcode } = error as { errcode?: number };
   return errcode !== undefined && (errcode & 0xff) === BUSY && errcode !== BUSY_SNAPSHOT;
 }
 
 /**
- * Tries again and again, until the file is free. SQLite's own busy timeout would stop the whole process meanwhile.
+ * Retries until the file is free. SQLite's own busy timeout would block the whole process in the meantime.
  *
- * @param attempt failed just now, because the file is locked
+ * @param attempt has just failed because the file is locked
  * @throws what the last attempt threw
  */
 export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Promise<T> {
   const end = performance.now() + timeoutMs;
   for (let wait = 1; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     const isLast = performance.now() + wait >= end;
-    // By chance, so that several processes do not keep in step.
+    // Random, so that several processes do not stay in step.
     await sleep(isLast ? Math.max(0, end - performance.now()) : wait * (0.5 + Math.random() / 2));
     try {
       return attempt();

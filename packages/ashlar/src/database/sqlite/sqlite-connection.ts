@@ -12,26 +12,30 @@ import { isBusy, retryWhileBusy } from "./sqlite-busy.ts";
 import { translateSqliteError } from "./sqlite-errors.ts";
 import { createPrivately, IN_MEMORY } from "./sqlite-file.ts";
 
-/** How many prepared statements are kept: far more than an application has, where no list's length is in the SQL. */
+/**
+ * How many prepared statements are kept: far more than an application has, as long as the SQL does not depend on the
+ * length of lists.
+ */
 const STATEMENTS_KEPT = 500;
 
 interface PreparedStatement {
   readonly handle: StatementSync;
-  /** Whether it gives rows. */
+  /** Whether it returns rows. */
   readonly reads: boolean;
-  /** Whether integers come out as bigints, to be made numbers where they fit. */
+  /** Whether integers are returned as bigints, to be converted to numbers if they fit. */
   bigints: boolean;
 }
 
 /**
- * One connection to the file, whose statements run synchronously; those that find it locked by another process are
- * tried again, asynchronously, for `busyTimeoutMs`. What uses it sees to it that no other caller is in a transaction on it.
+ * One connection to the file. Its statements run synchronously; if another process has locked the file, they are
+ * retried asynchronously for `busyTimeoutMs`. The code that uses it makes sure that no other caller has a transaction
+ * on it.
  */
 export class SqliteConnection implements PhysicalConnection {
   failure: AshlarError | null = null;
-  /** Whether a transaction was begun and not ended yet; SQLite may have rolled it back by itself meanwhile. */
+  /** Whether a transaction was begun and has not ended; SQLite may have rolled it back by itself in the meantime. */
   isBegun = false;
-  /** Whether readers see the last commit while a transaction is under way: told by opening, where this writes. */
+  /** Whether readers see the last commit while a transaction is open; known once a writing connection is open. */
   hasWriteAheadLog = false;
   readonly #settings: SqliteSettings;
   readonly #observer: Observer;
@@ -40,7 +44,7 @@ export class SqliteConnection implements PhysicalConnection {
   #database: DatabaseSync | null = null;
   #closed = false;
 
-  /** @param readOnly whether every statement that would change the file is to fail */
+  /** @param readOnly whether every statement that would change the file must fail */
   constructor(settings: SqliteSettings, observer: Observer, readOnly: boolean) {
     this.#settings = settings;
     this.#observer = observer;
@@ -65,27 +69,27 @@ export class SqliteConnection implements PhysicalConnection {
     try {
       return this.#first(text, value);
     } catch (error) {
-      // An integer that no column holds is in no row.
+      // An integer that no column can hold is in no row.
       if (error instanceof ColumnValueError) return undefined;
       return this.#again(error, () => this.#first(text, value));
     }
   }
 
-  /** The largest key given so far, by table: of tables whose key is declared AUTOINCREMENT. */
+  /** The largest key used so far, by table, for tables whose key is declared AUTOINCREMENT. */
   keysGiven(): ReadonlyMap<string, string> {
     try {
-      // As text, which holds every integer.
+      // As text, which can hold any integer.
       const { handle } = this.#prepared("select name, cast(seq as text) as seq from sqlite_sequence");
       return new Map(handle.all().map(({ name, seq }) => [String(name), String(seq)]));
     } catch {
-      // No table is declared that way.
+      // No table is declared like that.
       return new Map();
     }
   }
 
   /**
-   * Counts on from keys that were given before a rollback, as PostgreSQL does. SQLite would give them to other rows, and
-   * they may be known by then: to a model, a log, a mail.
+   * Continues after keys that were used before a rollback, as PostgreSQL does. SQLite would reuse them for other rows,
+   * although they may already be known to a model, a log or a mail.
    */
   async giveNoneAgain(given: ReadonlyMap<string, string>): Promise<void> {
     const kept = this.keysGiven();
@@ -94,7 +98,7 @@ export class SqliteConnection implements PhysicalConnection {
       try {
         await this.#raise(table, key);
       } catch {
-        // The file is full, or locked for too long. What failed is the transaction, and that is what is reported.
+        // The file is full, or locked for too long. The transaction has failed, and that is what gets reported.
         return;
       }
     }
@@ -111,7 +115,7 @@ export class SqliteConnection implements PhysicalConnection {
   #raiseKey(table: string, key: string): void {
     const raise = "update sqlite_sequence set seq = max(seq, cast(? as integer)) where name = ?";
     if (Number(this.#prepared(raise).handle.run(key, table).changes) > 0) return;
-    // The row of its first key went too; so may have the table.
+    // The row of its first key was rolled back too, and perhaps the table.
     const add = `insert into sqlite_sequence (name, seq) select name, cast(? as integer) from sqlite_schema
       where type = 'table' and name = ? and sql like '%autoincrement%'`;
     this.#prepared(add).handle.run(key, table);
@@ -135,13 +139,12 @@ export class SqliteConnection implements PhysicalConnection {
   #openForWriting(path: string, busyTimeoutMs: number): DatabaseSync {
     if (path !== IN_MEMORY) createPrivately(path);
     const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
-    // Only opening may wait in place. Later on that would stop everything else that the process does.
-    // With a write-ahead log no reader waits for a writer, and NORMAL loses nothing but, on a power cut, the last
-    // transactions; the file stays sound. What is deleted is overwritten: a user who was deleted is not to be found in
-    // the file.
+    // Only opening the file may block. Later that would stop everything else in the process. With a write-ahead log,
+    // readers don't wait for a writer, and NORMAL loses at most the last transactions in a power failure; the file
+    // stays intact. Deleted content is overwritten: a deleted user must not be recoverable from the file.
     const { journal_mode: mode } = database.prepare("pragma journal_mode = wal").get()!;
     database.exec("pragma synchronous = normal; pragma secure_delete = on; pragma busy_timeout = 0");
-    // In memory, and on a file system that cannot share a log, it is another one.
+    // In memory, and on a file system that cannot share a log, the mode is a different one.
     this.hasWriteAheadLog = mode === "wal";
     return database;
   }
@@ -172,7 +175,10 @@ export class SqliteConnection implements PhysicalConnection {
     }
   }
 
-  /** Refuses what would be committed by itself, without what came before it: SQLite rolls back on a full disk, for one. */
+  /**
+   * Refuses statements that would be committed on their own, without the earlier ones: SQLite rolls back by itself, for
+   * example if the disk is full.
+   */
   #refuseAlone(): void {
     if (!this.isBegun || this.inTransaction) return;
     throw new DatabaseError(
@@ -182,7 +188,7 @@ export class SqliteConnection implements PhysicalConnection {
     );
   }
 
-  /** What follows the failure of a statement: more attempts where the file was locked, the translated error otherwise. */
+  /** Handles the failure of a statement: retries if the file was locked, otherwise throws the converted error. */
   #again<T>(error: unknown, attempt: () => T): Promise<T> {
     if (!isBusy(error)) throw this.#translated(error);
     return this.#retry(attempt);
@@ -210,13 +216,13 @@ export class SqliteConnection implements PhysicalConnection {
     const database = this.open();
     return this.#statements.get(text, () => {
       const handle = database.prepare(text);
-      // What stands after the first statement would be left out without a word.
+      // Text after the first statement would be silently ignored.
       if (text.slice(handle.sourceSQL.length).trim() !== "") {
         throw new AshlarError("E_INVALID_QUERY", "SQLite runs one statement at a time. Split the SQL into several.");
       }
       const reads = handle.columns().length > 0;
-      // A statement that writes cannot be run again, so it reads large integers right the first time: the connection's
-      // latest key, which comes with every such statement, and the rows it gives.
+      // A statement that writes cannot be run again, so it reads large integers correctly the first time: the
+      // connection's latest key, which is returned with every such statement, and the returned rows.
       const bigints = !/^\s*select\b/i.test(text);
       if (bigints) handle.setReadBigInts(true);
       return { handle, reads, bigints };
@@ -236,7 +242,7 @@ export class SqliteConnection implements PhysicalConnection {
     return rows;
   }
 
-  /** Runs a SELECT once more where an integer of its rows was too large for a number. */
+  /** Runs a SELECT again if an integer in its rows was too large for a number. */
   #rowsWithBigints(error: unknown, statement: PreparedStatement, values: readonly SQLInputValue[]): Row[] {
     if ((error as NodeJS.ErrnoException).code !== "ERR_OUT_OF_RANGE") throw error;
     statement.handle.setReadBigInts(true);
@@ -254,7 +260,7 @@ function narrowBigints(row: Row): void {
   }
 }
 
-/** What SQLite stores for a value. */
+/** Converts a value for SQLite. */
 function bind(value: unknown): SQLInputValue {
   switch (typeof value) {
     case "string":
@@ -264,7 +270,7 @@ function bind(value: unknown): SQLInputValue {
       if (BigInt.asIntN(64, value) === value) return value;
       throw new ColumnValueError(null, "An integer for the database does not fit into 64 bits.");
     case "number":
-      // A number is bound as a floating-point one, which a text column would store as "1.0".
+      // Numbers are bound as floating-point values, which a text column would store as "1.0".
       if (Number.isSafeInteger(value)) return BigInt(value);
       if (Number.isFinite(value)) return value;
       break;
@@ -277,6 +283,6 @@ function bind(value: unknown): SQLInputValue {
   }
   const problem = `A value for the database is ${kindOf(value)}.`;
   if (typeof value === "string") throw new ColumnValueError(null, problem);
-  // The driver itself would store null for most of these.
-  throw new AshlarError("E_INVALID_QUERY", `${problem} Objects and lists are stored by the cast "json".`);
+  // For most of these, the driver itself would store null.
+  throw new AshlarError("E_INVALID_QUERY", `${problem} To store objects and lists, use the cast "json".`);
 }

@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const rows = async (text: string, on = database): Promise<unknown[]> => (await sql.raw(text).execute(on.kysely)).rows;
 
-test("the file and its folder are made when the database is first used", async () => {
+test("the file and its folder are created when the database is first used", async () => {
   expect(existsSync(join(folder, "data"))).toBe(false);
   await database.connect();
   expect(existsSync(join(folder, "data/app.sqlite"))).toBe(true);
@@ -62,7 +62,7 @@ test.skipIf(process.platform === "win32")("S63 a file that is there keeps the mo
   await shared.close();
 });
 
-test("a file that cannot be opened is named", async () => {
+test("a file that cannot be opened is reported", async () => {
   const blocked = open({ path: "/dev/null/app.sqlite" });
   await expect(blocked.connect()).rejects.toMatchObject({
     code: "E_DATABASE",
@@ -78,7 +78,7 @@ test("a write-ahead log, foreign keys, NORMAL, overwritten deletions, and no bus
   expect(values).toEqual(["wal", 1, 0, 1, 1]);
 });
 
-test("S70 what was deleted is not to be found in the file", async () => {
+test("S70 deleted content cannot be found in the file", async () => {
   const path = join(folder, "data/app.sqlite");
   await rows("create table t (text text)");
   for (let count = 0; count < 200; count++) await rows(`insert into t values ('${count} grace@example.com')`);
@@ -89,7 +89,7 @@ test("S70 what was deleted is not to be found in the file", async () => {
   expect(await readFile(path, "latin1")).not.toContain("grace@example.com");
 });
 
-test("in memory it works too, transactions included, and makes no file", async () => {
+test("it works in memory too, including transactions, and creates no file", async () => {
   onTestFinished(() => rm(":memory:", { force: true }));
   const memory = open({ path: ":memory:" });
   await rows("create table t (n integer)", memory);
@@ -104,13 +104,13 @@ test("in memory it works too, transactions included, and makes no file", async (
   expect(existsSync(":memory:")).toBe(false);
 });
 
-test("integers are stored as integers, also in a column of text", async () => {
+test("integers are stored as integers, even in a text column", async () => {
   await rows("create table t (a text, b, c real)");
   await database.kysely.insertInto("t").values({ a: 1, b: 2, c: 3 }).execute();
   expect(await rows("select a, typeof(b) as b, typeof(c) as c from t")).toEqual([{ a: "1", b: "integer", c: "real" }]);
 });
 
-test("booleans, times, bytes, fractions and large numbers are bound as what they are", async () => {
+test("booleans, times, bytes, fractions and large numbers are bound with their own types", async () => {
   const time = new Date("2026-01-31T12:00:00.123Z");
   const { rows: bound } =
     await sql`select ${true} as yes, ${false} as no, ${time} as time, ${new Uint8Array([1, 2])} as bytes,
@@ -133,27 +133,27 @@ test("booleans, times, bytes, fractions and large numbers are bound as what they
 });
 
 test.each([[{}], [[]], [[1]], [undefined], [Number.NaN], [Number.POSITIVE_INFINITY], [new Date(Number.NaN)]])(
-  "%s is refused, where the driver would store null",
+  "%s is refused, because the driver would store null",
   async (value) => {
     await expect(sql`select ${value}`.execute(database.kysely)).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
   },
 );
 
 test.each([[2n ** 63n], [-(2n ** 63n) - 1n], ["a\0b"], ["\ud800"]])(
-  "%s is refused as input, which no column of any database holds",
+  "%s is refused as input, because no column of any database can hold it",
   async (value) => {
     await expect(sql`select ${value}`.execute(database.kysely)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
   },
 );
 
-test("the largest and the smallest integer are bound as they are", async () => {
+test("the largest and the smallest integer are bound unchanged", async () => {
   const { rows: bound } = await sql`select ${2n ** 63n - 1n} as most, ${-(2n ** 63n)} as least`.execute(
     database.kysely,
   );
   expect(bound).toEqual([{ most: 2n ** 63n - 1n, least: -(2n ** 63n) }]);
 });
 
-test("Kysely is told which tables there are", async () => {
+test("Kysely is told which tables exist", async () => {
   await rows("create table t (n integer)");
   expect((await database.kysely.introspection.getTables()).map(({ name }) => name)).toEqual(["t"]);
 });
@@ -171,7 +171,7 @@ test("S67 migrations wait for those of another connection to end", async () => {
   expect(order).toEqual(["first", "second"]);
 });
 
-test("rows that all refer to something are no violation", async () => {
+test("rows without broken references are not a violation", async () => {
   await rows("create table parents (id integer primary key)");
   await rows("create table children (parent_id integer references parents (id))");
   const connection = database.connection();
@@ -194,7 +194,7 @@ test("a statement that writes and returns large integers runs once", async () =>
   expect(await rows("select count(*) as n from t")).toEqual([{ n: 3 }]);
 });
 
-test("a finder's statement gives large integers as they are, the first time and every other", async () => {
+test("a finder's statement returns large integers unchanged, the first time and every other", async () => {
   await rows("create table t (id integer primary key, n integer)");
   await rows("insert into t values (7, 9007199254740993)");
   const find = async () => await database.connection().first("select id, n from t where id = ?", 7);
@@ -205,7 +205,7 @@ test("a finder's statement gives large integers as they are, the first time and 
   expect(asked).toHaveLength(3);
 });
 
-test("a finder's statement finds nothing for an integer that no column holds", async () => {
+test("a finder's statement finds nothing for an integer that no column can hold", async () => {
   await rows("create table t (id integer primary key)");
   expect(await database.connection().first("select id from t where id = ?", 2n ** 64n)).toBeUndefined();
 });
@@ -218,7 +218,7 @@ test("a finder's statement reads no further than the first row", async () => {
   await expect(rows("select abs(n) as n from t")).rejects.toMatchObject({ code: "E_DATABASE" });
 });
 
-test("the statements that were used last are kept prepared, 500 of them", async () => {
+test("the most recently used statements are kept prepared, 500 of them", async () => {
   const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
   onTestFinished(() => prepare.mockRestore());
   const connection = database.connection();
@@ -235,7 +235,7 @@ test("the statements that were used last are kept prepared, 500 of them", async 
   expect(await run(1, 1)).toBe(502);
 });
 
-test("a row whose key no number holds is stored once, and what follows on the connection is told as it is", async () => {
+test("a row whose key no number can hold is stored once, and later statements on the connection report it correctly", async () => {
   await rows("create table t (id integer primary key, n integer)");
   const key = 9007199254740993n;
   const plain = await database.kysely.insertInto("t").values({ id: key, n: 1 }).executeTakeFirst();
@@ -250,13 +250,13 @@ test("a row whose key no number holds is stored once, and what follows on the co
   ]);
 });
 
-test("a second statement in one text is refused instead of being left out", async () => {
+test("a second statement in one text is refused instead of ignored", async () => {
   await expect(rows("create table a (n); create table b (n)")).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
   await rows("create table a (n); ");
   expect(await rows("select name from sqlite_schema")).toEqual([{ name: "a" }]);
 });
 
-test("insertId and the number of rows are told", async () => {
+test("insertId and the number of rows are reported", async () => {
   await rows("create table t (id integer primary key, n integer)");
   const inserted = await database.kysely
     .insertInto("t")
@@ -273,7 +273,7 @@ test("insertId and the number of rows are told", async () => {
   ]).toEqual([2n, 2n, 2n, 1n]);
 });
 
-test("a transaction takes the write lock at its beginning; one that only reads does not", async () => {
+test("a transaction takes the write lock at its beginning; a read-only one does not", async () => {
   await rows("create table t (n integer)");
   const impatient = open({ busyTimeoutMs: 0 });
   await database.transaction(async () => {
@@ -283,14 +283,14 @@ test("a transaction takes the write lock at its beginning; one that only reads d
     expect(await byKysely.execute((trx) => trx.selectFrom("t").selectAll().execute())).toEqual([]);
     const writing = byKysely.setAccessMode("read write").execute(async () => 1);
     await expect(writing).rejects.toMatchObject({ code: "E_OVERLOADED" });
-    // Nobody who reads waits for one who writes.
+    // Readers don't wait for a writer.
     expect(await rows("select n from t", impatient)).toEqual([]);
   });
   expect(await impatient.transaction(async () => 1)).toBe(1);
   await impatient.close();
 });
 
-test("where another process has committed nothing is lost: the busy timeout lets a statement wait", async () => {
+test("commits of another process do not make statements fail: the busy timeout lets them wait", async () => {
   await rows("create table t (n integer)");
   const other = new DatabaseSync(join(folder, "data/app.sqlite"));
   other.exec("insert into t values (1)");
@@ -299,7 +299,7 @@ test("where another process has committed nothing is lost: the busy timeout lets
   other.close();
 });
 
-test("a commit that fails rolls back, and the connection goes on", async () => {
+test("a commit that fails rolls back, and the connection stays usable", async () => {
   await rows("create table parents (id integer primary key)");
   await rows("create table children (parent_id integer references parents (id) deferrable initially deferred)");
   const attempt = database.transaction(() => rows("insert into children values (7)"));
@@ -309,7 +309,7 @@ test("a commit that fails rolls back, and the connection goes on", async () => {
   expect(await rows("select * from parents")).toEqual([{ id: 1 }]);
 });
 
-test("a transaction that SQLite itself has rolled back ends with the error that led there", async () => {
+test("a transaction that SQLite itself has rolled back ends with the error that caused it", async () => {
   await rows("create table t (n integer unique)");
   await rows("insert into t values (1)");
   const asked: string[] = [];
@@ -320,7 +320,7 @@ test("a transaction that SQLite itself has rolled back ends with the error that 
   });
   await expect(attempt).rejects.toMatchObject({ code: "E_UNIQUE_VIOLATION" });
   end();
-  // No statement rolls back what is rolled back.
+  // No statement can roll back what is already rolled back.
   expect(asked).toEqual(["begin immediate", "insert into t values (2)", "insert or rollback into t values (1)"]);
   expect(await rows("select n from t")).toEqual([{ n: 1 }]);
 });
@@ -329,7 +329,7 @@ test.each([
   ["parent_id integer references parents (id))", 5, ["row 1", "row 2", "row 3", "row 4", "row 5"], ""],
   ["parent_id integer references parents (id))", 7, ["row 1", "row 2", "row 3", "row 4", "row 5"], "; and 2 more"],
   ["parent_id integer primary key references parents (id)) without rowid", 1, ["a row"], ""],
-])("rows that refer to nothing are told, the first five by name: %s, %s times", async (columns, count, named, more) => {
+])("broken references are reported, for the first five rows: %s, %s times", async (columns, count, named, more) => {
   await rows("create table parents (id integer primary key)");
   await rows(`create table children (${columns}`);
   const connection = database.connection();
@@ -347,7 +347,7 @@ test.each([
   });
 });
 
-test("everything is dropped once the file is free, in whatever order it lies there, and foreign keys hold again", async () => {
+test("everything is dropped once the file is free, in any order, and foreign keys are enforced again", async () => {
   await rows("create table parents (id integer primary key)");
   await rows("create table children (parent_id integer references parents (id) on delete restrict)");
   await rows("insert into parents values (1)");
@@ -355,7 +355,7 @@ test("everything is dropped once the file is free, in whatever order it lies the
   await rows(`create table "a ""b""" (n integer)`);
   await rows("create virtual table search using fts5(body)");
   await rows(`create view "v ""w""" as select * from parents`);
-  // Puts the virtual table and the view behind the tables.
+  // Puts the virtual table and the view after the tables.
   await rows("vacuum");
   const other = new DatabaseSync(join(folder, "data/app.sqlite"));
   other.exec("begin immediate");
@@ -368,7 +368,7 @@ test("everything is dropped once the file is free, in whatever order it lies the
   expect(await rows("pragma foreign_keys")).toEqual([{ foreign_keys: 1 }]);
 });
 
-test("once SQLite itself has rolled a transaction back, nothing more of it is stored, although the error was caught", async () => {
+test("once SQLite itself has rolled back a transaction, nothing more of it is stored, even if the error was caught", async () => {
   await rows("create table t (n integer unique)");
   await rows("insert into t values (1)");
   const lose = (): Promise<unknown> => rows("insert or rollback into t values (1)").catch(() => undefined);
@@ -393,7 +393,7 @@ test("once SQLite itself has rolled a transaction back, nothing more of it is st
   expect(await rows("select n from t")).toEqual([{ n: 1 }, { n: 5 }, { n: 6 }]);
 });
 
-test("a closed database stays closed, and closing it twice is no error", async () => {
+test("a closed database stays closed, and closing it twice is not an error", async () => {
   await database.connect();
   await database.connect();
   await database.close();
@@ -404,7 +404,7 @@ test("a closed database stays closed, and closing it twice is no error", async (
   await expect(database.connect()).rejects.toMatchObject(closed);
 });
 
-test("closing waits for a transaction for as long as that takes", async () => {
+test("closing waits for a transaction, however long it takes", async () => {
   const hurried = open({ acquireTimeoutMs: 5000 });
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -425,7 +425,7 @@ test("closing waits for a transaction for as long as that takes", async () => {
   expect(order).toEqual(["done", "closed"]);
 });
 
-test("opening waits in place for another process that has the file", async () => {
+test("opening blocks while another process has the file locked", async () => {
   await mkdir(join(folder, "data"));
   const path = join(folder, "data/app.sqlite");
   const isAsked = new Int32Array(new SharedArrayBuffer(4));

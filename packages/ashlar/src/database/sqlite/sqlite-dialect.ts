@@ -32,7 +32,7 @@ import { IN_MEMORY } from "./sqlite-file.ts";
 import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
 import { SqliteShared } from "./sqlite-shared.ts";
 
-/** How many rows that refer to nothing a message names. */
+/** How many rows with broken references a message lists. */
 const VIOLATIONS_NAMED = 5;
 
 const COLUMN_TYPES: ColumnTypes = {
@@ -41,16 +41,16 @@ const COLUMN_TYPES: ColumnTypes = {
   timestamp: "text",
   json: "text",
   longText: "text",
-  // The very format of Date.prototype.toISOString, so that texts compare as times do.
+  // Exactly the format of Date.prototype.toISOString, so that texts compare like times.
   now: sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
 };
 
 /**
- * SQLite through `node:sqlite`, whose statements run synchronously: one connection that writes, and which a transaction
- * has to itself until it ends, and one for the reads outside of transactions, which wait for no one.
+ * SQLite through `node:sqlite`, whose statements run synchronously: one connection that writes, which a transaction has
+ * to itself until it ends, and one for reads outside of transactions, which never wait.
  *
  * Times are stored as ISO 8601 text in UTC, with milliseconds; booleans as 0 and 1. An integer arrives as a number, or
- * as a bigint where a number could not hold it exactly.
+ * as a bigint if a number could not hold it exactly.
  */
 export class SqliteDialect implements Dialect {
   readonly name = "sqlite";
@@ -96,7 +96,8 @@ export class SqliteDialect implements Dialect {
   }
 
   async begin(connection: Executor, options: TransactionOptions): Promise<void> {
-    // Immediate: a transaction that takes the write lock late cannot wait for another process any more, and would fail.
+    // Immediate: a transaction that takes the write lock later could no longer wait for another process, and would
+    // fail.
     await connection.execute(CompiledQuery.raw(options.readOnly === true ? "begin" : "begin immediate"));
     this.#connection.isBegun = true;
   }
@@ -108,7 +109,7 @@ export class SqliteDialect implements Dialect {
 
   async rollback(connection: Executor, savepoint: string | null): Promise<void> {
     if (savepoint === null) this.#connection.isBegun = false;
-    // Some failures (a full disk, an I/O error) make SQLite roll back by itself.
+    // After some failures (a full disk, an I/O error), SQLite rolls back by itself.
     if (!this.#connection.inTransaction) return;
     const keys = this.#connection.keysGiven();
     if (savepoint === null) {
@@ -125,7 +126,7 @@ export class SqliteDialect implements Dialect {
     return query;
   }
 
-  /** Outside of a transaction only: inside of one SQLite ignores this setting, without a word. */
+  /** Only outside of transactions: inside one, SQLite silently ignores this setting. */
   async suspendForeignKeys(connection: Executor): Promise<void> {
     await connection.execute(CompiledQuery.raw("pragma foreign_keys = off"));
   }
@@ -140,7 +141,7 @@ export class SqliteDialect implements Dialect {
     if (rows.length > VIOLATIONS_NAMED) named.push(`and ${rows.length - VIOLATIONS_NAMED} more`);
     const details = { table: String(rows[0]!.table), columns: [], constraint: null, cause: undefined };
     const remedy =
-      "Foreign keys are off until the migration's end, so nothing cascades: change or delete these rows too.";
+      "Foreign keys are off until the end of the migration, so nothing cascades: change or delete these rows too.";
     throw new ForeignKeyViolationError(details, `${named.join("; ")}. ${remedy}`);
   }
 
@@ -159,7 +160,7 @@ export class SqliteDialect implements Dialect {
   async dropEverything(connection: Executor): Promise<void> {
     const objects =
       "select type, name from sqlite_schema where type in ('view', 'table') and name not like 'sqlite\\_%' escape '\\'";
-    // Views first; a virtual table takes the tables behind it along.
+    // Views first; dropping a virtual table drops its underlying tables too.
     const order = "order by type desc, sql like 'create virtual %' desc";
     await this.suspendForeignKeys(connection);
     try {
@@ -174,12 +175,12 @@ export class SqliteDialect implements Dialect {
 
   async emptyTables(connection: Executor, kept: readonly string[]): Promise<void> {
     const tables = "select name from sqlite_schema where type = 'table' and sql not like 'create virtual %'";
-    // Rows go in any order: all of them go.
+    // The order does not matter, because all rows are deleted.
     await this.suspendForeignKeys(connection);
     try {
       const { rows } = await connection.execute(CompiledQuery.raw(tables));
       for (const name of rows.map((row) => String(row.name))) {
-        // Of SQLite's own tables, the one that counts keys.
+        // Among SQLite's own tables, the one that counts keys.
         if (kept.includes(name) || (name.startsWith("sqlite_") && name !== "sqlite_sequence")) continue;
         await connection.execute(CompiledQuery.raw(`delete from ${quoted(name)}`));
       }
@@ -195,7 +196,7 @@ export class SqliteDialect implements Dialect {
 
   async close(): Promise<void> {
     await this.#mutex.acquire(true);
-    // The one that writes last: it puts the log back into the file.
+    // The writing connection is closed last: it moves the log back into the file.
     this.shared.close();
     this.#connection.close();
     this.#mutex.release();

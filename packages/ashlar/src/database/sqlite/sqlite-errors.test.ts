@@ -42,7 +42,7 @@ test.each([
   });
 });
 
-test("several columns come in their order", () => {
+test("several columns are returned in order", () => {
   database.exec("drop index t_lower");
   expect(errorOf("insert into t values (2, 1, '', 'a@example.com')")).toMatchObject({
     code: "E_UNIQUE_VIOLATION",
@@ -59,7 +59,7 @@ test.each([
   expect(errorOf(statement)).toMatchObject({ code: "E_DATABASE", databaseCode, message: `SQLite: ${message}` });
 });
 
-test("an error that is not of a statement is E_DATABASE without a code of SQLite's", () => {
+test("an error that is not a statement's is E_DATABASE without a code of SQLite's", () => {
   const closed = new DatabaseSync(":memory:", { open: false });
   const error = (() => {
     try {
@@ -76,7 +76,7 @@ test("an error that is not of a statement is E_DATABASE without a code of SQLite
   });
 });
 
-test("an error of the framework stays what it is", () => {
+test("an error of the framework stays unchanged", () => {
   const error = new AshlarError("E_INVALID_QUERY");
   expect(translateSqliteError(error)).toBe(error);
 });

@@ -16,10 +16,13 @@ const CONSTRAINT_TRIGGER = 1811;
 const CONSTRAINT_UNIQUE = 2067;
 const CONSTRAINT_ROWID = 2579;
 
-/** The two sentences about a column that does not exist; they have no code of their own. */
+/** The two messages about a column that does not exist; they have no code of their own. */
 const NO_COLUMN = /^(?:table .* has no column named|no such column:) (\w+)/;
 
-/** Turns an error of `node:sqlite` into one of the framework. SQLite's messages hold names only, never a row's values. */
+/**
+ * Converts an error of `node:sqlite` into one of the framework. SQLite's messages contain only names, never a row's
+ * values.
+ */
 export function translateSqliteError(error: unknown): AshlarError {
   if (error instanceof AshlarError) return error;
   const { errcode, message } = error as Error & { errcode?: number };
@@ -42,7 +45,9 @@ export function translateSqliteError(error: unknown): AshlarError {
   return new DatabaseError(`SQLite: ${message}.${remedy}`, String(errcode), error);
 }
 
-/** Reads `UNIQUE constraint failed: users.tenant, users.email`, or `…: index 'users_email_lower'` for an expression. */
+/**
+ * Parses `UNIQUE constraint failed: users.tenant, users.email`, or `…: index 'users_email_lower'` for an expression.
+ */
 function namesIn(message: string): { table: string | null; columns: string[]; constraint: string | null } {
   const names = message.slice(message.indexOf(": ") + 2);
   const index = /^index '(.*)'$/.exec(names)?.[1];

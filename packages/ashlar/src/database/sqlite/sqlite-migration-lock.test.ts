@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test("S67 one has it at a time, and the other gets it once it is released", async () => {
+test("S67 one holds it at a time, and the other gets it once it is released", async () => {
   const [first, second] = [new SqliteMigrationLock(path), new SqliteMigrationLock(path)];
   const order: string[] = [];
   await first.acquire();
@@ -32,7 +32,7 @@ test("S67 one has it at a time, and the other gets it once it is released", asyn
   second.release();
 });
 
-test("S67 what has it can take it again, and keeps it until the outermost has ended", async () => {
+test("S67 the holder can take it again, and keeps it until the outermost has ended", async () => {
   const [one, other] = [new SqliteMigrationLock(path), new SqliteMigrationLock(path, 20)];
   await one.acquire();
   await one.acquire();
@@ -43,7 +43,7 @@ test("S67 what has it can take it again, and keeps it until the outermost has en
   other.release();
 });
 
-test("the wait has an end, with what to do", async () => {
+test("the wait ends, with what to do", async () => {
   const holder = new SqliteMigrationLock(path);
   await holder.acquire();
   await expect(new SqliteMigrationLock(path, 20).acquire()).rejects.toMatchObject({
@@ -69,7 +69,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test("a file that cannot be locked is named, with the reason", async () => {
+test("a file that cannot be locked is reported, with the reason", async () => {
   await writeFile(`${path}-migrations`, "text, which is no database ".repeat(100));
   await expect(new SqliteMigrationLock(path).acquire()).rejects.toMatchObject({
     code: "E_MIGRATION",
@@ -95,7 +95,7 @@ test("S67 a process that is killed leaves no lock behind", async () => {
   lock.release();
 });
 
-test("S67 who asks for it in the same process, in vain, does not let another process have it", async () => {
+test("S67 a failed attempt in the same process does not let another process take it", async () => {
   const lock = new SqliteMigrationLock(path);
   await lock.acquire();
   await expect(new SqliteMigrationLock(path, 0).acquire()).rejects.toMatchObject({ code: "E_MIGRATION" });
@@ -112,7 +112,7 @@ test("S67 who asks for it in the same process, in vain, does not let another pro
   lock.release();
 });
 
-test("nothing that reads or writes the database waits for it", async () => {
+test("reads and writes of the database don't wait for it", async () => {
   const database = new DatabaseSync(path, { timeout: 0 });
   const lock = new SqliteMigrationLock(path);
   await lock.acquire();
@@ -122,7 +122,7 @@ test("nothing that reads or writes the database waits for it", async () => {
   database.close();
 });
 
-test("a database in memory needs none", async () => {
+test("a database in memory needs no lock", async () => {
   onTestFinished(() => rm(":memory:-migrations", { force: true }));
   const lock = new SqliteMigrationLock(":memory:");
   await lock.acquire();

@@ -8,26 +8,25 @@ import "../errors.ts";
 const TIMEOUT_MS = 600_000;
 
 /**
- * Lets one process at a time run migrations: a transaction on an empty database of its own beside the file, which is
- * held meanwhile. Nothing that reads or writes the file itself waits for it, and it ends with the process that has it,
- * whatever ends that.
+ * Lets one process at a time run migrations: holds a transaction on a separate empty database next to the file. Reads
+ * and writes of the file itself don't wait for it, and it ends with its process, however that ends.
  *
- * The lock's file stays: who waits for it has it open, and would hold one that is deleted.
+ * The lock's file stays: waiting processes have it open, and would hold one that is deleted.
  */
 export class SqliteMigrationLock {
   readonly #path: string;
   readonly #timeoutMs: number;
   #holder: DatabaseSync | null = null;
-  /** How often it was taken, by a run of migrations inside of another. */
+  /** How often it was taken, by migrations run within others. */
   #depth = 0;
 
-  /** @param path the database's file, or `:memory:`, which no other process has */
+  /** @param path the database's file, or `:memory:`, which other processes cannot access */
   constructor(path: string, timeoutMs: number = TIMEOUT_MS) {
     this.#path = path;
     this.#timeoutMs = timeoutMs;
   }
 
-  /** @throws `E_MIGRATION` if another process still has it when the wait is over */
+  /** @throws `E_MIGRATION` if another process still holds it when the wait is over */
   async acquire(): Promise<void> {
     if (this.#path !== IN_MEMORY && this.#depth === 0) this.#holder = await this.#open();
     this.#depth++;

@@ -6,17 +6,17 @@ import type { LockedExecutor } from "../locked-executor.ts";
 import type { SqliteSettings } from "./sqlite.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 
-/** What only the connection that writes knows: its latest keys and counts, its settings, its temporary tables. */
+/** What only the writing connection knows: its latest keys and counts, its settings, its temporary tables. */
 const OF_THE_WRITER = /\b(?:last_insert_rowid|changes|total_changes)\s*\(|\bpragma_|\bsqlite_temp_|\btemp"?\s*\./i;
-/** The primary result code of a write on a connection that only reads, https://www.sqlite.org/rescode.html */
+/** The primary result code for a write on a read-only connection, https://www.sqlite.org/rescode.html */
 const READ_ONLY = 8;
 
 /**
- * What runs statements outside of transactions: reads on a connection of their own, which never waits, and everything
- * else in line with the transactions, on the one connection that writes.
+ * Runs statements outside of transactions: reads on their own connection, without ever waiting, and everything else in
+ * line with the transactions, on the one writing connection.
  *
- * A read sees every commit before it, this process's own writes included. The connection for reading cannot write,
- * whatever a statement says; a database in memory has none, and its reads stand in line too.
+ * A read sees every commit before it, including this process's own. The connection for reading cannot write, whatever
+ * the statement; a database in memory does not have one, so its reads stand in line too.
  */
 export class SqliteShared implements Executor {
   readonly #writer: SqliteConnection;
@@ -56,13 +56,13 @@ export class SqliteShared implements Executor {
     }
   }
 
-  /** What runs a read that the connection for reading cannot answer. @throws the error, where it is another one */
+  /** Runs a read that the connection for reading cannot handle. @throws the error, if it is another one */
   #inLine(error: unknown): Executor {
     if (needsWriter(error)) return this.#line;
     throw error;
   }
 
-  /** Opens the connection that writes, which makes the file and its log; the one for reading opens itself when it reads. */
+  /** Opens the writing connection, which creates the file and its log; the one for reading is opened on first use. */
   open(): Executor {
     this.#writer.open();
     this.#reader ??= this.#openReader();
@@ -70,7 +70,7 @@ export class SqliteShared implements Executor {
   }
 
   #openReader(): Executor {
-    // In memory, and on a file system that cannot share a log, there is but the one.
+    // In memory, and on a file system that cannot share a log, there is only this one.
     if (!this.#writer.hasWriteAheadLog) return this.#line;
     this.#ownReader = new SqliteConnection(this.#settings, this.#observer, true);
     return this.#ownReader;
@@ -82,13 +82,13 @@ export class SqliteShared implements Executor {
   }
 }
 
-/** A SELECT, as Kysely built it or as it was written. One behind a raw `with` might write: it stands in line. */
+/** A SELECT, built by Kysely or written by hand. One after a handwritten `with` might write, so it stands in line. */
 function isRead({ query, sql }: CompiledQuery): boolean {
   if (query.kind !== "SelectQueryNode" && !/^\s*select\b/i.test(sql)) return false;
   return !OF_THE_WRITER.test(sql);
 }
 
-/** Whether the other connection may succeed: a table that is not there may be a temporary one of it. */
+/** Whether the other connection may succeed: a missing table may be one of its temporary tables. */
 function needsWriter(error: unknown): boolean {
   const { message, databaseCode } = error as DatabaseError;
   return message.includes("no such table") || (Number(databaseCode) & 0xff) === READ_ONLY;

@@ -7,20 +7,19 @@ import { IN_MEMORY } from "./sqlite-file.ts";
 /** The options of {@link sqlite}. */
 export interface SqliteOptions {
   /**
-   * The file, relative to the application's root, or `:memory:`. A file that is made can be read by its owner only.
+   * The file, relative to the application's root, or `:memory:`. A new file can be read only by its owner.
    *
-   * Security: a file that is there keeps its mode. To close one that others can read: `chmod 600` it, its `-wal` and its
-   * `-shm`.
+   * Security: an existing file keeps its mode. If others can read it, `chmod 600` the file, its `-wal` and its `-shm`.
    */
   readonly path: Optional<string>;
   /**
-   * How long a statement waits for another process to unlock the file, in milliseconds, 0 to 600,000; 5000 if left out.
-   * `E_OVERLOADED` (503) follows. Requests that don't need the file to be free are answered meanwhile.
+   * How long a statement waits for another process to unlock the file, in milliseconds, 0 to 600,000; default: 5000.
+   * After that, it fails with `E_OVERLOADED` (503). Requests that don't need the lock are not delayed.
    */
   readonly busyTimeoutMs?: Optional<number | string>;
   /**
-   * How long a write or a transaction waits for its turn after the transactions of this process, in milliseconds, 1 to
-   * 600,000; 10,000 if left out.
+   * How long a write or a transaction waits for other transactions of this process, in milliseconds, 1 to 600,000;
+   * default: 10,000.
    */
   readonly acquireTimeoutMs?: Optional<number | string>;
 }
@@ -50,14 +49,14 @@ const SCHEMA = settings<SqliteOptions>()({
  * export const DATABASES = { default: "main", main: sqlite({ path: env("DATABASE_PATH", "database/app.sqlite") }) };
  * ```
  *
- * The boot ends with `E_INVALID_CONFIGURATION` if an option is unknown or unfit, or the path is missing.
+ * The boot fails with `E_INVALID_CONFIGURATION` if an option is unknown or invalid, or the path is missing.
  */
 export function sqlite(options: SqliteOptions): DialectSource {
   return (setup) => new SqliteDialect(sqliteSettings(options, setup), setup.observer);
 }
 
 /**
- * Checks the options, and fills in what is left out. Numbers may be text of digits, as environment variables are.
+ * Checks the options, and fills in defaults. Numbers may be text, as in environment variables.
  *
  * @throws `E_INVALID_CONFIGURATION`
  */
