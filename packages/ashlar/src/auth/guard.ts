@@ -27,6 +27,8 @@ export interface Guard<User extends object = RegisteredUser> {
   /**
    * Makes a user the request's own, for this request alone: nothing is stored and no event tells of it.
    *
+   * Security: it asks for no proof, and no step of a login (`steps` of `GUARDS`).
+   *
    * @throws `E_INVALID_MODEL` if the user is of another class than the guard's users
    */
   once(user: User): void;
