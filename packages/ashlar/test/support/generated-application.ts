@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { randomInt } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { KernelClass } from "../../src/kernel/index.ts";
@@ -160,11 +160,22 @@ export async function edit(
   await writeFile(file, text);
 }
 
-/** A port that nothing listens on at the moment. */
+/**
+ * A port that nothing listens on. It is below those that a system gives to programs that don't name one, so that no other
+ * test is given it before it is used, or while the program that uses it starts again.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = randomInt(12_000, 32_000);
+    if ((await canListen(port, "127.0.0.1")) && (await canListen(port, "::1"))) return port;
+  }
+}
+
+function canListen(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    // A machine without this kind of address has nothing that listens there.
+    server.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code !== "EADDRINUSE"));
+    server.listen(port, host, () => server.close(() => resolve(true)));
+  });
 }

@@ -64,12 +64,19 @@ describe("the application's own mails", () => {
     });
     const visitor = await accounts.loggedIn();
     await accounts.mails();
-    await visitor.post("/email/resend");
-    await visitor.post("/change_password", { email: ADA.email });
-    await visitor.post("/account/email", { email: "ada@example.org", password: PASSWORD });
     const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
-    await visitor.post("/account/password", { current_password: PASSWORD, ...passwords });
-    expect((await accounts.mails()).map(said)).toEqual([
+    const mails: CapturedMail[] = [];
+    for (const [path, fields] of [
+      ["/email/resend", {}],
+      ["/change_password", { email: ADA.email }],
+      ["/account/email", { email: "ada@example.org", password: PASSWORD }],
+      ["/account/password", { current_password: PASSWORD, ...passwords }],
+    ] as const) {
+      await visitor.post(path, fields);
+      // The jobs that several requests leave behind run in parallel.
+      mails.push(...(await accounts.mails()));
+    }
+    expect(mails.map(said)).toEqual([
       [
         ADA.email,
         "verifyEmail",

@@ -14,6 +14,7 @@ import {
 import { BrokenMailable } from "../../../test/support/broken-mailable.ts";
 import { sentencesIn } from "../../../test/support/field-errors.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
+import type { CapturedMail } from "../../mail/index.ts";
 import { MailProvider } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
 import { accountDigest } from "../../throttle/index.ts";
@@ -111,10 +112,12 @@ describe("preventEnumeration", () => {
     ];
     const accounts = await preventing({ routes });
     await (await accounts.user()).markEmailAsVerified();
+    const mails: CapturedMail[] = [];
     for (const email of [ADA.email, CLEO.email]) {
       expect(await accounts.visitor().post("/json", { email })).toMatchObject({ status: 202, body: { user: null } });
+      // The jobs that two requests leave behind run in parallel.
+      mails.push(...(await accounts.mails()));
     }
-    const mails = await accounts.mails();
     expect(mails.map(({ to }) => to)).toEqual([ADA.email, CLEO.email]);
     expect(mails[0]!.text).toContain("Someone tried to create an account with this email address.");
   });
