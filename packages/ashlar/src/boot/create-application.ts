@@ -2,13 +2,14 @@ import { join, resolve } from "node:path";
 import { type Container, HttpKernel, type KernelClass, type Logger, type RouteMiddleware } from "../kernel/index.ts";
 import type { LanguageFile } from "../messages/index.ts";
 import type { RouteEntry, RouteSource } from "../routing/index.ts";
-import { AshlarError, ConfigurationError, type EnvironmentVariables, nodeVersionProblem } from "../support/index.ts";
+import { AshlarError, type EnvironmentVariables, nodeVersionProblem } from "../support/index.ts";
 import { Application } from "./application.ts";
 import type { Configuration, ConfigurationSection } from "./configuration.ts";
 import { createLogger } from "./create-logger.ts";
 import { readEnvironment } from "./environment.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 import { loadLanguages } from "./load-languages.ts";
+import { providersOf } from "./load-providers.ts";
 import { loadRoutes } from "./load-routes.ts";
 import type { ProviderClass } from "./provider.ts";
 import { type CompleteApplicationSettings, readApplicationSettings } from "./settings.ts";
@@ -112,16 +113,4 @@ async function routeSources(
     { entries: given, stack: "web", prefix: "", answersJson: false, file: "createApplication({ routes })" },
     ...sources,
   ];
-}
-
-function providersOf(config: Configuration): readonly ProviderClass[] {
-  if (!config.has("providers")) return [];
-  const { PROVIDERS: providers } = config.section("providers", ["PROVIDERS"]);
-  const isList = Array.isArray(providers) && providers.every((provider) => typeof provider === "function");
-  if (isList) return providers as readonly ProviderClass[];
-  throw new ConfigurationError(
-    "config/providers.ts: PROVIDERS",
-    "is not a list of provider classes.",
-    "Write it as: export const PROVIDERS = [ViewProvider];",
-  );
 }

@@ -4,6 +4,8 @@ export { type ApplicationOptions, createApplication } from "./create-application
 export { createLogger } from "./create-logger.ts";
 export { env, readEnvironment } from "./environment.ts";
 export { type EnvironmentName, environmentName } from "./environment-name.ts";
+export type { CommandContext, FeatureCommand, ManualStep, PublishedFiles } from "./feature-command.ts";
 export { loadConfiguration } from "./load-configuration.ts";
+export { loadProviders } from "./load-providers.ts";
 export { Provider, type ProviderClass } from "./provider.ts";
 export type { ApplicationSettings, CompleteApplicationSettings, LogSettings } from "./settings.ts";

@@ -16,15 +16,17 @@ let queue: Promise<unknown> = Promise.resolve();
  * @param root the application's folder; `null` if it has none
  * @param environment what `env()` reads while the files run
  * @param given sections by name
+ * @param only the name of the only file to load; all if left out
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function loadConfiguration(
   root: string | null,
   environment: EnvironmentVariables,
   given: Readonly<Record<string, ConfigurationSection>> = {},
+  only: string | null = null,
 ): Promise<Configuration> {
   const load = async () => {
-    const sections = root === null ? {} : await readFolder(root);
+    const sections = root === null ? {} : await readFolder(root, only);
     for (const [name, section] of Object.entries(given)) sections[name] = { ...sections[name], ...section };
     return new Configuration(sections);
   };
@@ -34,9 +36,10 @@ export function loadConfiguration(
   return loaded;
 }
 
-async function readFolder(root: string): Promise<Record<string, ConfigurationSection>> {
+async function readFolder(root: string, only: string | null): Promise<Record<string, ConfigurationSection>> {
   const sections: Record<string, ConfigurationSection> = {};
   for (const name of sectionNames(root)) {
+    if (only !== null && name !== only) continue;
     const file = findModule(root, `config/${name}`)!;
     sections[name] = exportsOf(await importModule(root, file, nextVersion(join(root, file))), file);
   }

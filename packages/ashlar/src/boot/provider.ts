@@ -1,5 +1,6 @@
 import type { MaybePromise } from "../support/index.ts";
 import type { Application } from "./application.ts";
+import type { FeatureCommand } from "./feature-command.ts";
 
 /**
  * Adds a feature to an application. Providers are listed in `PROVIDERS`, which determines the enabled features.
@@ -8,6 +9,9 @@ import type { Application } from "./application.ts";
  * in the same order. At the end, all are shut down in reverse order.
  */
 export abstract class Provider {
+  /** The commands that the feature adds to `ashlar`. */
+  static readonly commands: readonly FeatureCommand[] = [];
+
   protected readonly application: Application;
 
   constructor(application: Application) {
@@ -44,4 +48,7 @@ export abstract class Provider {
 }
 
 /** The class of a provider. */
-export type ProviderClass = new (application: Application) => Provider;
+export interface ProviderClass {
+  new (application: Application): Provider;
+  readonly commands?: readonly FeatureCommand[];
+}

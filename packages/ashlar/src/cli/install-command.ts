@@ -30,7 +30,8 @@ export function installCommand(terminal: Terminal, name: string, feature: Featur
   });
 }
 
-async function printDiff(terminal: Terminal, plan: Installation): Promise<void> {
+/** Prints what would be changed. */
+export async function printDiff(terminal: Terminal, plan: Installation): Promise<void> {
   // Its text contains the secrets.
   if (plan.environment !== null) terminal.print("Variables would be added to .env.");
   else if (plan.files.length === 0) terminal.print("Everything is already in place; nothing would be changed.");
@@ -58,7 +59,10 @@ export async function unifiedDiff(path: string, before: string | null, after: st
   return patch.split("\n").slice(0, -1);
 }
 
-function printWritten(terminal: Terminal, plan: Installation, secrets: FilledSecrets): void {
+const NO_SECRETS: FilledSecrets = { fromExample: false, written: [] };
+
+/** Prints what was written. */
+export function printWritten(terminal: Terminal, plan: Installation, secrets: FilledSecrets = NO_SECRETS): void {
   for (const { path, before } of plan.files) terminal.print(`${before === null ? "Created" : "Changed"} ${path}`);
   if (plan.environment !== null) terminal.print("Changed .env");
   const made = describeSecrets(secrets);
@@ -70,7 +74,7 @@ function printWritten(terminal: Terminal, plan: Installation, secrets: FilledSec
 }
 
 /** Prints what has to be added by hand, by file. */
-function printRemaining(terminal: Terminal, remaining: readonly RemainingStep[]): void {
+export function printRemaining(terminal: Terminal, remaining: readonly RemainingStep[]): void {
   if (remaining.length === 0) return;
   terminal.print();
   terminal.print("Add the following by hand:");

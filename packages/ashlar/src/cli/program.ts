@@ -44,6 +44,8 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     apiInstallCommand(terminal),
     ...makeCommands(terminal),
   ];
+  const names = commands.map((command) => command.name());
+  if (mayNameOther(args, names)) commands.push(...(await otherCommands(terminal, names)));
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
   try {
     await program.parseAsync(args, { from: "user" });
@@ -52,6 +54,23 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     if (error instanceof CommanderError) return error.exitCode;
     terminal.printError(error instanceof AshlarError ? error.message : describe(error));
     return 1;
+  }
+}
+
+/** Reports whether a command line can be about a command that is not the framework's own: by its name, or for a list of all. */
+function mayNameOther([first = "help"]: readonly string[], known: readonly string[]): boolean {
+  return first !== "--version" && first !== "-V" && !known.includes(first);
+}
+
+/** The commands of the application's providers. If they can't be loaded, the framework's own commands still work. */
+async function otherCommands(terminal: Terminal, known: readonly string[]): Promise<Command[]> {
+  try {
+    const { featureCommands } = await import("./feature-commands.ts");
+    return await featureCommands(terminal, known);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    terminal.printError(`The commands of this application's providers are not available. ${reason}`);
+    return [];
   }
 }
 

@@ -10,5 +10,6 @@ export {
   makeProvider,
 } from "./make.ts";
 export { createProject, type ProjectOptions } from "./project.ts";
+export { planPublication, writePublication } from "./publish.ts";
 export type { RemainingStep } from "./remaining-steps.ts";
 export { rotateKey } from "./rotate-key.ts";

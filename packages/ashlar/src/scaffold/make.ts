@@ -97,6 +97,12 @@ export async function migrationPaths(root: string, names: readonly string[]): Pr
   });
 }
 
+/** Returns whether the application has a migration of a name, whatever its date. */
+export async function hasMigration(root: string, name: string): Promise<boolean> {
+  const file = new RegExp(`^[\\d_]*${name}\\.[jt]s$`);
+  return (await filesIn(root, MIGRATIONS)).some((one) => file.test(one));
+}
+
 /** Returns whether a migration of the application names something, such as a table, outside comments. */
 export function migrationsMention(root: string, name: string): Promise<boolean> {
   return filesMention(root, MIGRATIONS, new RegExp(`(["'\`])${name}\\1`));

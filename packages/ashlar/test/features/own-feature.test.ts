@@ -1,3 +1,5 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import {
   type Application,
   type ApplicationOptions,
@@ -20,6 +22,7 @@ import { captureEvents, captureMail, createTestClient, linksIn, type MailCapture
 import { declareLimits, ThrottleMiddleware, ThrottleProvider } from "ashlar/throttle";
 import { ViewProvider } from "ashlar/views";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { COMMAND, execute, generatedApplication } from "../support/generated-application.ts";
 import {
   InvitationAcceptedMail,
   InvitationMail,
@@ -183,6 +186,54 @@ describe("a mail about accounts that a feature declares", () => {
     await expect(createWithAccounts(misspelt)).rejects.toThrow(
       'config/auth.ts: ACCOUNTS.mailables.invitationAcepted: is not a known setting. Did you mean "invitationAccepted"?',
     );
+  });
+});
+
+describe("a command of a feature", { timeout: 120_000 }, () => {
+  /** An application with the feature, as its author would list it. */
+  async function install(): Promise<string> {
+    const root = await generatedApplication({ api: false });
+    const path = join(root, "config/providers.ts");
+    const text = await readFile(path, "utf8");
+    const feature = JSON.stringify(join(import.meta.dirname, "invitations/index.ts"));
+    const listed = text.replace(/^ {2}AuthProvider,$/m, "$&\n  InvitationsProvider,");
+    await writeFile(path, `import { InvitationsProvider } from ${feature};\n${listed}`);
+    return root;
+  }
+  const ashlar = (root: string, ...args: string[]) => execute(root, process.execPath, [COMMAND, ...args]);
+
+  test("publishes what the application needs, which then works", async () => {
+    const root = await install();
+    expect((await ashlar(root, "--help")).output).toMatch(/^ {2}invitations:install .*Adds the configuration/m);
+    const installed = await ashlar(root, "invitations:install");
+    expect([installed.code, installed.output.replace(/\d{4}_\d\d_\d\d_\d{6}/, "DATE").split("\n")]).toEqual([
+      0,
+      [
+        "Created config/invitations.ts",
+        "Created database/migrations/DATE_create_invitations.ts",
+        "Run the migrations: npx ashlar migrate",
+        "",
+        "Add the following by hand:",
+        "",
+        "app/kernel.ts",
+        '  import { InvitedMiddleware } from "invitations";',
+        "  // in routeMiddleware:",
+        "  invited: [InvitedMiddleware],",
+        "",
+      ],
+    ]);
+    expect((await ashlar(root, "migrate")).output).toMatch(/Migrated \S+_create_invitations\n$/);
+    const again = await ashlar(root, "invitations:install");
+    expect(again.output).toContain("Everything is already in place; nothing was changed.\n");
+  });
+
+  test("boots the application if it asks for it, and fails by its own errors", async () => {
+    const root = await install();
+    expect(await ashlar(root, "invitations:url")).toEqual({ code: 0, output: "http://localhost:3000 true\n" });
+    expect(await ashlar(root, "invitations:url", "x")).toEqual({
+      code: 1,
+      output: "invitations:url takes no arguments.\n",
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { declareSecretNames, Provider } from "ashlar";
+import { declareSecretNames, type FeatureCommand, Provider } from "ashlar";
 import { declareAccountMails } from "ashlar/auth";
 import { declareLimits } from "ashlar/throttle";
 import type {} from "ashlar/views";
@@ -23,6 +23,19 @@ declare module "ashlar" {
 
 /** Brings invitations into an application. */
 export class InvitationsProvider extends Provider {
+  static override readonly commands: readonly FeatureCommand[] = [
+    {
+      name: "invitations:install",
+      description: "Adds the configuration and the table of invitations.",
+      load: () => import("./install-command.ts"),
+    },
+    {
+      name: "invitations:url",
+      description: "Prints the address that invitations lead to.",
+      load: () => import("./url-command.ts"),
+    },
+  ];
+
   override register(): void {
     const { container } = this.application;
     container.singleton("invitations", () => new Invitations(this.application));

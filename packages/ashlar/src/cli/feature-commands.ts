@@ -1,0 +1,87 @@
+import { Command } from "commander";
+import {
+  type Application,
+  type CommandContext,
+  type FeatureCommand,
+  loadProviders,
+  readEnvironment,
+} from "../boot/index.ts";
+import { planPublication, writePublication } from "../scaffold/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { printDiff, printRemaining, printWritten } from "./install-command.ts";
+import { loadApplication } from "./load-application.ts";
+import type { Terminal } from "./terminal.ts";
+
+const NAME = /^[a-z][a-z\d-]*(?::[a-z][a-z\d-]*)*$/;
+
+/**
+ * The commands that the providers in an application's `config/providers.ts` add. Only that file is loaded: the rest of the
+ * configuration may need what a command is about to add.
+ *
+ * @param taken the names of the framework's own commands
+ * @throws `E_COMMAND` if a command is malformed, or if two have the same name; what the file throws
+ */
+export async function featureCommands(terminal: Terminal, taken: readonly string[]): Promise<Command[]> {
+  const owners = new Map(taken.map((name) => [name, "ashlar"]));
+  const commands: Command[] = [];
+  for (const provider of await loadProviders(terminal.root, readEnvironment(terminal.root))) {
+    for (const command of provider.commands ?? []) {
+      requireCommand(command, provider.name);
+      const owner = owners.get(command.name);
+      if (owner !== undefined) {
+        const problem = `${provider.name}: the command "${command.name}" is already added by ${owner}.`;
+        throw new AshlarError("E_COMMAND", `${problem} Give one of them another name.`);
+      }
+      owners.set(command.name, provider.name);
+      commands.push(asCommand(terminal, command));
+    }
+  }
+  return commands;
+}
+
+function requireCommand({ name, description, load }: FeatureCommand, provider: string): void {
+  const isCommand = NAME.test(name) && typeof description === "string" && typeof load === "function";
+  if (isCommand) return;
+  const remedy = 'Write it as { name: "stock:install", description: "…", load: () => import("./stock-install.ts") }.';
+  throw new AshlarError("E_COMMAND", `${provider}.commands: "${name}" is not a command. ${remedy}`);
+}
+
+function asCommand(terminal: Terminal, { name, description, load }: FeatureCommand): Command {
+  return new Command(name)
+    .description(description)
+    .argument("[arguments...]")
+    .allowUnknownOption()
+    .action(async (args: readonly string[]) => {
+      const { run } = await load();
+      const booted: Application[] = [];
+      const context: CommandContext = {
+        root: terminal.root,
+        args,
+        print: (line) => terminal.print(line),
+        application: async () => {
+          booted[0] ??= await loadApplication(terminal.root);
+          return booted[0];
+        },
+        publish: (files) => publish(terminal, files, args.includes("--dry-run")),
+      };
+      try {
+        await run(context);
+      } finally {
+        for (const application of booted) await application.shutdown();
+      }
+    });
+}
+
+async function publish(
+  terminal: Terminal,
+  files: Parameters<CommandContext["publish"]>[0],
+  isDryRun: boolean,
+): Promise<void> {
+  const plan = await planPublication(terminal.root, files);
+  if (isDryRun) await printDiff(terminal, plan);
+  else {
+    await writePublication(terminal.root, plan);
+    printWritten(terminal, plan);
+  }
+  printRemaining(terminal, plan.remaining);
+}
