@@ -15,7 +15,8 @@ import { AuthProvider } from "./auth-provider.ts";
 test("an application that lists the provider and has no guard, yet, works with all the rest, prunes nothing of accounts, and shuts down", async () => {
   const root = await temporaryFolder();
   mkdirSync(join(root, "views"));
-  const form = '<form>{{ Object.values(errors).flat().join() }}</form>{{ auth ? "users" : "no users" }}';
+  const form =
+    '<form>{{ Object.values(errors).flat().map(({ message }) => message).join() }}</form>{{ auth ? "users" : "no users" }}';
   writeFileSync(join(root, "views/form.edge"), form);
   const logged: string[] = [];
   const application = await createApplication({

@@ -80,7 +80,7 @@ describe("setPassword()", () => {
     const before = user.password;
     await expect(user.setPassword(plain)).rejects.toMatchObject({
       code: "E_INVALID_INPUT",
-      errors: { password: [expect.stringContaining(problem)] },
+      errors: { password: [{ message: expect.stringContaining(problem) }] },
     });
     expect(user.password).toBe(before);
   });
@@ -88,7 +88,7 @@ describe("setPassword()", () => {
   test("refuses the one in use", async () => {
     const user = await ada();
     await expect(user.setPassword(PASSWORD)).rejects.toMatchObject({
-      errors: { password: ["This is your current password. Choose a different one."] },
+      errors: { password: [{ rule: "auth.password.unchanged" }] },
     });
   });
 

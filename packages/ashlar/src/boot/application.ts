@@ -24,7 +24,7 @@ import {
   servedParts,
 } from "../kernel/index.ts";
 import { Catalogue, type LanguageFile } from "../messages/index.ts";
-import { ownCompilers, Router } from "../routing/index.ts";
+import { declareRoutingMessages, ownCompilers, Router } from "../routing/index.ts";
 import { declarePasswordMessages, KeyPurpose, Signer } from "../security/index.ts";
 import { AddressWarnings, type Answerer, type RunningServer, startServer } from "../server/index.ts";
 import { AshlarError, type EnvironmentVariables, type MaybePromise } from "../support/index.ts";
@@ -115,6 +115,7 @@ export class Application {
     this.#languageFiles = parts.languageFiles;
     this.messages = new Catalogue(language, [...languages, ...parts.languageFiles.map((file) => file.language)]);
     declareHttpMessages(this.messages);
+    declareRoutingMessages(this.messages);
     declarePasswordMessages(this.messages);
     this.background = new Background(parts.logger);
     const { environment, trustedProxies, url } = parts.settings;

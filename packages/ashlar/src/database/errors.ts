@@ -1,4 +1,5 @@
-import { AshlarError, declareErrors } from "../support/index.ts";
+import { AshlarError, declareErrors, type Message } from "../support/index.ts";
+import { message } from "./messages.ts";
 
 declare module "../support/errors.ts" {
   interface FrameworkErrors {
@@ -47,7 +48,7 @@ export abstract class ConstraintViolationError extends AshlarError {
 
   constructor(
     code: "E_UNIQUE_VIOLATION" | "E_FOREIGN_KEY_VIOLATION" | "E_NOT_NULL_VIOLATION",
-    sentence: string | undefined,
+    sentence: string | Message | undefined,
     details: ConstraintDetails,
   ) {
     super(code, sentence, { cause: details.cause });
@@ -81,11 +82,7 @@ export abstract class ConstraintViolationError extends AshlarError {
 export class UniqueViolationError extends ConstraintViolationError {
   constructor(details: ConstraintDetails) {
     const columns = details.columns.join(", ");
-    super(
-      "E_UNIQUE_VIOLATION",
-      columns === "" ? undefined : `A record with the same ${columns} already exists.`,
-      details,
-    );
+    super("E_UNIQUE_VIOLATION", columns === "" ? undefined : message("database.unique", { columns }), details);
   }
 }
 

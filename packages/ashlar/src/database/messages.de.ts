@@ -4,6 +4,7 @@ type DatabaseErrors = "E_DATABASE_UNAVAILABLE" | "E_UNIQUE_VIOLATION" | "E_FOREI
 
 export const MESSAGES: Readonly<Record<keyof typeof DATABASE_MESSAGES | `errors.${DatabaseErrors}`, string>> = {
   "database.value": "Dieser Wert kann hier nicht verwendet werden.",
+  "database.unique": "Einen Datensatz mit demselben Wert ({columns}) gibt es schon.",
   "errors.E_DATABASE_UNAVAILABLE":
     "Die Datenbank ist nicht erreichbar oder hat zu lange gebraucht. Versuchen Sie es gleich noch einmal.",
   "errors.E_UNIQUE_VIOLATION": "Einen Datensatz mit diesem Wert gibt es schon.",

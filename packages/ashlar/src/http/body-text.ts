@@ -1,4 +1,5 @@
 import { AshlarError } from "../support/index.ts";
+import { message } from "./messages.ts";
 import "./errors.ts";
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
@@ -12,7 +13,7 @@ export function decodeBodyText(bytes: Uint8Array): string {
   try {
     return UTF8.decode(bytes);
   } catch {
-    throw new AshlarError("E_INVALID_BODY", "The body is not valid UTF-8.");
+    throw new AshlarError("E_INVALID_BODY", message("body.utf8"));
   }
 }
 

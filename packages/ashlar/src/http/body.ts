@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { nodeParts } from "../node/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { mediaType } from "./body-text.ts";
+import { message as sentence } from "./messages.ts";
 import { parseMultipart } from "./multipart.ts";
 import { isJsonType } from "./negotiation.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
@@ -135,7 +136,7 @@ function bodyKind(contentType: string): BodyKind {
 function refuseEncoded(raw: Request): void {
   const encoding = raw.headers.get("content-encoding");
   if (encoding === null || encoding.toLowerCase() === "identity") return;
-  throw new AshlarError("E_UNSUPPORTED_MEDIA_TYPE", "The body must not be compressed.", {
+  throw new AshlarError("E_UNSUPPORTED_MEDIA_TYPE", sentence("body.compressed"), {
     headers: { "accept-encoding": "identity" },
   });
 }
@@ -150,13 +151,13 @@ function nodeMessage(raw: Request): IncomingMessage | undefined {
 
 // Don't wait for the rest of the body: the connection ends with the response (RFC 9110 §15.5.14).
 function tooLarge(maxBytes: number): AshlarError {
-  return new AshlarError("E_PAYLOAD_TOO_LARGE", `The body is larger than ${maxBytes} bytes.`, {
+  return new AshlarError("E_PAYLOAD_TOO_LARGE", sentence("body.tooLarge", { max: maxBytes }), {
     headers: { connection: "close" },
   });
 }
 
 function clientGone(cause: unknown): AshlarError {
-  return new AshlarError("E_INVALID_BODY", "The body ended before it was complete.", { cause });
+  return new AshlarError("E_INVALID_BODY", sentence("body.cutOff"), { cause });
 }
 
 function alreadyRead(): AshlarError {

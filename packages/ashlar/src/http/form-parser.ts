@@ -1,4 +1,5 @@
 import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../support/index.ts";
+import { message } from "./messages.ts";
 import type { FormFields } from "./repeated-fields.ts";
 import "./errors.ts";
 
@@ -51,7 +52,7 @@ export function parseForm(
     const ampersand = text.indexOf("&", start);
     const end = ampersand === -1 ? text.length : ampersand;
     if (end > start) {
-      if (fields.length === maxFields) throw new AshlarError(code, `There are more than ${maxFields} fields.`);
+      if (fields.length === maxFields) throw new AshlarError(code, message("form.fields", { max: maxFields }));
       const equals = text.indexOf("=", start);
       const nameEnd = equals === -1 || equals > end ? end : equals;
       fields.push([decode(text.slice(start, nameEnd), code), decode(text.slice(nameEnd + 1, end), code)]);
@@ -69,7 +70,7 @@ function decode(text: string, code: FormErrorCode): string {
     return decodeURIComponent(spaced);
   } catch {
     if (code === "E_BAD_REQUEST") return decodeLeniently(spaced);
-    throw new AshlarError(code, "The percent-encoding is malformed or is not UTF-8.");
+    throw new AshlarError(code, message("form.encoding"));
   }
 }
 
@@ -109,7 +110,7 @@ function splitName(name: string, code: FormErrorCode): string[] {
   const keys = name.slice(bracket + 1, -1).split("][");
   if (keys.some((key) => key.includes("[") || key.includes("]"))) return [name];
   if (keys.length > MAX_BRACKETS) {
-    throw new AshlarError(code, `The name of a field has more than ${MAX_BRACKETS} pairs of brackets.`);
+    throw new AshlarError(code, message("form.brackets", { max: MAX_BRACKETS }));
   }
   return [name.slice(0, bracket), ...keys];
 }

@@ -27,7 +27,7 @@ function valuesIn(value: unknown): number {
 }
 
 describe("the number of values in JSON", () => {
-  const message = "The JSON body has more than 10000 values.";
+  const message = "The JSON body has more than 10,000 values.";
 
   test.each([
     ["a list of 400,000 numbers", `[${"1,".repeat(399_999)}1]`],

@@ -1,5 +1,6 @@
 import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../support/index.ts";
 import { decodeBodyText } from "./body-text.ts";
+import { message } from "./messages.ts";
 import "./errors.ts";
 
 /** Text without a match names no member through which a prototype could be reached, not even by escapes. */
@@ -20,11 +21,11 @@ export function parseJson(bytes: Uint8Array, maxDepth: number, maxValues: number
   if (bytes.length === 0) return dictionary();
   const text = decodeBodyText(bytes);
   if (hasMoreValues(text, maxValues)) {
-    throw new AshlarError("E_INVALID_BODY", `The JSON body has more than ${maxValues} values.`);
+    throw new AshlarError("E_INVALID_BODY", message("body.json.values", { max: maxValues }));
   }
   const parsed = parse(text);
   if (typeof parsed !== "object" || parsed === null) {
-    throw new AshlarError("E_INVALID_BODY", "The top level of a JSON body must be an object or a list.");
+    throw new AshlarError("E_INVALID_BODY", message("body.json.top"));
   }
   return detach(parsed, maxDepth, SUSPECT.test(text));
 }
@@ -66,13 +67,13 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The engine's message quotes the text, which may contain a password.
-    throw new AshlarError("E_INVALID_BODY", "The body is not valid JSON.");
+    throw new AshlarError("E_INVALID_BODY", message("body.json.syntax"));
   }
 }
 
 /** Removes the prototypes; copying into new objects is faster than changing those that the parser made. */
 function detach(value: object, depth: number, suspect: boolean): Dictionary | unknown[] {
-  if (depth < 1) throw new AshlarError("E_INVALID_BODY", "The JSON body nests too deep.");
+  if (depth < 1) throw new AshlarError("E_INVALID_BODY", message("body.json.depth"));
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
       const item: unknown = value[index];

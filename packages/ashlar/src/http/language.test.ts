@@ -25,6 +25,7 @@ function create(files: Readonly<Record<string, string>>, APP: object = {}): Prom
     config: { app: { APP } },
     routes: [
       Route.get("/number", ({ request }) => request.integer("age")),
+      Route.post("/number", ({ request }) => request.integer("age")),
       Route.get("/plain", () => "plain"),
       Route.get("/hello", ({ t }) => t("app.hello", { name: "Ada" })),
       Route.get("/mine", (context: HttpContext) => {
@@ -151,4 +152,23 @@ test.each([
   [{}, { languages: ["tlh"] }, /^config\/app\.ts: APP\.languages: offers "tlh", which has no sentences/],
 ])("what is wrong with languages ends the boot: %j, %j", async (files, app, expected) => {
   await expect(create(files, app)).rejects.toThrow(expected);
+});
+
+test.each([
+  ["/number", '{"age":', "application/json", 400, "Der Inhalt der Anfrage ist kein gültiges JSON."],
+  [
+    "/number",
+    "age=%ff",
+    "application/x-www-form-urlencoded",
+    400,
+    "Die Prozentkodierung ist fehlerhaft oder kein UTF-8.",
+  ],
+  ["/number", "x", "multipart/form-data", 400, "Der Content-Type hat keine gültige Begrenzung (boundary)."],
+  ["/number", " ".repeat(2_000_000), "application/json", 413, "Der Inhalt der Anfrage ist größer als 1.048.576 Bytes."],
+  ["/%ff", "{}", "application/json", 400, "Der Pfad der Anfrage ist nicht richtig kodiert."],
+])("what is wrong with a request is told in the language: %s with %j", async (path, body, type, status, detail) => {
+  const application = await create(BOTH);
+  const headers = { accept: "application/json", "accept-language": "de", "content-type": type };
+  const answer = await application.fetch(new Request(`http://localhost${path}`, { method: "POST", headers, body }));
+  expect(await answer.json()).toMatchObject({ status, detail });
 });

@@ -224,7 +224,8 @@ describe("S42 limits", () => {
   test("ten megabytes of empty parts stop at the limit immediately", async () => {
     const body = Buffer.from("--B\r\nX: y\r\n\r\n\r\n".repeat(600_000));
     const time = await cpuTimeUntil(async () => {
-      for (let i = 0; i < 5; i++) await expect(parse(body)).rejects.toThrow(refused("There are more than 1020 parts."));
+      for (let i = 0; i < 5; i++)
+        await expect(parse(body)).rejects.toThrow(refused("There are more than 1,020 parts."));
     });
     // Reading all of it takes a second each time.
     expect(time).toBeLessThan(1500);

@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, type Message } from "../support/index.ts";
 import type { BodyLimits } from "./body.ts";
 import { decodeBodyText, headerParameters, mediaType } from "./body-text.ts";
+import { message } from "./messages.ts";
 import { UploadedFile } from "./uploaded-file.ts";
 import "./errors.ts";
 
@@ -37,7 +38,7 @@ export async function parseMultipart(
   limits: BodyLimits,
 ): Promise<MultipartForm> {
   const boundary = headerParameters(contentType)?.get("boundary");
-  if (boundary === undefined || !BOUNDARY.test(boundary)) throw malformed("The Content-Type has no valid boundary.");
+  if (boundary === undefined || !BOUNDARY.test(boundary)) throw malformed(message("body.multipart.boundary"));
   const fields: [string, string][] = [];
   const files: [string, UploadedFile][] = [];
   let room = limits.maxBodyBytes;
@@ -45,19 +46,19 @@ export async function parseMultipart(
     const { name, fileName } = disposition(part);
     const content = Buffer.concat(part.chunks);
     if (fileName === undefined) {
-      if (fields.length === limits.maxFields) throw malformed(`There are more than ${limits.maxFields} fields.`);
+      if (fields.length === limits.maxFields) throw malformed(message("form.fields", { max: limits.maxFields }));
       room -= content.length;
-      if (room < 0) throw new AshlarError("E_PAYLOAD_TOO_LARGE", "The fields of the form are too large.");
+      if (room < 0) throw new AshlarError("E_PAYLOAD_TOO_LARGE", message("body.fieldsTooLarge"));
       fields.push([name, decodeBodyText(content)]);
     } else if (fileName !== "" || content.length > 0) {
-      if (files.length === limits.maxFiles) throw malformed(`There are more than ${limits.maxFiles} files.`);
+      if (files.length === limits.maxFiles) throw malformed(message("body.multipart.files", { max: limits.maxFiles }));
       files.push([name, new UploadedFile(content, fileName, mediaType(header(part, "content-type") ?? ""))]);
     }
   }
   return { fields, files };
 }
 
-function malformed(detail: string): AshlarError {
+function malformed(detail: Message): AshlarError {
   return new AshlarError("E_INVALID_BODY", detail);
 }
 
@@ -70,7 +71,7 @@ async function split(bytes: Uint8Array, boundary: string, maxParts: number): Pro
   const dicer = new Dicer({ boundary, ...PART_LIMITS });
   dicer.on("part", (stream) => {
     // Thrown through the parser, which is on the stack: a million empty parts must not become a million streams.
-    if (parts.length === maxParts) throw malformed(`There are more than ${maxParts} parts.`);
+    if (parts.length === maxParts) throw malformed(message("body.multipart.parts", { max: maxParts }));
     const part: Part = { headers: null, chunks: [] };
     parts.push(part);
     stream.on("header", (headers) => {
@@ -91,11 +92,11 @@ async function split(bytes: Uint8Array, boundary: string, maxParts: number): Pro
     dicer.write(bytes);
     dicer.end();
   } catch (error) {
-    throw error instanceof AshlarError ? error : malformed("The headers of a part are malformed.");
+    throw error instanceof AshlarError ? error : malformed(message("body.multipart.headers"));
   }
   // All bytes were there, so by the next turn of the event loop the parser has either finished or never will.
   await setImmediate();
-  if (broken || !complete) throw malformed("The multipart body is malformed or cut off.");
+  if (broken || !complete) throw malformed(message("body.multipart.malformed"));
   return parts;
 }
 
@@ -103,7 +104,7 @@ async function split(bytes: Uint8Array, boundary: string, maxParts: number): Pro
 function header(part: Part, name: "content-disposition" | "content-type"): string | null {
   const values = part.headers?.[name];
   if (values === undefined) return null;
-  if (values.length > 1) throw malformed("A part repeats a header.");
+  if (values.length > 1) throw malformed(message("body.multipart.repeatedHeader"));
   return decodeBodyText(Buffer.from(values[0]!, "latin1"));
 }
 
@@ -111,8 +112,7 @@ function disposition(part: Part): { readonly name: string; readonly fileName: st
   const value = header(part, "content-disposition");
   const parameters = value !== null && mediaType(value) === "form-data" ? headerParameters(value) : null;
   const name = parameters?.get("name");
-  if (parameters === null || name === undefined)
-    throw malformed("A part has no valid Content-Disposition with a name.");
+  if (parameters === null || name === undefined) throw malformed(message("body.multipart.disposition"));
   const fileName = parameters.get("filename");
   if (fileName !== undefined) return { name: unescapeName(name), fileName: unescapeName(fileName) };
   const extended = parameters.get("filename*");
@@ -127,7 +127,7 @@ function extendedValue(value: string): string {
   } catch {
     // Reported below.
   }
-  throw malformed("The file name of a part is malformed.");
+  throw malformed(message("body.multipart.fileName"));
 }
 
 /** Browsers percent-encode only quotes and line breaks in names (the form-data encoding of HTML). */

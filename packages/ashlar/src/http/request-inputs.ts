@@ -1,9 +1,17 @@
-import { AshlarError, type Dictionary, dictionary, isPlainObject, isPrototypeName } from "../support/index.ts";
+import {
+  AshlarError,
+  type Dictionary,
+  dictionary,
+  isPlainObject,
+  isPrototypeName,
+  type Message,
+} from "../support/index.ts";
 import type { BodyLimits, RequestBody } from "./body.ts";
 import { decodeBodyText, headerParameters } from "./body-text.ts";
 import { ABSENT, getPath, removePath } from "./dot-path.ts";
 import { nestFields, parseForm } from "./form-parser.ts";
 import { parseJson } from "./json-parser.ts";
+import { message } from "./messages.ts";
 import type { FormFields } from "./repeated-fields.ts";
 import type { SchemaOutput, StandardSchema } from "./standard-schema.ts";
 import {
@@ -228,7 +236,7 @@ export abstract class RequestInputs {
    */
   async validate<S extends StandardSchema>(schema: S): Promise<SchemaOutput<S>> {
     const { body } = this.inputSource;
-    if (body.kind === "unsupported") throw unsupported("The body must be JSON or a form.");
+    if (body.kind === "unsupported") throw unsupported(message("body.type"));
     if (body.kind !== "multipart") return validateInput(schema, this.all());
     const nested = nestFields<unknown>([...body.fields, ...body.files], "E_INVALID_BODY");
     return validateInput(schema, visible(this.#combine(nested)));
@@ -284,7 +292,7 @@ function queryText(text: string): string {
   } catch {
     // Reported below, as a problem of the query, not of the body.
   }
-  throw new AshlarError("E_BAD_REQUEST", "The query is not valid UTF-8.");
+  throw new AshlarError("E_BAD_REQUEST", message("query.utf8"));
 }
 
 function parseBody({ body, limits, look }: InputSource): Dictionary | unknown[] {
@@ -305,10 +313,10 @@ function parseBody({ body, limits, look }: InputSource): Dictionary | unknown[] 
 
 function refuseCharset(type: string): void {
   const charset = headerParameters(type)?.get("charset")?.toLowerCase() ?? "utf-8";
-  if (charset !== "utf-8" && charset !== "utf8") throw unsupported("The charset of the body must be UTF-8.");
+  if (charset !== "utf-8" && charset !== "utf8") throw unsupported(message("body.charset"));
 }
 
-function unsupported(detail: string): AshlarError {
+function unsupported(detail: Message): AshlarError {
   return new AshlarError("E_UNSUPPORTED_MEDIA_TYPE", detail);
 }
 

@@ -12,7 +12,7 @@ import { type HTTP_MESSAGES, message } from "./messages.ts";
  */
 export type InputReader<T> = (name: string, value: unknown) => T | null;
 
-type ExpectedKey = Exclude<keyof typeof HTTP_MESSAGES, "input.choice">;
+type ExpectedKey = Exclude<Extract<keyof typeof HTTP_MESSAGES, `input.${string}`>, "input.choice">;
 
 function refuse(name: string, expected: ExpectedKey): never {
   refuseBy(name, message(expected, { name }));

@@ -4,6 +4,7 @@ export type {
   RedirectAction,
   ViewAction,
 } from "./controller-action.ts";
+export { declareRoutingMessages } from "./messages.ts";
 export type { MiddlewareArguments } from "./middleware-name.ts";
 export { ownCompilers } from "./own-compilers.ts";
 export type { ResourceController, ResourceOptions } from "./resource.ts";

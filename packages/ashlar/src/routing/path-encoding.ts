@@ -1,5 +1,6 @@
 import { AshlarError } from "../support/index.ts";
 import "../http/index.ts";
+import { message } from "./messages.ts";
 import "./errors.ts";
 
 const ESCAPE = /%([0-9A-Fa-f]{2})/g;
@@ -22,7 +23,7 @@ export function isUnusual(path: string): boolean {
 export function normalizeEscapes(path: string): string {
   const text = decodeText(path);
   if (text === null || text.includes("\0") || !path.isWellFormed()) {
-    throw new AshlarError("E_BAD_REQUEST", "The path of the request is not encoded correctly.");
+    throw new AshlarError("E_BAD_REQUEST", message("routing.path"));
   }
   return escapeAsNeeded(path);
 }

@@ -72,8 +72,8 @@ test("the message about a failed connection is kept, and nothing else is reporte
 test.each([
   ["23502", { table: "users", column: "email" }, { code: "E_NOT_NULL_VIOLATION", table: "users", columns: ["email"] }],
   ["23503", { constraint: "posts_user_fkey" }, { code: "E_FOREIGN_KEY_VIOLATION", constraint: "posts_user_fkey" }],
-  ["22P02", { column: "age" }, { code: "E_INVALID_INPUT", errors: { age: [expect.any(String)] } }],
-  ["22001", {}, { code: "E_INVALID_INPUT", errors: { "": [expect.any(String)] } }],
+  ["22P02", { column: "age" }, { code: "E_INVALID_INPUT", errors: { age: [{ rule: "database.value" }] } }],
+  ["22001", {}, { code: "E_INVALID_INPUT", errors: { "": [{ rule: "database.value" }] } }],
   ["23503", {}, { code: "E_FOREIGN_KEY_VIOLATION", table: null, columns: [], constraint: null }],
 ])("names from the server are reported, for the code %s and %j", (code, members, expected) => {
   expect(translatePostgresError(serverError(code, members))).toMatchObject(expected);

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { checkPassword, isHashable } from "./password-rules.ts";
 
 const TOO_SHORT = "The password is too short. Use at least 8 characters.";
-const TOO_LONG = "The password is too long. Use at most 1024 bytes.";
+const TOO_LONG = "The password is too long. Use at most 1,024 bytes.";
 const COMMON = "This password is one of the most common and easy to guess. Choose a different one.";
 const NOT_UNICODE = "The password contains a character that is not valid Unicode.";
 

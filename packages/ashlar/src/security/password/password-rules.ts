@@ -37,7 +37,7 @@ export function checkPassword(plain: string): string | null {
 /** Does the same, in a form that can be translated for the user. */
 export function passwordProblem(plain: string): Message | null {
   if (plain.length > MAX_BYTES || Buffer.byteLength(plain) > MAX_BYTES) {
-    return message("password.tooLong", { max: String(MAX_BYTES) });
+    return message("password.tooLong", { max: MAX_BYTES });
   }
   if (Buffer.byteLength(plain) < MIN_BYTES) return message("password.tooShort", { min: MIN_BYTES });
   if (!isHashable(plain)) return message("password.notUnicode");
