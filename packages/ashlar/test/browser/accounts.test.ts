@@ -7,7 +7,7 @@ import { inBrowser, startBrowser } from "../support/chromium.ts";
 import { COMMAND, execute, freePort, generateApplication, startServing } from "../support/generated-application.ts";
 import { linkIn, type MailServer, openMailServer } from "../support/mail-server.ts";
 
-/** Where pictures of every page are put, for whoever wants to look at them; none are taken where it is not set. */
+/** The folder for screenshots of every page, for inspection; without it, none are taken. */
 const PICTURES = process.env.ASHLAR_SCREENSHOTS;
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -47,7 +47,7 @@ async function openShop(): Promise<Shop> {
 
 inBrowser("accounts, in a browser", () => {
   let browser: Browser;
-  // One for all tests: each has accounts of its own in it.
+  // One for all tests: each has its own accounts in it.
   let shop: Shop;
   beforeAll(async () => {
     [browser, shop] = await Promise.all([startBrowser(), openShop()]);
@@ -160,7 +160,7 @@ inBrowser("accounts, in a browser", () => {
     expect(await heading(page)).toBe(`Hello, ${name}`);
   });
 
-  test("S33 whoever guesses a password is stopped, and nobody else is", async () => {
+  test("S33 a client that guesses passwords is stopped, and no other client is", async () => {
     const page = await (await visitor()).newPage();
     await register(page, shop, "Bob", "a dry stone wall");
     await page.getByRole("button", { name: "Log out" }).click();
@@ -207,14 +207,14 @@ inBrowser("accounts, in a browser", () => {
 
     const look = async (name: string): Promise<void> => {
       await page.evaluate(`${AXE}; 0`);
-      // Colors do not depend on the width, nor the layout on colors: each of them is looked at once.
+      // Colors do not depend on the width, nor the layout on colors: each is checked once.
       for (const [colorScheme, device, width] of [
         ["light", "phone", 390],
         ["dark", "desktop", 1280],
       ] as const) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 860 });
-        // What is well would be most of the result: it stays in the page.
+        // Most of the result would be passed checks: those stay in the page.
         const found = await page.evaluate<string[]>(
           `axe.run(document, { resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
             .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" ")))`,

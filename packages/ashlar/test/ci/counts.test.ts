@@ -7,16 +7,16 @@ import { folderWith } from "../support/temporary-folder.ts";
 const REPOSITORY = join(import.meta.dirname, "../../../..");
 
 /**
- * What .ci/run says at its end of a repository whose tests are these, and whether it succeeds.
+ * What .ci/run prints at its end for a repository with these tests, and whether it succeeds.
  *
- * @param exits the codes that `npm ci` exits with, and `npm test` if its tests pass
+ * @param exits the exit codes of `npm ci` and, if its tests pass, of `npm test`
  */
 async function lastLineOf(
   files: Readonly<Record<string, string>>,
   exits: { readonly ci?: number; readonly test?: number } = {},
 ): Promise<[line: string, code: number | null]> {
   const tests = Object.entries(files).map(([name, text]) => [`packages/any/src/${name}.test.ts`, text]);
-  // The continuous integration as it stands, with a README's test command that runs these tests instead of all.
+  // The continuous integration unchanged, with a README's test command that runs these tests instead of all.
   const root = folderWith({
     ...Object.fromEntries(tests),
     ".ci/run": readFileSync(join(REPOSITORY, ".ci/run"), "utf8"),
@@ -69,14 +69,14 @@ test("a runner that ends amid its tests is a failure", async () => {
   expect(await lastLineOf({})).toEqual(["0 passed, 1 failed, 0 skipped", 1]);
 });
 
-test("tests that a process took along when it ended are failures", async () => {
+test("tests that did not run because a process ended are failures", async () => {
   const ending = `test("ends its process", () => process.kill(process.pid, "SIGKILL"));
 ${PASSING}`;
   // Both tests, and that the process ended.
   expect(await lastLineOf({ a: ending })).toEqual(["0 passed, 3 failed, 0 skipped", 1]);
 });
 
-test("an installation that fails is a failure, and no test runs without what it was to bring", async () => {
+test("an installation that fails is a failure, and no test runs without what it should have installed", async () => {
   expect(await lastLineOf({ a: PASSING }, { ci: 1 })).toEqual(["0 passed, 1 failed, 0 skipped", 1]);
 });
 
@@ -84,6 +84,6 @@ test("a test command that fails although every test passed is a failure", async 
   expect(await lastLineOf({ a: PASSING }, { test: 1 })).toEqual(["1 passed, 1 failed, 0 skipped", 1]);
 });
 
-test("a run that succeeds without a test that passed is a failure", async () => {
+test("a run that succeeds without a passed test is a failure", async () => {
   expect(await lastLineOf({ a: 'test.skip("left out", () => {});' })).toEqual(["0 passed, 1 failed, 1 skipped", 1]);
 });

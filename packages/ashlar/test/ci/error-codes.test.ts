@@ -9,7 +9,7 @@ import { ERRORS } from "../../src/support/index.ts";
 
 const SOURCE = join(import.meta.dirname, "../../src");
 const AUGMENTATION = /^ {2}interface FrameworkErrors \{\n([\s\S]*?)^ {2}\}/m;
-/** A code as what is thrown has it, not as something that is compared with one. */
+/** A code where it is thrown, not where something is compared with it. */
 const THROWN = /(?<!=== )"(E_[A-Z_]+)"/g;
 
 const files = new Map(
@@ -26,7 +26,7 @@ const declared = new Map(
   }),
 );
 
-/** The `index.ts` by which other folders import a file. */
+/** The `index.ts` through which other folders import a file. */
 function indexAbove(file: string): string {
   const index = `${dirname(file)}/index.ts`;
   return files.has(index) ? index : indexAbove(dirname(file));
@@ -37,7 +37,7 @@ test("every code whose type a feature declares has a status and a sentence", () 
   expect([...declared.keys()].filter((code) => !Object.hasOwn(ERRORS, code))).toEqual([]);
 });
 
-test("support declares no codes but its own and those that unrelated folders share", () => {
+test("support declares only its own codes and those that unrelated folders share", () => {
   const own = Object.keys(ERRORS).filter((code) => !declared.has(code));
   expect(own.toSorted()).toEqual([
     "E_COMMAND",
@@ -50,9 +50,9 @@ test("support declares no codes but its own and those that unrelated folders sha
   ]);
 });
 
-test("whatever throws a feature's code has loaded the file that declares it", () => {
+test("every file that throws a feature's code has loaded the file that declares it", () => {
   const missing = [...files].flatMap(([name, text]) => {
-    // Translations name codes in types alone.
+    // Translations use codes only in types.
     if (/\/messages\.\w+\.ts$/.test(name)) return [];
     const own = [...new Set([...text.matchAll(THROWN)].map(([, code]) => code!))];
     return own.flatMap((code) => {

@@ -6,7 +6,7 @@ import { folderWith } from "../support/temporary-folder.ts";
 const REPOSITORY = join(import.meta.dirname, "../../../..");
 const DEPCRUISE = join(REPOSITORY, "node_modules/dependency-cruiser/bin/dependency-cruiser.mjs");
 
-/** The names of the rules that sources break, with the file that does. */
+/** The names of the rules that sources break, with the file that breaks them. */
 async function broken(sources: Readonly<Record<string, string>>): Promise<string[]> {
   const files = Object.entries(sources).map(([name, text]) => [`packages/ashlar/src/${name}`, text]);
   const root = folderWith(Object.fromEntries(files));
@@ -19,7 +19,7 @@ async function broken(sources: Readonly<Record<string, string>>): Promise<string
   return summary.violations.map(({ from, rule }) => `${rule.name}: ${from.slice("packages/ashlar/src/".length)}`);
 }
 
-test("sources that import downward, through index.ts, break nothing", async () => {
+test("sources that import downward, through index.ts, break no rule", async () => {
   expect(
     await broken({
       "support/index.ts": "export type Text = string;\nexport const text = 1;\n",
@@ -31,7 +31,7 @@ test("sources that import downward, through index.ts, break nothing", async () =
   ).toEqual([]);
 });
 
-test("an import upward is found, of types as well", async () => {
+test("an upward import is found, even of types", async () => {
   expect(
     await broken({
       "http/index.ts": 'import { guard } from "../auth/index.ts";\nexport const http: number = guard;\n',
@@ -47,7 +47,7 @@ test("an import upward is found, of types as well", async () => {
   ]);
 });
 
-test("of a neighbor, a run-time import is found", async () => {
+test("a run-time import from a neighbor is found", async () => {
   expect(
     await broken({
       "mail/index.ts": 'import { limit } from "../throttle/index.ts";\nexport const mail: number = limit;\n',
@@ -56,7 +56,7 @@ test("of a neighbor, a run-time import is found", async () => {
   ).toEqual(["no-neighbor-at-run-time-among-session-throttle-mail: mail/index.ts"]);
 });
 
-test("an import past another folder's index.ts is found, and a circle of files", async () => {
+test("an import past another folder's index.ts is found, and so is a circular import", async () => {
   expect(
     await broken({
       "support/clock.ts": "export const now = 1;\n",

@@ -14,7 +14,7 @@ afterAll(() => shop.close());
 beforeEach(() => shop.reset());
 afterEach(travelBack);
 
-/** Which form of the page of devices logs out the visitor's own, or the one other. */
+/** Which form on the page of devices logs out the visitor's own, or the only other one. */
 function formOf(page: TestResponse, which: "own" | "other"): string {
   const entries = page.text.split("<li>").filter((text) => text.includes('action="/logins/'));
   const entry = entries.find((text) => text.includes("This device") === (which === "own"))!;
@@ -36,20 +36,20 @@ test("every mail has the same links as text and as HTML", async () => {
   expect(mails).toHaveLength(9);
   for (const mail of mails) {
     const all = [...mail.html!.matchAll(/href="(http[^"]+)"/g)].map(([, link]) => link!.replaceAll("&amp;", "&"));
-    // The application's name at the end leads to its front page.
+    // The application's name at the end links to its front page.
     const links = new Set(all.filter((link) => link !== shop.application.url));
     expect(links.size, mail.subject).toBeGreaterThan(0);
     expect(links, mail.subject).toEqual(new Set(linksIn(mail)));
   }
 });
 
-test("a mail says of a link that can be used for one day: 24 hours", async () => {
+test("a mail describes a link that is valid for one day as: 24 hours", async () => {
   await shop.register("bob@example.com", PASSWORD);
   const [mail] = await shop.mail.all();
   for (const body of [mail!.text, mail!.html]) expect(body).toContain("This link expires in 24 hours.");
 });
 
-test("the page of devices says where each was used from, and offers to log out all others where there are any", async () => {
+test("the page of devices says where each was used from, and offers to log out all others if there are any", async () => {
   const client = await shop.loggedIn();
   const everyOther = "Log out all other devices";
   (await devices(client)).assertSee(/Last used .+ from 203\.0\.113\.7/).assertDontSee(everyOther);
@@ -57,7 +57,7 @@ test("the page of devices says where each was used from, and offers to log out a
   (await devices(client)).assertSee(everyOther);
 });
 
-test("logging out one's own device leads to the login page", async () => {
+test("logging out your own device leads to the login page", async () => {
   const client = await shop.loggedIn();
   await shop.loggedIn();
   const page = await devices(client);
@@ -65,7 +65,7 @@ test("logging out one's own device leads to the login page", async () => {
   expect(await shop.isIn(client)).toBe(false);
 });
 
-test("logging out another device is told, and that it was logged out already as well", async () => {
+test("logging out another device is confirmed, even if it was already logged out", async () => {
   const client = await shop.loggedIn();
   const other = await shop.loggedIn();
   const page = await devices(client);
@@ -88,7 +88,7 @@ test("a new link to verify the address is sent as long as that is not verified",
   await shop.mail.assertNothingSent();
 });
 
-test("a refused new password is told to a program as 422, and the link stays good", async () => {
+test("a refused new password is a 422 for a program, and the link stays valid", async () => {
   const link = await shop.resetLink(EMAIL);
   const token = new URL(link, "http://localhost").searchParams.get("token")!;
   const program = shop.visitor().withCsrfToken();

@@ -7,7 +7,9 @@ import { edit, generatedApplication, passesItsOwnChecks } from "../support/gener
 
 type Files = Readonly<Record<string, string>>;
 
-/** Every file of an application by path, without the times in the names of migrations; of secrets, only that they are. */
+/**
+ * Every file of an application by path, without the times in the names of migrations; of secrets, only that they exist.
+ */
 async function filesOf(root: string): Promise<Files> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
@@ -22,7 +24,7 @@ async function filesOf(root: string): Promise<Files> {
   );
 }
 
-/** What only a new application can have: columns in the table of users, which a migration adds to a table that is there. */
+/** What only a new application can have: columns in the table of users, which a migration adds to an existing table. */
 const ADDED = {
   "database/migrations/add_verified_at_to_users.ts": /"verified_at"/,
   "database/migrations/add_api_token_to_users.ts": /"api_token"/,
@@ -39,9 +41,9 @@ const ORDERS = [
   ["api:install", "auth"],
 ] as const;
 
-describe("an application made without anything", () => {
+describe("an application created without anything", () => {
   test.for(DATABASES.flatMap((database) => ORDERS.map((order) => ({ database, order }))))(
-    "comes to what one made with everything is: $database, $order",
+    "becomes the same as one created with everything: $database, $order",
     async ({ database, order }) => {
       const added = await generatedApplication({ pages: false, api: false, database });
       for (const command of order) {
@@ -58,7 +60,7 @@ describe("an application made without anything", () => {
   test.for([
     { has: { pages: false, api: true }, command: "auth" },
     { has: { pages: true, api: false }, command: "api:install" },
-  ])("so does one made with half of it: $has, $command", async ({ has, command }) => {
+  ])("so does one created with half of it: $has, $command", async ({ has, command }) => {
     const added = await generatedApplication(has);
     await ashlar(added, command);
     const files = await filesOf(added);
@@ -69,7 +71,7 @@ describe("an application made without anything", () => {
     expect(await filesOf(added)).toEqual(files);
   });
 
-  test("passes the checks it then has", async () => {
+  test("passes the checks that it then has", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     await ashlar(root, "auth");
     await ashlar(root, "api:install");
@@ -77,7 +79,7 @@ describe("an application made without anything", () => {
   });
 });
 
-test("S12 .env keeps its secrets, and the difference shows none of it", async () => {
+test("S12 .env keeps its secrets, and the patch shows none of it", async () => {
   const root = await generatedApplication({ pages: false, api: true });
   const read = async () => parseEnv(await readFile(join(root, ".env"), "utf8"));
   const before = await read();
@@ -96,7 +98,7 @@ test("S12 .env keeps its secrets, and the difference shows none of it", async ()
   });
 });
 
-test("variables of a .env that its author has filled in are printed, and it stays as it is", async () => {
+test("variables of a .env that its author has filled in are printed, and it stays unchanged", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await edit(root, ".env", ["APP_URL=", "APP_URL=https://shop.example"]);
   const before = await readFile(join(root, ".env"), "utf8");
@@ -112,7 +114,7 @@ test("variables of a .env that its author has filled in are printed, and it stay
   expect(await readFile(join(root, ".env"), "utf8")).toBe(before);
 });
 
-test.for(["auth", "api:install"])("%s makes a file that is missing, and says what is to use it", async (command) => {
+test.for(["auth", "api:install"])("%s creates a missing file, and says what must use it", async (command) => {
   const root = await generatedApplication({ pages: false, api: false });
   await rm(join(root, "app/kernel.ts"));
   await rm(join(root, "app/models/user.ts"));
@@ -127,7 +129,7 @@ app.ts
   kernel: Kernel,`);
 });
 
-test("tests of what is yet to be added by hand are not written", async () => {
+test("tests of what has yet to be added by hand are not written", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await edit(root, "app/kernel.ts", ["\n", "\n// Mine.\n"]);
   const tests = await readFile(join(root, "tests/application.test.ts"), "utf8");

@@ -20,14 +20,14 @@ async function filesOf(root: string): Promise<Record<string, string>> {
   );
 }
 
-/** Makes lines of the author's own in the files that say what an application has. */
+/** Adds the author's own lines to the files that say what an application has. */
 async function makeOwn(root: string): Promise<void> {
   const first = (path: string) => edit(root, path, ["\n", "\n// Mine.\n"]);
   await first("app/kernel.ts");
   await first("app/models/user.ts");
   await first("config/providers.ts");
   await first("routes/web.ts");
-  // Its author has taken limits out, too.
+  // Its author has removed limits, too.
   await edit(
     root,
     "app/kernel.ts",
@@ -42,7 +42,7 @@ async function makeOwn(root: string): Promise<void> {
   );
 }
 
-describe("on an application as it was made without pages", () => {
+describe("on an unchanged application without pages", () => {
   test.for([{ api: true }, { api: false }])(
     "it does everything by itself, and the application passes its checks: %j",
     async ({ api }) => {
@@ -56,7 +56,7 @@ describe("on an application as it was made without pages", () => {
     },
   );
 
-  test("run twice, it changes nothing the second time", async () => {
+  test("when run twice, it changes nothing the second time", async () => {
     const root = await generatedApplication({ pages: false });
     await ashlar(root, "auth");
     const before = await filesOf(root);
@@ -193,7 +193,7 @@ routes/web.ts
     await passesItsOwnChecks(root, { pages: true, api: false });
   });
 
-  test("guards of the author's own stay, and the lines they lack are printed", async () => {
+  test("the author's own guards stay, and the lines they lack are printed", async () => {
     const root = await generatedApplication({ pages: false, api: true });
     await edit(root, "config/auth.ts", ["\n", "\n// Mine.\n"]);
     const { output } = await ashlar(root, "auth");
@@ -202,7 +202,7 @@ routes/web.ts
     expect(await readFile(join(root, "config/auth.ts"), "utf8")).toContain("// Mine.");
   });
 
-  test("a table that a migration of the author's makes is not made again", async () => {
+  test("a table that one of the author's migrations creates is not created again", async () => {
     const root = await generatedApplication({ pages: false });
     await writeFile(join(root, "database/migrations/2026_01_01_000000_own.ts"), 'createTable("logins")');
     const { output } = await ashlar(root, "auth");
@@ -214,7 +214,7 @@ routes/web.ts
     const root = await generatedApplication();
     const folder = join(root, "database/migrations");
     for (const file of await readdir(folder)) {
-      // Its logins were in a table of another name.
+      // Its logins were in a table with another name.
       if (file.includes("create_logins")) await rm(join(folder, file));
       if (!file.includes("create_users")) continue;
       const text = await readFile(join(folder, file), "utf8");
@@ -226,7 +226,7 @@ routes/web.ts
     await passesItsOwnChecks(root, { pages: true, api: true });
   });
 
-  test("one file in the way, and nothing at all is written", async () => {
+  test("if one file is in the way, nothing at all is written", async () => {
     const root = await generatedApplication({ pages: false });
     await writeFile(join(root, "views/home.edge"), "mine");
     await writeFile(join(root, "public/style.css"), "mine");
@@ -241,7 +241,7 @@ routes/web.ts
     expect(await filesOf(root)).toEqual(before);
   });
 
-  test("forced, it writes over what is in the way, but never over the author's lines in what wires it up", async () => {
+  test("when forced, it overwrites what is in the way, but never the author's lines in the files that wire it up", async () => {
     const root = await generatedApplication();
     await edit(root, "views/home.edge", ["pages.home.hello", "app.home.hello"]);
     await edit(root, "app/kernel.ts", ["verified: [VerifiesEmailMiddleware],", "// none"]);
@@ -255,7 +255,7 @@ routes/web.ts
 });
 
 describe("--dry-run", () => {
-  test("writes nothing, and prints what git can apply to the same end", async () => {
+  test("writes nothing, and prints a patch for git with the same result", async () => {
     const root = await generatedApplication({ pages: false });
     await writeFile(join(root, "views/home.edge"), "mine\n");
     const before = await filesOf(root);
@@ -270,7 +270,7 @@ describe("--dry-run", () => {
     expect(await filesOf(copy)).toEqual(await filesOf(root));
   });
 
-  test("says so where nothing would be changed", async () => {
+  test("says so if nothing would be changed", async () => {
     const { output } = await ashlar(await generatedApplication(), "auth", "--dry-run");
     expect(output).toBe("Everything is already in place; nothing would be changed.");
   });
@@ -285,8 +285,8 @@ test("outside of an application it says where to run it", async () => {
   expect((await ashlar(application, "auth")).code).toBe(1);
 });
 
-describe("on a checkout whose lines end with CRLF", () => {
-  /** Gives every text of an application other ends of lines, as git does with core.autocrlf. */
+describe("on a checkout with CRLF line endings", () => {
+  /** Changes the line endings of all text files of an application, as git does with core.autocrlf. */
   async function withCrlf(root: string): Promise<string> {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
     for (const entry of entries.filter((one) => one.isFile() && one.name !== ".env")) {
@@ -296,7 +296,7 @@ describe("on a checkout whose lines end with CRLF", () => {
     return root;
   }
 
-  test("nothing is in the way of what differs in its ends of lines only", async () => {
+  test("files that differ only in their line endings are not in the way", async () => {
     const root = await withCrlf(await generatedApplication());
     const before = await filesOf(root);
     expect(await ashlar(root, "auth")).toEqual({
@@ -307,7 +307,7 @@ describe("on a checkout whose lines end with CRLF", () => {
     expect(await filesOf(root)).toEqual(before);
   });
 
-  test("a file that is changed keeps its ends of lines, and the difference shows only what changes", async () => {
+  test("a changed file keeps its line endings, and the patch shows only the changes", async () => {
     const root = await withCrlf(await generatedApplication({ pages: false }));
     const { output: difference } = await ashlar(root, "auth", "--dry-run");
     expect(difference).toContain("+++ b/app/kernel.ts");
@@ -320,7 +320,7 @@ describe("on a checkout whose lines end with CRLF", () => {
     await passesItsOwnChecks(root, { pages: true, api: true });
   });
 
-  test("the author's lines are in the way as ever", async () => {
+  test("the author's lines are still in the way", async () => {
     const root = await withCrlf(await generatedApplication());
     await edit(root, "views/home.edge", ["pages.home.hello", "app.home.hello"]);
     const { code, errors } = await ashlar(root, "auth");
@@ -332,7 +332,7 @@ describe("on a checkout whose lines end with CRLF", () => {
     expect(home.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
   });
 
-  test("api:install adds to it, and its own lines in .env end as the others do", async () => {
+  test("api:install adds to it, and its own lines in .env end like the others", async () => {
     const root = await generatedApplication({ api: false });
     const env = await readFile(join(root, ".env"), "utf8");
     await withCrlf(root);

@@ -1,4 +1,4 @@
-// What bundling could change in the package that is installed, and must not.
+// What bundling could change in the installed package, and must not.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
@@ -55,7 +55,7 @@ test("V8 can keep the text of every file of the bundle with one byte for each ch
   for (const file of files) expect(await readFile(join(PACKAGE, "dist", file), "utf8")).not.toMatch(/[^\0-\xff]/);
 });
 
-test("a production install brings no more packages than the README says, one of them native", async () => {
+test("a production install adds no more packages than the README says, one of them native", async () => {
   interface Locked {
     readonly dependencies?: Readonly<Record<string, string>>;
     readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -81,16 +81,16 @@ test("a production install brings no more packages than the README says, one of 
   expect(seen.size).toBeGreaterThan(5);
 });
 
-test("the README of the package says what that of the repository says, without what only the repository has", async () => {
+test("the README of the package says what the repository's says, without what only the repository has", async () => {
   const whole = await readmeOf(".");
   const [before = "", section = ""] = whole.split("\n## This repository\n");
   const published = `${before}\n${section.slice(section.lastIndexOf("\n\n") + 2)}`
-    // A link that leads nowhere from the page of a registry.
+    // A link that does not work on a registry's page.
     .replace("are in [bench/RESULTS.md](bench/RESULTS.md)", "are in the repository, under `bench/RESULTS.md`");
   expect(await readmeOf("packages/ashlar")).toBe(published);
 });
 
-test("the types of the package compile by themselves, also where a consumer has them checked", async () => {
+test("the types of the package compile by themselves, even if a consumer checks them", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   const compiler = join(PACKAGE, "../../node_modules/typescript/bin/tsc");
   const checked = await execute(root, process.execPath, [compiler, "--noEmit", "--skipLibCheck", "false"]);
@@ -98,21 +98,21 @@ test("the types of the package compile by themselves, also where a consumer has 
   expect(own).toEqual([]);
 });
 
-test("the version of Kysely that is bundled is the one whose types are installed", async () => {
+test("the bundled version of Kysely is the one whose types are installed", async () => {
   const read = async (file: string) => JSON.parse(await readFile(file, "utf8"));
   const { dependencies } = await read(join(PACKAGE, "package.json"));
   const { version } = await read(join(PACKAGE, "../../node_modules/kysely/package.json"));
   expect(dependencies.kysely).toBe(version);
 });
 
-test("each package that is bundled passes its license on", async () => {
+test("the license of each bundled package is included", async () => {
   const { dependencies, devDependencies } = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8"));
   const licenses = await readFile(join(PACKAGE, "dist/LICENSES.md"), "utf8");
   for (const name of ["commander", "edge.js", "kysely", "parse5", "pino", "rou3", "srvx"]) {
     const version = { ...devDependencies, ...dependencies }[name] as string;
     expect(licenses).toContain(`# ${name} ${version}\n`);
   }
-  // Those that they need themselves are bundled with them.
+  // Their own dependencies are bundled with them.
   expect(licenses).toMatch(/^# acorn /m);
   for (const license of licenses.split(/^# (?=\S+ \d)/m).slice(1)) {
     expect(license).toMatch(/^\S+ \d+\.\d+\.\d+\n\n(?:[\s\S]*(?:copyright|License: \w))/i);
@@ -133,7 +133,7 @@ test("what an application imports from Kysely itself works with the framework's"
   expect(rows).toEqual([[{ word: "OLD" }], [{ count: 1 }]]);
 });
 
-test("classes keep the names that messages and the log give", async () => {
+test("classes keep the names that messages and the log use", async () => {
   const names = await printed(`
     import * as core from "ashlar";
     import * as auth from "ashlar/auth";

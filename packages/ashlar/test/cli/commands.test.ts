@@ -17,7 +17,7 @@ async function snapshot(root: string): Promise<Record<string, string>> {
 }
 
 describe("help", () => {
-  test("every command is listed and has a help of its own", async () => {
+  test("every command is listed and has its own help", async () => {
     const { output } = await ashlar(".", "--help");
     const commands = [
       "serve",
@@ -44,7 +44,7 @@ describe("help", () => {
     }
   });
 
-  test("an unknown command fails and says what was meant", async () => {
+  test("an unknown command fails with a suggestion", async () => {
     const { code, errors } = await ashlar(".", "migrat");
     expect(code).toBe(1);
     expect(errors).toContain("unknown command 'migrat'");
@@ -78,7 +78,7 @@ describe("make", () => {
     );
   });
 
-  test("a file that is there is never written over", async () => {
+  test("an existing file is never overwritten", async () => {
     const root = await temporaryFolder();
     await ashlar(root, "make:model", "Order");
     await writeFile(join(root, "app/models/order.ts"), "mine");
@@ -109,7 +109,7 @@ describe("key:generate", () => {
     expect((await stat(join(root, ".env"))).mode & 0o777).toBe(0o600);
   });
 
-  test("S12 a key that is there is left as it is", async () => {
+  test("S12 an existing key is left unchanged", async () => {
     const root = await temporaryFolder();
     await ashlar(root, "key:generate");
     const before = await snapshot(root);
@@ -127,7 +127,7 @@ describe("key:generate", () => {
 describe("key:generate --rotate", () => {
   const written = async (root: string) => parseEnv(await readFile(join(root, ".env"), "utf8"));
 
-  test("S12 there is a new key, the old one is kept before those of before, and none is printed", async () => {
+  test("S12 there is a new key, the old one is listed before earlier ones, and none is printed", async () => {
     const root = await generatedApplication();
     const before = await readFile(join(root, ".env"), "utf8");
     const keys = [(await written(root)).APP_KEY!];
@@ -148,7 +148,7 @@ describe("key:generate --rotate", () => {
     );
   });
 
-  test("S12 without a key it makes one, and there is none to keep", async () => {
+  test("S12 without a key it creates one, and has none to keep", async () => {
     const root = await temporaryFolder();
     expect((await ashlar(root, "key:generate", "--rotate")).output).toBe("APP_KEY was written to .env.");
     expect(await written(root)).toEqual({ APP_KEY: expect.stringMatching(/^[\w-]{86}$/) });
@@ -169,7 +169,7 @@ describe("key:generate --rotate", () => {
 });
 
 describe("api:install", () => {
-  test("S12 it makes 64 random bytes, writes them to .env, and never prints them", async () => {
+  test("S12 it creates 64 random bytes, writes them to .env, and never prints them", async () => {
     const root = await generatedApplication({ api: false });
     const { output, errors } = await ashlar(root, "api:install");
     const { JWT_SECRET: secret } = parseEnv(await readFile(join(root, ".env"), "utf8"));
@@ -177,7 +177,7 @@ describe("api:install", () => {
     expect(output + errors).not.toContain(secret);
   });
 
-  test("run twice, it changes nothing the second time", async () => {
+  test("when run twice, it changes nothing the second time", async () => {
     const root = await generatedApplication({ api: false });
     await ashlar(root, "api:install");
     const before = await snapshot(root);
@@ -187,7 +187,7 @@ describe("api:install", () => {
     expect(await snapshot(root)).toEqual(before);
   });
 
-  test("on files that the author has changed it prints the lines that remain, and none that is there", async () => {
+  test("on files that the author has changed, it prints only the lines that are missing", async () => {
     const root = await generatedApplication({ api: false, pages: false });
     const changed = [
       "config/providers.ts",
@@ -234,14 +234,14 @@ routes/web.ts
     expect(complete.output).toBe("Everything is already in place; nothing was changed.");
   });
 
-  test("a step that is only written about in a comment is not done", async () => {
+  test("a step that is only mentioned in a comment has not been done", async () => {
     const root = await generatedApplication({ api: false });
     const file = join(root, "routes/web.ts");
     await writeFile(file, `// one day: ...Api.routes()\n${await readFile(file, "utf8")}`);
     expect((await ashlar(root, "api:install")).output).toContain("...Api.routes(),");
   });
 
-  test("configuration and routes of the author's own are left alone", async () => {
+  test("the author's own configuration and routes are left alone", async () => {
     const root = await generatedApplication({ api: false });
     await writeFile(join(root, "config/api.ts"), "mine");
     await ashlar(root, "api:install");
@@ -249,7 +249,7 @@ routes/web.ts
     expect(await readFile(join(root, "routes/api.ts"), "utf8")).toContain("ROUTES");
   });
 
-  test("no second migration of the token column is made", async () => {
+  test("no second migration for the token column is created", async () => {
     const root = await generatedApplication({ api: false });
     await writeFile(
       join(root, "database/migrations/2026_01_01_000000_tokens.ts"),
@@ -263,7 +263,7 @@ routes/web.ts
 describe("a command that boots the application", () => {
   const BOOT = join(import.meta.dirname, "../../src/boot/index.ts");
 
-  /** An application that leaves a file when it has shut down. */
+  /** An application that writes a file when it has shut down. */
   async function application(prune: string): Promise<string> {
     const root = await temporaryFolder();
     const program = `
@@ -297,7 +297,7 @@ describe("a command that boots the application", () => {
 });
 
 describe("a command that fails", () => {
-  test("ends with 1 though the file it loaded serves an application by itself", async () => {
+  test("ends with 1 even if the file it loaded serves an application itself", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     const program = [
       'import { createApplication } from "ashlar";',

@@ -15,7 +15,7 @@ test.for([
   { flags: ["--no-pages"], pages: false, api: true },
   { flags: ["--no-api"], pages: true, api: false },
   { flags: ["--no-pages", "--no-api"], pages: false, api: false },
-])("with $flags the application has what they leave in", async ({ flags, pages, api }) => {
+])("with $flags the application has what they select", async ({ flags, pages, api }) => {
   const parent = await temporaryFolder();
   const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE, ...flags]);
   expect(output).toMatch(/^Created \d+ files in shop, with new secrets in \.env\.\nNext:\n {2}cd shop\n/);
@@ -24,7 +24,7 @@ test.for([
   expect(existsSync(join(parent, "shop/routes/api.ts"))).toBe(api);
 });
 
-test("it carries what it needs of the framework", async () => {
+test("it contains what it needs of the framework", async () => {
   const parent = await temporaryFolder();
   const modules = join(parent, "node_modules");
   const source = join(SCRIPT, "../..");
@@ -46,13 +46,13 @@ test("it carries what it needs of the framework", async () => {
   expect([manifest.dependencies, manifest.engines]).toEqual([{ ashlar: `^${version}` }, { node: ">=24.7" }]);
 });
 
-test("--version tells its version", async () => {
+test("--version prints its version", async () => {
   const { version } = JSON.parse(await readFile(join(SCRIPT, "../../package.json"), "utf8")) as { version: string };
   const { code, output } = await execute(await temporaryFolder(), process.execPath, [SCRIPT, "--version"]);
   expect([code, output]).toEqual([0, `${version}\n`]);
 });
 
-test("a flag that there is not ends it, and nothing is made", async () => {
+test("an unknown flag ends it, and nothing is created", async () => {
   const parent = await temporaryFolder();
   const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", "--no-page"]);
   expect(code).toBe(1);
@@ -60,7 +60,7 @@ test("a flag that there is not ends it, and nothing is made", async () => {
   expect(existsSync(join(parent, "shop"))).toBe(false);
 });
 
-/** What the script of the generator prints on a Node.js of this version. */
+/** What the generator's script prints with this version of Node.js. */
 async function generated(parent: string, version: string): Promise<string> {
   const change = `Object.defineProperty(process.versions, "node", { value: ${JSON.stringify(version)} });`;
   const preload = `data:text/javascript,${encodeURIComponent(change)}`;
@@ -69,7 +69,7 @@ async function generated(parent: string, version: string): Promise<string> {
   return output;
 }
 
-test("on a Node.js that can run it, the application asks for one by engines and .nvmrc, and installs none", async () => {
+test("with a Node.js that can run it, the application requires one by engines and .nvmrc, and installs none", async () => {
   const parent = await temporaryFolder();
   await generated(parent, "24.21.0");
   const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
@@ -81,7 +81,7 @@ test("on a Node.js that can run it, the application asks for one by engines and 
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("24\n");
 });
 
-test("on one that is too old, the application brings its own, and the generator says so", async () => {
+test("with one that is too old, the application brings its own, and the generator says so", async () => {
   const parent = await temporaryFolder();
   expect(await generated(parent, "24.6.0")).toContain("Node.js 24.6.0 is too old to run it");
   const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
@@ -93,7 +93,7 @@ test("on one that is too old, the application brings its own, and the generator 
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("26\n");
 });
 
-test("a folder whose name a shell would take apart is made, and its database migrated", async () => {
+test("a folder whose name a shell would interpret is created, and its database migrated", async () => {
   // Inside the package, so that the new application finds the framework without an installation.
   const parent = await mkdtemp(join(import.meta.dirname, "../../.generated-"));
   onTestFinished(async () => await rm(parent, { recursive: true, force: true }));
@@ -128,10 +128,10 @@ test("an installation that fails leaves the application complete, and says how t
   expect((await stat(join(parent, "my shop/.env"))).mode & 0o777).toBe(0o600);
 });
 
-test("interrupted while npm installs, it says what there is and how to continue", async () => {
+test("when interrupted while npm installs, it says what exists and how to continue", async () => {
   const parent = await temporaryFolder();
   const env = { PATH: `${await folderWithNpm("echo installing; exec sleep 60")}:/bin:/usr/bin` };
-  // In a group of its own, which the terminal's Ctrl+C reaches as a whole.
+  // In a separate group, all of which receives the terminal's Ctrl+C.
   const child = spawn(process.execPath, [SCRIPT, "shop", "--yes"], { cwd: parent, env, detached: true });
   let output = "";
   const ended = new Promise((resolve) => child.on("close", resolve));
@@ -147,7 +147,7 @@ test("interrupted while npm installs, it says what there is and how to continue"
   expect(output).toContain("npm install: SIGINT.\nThe application itself is complete. To continue:\n  cd shop\n");
 });
 
-test("a folder that cannot be one ends it with one sentence", async () => {
+test("an impossible folder ends it with one sentence", async () => {
   const parent = await temporaryFolder();
   await writeFile(join(parent, "shop"), "mine");
   const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE]);
@@ -156,7 +156,7 @@ test("a folder that cannot be one ends it with one sentence", async () => {
   expect(await readFile(join(parent, "shop"), "utf8")).toBe("mine");
 });
 
-test("a disk that gets full ends it with one sentence, and nothing is left there but what was", async () => {
+test("a full disk ends it with one sentence, and leaves nothing new behind", async () => {
   const parent = await temporaryFolder();
   await mkdir(join(parent, "shop"));
   await writeFile(join(parent, "shop/LICENSE"), "mine");

@@ -50,7 +50,7 @@ test.each([
 });
 
 test.each(["0", "-1", "1.5", "all"])(
-  "migrate:rollback --steps %s is refused, and takes nothing back",
+  "migrate:rollback --steps %s is refused, and rolls nothing back",
   async (steps) => {
     const root = await application("environment");
     const { code, errors } = await ashlar(root, "migrate:rollback", "--force", `--steps=${steps}`);
@@ -60,7 +60,7 @@ test.each(["0", "-1", "1.5", "all"])(
   },
 );
 
-test("migrate and migrate:rollback take --allow-missing", async () => {
+test("migrate and migrate:rollback accept --allow-missing", async () => {
   const root = await application("configuration");
   await writeFile(join(root, "config/app.ts"), 'export const APP = { environment: "development" };');
   expect((await ashlar(root, "migrate", "--allow-missing")).output).toBe("Nothing to migrate.");
@@ -68,7 +68,7 @@ test("migrate and migrate:rollback take --allow-missing", async () => {
 });
 
 test.each([["migrate"], ["migrate:status"], ["migrate:rollback", "--force"], ["migrate:fresh", "--force"]])(
-  "%s closes the database, so that nothing of it is left in other files",
+  "%s closes the database, so that no other files of it are left",
   async (...command) => {
     const root = await application("configuration");
     expect((await ashlar(root, ...command)).errors).toBe("");

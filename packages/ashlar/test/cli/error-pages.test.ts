@@ -8,7 +8,7 @@ import { bootApplication, userClass } from "../support/booted-application.ts";
 import { edit, generateApplication } from "../support/generated-application.ts";
 
 const PASSWORD = "a password of hers";
-/** A host that no details of failures are shown to. */
+/** A host that gets no details of failures. */
 const PUBLIC = "https://shop.example";
 const ROUTES = `export const ROUTES: RouteEntry[] = [
   Route.get("/forbidden", () => { throw new AshlarError("E_FORBIDDEN"); }),
@@ -46,7 +46,7 @@ beforeAll(async () => {
   User = await userClass(root);
   const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(JSON.parse(line)) });
-  // Tests change templates under the application, which it notices only while developing.
+  // Tests change templates under the application, which it only notices in development.
   const booted = await bootApplication(root, { logger, environment: { APP_ENV: "development" } });
   ({ application } = booted);
   application.container.make("database").onQuery(({ sql }) => queries.push(sql));
@@ -78,7 +78,7 @@ async function loggedIn(): Promise<TestClient> {
   return client;
 }
 
-/** Writes a view, and takes it back when the test has finished. */
+/** Writes a view, and removes it when the test has finished. */
 async function view(name: string, text: string): Promise<void> {
   const file = join(root, "views", name);
   await mkdir(join(file, ".."), { recursive: true });
@@ -86,7 +86,7 @@ async function view(name: string, text: string): Promise<void> {
   onTestFinished(() => rm(file));
 }
 
-/** Puts another layout in place of the one that was made. */
+/** Replaces the generated layout with another. */
 async function withLayout(text: string): Promise<void> {
   await edit(root, "views/layouts/main.edge", ["<!doctype html>", `${text}<!doctype html>`]);
   onTestFinished(() => edit(root, "views/layouts/main.edge", [`${text}<!doctype html>`, "<!doctype html>"]));
@@ -94,7 +94,7 @@ async function withLayout(text: string): Promise<void> {
 
 const isOfSite = (text: string): boolean => text.includes('class="brand"');
 
-describe("the pages of errors", () => {
+describe("error pages", () => {
   const cases: readonly (readonly [
     status: number,
     title: string,
@@ -146,14 +146,14 @@ describe("the pages of errors", () => {
     expect([head.status, head.text]).toEqual([404, ""]);
   });
 
-  test("a form sent to an unknown address is answered with a page, and not with what is wrong with forms", async () => {
+  test("a form sent to an unknown address gets a page, not the form's problems", async () => {
     const client = await loggedIn();
     const answer = (await client.post("/nowhere", { a: "1" })).assertStatus(404);
     answer.assertSee("Page not found", "Log out");
     (await client.submit(answer, '[action="/logout"]')).assertRedirect("/login");
   });
 
-  test("a failure names what finds it in the log, and nothing of its cause", async () => {
+  test("a failure shows how to find it in the log, and nothing about its cause", async () => {
     const answer = await (await loggedIn()).get("/boom");
     expect(answer.text).not.toContain("the cause");
     const [, reference] = /Reference: <code>([\w-]+)<\/code>/.exec(answer.text)!;
@@ -173,7 +173,7 @@ describe("the pages of errors", () => {
   });
 });
 
-describe("what they cost", () => {
+describe("their cost", () => {
   test("without a cookie, nothing is looked up, and none is set", async () => {
     for (let count = 0; count < 5; count++) {
       const answer = (await guest().get("/nowhere")).assertStatus(404);
@@ -182,14 +182,14 @@ describe("what they cost", () => {
     expect(queries).toEqual([]);
   });
 
-  test("with the cookies of a user, it is what the login costs: one query", async () => {
+  test("with the cookies of a user, it costs what the login costs: one query", async () => {
     const client = await loggedIn();
     const answer = (await client.get("/nowhere")).assertStatus(404);
     expect(answer.headers.getSetCookie()).toEqual([]);
     expect(queries).toEqual([expect.stringMatching(/from "logins" inner join "users"/)]);
   });
 
-  test("what a page refers to gets the plain page, uses up no message and looks nothing up", async () => {
+  test("a subresource of a page gets the plain page, uses up no message and looks nothing up", async () => {
     const client = await loggedIn();
     await client.get("/notice");
     queries = [];
@@ -204,14 +204,14 @@ describe("what they cost", () => {
 });
 
 describe("an application's own", () => {
-  test("template for a status goes before the one for all", async () => {
+  test("template for a status takes precedence over the one for all", async () => {
     await view("errors/404.edge", "own {{ status }}: {{ title }}");
     const answer = await guest().get("/nowhere");
     expect([answer.status, answer.text]).toEqual([404, "own 404: Page not found"]);
     expect(isOfSite((await guest().get("/forbidden")).text)).toBe(true);
   });
 
-  test("without any template, the plain page answers", async () => {
+  test("without any template, the plain page is sent", async () => {
     const file = join(root, "views/error.edge");
     const text = await readFile(file);
     onTestFinished(() => writeFile(file, text));
@@ -249,7 +249,7 @@ describe("a page that fails", () => {
     const asked = queries.splice(0);
     const failed = await client.get("/home");
     expect([failed.status, isOfSite(failed.text)]).toEqual([500, false]);
-    // The page asks nothing more of a database that has just failed.
+    // The page makes no further queries to a database that has just failed.
     expect([asked.length > 0, queries]).toEqual([true, asked]);
     expect((await guest().get("/nowhere")).text).toContain("Log in");
   });

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
 import { generatedApplication, passesItsOwnChecks, serve } from "../support/generated-application.ts";
 
-/** An application as its repository has it: without what `.gitignore` names. */
+/** An application as in its repository: without what `.gitignore` names. */
 async function clonedApplication(options: Parameters<typeof generatedApplication>[0] = {}): Promise<string> {
   const root = await generatedApplication(options);
   await rm(join(root, ".env"));
@@ -25,7 +25,7 @@ describe("without .env", () => {
     await passesItsOwnChecks(await clonedApplication(options), options);
   });
 
-  test("the boot ends, and names the command that helps", async () => {
+  test("the boot fails, and names the command that helps", async () => {
     const root = await clonedApplication();
     await expect(serve(root)).rejects.toThrow(
       "The application ended:\nEnvironment variable APP_KEY: is not set, and the keys of signed URLs and cookies are " +
@@ -33,7 +33,7 @@ describe("without .env", () => {
     );
   });
 
-  test("a JWT_SECRET that is missing ends the boot too, and names the same command", async () => {
+  test("a missing JWT_SECRET makes the boot fail too, and names the same command", async () => {
     const root = await clonedApplication();
     await ashlar(root, "key:generate");
     const env = await readFile(join(root, ".env"), "utf8");
@@ -43,7 +43,7 @@ describe("without .env", () => {
 });
 
 describe("key:generate", () => {
-  test("S12 makes .env from .env.example, with its comments and order, and fills in every secret", async () => {
+  test("S12 creates .env from .env.example, with its comments and order, and fills in every secret", async () => {
     const root = await clonedApplication();
     const { code, output, errors } = await ashlar(root, "key:generate");
     const [env, example] = await Promise.all(
@@ -60,7 +60,7 @@ describe("key:generate", () => {
     expect((await stat(join(root, ".env"))).mode & 0o777).toBe(0o600);
   });
 
-  test("makes the secrets that the application uses, and no other", async () => {
+  test("creates the secrets that the application uses, and no others", async () => {
     const root = await clonedApplication({ api: false });
     expect((await ashlar(root, "key:generate")).output).toBe(
       "Created .env from .env.example. APP_KEY was written to it.",
@@ -79,13 +79,13 @@ describe("key:generate", () => {
     expect(outline(after, ["JWT_SECRET"])).toBe(outline(before, ["JWT_SECRET"]));
   });
 
-  test("knows the API's secret from config/api.ts, where .env.example does not name it", async () => {
+  test("finds the API's secret in config/api.ts, if .env.example does not contain it", async () => {
     const root = await clonedApplication();
     await rm(join(root, ".env.example"));
     expect((await ashlar(root, "key:generate")).output).toBe("APP_KEY and JWT_SECRET were written to .env.");
   });
 
-  test("api:install makes .env from .env.example as well", async () => {
+  test("api:install creates .env from .env.example as well", async () => {
     const root = await clonedApplication({ api: false });
     const { output } = await ashlar(root, "api:install");
     expect(output).toContain("Created .env from .env.example. APP_KEY and JWT_SECRET were written to it.");

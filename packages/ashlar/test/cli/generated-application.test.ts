@@ -45,11 +45,11 @@ describe("a new application", () => {
     { pages: false, api: true, database: "sqlite" },
     { pages: false, api: false, database: "sqlite" },
     { pages: true, api: true, database: "postgres" },
-  ] as const)("passes its own types and tests as it is made: %j", async (options) => {
+  ] as const)("passes its own type check and tests unchanged: %j", async (options) => {
     await passesItsOwnChecks(await generatedApplication(options), options);
   });
 
-  test("has secrets of its own, which only its owner can read", async () => {
+  test("has its own secrets, which only its owner can read", async () => {
     const root = await generatedApplication();
     const other = await generatedApplication();
     const [secrets, others] = await Promise.all(
@@ -64,7 +64,7 @@ describe("a new application", () => {
     expect(await readFile(join(root, ".gitignore"), "utf8")).toMatch(/^\.env$/m);
   });
 
-  test("is not made in a folder that has something in it", async () => {
+  test("is not created in a folder that is not empty", async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, "mine.txt"), "mine");
     await expect(createProject({ folder, pages: true, api: true, database: "sqlite" })).rejects.toMatchObject({
@@ -95,7 +95,7 @@ describe("a new application", () => {
     await checkTypes(root);
   });
 
-  test("auth.guard() has the users that are registered for the guard, and its own User where none are", async () => {
+  test("auth.guard() has the users that are registered for the guard, or its own User", async () => {
     const root = await generatedApplication();
     await writeFile(
       join(root, "routes/types.ts"),
@@ -133,7 +133,7 @@ describe("a new application", () => {
     await checkTypes(root);
   });
 
-  test("serves a token for credentials, and the user for the token without password and token", async () => {
+  test("returns a token for credentials, and the user for the token, without password and token", async () => {
     const root = await generatedApplication();
     expect((await ashlar(root, "migrate")).output).toContain("create_users");
     await addUser(root);
@@ -157,7 +157,7 @@ describe("a new application", () => {
     expect(await exit).toBe(0);
   });
 
-  test("takes a real environment variable over .env", async () => {
+  test("prefers a real environment variable to .env", async () => {
     const root = await generatedApplication();
     const { line } = await serve(root, { APP_NAME: "Another name" });
     expect(line).toMatch(/^Another name is listening on http:\/\/localhost:\d+\/$/);
@@ -170,7 +170,7 @@ describe("a new application", () => {
 describe("the migrate commands", () => {
   const MIGRATED = /Migrated \S+_create_users\nMigrated \S+_create_rate_limits\nMigrated \S+_create_orders/;
 
-  test("run, list, take back and run afresh", async () => {
+  test("run, list, roll back and run again", async () => {
     const root = await generatedApplication({ pages: false });
     await ashlar(root, "make:migration", "create_orders");
     expect((await ashlar(root, "migrate:status")).output.match(/pending/g)).toHaveLength(3);
@@ -201,7 +201,7 @@ describe("the migrate commands", () => {
     expect((await ashlar(root, "migrate:status")).output).toMatch(/_create_users +run[\s\S]+_broken +pending/);
   });
 
-  test("in production it serves, and one warning in the log names the migrations that have not been run", async () => {
+  test("in production it serves, and one warning in the log names the pending migrations", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     const production = { APP_ENV: "production", APP_URL: "http://shop.example" };
     const server = startProcess(root, process.execPath, [COMMAND, "serve", "--port", "0"], production);
@@ -216,7 +216,7 @@ describe("the migrate commands", () => {
     expect(server.output().split("npx ashlar migrate")).toHaveLength(2);
   });
 
-  test("migrate:fresh does nothing in production unless it is forced", async () => {
+  test("migrate:fresh does nothing in production unless forced", async () => {
     const root = await generatedApplication();
     await edit(root, ".env", ["APP_URL=", "APP_ENV=production\nAPP_URL="]);
     const { code, errors } = await ashlar(root, "migrate:fresh");
@@ -253,7 +253,7 @@ describe("routes", () => {
   });
 });
 
-test("prune deletes what has expired, and says how much that was", async () => {
+test("prune deletes what has expired, and reports how much that was", async () => {
   const root = await generatedApplication();
   await ashlar(root, "migrate");
   const script = `
@@ -280,8 +280,8 @@ test("prune deletes what has expired, and says how much that was", async () => {
   expect(second.output).toMatch(/^password resets: 0 deleted$/m);
 });
 
-describe("the API setup steps, done by hand on an application made without the API", () => {
-  test("work as they are written", async () => {
+describe("the API setup steps, done by hand on an application created without the API", () => {
+  test("work as documented", async () => {
     const root = await generatedApplication({ api: false, pages: false });
     await ashlar(root, "migrate");
 
@@ -352,7 +352,7 @@ describe("the API setup steps, done by hand on an application made without the A
     await addUser(root);
     const { url } = await serve(root);
     const token = await authenticate(url);
-    // Without routes.api.prefix the API's paths stand as they are written.
+    // Without routes.api.prefix, the API's paths are as written.
     const me = await fetch(`${url}me`, { headers: { Authorization: `Bearer ${token}` } });
     expect(await me.json()).toMatchObject({ email: "ada@example.com" });
     expect((await fetch(`${url}me`)).status).toBe(401);
@@ -361,7 +361,7 @@ describe("the API setup steps, done by hand on an application made without the A
   });
 });
 
-test("serve --watch starts again when a file changes, and ends with the signal it is sent", async () => {
+test("serve --watch restarts when a file changes, and ends with the signal it receives", async () => {
   const root = await generatedApplication();
   const port = String(await freePort());
   const { url, child } = await serve(root, { PORT: port }, ["--watch"]);

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => remove());
 
-test("what a new application is configured with is what the framework does where nothing is said", async () => {
+test("a new application's configuration equals the framework's defaults", async () => {
   const config = await loadConfiguration(root, readEnvironment(root, {}), {});
   const section = (name: string): Settings => config.section(name) as Settings;
 
@@ -43,13 +43,13 @@ test("what a new application is configured with is what the framework does where
   expect(postgresSettings({ poolSize }, { where: "" })).toEqual(postgresSettings({}, { where: "" }));
   expect(poolSize).toBeDefined();
 
-  // Tokens end, and are looked up, though the framework asks for neither.
+  // Tokens expire, and are looked up, although neither is the framework's default.
   const { secret, model } = section("api").DRIVERS!.jwt!;
   const jwt = { secret, model, expires: 60, authenticates: true };
   expect(readApiSettings(section("api").DRIVERS)).toEqual(readApiSettings({ jwt }));
 });
 
-test("in production mail goes to the SMTP server of the environment, with the login of the environment", async () => {
+test("in production, mail goes to the SMTP server in the environment, with the login from the environment", async () => {
   const logins: unknown[] = [];
   const recipients: string[] = [];
   const server = new SMTPServer({

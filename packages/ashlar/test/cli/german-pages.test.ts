@@ -44,13 +44,13 @@ beforeAll(async () => {
 
 afterAll(() => remove());
 
-/** What a form of a page is answered with, in German: the page that it leads to. */
+/** The response to a page's form, in German: the page that it leads to. */
 async function submit(client: TestClient, path: string, fields: Readonly<Record<string, string>>) {
   const answer = await client.submit(await client.get(path), fields);
   return client.follow(answer);
 }
 
-test("the life of an account is told in German to a browser that prefers it", async () => {
+test("the life of an account is shown in German to a browser that prefers it", async () => {
   const mail = await captureMail(application);
   const client = createTestClient(application).withLanguage(LANGUAGE);
   const form = await client.get("/register");
@@ -76,7 +76,7 @@ test("the life of an account is told in German to a browser that prefers it", as
 
   const other = createTestClient(application).withLanguage(LANGUAGE);
   const wrong = await submit(other, "/login", { email: EMAIL, password: "ein falsches passwort" });
-  // In the words of lang/de.ts.
+  // With the sentences in lang/de.ts.
   wrong.assertSee("Das hat nicht geklappt: Adresse oder Passwort ist falsch.");
 
   await mail.clear();
@@ -120,7 +120,7 @@ test("a program is told the rule along with the sentence by the generated contro
   });
 });
 
-test("a user's own language goes before the browser's, in pages and in mails", async () => {
+test("a user's own language takes precedence over the browser's, in pages and in mails", async () => {
   const user = new User().fill({ name: "Heidi", email: "heidi@example.com" });
   await user.setPassword(PASSWORD);
   await user.save();
@@ -136,7 +136,7 @@ test("a user's own language goes before the browser's, in pages and in mails", a
   expect([home.headers.get("content-language"), home.headers.get("vary")]).not.toContain("accept-language");
 });
 
-test("the sample of the README counts in both languages", () => {
+test("the README's sample counts in both languages", () => {
   const say = (language: string, count: number) =>
     application.messages.translator(language)("app.orders.count", { count });
   expect([say("en", 1), say("en", 2), say("de", 1), say("de", 1200)]).toEqual([

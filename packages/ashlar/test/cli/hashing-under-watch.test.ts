@@ -9,7 +9,7 @@ import { RUNTIMES } from "../support/runtimes.ts";
 
 const PASSWORD = "a password of hers";
 
-/** A generated application with its tables, whose scripts run on this Node, as those of an installed one would. */
+/** A generated application with its tables, whose scripts run with this Node, like those of an installed one. */
 async function application(node: string): Promise<string> {
   const root = await generatedApplication();
   expect((await ashlar(root, "migrate")).output).toContain("create_users");
@@ -41,7 +41,7 @@ async function token(url: string, username: string, password: string): Promise<n
   return (await fetch(`${url}api/auth`, { method: "POST", body })).status;
 }
 
-/** Has it hash on every thread that it has, and then answer once more. */
+/** Makes it hash on all of its threads, and then respond once more. */
 async function expectToHash(dev: LongProcess): Promise<void> {
   const [, url] = await dev.printed(/ is listening on (http:\S+)/);
   const registered = await register(url!, "ada@example.com");

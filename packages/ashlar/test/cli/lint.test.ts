@@ -6,7 +6,7 @@ import { execute, generatedApplication } from "../support/generated-application.
 
 const OXLINT = join(import.meta.dirname, "../../../../node_modules/oxlint/bin/oxlint");
 
-/** Runs the application's own `npm run lint`, in a repository of its own: this one ignores what its tests generate. */
+/** Runs the application's own `npm run lint`, in a separate repository: this one ignores what its tests generate. */
 async function lint(root: string): Promise<{ code: number | null; found: string[]; output: string }> {
   const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { scripts: { lint: string } };
   expect(scripts.lint).toBe("oxlint");
@@ -24,11 +24,11 @@ describe("npm run lint of a new application", () => {
     { pages: false, api: true },
     { pages: true, api: false },
     { pages: false, api: false },
-  ])("finds nothing in it as it is made: %j", async (options) => {
+  ])("finds nothing in the unchanged application: %j", async (options) => {
     expect(await lint(await generatedApplication(options))).toMatchObject({ code: 0, found: [] });
   });
 
-  test("finds nothing in what the commands make", async () => {
+  test("finds nothing in what the commands create", async () => {
     const root = await generatedApplication();
     for (const args of [
       ["make:controller", "Order", "--resource"],
@@ -41,7 +41,7 @@ describe("npm run lint of a new application", () => {
     expect(await lint(root)).toMatchObject({ code: 0, found: [] });
   });
 
-  test("finds each await that was forgotten", async () => {
+  test("finds each forgotten await", async () => {
     const root = await generatedApplication();
     await writeFile(
       join(root, "app/forgetful.ts"),

@@ -3,7 +3,7 @@ import { freePort, generatedApplication } from "../support/generated-application
 import { startProcess } from "../support/long-process.ts";
 
 test.each(["start", "dev"])(
-  "S50 SIGTERM to npm alone ends what `npm run %s` serves",
+  "S50 SIGTERM only to npm ends what `npm run %s` serves",
   async (script) => {
     const root = await generatedApplication({ pages: false, api: false });
     const npm = startProcess(root, "npm", ["run", script], { PORT: String(await freePort()) });

@@ -1,4 +1,4 @@
-// What the commands make of the application that the README begins with: one file, without folders.
+// What the commands do with the application at the beginning of the README: one file, without folders.
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -12,7 +12,7 @@ import { markdownSamples } from "../support/samples.ts";
 
 const PASSWORD = "a password of hers";
 
-/** What `npm init --init-type=module -y` writes, as far as it matters here. */
+/** The relevant part of what `npm init --init-type=module -y` writes. */
 const MANIFEST = `{
   "name": "shop",
   "version": "1.0.0",
@@ -24,7 +24,9 @@ const MANIFEST = `{
 }
 `;
 
-/** The README's own application where it finds the framework, with more files, or others, if the test has any. */
+/**
+ * The README's own application, set up so that it finds the framework, with further or other files if a test has any.
+ */
 async function oneFileApplication(files: Readonly<Record<string, string>> = {}): Promise<string> {
   const parent = await mkdtemp(join(process.env[RUN_FOLDER]!, "one-file-"));
   onTestFinished(() => rm(parent, { recursive: true, force: true }));
@@ -54,10 +56,10 @@ const migrationsOf = (files: Readonly<Record<string, string>>): string[] =>
     .map((path) => path.replace(/^.*\d{6}_/, ""))
     .toSorted();
 
-/** What the command leaves to the author, as it is printed. */
+/** What the command leaves to the author, as printed. */
 const remaining = (output: string): string => output.split("Add the following by hand:\n\n")[1] ?? "";
 
-/** Does what is printed, line by line: where a comment says, and imports at the head. */
+/** Does what is printed, line by line: where a comment says, and imports at the top. */
 async function follow(root: string, output: string): Promise<void> {
   for (const block of remaining(output).split("\n\n")) {
     const [file = "", ...lines] = block.split("\n").map((line) => line.trim());
@@ -111,7 +113,7 @@ async function me(url: string): Promise<unknown> {
   return await response.json();
 }
 
-test("auth, what it prints, and migrate: visitors register and log in; api:install then does all by itself", async () => {
+test("auth, what it prints, and migrate: visitors register and log in; api:install then does everything by itself", async () => {
   const root = await oneFileApplication();
   const before = await snapshot(root);
   const { code, output } = await ashlar(root, "auth");
@@ -168,7 +170,7 @@ ${APPLICATION}`);
   expect(await me(api.url)).toMatchObject({ email: "ada@example.com" });
 }, 60_000);
 
-test("api:install, what it prints, and migrate: a user gets a token, and auth then does all by itself", async () => {
+test("api:install, what it prints, and migrate: a user gets a token, and auth then does everything by itself", async () => {
   const root = await oneFileApplication();
   const { code, output } = await ashlar(root, "api:install");
   expect([code, remaining(output)]).toEqual([0, APPLICATION]);
@@ -191,7 +193,7 @@ test("api:install, what it prints, and migrate: a user gets a token, and auth th
   expect((await ashlar(root, "migrate")).output).toMatch(/^Migrated \S+_add_verified_at_to_users$/m);
 }, 60_000);
 
-test("migrate says what it takes, and that alone is enough", async () => {
+test("migrate says what it needs, and that alone is enough", async () => {
   const root = await oneFileApplication();
   const { code, errors } = await ashlar(root, "migrate");
   expect([code, errors]).toEqual([
@@ -204,7 +206,7 @@ test("migrate says what it takes, and that alone is enough", async () => {
   expect(await ashlar(root, "migrate")).toEqual({ code: 0, output: "Nothing to migrate.", errors: "" });
 });
 
-test("--dry-run shows all that would be made, and makes nothing", async () => {
+test("--dry-run shows everything that would be created, and creates nothing", async () => {
   const root = await oneFileApplication();
   const before = await snapshot(root);
   const { output } = await ashlar(root, "auth", "--dry-run");
@@ -216,17 +218,17 @@ test("--dry-run shows all that would be made, and makes nothing", async () => {
   expect(await snapshot(root)).toEqual(before);
 });
 
-describe("what is there already", () => {
+describe("what already exists", () => {
   test.each([
-    ["a migration that makes it", "database/migrations/2026_01_01_000000_people.ts", "db.createTable('users')"],
+    ["a migration that creates it", "database/migrations/2026_01_01_000000_people.ts", "db.createTable('users')"],
     [
       "SQL in a migration",
       "database/migrations/2026_01_01_000000_people.ts",
       "sql`create table if not exists users (`",
     ],
-    ["a model of the author's", "app/models/user.ts", "export class User {}"],
-    ["a model of another name", "app/models/account.ts", 'static table = "users";'],
-  ])("a table of users is not made again: %s", async (_, path, text) => {
+    ["a model of the author", "app/models/user.ts", "export class User {}"],
+    ["a model with another name", "app/models/account.ts", 'static table = "users";'],
+  ])("a table of users is not created again: %s", async (_, path, text) => {
     const root = await oneFileApplication({ [path]: text });
     await ashlar(root, "api:install");
     const files = await snapshot(root);
@@ -235,14 +237,14 @@ describe("what is there already", () => {
     expect(files[path]).toBe(text);
   });
 
-  test("a table of users that is only written about is made", async () => {
+  test("a table of users that is only mentioned is created", async () => {
     const text = "// For the users.\nexport const up = () => {};\n";
     const root = await oneFileApplication({ "database/migrations/2026_01_01_000000_begin.ts": text });
     await ashlar(root, "api:install");
     expect(migrationsOf(await snapshot(root))).toContain("create_users.ts");
   });
 
-  test("configuration in JavaScript stays the only one", async () => {
+  test("configuration in JavaScript remains the only one", async () => {
     const database = "export const DATABASES = { default: 'main', main: { driver: 'sqlite', path: 'my.db' } };\n";
     const providers = "export const PROVIDERS = [];\n";
     const root = await oneFileApplication({ "config/database.js": database, "config/providers.js": providers });
@@ -258,7 +260,7 @@ describe("what is there already", () => {
     expect((await ashlar(root, "migrate")).output).toContain("_create_users");
   });
 
-  test("a .env of the author's gets its secret, and what else it lacks is printed", async () => {
+  test("the author's .env gets its secret, and what else it lacks is printed", async () => {
     const root = await oneFileApplication({ ".env": "SHOP=1\n" });
     const { output } = await ashlar(root, "auth");
     expect(remaining(output)).toMatch(/^\.env\n {2}# Mail goes out by SMTP/);
@@ -267,7 +269,7 @@ describe("what is there already", () => {
     expect(Object.keys(files)).not.toContain(".env.example");
   });
 
-  test("an app.ts that has what it needs is not told of it, however it says so", async () => {
+  test("nothing is said about an app.ts that has what it needs, in whatever form", async () => {
     const root = await oneFileApplication({
       "app.ts": `import { createApplication } from "ashlar";
         import { Kernel } from "./app/kernel.ts";
@@ -278,7 +280,7 @@ describe("what is there already", () => {
     expect(remaining((await ashlar(root, "api:install")).output)).toBe("");
   });
 
-  test("an app.ts with providers and another name for its application is told what to do about them", async () => {
+  test("for an app.ts with providers and another name for its application, it says what to do about them", async () => {
     const root = await oneFileApplication({
       "app.ts": `import { createApplication } from "ashlar";
         const shop = await createApplication({ root: import.meta.dirname, providers: [] });`,
@@ -296,7 +298,7 @@ app.ts
   export default shop;`);
   });
 
-  test("a kernel of the author's that binds no routes file is told to", async () => {
+  test("for the author's kernel that binds no routes file, it says to do so", async () => {
     const kernel = 'import { HttpKernel } from "ashlar";\nexport class Kernel extends HttpKernel {}\n';
     const root = await oneFileApplication({ "app/kernel.ts": kernel });
     const first = remaining((await ashlar(root, "api:install")).output);
@@ -327,7 +329,7 @@ describe(".gitignore keeps secrets out of the repository", () => {
   });
 
   test.each([".env", "/.env", "**/.env", "*.env", ".*", "*"])(
-    "%s is enough, and a database of the author's is theirs",
+    "%s is enough, and the author's own database is left to them",
     async (line) => {
       const config = "export const DATABASES = { default: 'main', main: { driver: 'sqlite', path: 'my.db' } };\n";
       const root = await oneFileApplication({ ".gitignore": `dist\n${line}\n`, "config/database.ts": config });

@@ -10,7 +10,7 @@ const EMAIL = "ada@example.com";
 const PASSWORD = "a password of hers";
 const NEW_PASSWORD = "another password altogether";
 
-/** Every page that is generated, and where it leads a guest and a user; to itself if nothing is named. */
+/** Every generated page, and where it redirects a guest and a user; to itself by default. */
 const PAGES: readonly (readonly [path: string, guest?: string, user?: string])[] = [
   ["/"],
   ["/login", "/login", "/home"],
@@ -35,7 +35,7 @@ interface Combination {
   readonly changes?: readonly (readonly [path: string, from: string, to: string])[];
 }
 
-/** A generated application, as its author would have changed it, and what it sends. */
+/** A generated application, as changed by its author, and its mails. */
 async function started(made: Combination): Promise<{ readonly application: Application; readonly mail: MailCapture }> {
   const { engine, api, pages = true, mustVerify = true, changes = [] } = made;
   const root = await generatedApplication({ api, pages, database: engine.name as "sqlite" });
@@ -56,14 +56,14 @@ async function register(application: Application, to: string): Promise<TestClien
   return client;
 }
 
-/** Where each page leads a visitor, and that what is shown in the end is a page. */
+/** Where each page redirects a visitor, after checking that a page is shown in the end. */
 async function visit(application: Application, client: () => Promise<TestClient>): Promise<(readonly string[])[]> {
   const led: (readonly string[])[] = [];
   for (const [path] of PAGES) {
     const visitor = await client();
     const answer = await visitor.get(path);
     const page = answer.redirectsTo === null ? answer : await visitor.follow(answer);
-    // A reset link that is not one is gone.
+    // An invalid reset link is gone.
     const status = path.startsWith("/password_reset") ? 410 : 200;
     expect([path, page.status, page.text.includes("</html>")]).toEqual([path, status, true]);
     led.push([path, answer.redirectsTo ?? path]);
@@ -81,7 +81,7 @@ await onEachDatabase("the generated pages", (engine) => {
   ])("%j", (combination) => {
     const { mustVerify } = combination;
 
-    test("answer guests and users, and lead them where they belong", async () => {
+    test("respond to guests and users, and redirect them where they belong", async () => {
       const { application, mail } = await started({ engine, ...combination });
       const guests = await visit(application, async () => createTestClient(application));
       expect(guests).toEqual(PAGES.map(([path, guest = path]) => [path, guest]));
@@ -94,7 +94,7 @@ await onEachDatabase("the generated pages", (engine) => {
       expect(sent).toEqual(mustVerify ? ["Verify your email address"] : []);
     });
 
-    test("see an account through, from registration to a forgotten password", async () => {
+    test("support an account from registration to a forgotten password", async () => {
       const { application, mail } = await started({ engine, ...combination });
       const client = await register(application, mustVerify ? "/email/verify/notice" : "/home");
       const notice = await client.get("/email/verify/notice");
@@ -124,7 +124,7 @@ await onEachDatabase("the generated pages", (engine) => {
     });
   });
 
-  test("without them the front page answers, and there are no accounts: with and without an API", async () => {
+  test("without them the front page is shown, and there are no accounts: with and without an API", async () => {
     for (const api of [true, false]) {
       const { application } = await started({ engine, api, pages: false });
       const client = createTestClient(application);
@@ -154,7 +154,7 @@ test.for([
     "Auth.routes(AuthControllers)",
     "Auth.routes(AuthControllers, { requestPasswordReset: false, resetPassword: false })",
   ],
-] as const)("the generated pages answer without %s", async ([, path, from, to]) => {
+] as const)("the generated pages work without %s", async ([, path, from, to]) => {
   const engine = { name: "sqlite" } as TestEngine;
   const { application, mail } = await started({ engine, api: true, changes: [[path, from, to]] });
   const { User } = await modelsOf(application);

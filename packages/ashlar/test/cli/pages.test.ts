@@ -34,7 +34,7 @@ function tags(html: string, name: string): Record<string, string>[] {
 function checkPage({ path, status, headers, html }: Page): void {
   const visible = tags(html, "input").filter(({ type, hidden }) => type !== "hidden" && hidden === undefined);
   const ids = [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
-  // A reset link that is not one is gone.
+  // An invalid reset link is gone.
   expect(status, path).toBe(path.startsWith("/password_reset") ? 410 : 200);
   expect(html, path).toMatch(/^<!doctype html>\n<html lang="en">/);
   expect(html, path).toMatch(/<title>[^<]+ · Shop<\/title>/);
@@ -47,7 +47,7 @@ function checkPage({ path, status, headers, html }: Page): void {
     for (const id of (input["aria-describedby"] ?? "").split(" ").filter(Boolean)) expect(ids, path).toContain(id);
     if (input.type !== "checkbox") expect(input.autocomplete, `${path} ${input.name}`).not.toBe("");
   }
-  // Nothing inline, nothing from elsewhere: what the policy forbids must not be there to be forbidden.
+  // Nothing inline, nothing from elsewhere: what the policy forbids must not exist in the first place.
   expect(html, path).not.toMatch(/<script|<style|\sstyle=|\son\w+=|(?:src|href|action)="(?:https?:)?\/\//i);
   expect(headers.get("content-security-policy"), path).toBe(
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
@@ -59,7 +59,7 @@ function checkPage({ path, status, headers, html }: Page): void {
 }
 
 describe("the pages", () => {
-  test("S49 are whole, labelled and without anything inline, for guests and for users", async () => {
+  test("S49 are complete, labelled and without anything inline, for guests and for users", async () => {
     const somebody = await visitor();
     for (const path of GUESTS) {
       const page = await somebody.open(path);
@@ -80,7 +80,7 @@ describe("the pages", () => {
     expect(page.html).not.toContain("<b>");
   });
 
-  test("a problem is told at the top and at its field, and what was typed stays, passwords aside", async () => {
+  test("a problem is shown at the top and at its field, and what was typed stays, except for passwords", async () => {
     const somebody = await visitor();
     const form = await somebody.open("/register");
     const typed = { name: "Ada", email: "ada@example.com", password: "secret words", password_confirmation: "others" };
@@ -101,7 +101,7 @@ describe("the pages", () => {
     expect((await somebody.open("/register")).html).not.toContain("Problem");
   });
 
-  test("name to password managers what is the user's name, the present password and the new one", async () => {
+  test("tell password managers which field is the user's name, the current password and the new one", async () => {
     const somebody = await (await visitor()).register();
     const { html } = await somebody.open("/account/password");
     const autocompletes = tags(html, "input").flatMap(({ name, autocomplete }) =>
@@ -115,7 +115,7 @@ describe("the pages", () => {
     ]);
   });
 
-  test("GET /logout says why it logs nobody out", async () => {
+  test("GET /logout says why it logs no one out", async () => {
     const somebody = await (await visitor()).register();
     const page = await somebody.open("/logout");
     expect(page.status).toBe(405);
@@ -163,7 +163,7 @@ describe("the stylesheet", () => {
   });
 });
 
-test("what is generated can be read in one sitting: no file is longer than a hundred lines, the stylesheet aside", async () => {
+test("the generated files are short: no file is longer than a hundred lines, except for the stylesheet", async () => {
   const paths = (await readdir(join(STUBS, "pages"), { recursive: true })).filter((path) => path.endsWith(".stub"));
   expect(paths.length).toBeGreaterThan(40);
   for (const path of paths) {

@@ -8,14 +8,14 @@ import { canInstall, packageRegistry } from "../support/package-registry.ts";
 import { RUNTIMES, type Runtime } from "../support/runtimes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** The commands of a section of a document: its indented lines, but for those of code in fences. */
+/** The commands in a section of a document: its indented lines, except for those in fences. */
 function commandsOf(document: string, heading: string): string[] {
   const [, section = ""] = document.replaceAll(/^```[\s\S]*?^```$/gm, "").split(`\n## ${heading}\n`);
   const [text = ""] = section.split("\n## ");
   return text.split("\n").flatMap((line) => (line.startsWith("    ") ? [line.trim()] : []));
 }
 
-/** What the document of the repository tells, with the remarks left out. */
+/** The repository's document, with the remarks left out. */
 async function readmeCommands(): Promise<string[]> {
   const document = await readFile(join(import.meta.dirname, "../../../../README.md"), "utf8");
   return commandsOf(document, "A new application").map((line) => line.replace(/\s+#.*$/, ""));
@@ -24,11 +24,11 @@ async function readmeCommands(): Promise<string[]> {
 interface Machine {
   /** Runs commands in a folder, one after the other. */
   run(folder: string, commands: readonly string[]): LongProcess;
-  /** Waits until what runs answers with the page that it is asked for, and ends it. */
+  /** Waits until what runs returns the requested page, and ends it. */
   answers(application: LongProcess): Promise<void>;
 }
 
-/** A developer's machine with a Node, on which this repository's packages can be installed. */
+/** A developer's machine with a Node, where this repository's packages can be installed. */
 async function machine(node: Runtime): Promise<Machine> {
   const registry = await packageRegistry();
   const port = String(await freePort());
@@ -38,7 +38,7 @@ async function machine(node: Runtime): Promise<Machine> {
         PATH: `${dirname(node.path)}:${process.env.PATH}`,
         PORT: port,
         ...registry,
-        // What a developer answers when npm asks whether it may fetch the generator.
+        // The developer's answer when npm asks whether it may fetch the generator.
         npm_config_yes: "true",
       }),
     answers: async (application) => {
@@ -51,7 +51,7 @@ async function machine(node: Runtime): Promise<Machine> {
   };
 }
 
-/** Begins an application in a folder whose name has a blank. */
+/** Starts an application in a folder with a space in its name. */
 async function begin(node: Runtime): Promise<string> {
   const { run, answers } = await machine(node);
   const parent = join(await temporaryFolder(), "my projects");
@@ -82,7 +82,7 @@ function commit(shop: string): void {
   expect(git("ls-files")).not.toMatch(/^(\.env|database\/.*sqlite.*|node_modules\/.*)$/m);
 }
 
-/** Takes an application over from another developer's repository. */
+/** Takes over an application from another developer's repository. */
 async function takeOver(shop: string, node: Runtime): Promise<void> {
   const { run, answers } = await machine(node);
   const other = await temporaryFolder();
@@ -103,7 +103,7 @@ async function takeOver(shop: string, node: Runtime): Promise<void> {
   expect(await readFile(join(other, "shop/.env"), "utf8")).not.toBe(await readFile(join(shop, ".env"), "utf8"));
 }
 
-// With CI set a missing registry fails the tests instead of skipping them.
+// With CI set, a missing registry fails the tests instead of skipping them.
 const isMissing = !canInstall && process.env.CI === undefined;
 
 describe.skipIf(isMissing)(
@@ -111,7 +111,7 @@ describe.skipIf(isMissing)(
   () => {
     const [newest, older] = RUNTIMES as readonly [Runtime, Runtime];
 
-    test(`an application begun on Node ${older.version} is taken over on Node ${newest.version}`, async () => {
+    test(`an application started on Node ${older.version} is taken over on Node ${newest.version}`, async () => {
       const shop = await begin(older);
       commit(shop);
       await takeOver(shop, newest);

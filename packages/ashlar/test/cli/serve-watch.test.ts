@@ -11,13 +11,13 @@ const ROUTES = "export const ROUTES: RouteEntry[] = [";
 interface Dev extends LongProcess {
   readonly root: string;
   readonly url: string;
-  /** What the application answers at a path now that it has started again because of this file. */
+  /** What the application returns at a path after it has restarted because of this file. */
   again(file: string, path: string): Promise<string>;
 }
 
 const textAt = async (url: string): Promise<string> => (await fetch(url)).text();
 
-/** `ashlar serve --watch` of an application with a route that tells what its files say. */
+/** `ashlar serve --watch` of an application with a route that returns what its files say. */
 async function dev(node = process.execPath): Promise<Dev> {
   const root = await generatedApplication({ pages: false, api: false });
   await mkdir(join(root, "lang"));
@@ -59,25 +59,25 @@ const SAVES: Readonly<Record<string, (root: string, value: string) => Promise<vo
     execFileSync("sed", ["-i", `s/".*"/"${value}"/`, join(root, "app/word.ts")]);
   },
   // As vim does it: the old file becomes the backup, the new one takes its name.
-  "as a new file beside a backup": async (root, value) => {
+  "as a new file next to a backup": async (root, value) => {
     await writeFile(join(root, "app/4913"), "");
     await rm(join(root, "app/4913"));
     await rename(join(root, "app/word.ts"), join(root, "app/word.ts~"));
     await writeFile(join(root, "app/word.ts"), word(value));
     await rm(join(root, "app/word.ts~"));
   },
-  "by deleting and making it again": async (root, value) => {
+  "by deleting and creating it again": async (root, value) => {
     await rm(join(root, "app/word.ts"));
     await writeFile(join(root, "app/word.ts"), word(value));
   },
 };
 
 describe.each([...RUNTIMES, OLDEST_RUNTIME])("serve --watch on Node $version", ({ path }) => {
-  // What watches a file must notice that another has taken its place. Which system calls tell it is the runtime's choice,
-  // and does not change from one round to the next.
+  // A file watcher must notice that another file has replaced its own. Which system calls tell it is the runtime's
+  // choice, and does not change from one round to the next.
   const rounds = path === process.execPath ? [1, 2] : [1];
 
-  test("serves what was saved, each way", async () => {
+  test("serves what was saved, in every way", async () => {
     const { root, again } = await dev(path);
     for (const round of rounds) {
       for (const [way, save] of Object.entries(SAVES)) {
@@ -110,7 +110,7 @@ describe("serve --watch", () => {
     expect(await again("views/welcome.edge", "")).toBe("<p>new</p>");
   });
 
-  test("sees new files and folders, and those that are gone", async () => {
+  test("notices new files and folders, and deleted ones", async () => {
     const { root, url, again, printed } = await dev();
     await mkdir(join(root, "app/new"));
     await writeFile(join(root, "app/new/word.ts"), word("new"));
@@ -128,7 +128,7 @@ describe("serve --watch", () => {
     expect(await again("app/new/word.ts", "word")).toBe("back");
   });
 
-  test("survives a syntax error, again and again", async () => {
+  test("survives a syntax error, repeatedly", async () => {
     const { root, again, printed, output } = await dev();
     for (const round of [1, 2]) {
       await writeFile(join(root, "app/word.ts"), "export const WORD = ;\n");
@@ -139,7 +139,7 @@ describe("serve --watch", () => {
     }
   });
 
-  test("takes a checkout of many files for one change", async () => {
+  test("treats a checkout of many files as one change", async () => {
     const { root, url, printed, output } = await dev();
     const git = (...args: string[]): void => {
       const identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false"];
@@ -174,7 +174,7 @@ describe("serve --watch", () => {
     ).toHaveLength(3);
   });
 
-  test("doesn't start again for what the application itself writes", async () => {
+  test("doesn't restart for what the application itself writes", async () => {
     const { root, again, output } = await dev();
     for (const path of ["database/app.sqlite", "server.log", "public/app.js", "tests/new.test.ts", "app/upload.pdf"]) {
       await writeFile(join(root, path), "x");
@@ -184,7 +184,7 @@ describe("serve --watch", () => {
     expect(output().match(/^Restarting: .*$/gm)).toEqual(["Restarting: app/word.ts changed."]);
   });
 
-  test("finishes the requests under way before it starts again", async () => {
+  test("finishes running requests before it restarts", async () => {
     const { root, url, again, printed } = await dev();
     await edit(root, "routes/web.ts", [
       'Route.get("/word"',
@@ -212,14 +212,14 @@ describe("serve --watch", () => {
 });
 
 describe("the end of serve --watch", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)("%s to it alone ends both, with code 0", async (signal) => {
+  test.each(["SIGTERM", "SIGINT"] as const)("%s only to it ends both, with code 0", async (signal) => {
     const { child, ended, url } = await dev();
     child.kill(signal);
     expect(await ended).toEqual({ code: 0, signal: null });
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  test("Ctrl+C, which npm passes on once more, ends both, with code 0", async () => {
+  test("Ctrl+C, which npm repeats, ends both, with code 0", async () => {
     const { child, ended, url, signalGroup, output } = await dev();
     signalGroup("SIGINT");
     child.kill("SIGINT");
@@ -228,7 +228,7 @@ describe("the end of serve --watch", () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  test("ends as well where the application doesn't run at the moment", async () => {
+  test("also ends while the application isn't running", async () => {
     const { root, child, ended, printed } = await dev();
     await writeFile(join(root, "app/word.ts"), "export const WORD = ;\n");
     await printed(/^The application exited/m);

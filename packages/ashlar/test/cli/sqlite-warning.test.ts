@@ -7,12 +7,12 @@ import { OLDEST_RUNTIME } from "../support/runtimes.ts";
 const SQLITE = "ExperimentalWarning: SQLite is an experimental feature";
 const { path: node, version } = OLDEST_RUNTIME;
 
-test(`Node ${version} warns of SQLite by itself`, async () => {
+test(`Node ${version} warns about SQLite by itself`, async () => {
   const { output } = await execute(".", node, ["--eval", 'require("node:sqlite")']);
   expect(output).toContain(SQLITE);
 });
 
-test(`on Node ${version} the commands print nothing but what they have to say`, async () => {
+test(`on Node ${version} the commands print nothing but their own output`, async () => {
   const root = await generatedApplication();
   const { code, output } = await execute(root, node, [COMMAND, "migrate"]);
   expect(output).toMatch(/^(Migrated \d{4}_\d\d_\d\d_\d{6}_\w+\n)+$/);
@@ -21,7 +21,7 @@ test(`on Node ${version} the commands print nothing but what they have to say`, 
   expect(JSON.parse(routes.output)).toContainEqual(expect.objectContaining({ path: "/", name: "welcome" }));
 });
 
-test("other warnings are printed, those of an experiment as well", async () => {
+test("other warnings are printed, including those about other experiments", async () => {
   const root = await generatedApplication();
   await writeFile(join(root, "app/warning.ts"), 'process.emitWarning("Mine.", "ExperimentalWarning");\n');
   await edit(root, "config/database.ts", ["import { env }", 'import "../app/warning.ts";\nimport { env }']);
@@ -30,7 +30,7 @@ test("other warnings are printed, those of an experiment as well", async () => {
   expect(output).not.toContain(SQLITE);
 });
 
-test("an application that loads SQLite by itself is warned by Node as ever", async () => {
+test("an application that loads SQLite by itself still gets Node's warning", async () => {
   const root = await generatedApplication();
   const script =
     'await import("node:sqlite"); const { default: application } = await import("./app.ts"); await application.shutdown();';

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { supervise } from "../../src/cli/watch/supervise.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
-/** What each application begins with: it tells a log when it begins, and when it ends in order. */
+/** What each application starts with: it writes to a log when it starts, and when it ends in order. */
 const TELLING = `
 import { spawnSync } from "node:child_process";
 import { appendFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const tell = (what) => appendFileSync(import.meta.dirname + "/told.log", what + 
 process.on("exit", () => tell("ends"));
 tell("begins");
 `;
-/** One that hears nothing of what it is told. */
+/** One that ignores every message. */
 const HANGING = `${TELLING}Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`;
 /** One that runs until it is told to end. */
 const WAITING = `setInterval(() => {}, 60_000);\nawait new Promise(() => {});`;
@@ -21,13 +21,13 @@ interface Supervised {
   readonly root: string;
   /** Settles when the supervisor has ended. */
   readonly ended: Promise<void>;
-  /** What the supervisor's process hears of a signal. */
+  /** What the supervisor's process receives for a signal. */
   signal(name: "SIGINT" | "SIGTERM"): void;
-  /** What the applications have told so far, without their numbers. */
+  /** The applications' log so far, without their numbers. */
   told(): string[];
 }
 
-/** Supervises an application in this process, which is its supervisor's until the test has finished. */
+/** Supervises an application in this process, which is its supervisor until the test has finished. */
 async function supervised(program: string): Promise<Supervised> {
   const root = folderWith({ "app.ts": program });
   const others = { SIGINT: process.listeners("SIGINT"), SIGTERM: process.listeners("SIGTERM") };
@@ -51,7 +51,7 @@ async function supervised(program: string): Promise<Supervised> {
   return { root, ended, signal, told };
 }
 
-/** Has time stand still. */
+/** Makes time stand still. */
 function stopClock(): void {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -66,7 +66,7 @@ test("an application that hangs is killed five seconds after it was told to end"
   expect(told()).toEqual(["begins"]);
 });
 
-test("a second Ctrl+C kills an application that hangs at once", async () => {
+test("a second Ctrl+C kills an application that hangs immediately", async () => {
   const { ended, signal } = await supervised(HANGING);
   stopClock();
   signal("SIGINT");
@@ -75,7 +75,7 @@ test("a second Ctrl+C kills an application that hangs at once", async () => {
   await ended;
 });
 
-test("a Ctrl+C that npm passes on once more is the same one: the application ends in order", async () => {
+test("a Ctrl+C that npm repeats is the same one: the application ends in order", async () => {
   const { ended, signal, told } = await supervised(`${TELLING}${WAITING}`);
   stopClock();
   signal("SIGINT");
@@ -85,7 +85,7 @@ test("a Ctrl+C that npm passes on once more is the same one: the application end
   expect(told()).toEqual(["begins", "ends"]);
 });
 
-test("an application that takes its time to end has ended before the next one begins", async () => {
+test("an application that takes its time to end has ended before the next one starts", async () => {
   // As long as it takes to start a few others.
   const slow = `
 process.prependListener("exit", () => {

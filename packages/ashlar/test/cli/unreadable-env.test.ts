@@ -37,7 +37,7 @@ test.for([
   expect(await readFile(path)).toEqual(bytes);
 });
 
-test("UTF-8 with a byte order mark is read, its first variable too", async () => {
+test("UTF-8 with a byte order mark is read, including its first variable", async () => {
   const root = await generatedApplication();
   await writeFile(join(root, ".env"), `\uFEFFAPP_KEY=${"k3y-".repeat(3)}0123456789abcdefghijklm\n`);
   expect((await ashlar(root, "key:generate")).output).toBe("JWT_SECRET was written to .env.");

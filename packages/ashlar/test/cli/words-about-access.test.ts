@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { edit, execute, generatedApplication } from "../support/generated-application.ts";
 
-/** What a run of {@link SCRIPT} saw of one event: the words before and after it, its mail, and what a token is good for. */
+/**
+ * What a run of {@link SCRIPT} saw of one event: the text before and after it, its mail, and what a token can still do.
+ */
 interface Seen {
   readonly page: string;
   readonly status: string;
@@ -12,7 +14,9 @@ interface Seen {
   readonly token: TokenUse | null;
 }
 
-/** What an API token is good for: the status on a route behind the `api` stack and of a renewal, and whether it has a user. */
+/**
+ * What an API token can do: the status on a route behind the `api` stack and of a renewal, and whether it has a user.
+ */
 interface TokenUse {
   readonly open: number;
   readonly hasUser: boolean;
@@ -26,11 +30,11 @@ interface Run {
   readonly undo: string;
   readonly others: { readonly status: string; readonly token: TokenUse | null };
   readonly deleted: TokenUse | null;
-  /** The token from before the reset, as old as tokens of the generated configuration become. */
+  /** The token from before the reset, as old as tokens become with the generated configuration. */
   readonly later: TokenUse | null;
 }
 
-/** The account's life as its pages tell it, run inside the generated application, on what that has configured. */
+/** The account's life cycle as described by its pages, run inside the generated application with its configuration. */
 const SCRIPT = `
   import { captureMail, createTestApplication, createTestClient, factory, linksIn, travel } from "ashlar/testing";
   import { Kernel } from "./app/kernel.ts";
@@ -122,7 +126,7 @@ interface ApiSettings {
   readonly authenticates: boolean;
 }
 
-/** Makes an application, with the API as it is generated but for two settings, and tells what its pages and mails say. */
+/** Creates an application, with the generated API except for two settings, and returns what its pages and mails say. */
 async function run(
   api: ApiSettings | null,
   ...edits: (readonly [path: string, from: string, to: string])[]
@@ -165,19 +169,19 @@ function checkWords({ changed, reset, newDevice, undo, others }: Run, notice: st
   expect(newDevice).toMatch(sentence(`logs you out ${everywhere}.${tail}`));
 }
 
-/** Words that end a paragraph: nothing more is said, and nothing less. */
+/** The end of a paragraph: it says nothing more and nothing less. */
 function sentence(words: string): RegExp {
   return new RegExp(`${words.replaceAll(".", "\\.")}\\s*(?:\n|</p>)`);
 }
 
 const GENERATED = { expires: "expires: 60,", authenticates: "authenticates: true," };
 const ENDED: TokenUse = { open: 401, hasUser: false, renewal: 401 };
-/** It still says who its user is; it can't be renewed, since renewing always asks the database. */
+/** It still identifies its user; it can't be renewed, because renewing always queries the database. */
 const STILL_GOOD: TokenUse = { open: 200, hasUser: true, renewal: 401 };
 const FOREVER = "API tokens issued before then keep working. They don't expire.";
 const FOR_AN_HOUR = "API tokens issued before then keep working. They expire within 1 hour.";
 
-describe("S56 what pages and mails say of ended access is what happens to API tokens", () => {
+describe("S56 what pages and mails say about ended access is what happens to API tokens", () => {
   const cases = [
     { expires: "60", authenticates: true, notice: "", token: ENDED, later: ENDED },
     { expires: "null", authenticates: true, notice: "", token: ENDED, later: ENDED },
@@ -190,7 +194,7 @@ describe("S56 what pages and mails say of ended access is what happens to API to
     expect(seen.changed.token).toEqual(token);
     expect(seen.reset.token).toEqual(token);
     expect(seen.others.token).toEqual(token);
-    // Without the look into the database a deleted user's token passes too, with no user to go with it.
+    // Without the database check, a deleted user's token passes too, but has no user.
     expect(seen.deleted).toEqual(authenticates ? ENDED : { open: 200, hasUser: false, renewal: 401 });
     expect(seen.later).toEqual(later);
     checkWords(seen, notice);
@@ -202,7 +206,7 @@ describe("S56 what pages and mails say of ended access is what happens to API to
     checkWords(seen, "");
   });
 
-  test("in the built-in mails, where the application has none of its own", async () => {
+  test("in the built-in mails, if the application has none of its own", async () => {
     const configurations = [
       ["60", true],
       ["60", false],

@@ -13,7 +13,7 @@ import {
 
 const NOTICE = "/email/verify/notice";
 
-/** Where an answer leads. */
+/** A redirect's target. */
 const target = ({ status, headers }: { status: number; headers: Headers }): string =>
   `${status} ${headers.get("location")}`;
 
@@ -44,7 +44,7 @@ describe("attempt", () => {
 });
 
 describe("the middleware verified", () => {
-  test("a guest is sent to /login, and from there to where he was heading", async () => {
+  test("a guest is redirected to /login, and from there to where they were heading", async () => {
     const accounts = await testAccounts();
     const visitor = accounts.visitor();
     expect(target(await visitor.get("/members?page=2"))).toBe("302 /login");
@@ -52,7 +52,7 @@ describe("the middleware verified", () => {
     expect(headers.get("location")).toBe("/members?page=2");
   });
 
-  test("an unverified user is sent to /email/verify/notice, a verified one passes", async () => {
+  test("an unverified user is redirected to /email/verify/notice, a verified one passes", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     expect(target(await visitor.get("/members"))).toBe(`302 ${NOTICE}`);
@@ -60,13 +60,13 @@ describe("the middleware verified", () => {
     expect(await visitor.get("/members")).toMatchObject({ status: 200, body: "for members" });
   });
 
-  test("a user whose model lacks the mixin is sent to /email/verify/notice", async () => {
+  test("a user whose model lacks the mixin is redirected to /email/verify/notice", async () => {
     const accounts = await testAccounts({ User: class User extends Unverifiable {} as typeof PlainUser });
     const visitor = await accounts.loggedIn();
     expect(target(await visitor.get("/members"))).toBe(`302 ${NOTICE}`);
   });
 
-  test("a caller that takes JSON is told by the status", async () => {
+  test("a caller that accepts JSON gets the status", async () => {
     const accounts = await testAccounts();
     const visitor = accounts.visitor();
     const json = { accept: "application/json" };
@@ -82,7 +82,7 @@ describe("the middleware verified", () => {
 describe("registration", () => {
   const person = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 
-  test("with MustVerifyEmail: a mail is sent, and the visitor goes to /email/verify/notice", async () => {
+  test("with MustVerifyEmail: a mail is sent, and the visitor is redirected to /email/verify/notice", async () => {
     const accounts = await testAccounts();
     expect(target(await accounts.visitor().post("/register", person))).toBe(`302 ${NOTICE}`);
     const mails = await accounts.mails();
@@ -90,7 +90,7 @@ describe("registration", () => {
     expect(mails[0]?.text).toContain("https://shop.example/email/verify/");
   });
 
-  test("without MustVerifyEmail: no mail, and the visitor goes to /home", async () => {
+  test("without MustVerifyEmail: no mail, and the visitor is redirected to /home", async () => {
     const accounts = await testAccounts({ User: class User extends Unverifiable {} as typeof PlainUser });
     expect(target(await accounts.visitor().post("/register", person))).toBe("302 /home");
     expect(await accounts.mails()).toEqual([]);
@@ -98,7 +98,7 @@ describe("registration", () => {
 });
 
 describe("the verification link", () => {
-  test("S59 D29 GET by the logged-in user verifies; anybody else gets a page with one button", async () => {
+  test("S59 D29 GET by the logged-in user verifies; other visitors get a page with one button", async () => {
     const accounts = await testAccounts();
     const ada = await accounts.loggedIn();
     await ada.post("/email/resend");
@@ -111,7 +111,7 @@ describe("the verification link", () => {
     expect((await accounts.user()).hasVerifiedEmail()).toBe(true);
   });
 
-  test("used logged out through its button, used again, and with one character changed", async () => {
+  test("used logged out with its button, used again, and with one character changed", async () => {
     const accounts = await testAccounts();
     await (await accounts.loggedIn()).post("/email/resend");
     const link = await accounts.link();
@@ -124,7 +124,7 @@ describe("the verification link", () => {
     expect(await outcomeOf(visitor, changed)).toBe("invalid");
   });
 
-  test("a guest who posts /email/resend is sent to /login", async () => {
+  test("a guest who posts /email/resend is redirected to /login", async () => {
     const accounts = await testAccounts();
     expect(target(await accounts.visitor().post("/email/resend"))).toBe("302 /login");
     expect(await accounts.mails()).toEqual([]);
@@ -132,7 +132,7 @@ describe("the verification link", () => {
 });
 
 describe("logout", () => {
-  test("a plain link to /logout is 405, with Allow: POST and a page that says why; nobody is logged out", async () => {
+  test("a plain link to /logout is 405, with Allow: POST and a page that says why; no one is logged out", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     const { status, headers, body } = await visitor.get("/logout");
@@ -149,8 +149,8 @@ describe("logout", () => {
   });
 });
 
-describe("one login form, sent many times at once", () => {
-  test("S18 each of 20 logins gets a token of its own, and nobody else's login is touched", async () => {
+describe("one login form, sent many times concurrently", () => {
+  test("S18 each of 20 logins gets its own token, and no other login is affected", async () => {
     const accounts = await testAccounts();
     const other = await accounts.loggedIn(BOB);
     const visitor = accounts.visitor();
@@ -183,7 +183,7 @@ describe("the routes of the source", () => {
     ["/register", "Register"],
     ["/change_password", "Forgot your password?"],
     [NOTICE, "Verify your address"],
-  ])("GET %s shows a page to anybody", async (path, body) => {
+  ])("GET %s shows a page to every visitor", async (path, body) => {
     const accounts = await testAccounts();
     expect(await accounts.visitor().get(path)).toMatchObject({
       status: 200,

@@ -31,7 +31,7 @@ describe("API configuration (DRIVERS, driver jwt)", () => {
   });
 
   test.each([[undefined], [null], [""], ["short"], ["x".repeat(63)]])(
-    "S12 secret: %j ends the boot",
+    "S12 secret: %j makes the boot fail",
     async (secret) => {
       await expect(testApi({ driver: { secret } })).rejects.toMatchObject({
         code: "E_WEAK_SECRET",
@@ -104,7 +104,7 @@ describe("Token response", () => {
     }
   });
 
-  test("S16 it is stored by no cache, and neither is its refusal", async () => {
+  test("S16 it is never cached, and neither is its refusal", async () => {
     const api = await testApi();
     const bodies = [{ username: "ada@example.com", password: PASSWORD }, { username: "a", password: "b" }, {}];
     const answers = await Promise.all(bodies.map((body) => api.post("/api/auth", body)));

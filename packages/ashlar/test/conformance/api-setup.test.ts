@@ -9,14 +9,14 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const PASSWORD = "correct horse battery staple";
 
-/** A change of one file: without a part of it, or with another in its place. */
+/** A change of one file: without a part of it, or with another instead. */
 function without(path: string, part: string, replacement = ""): Record<string, string> {
   const text = API_FILES[path]!;
   expect(text).toContain(part);
   return { [path]: text.replace(part, replacement) };
 }
 
-/** Makes the table of users, with its token column under this name, and the user Ada. */
+/** Creates the table of users, with its token column under this name, and the user Ada. */
 async function createUsers(application: Application, tokenColumn: string | null = "api_token"): Promise<void> {
   const { kysely } = application.container.make("database");
   await kysely.schema
@@ -32,7 +32,7 @@ async function createUsers(application: Application, tokenColumn: string | null 
     .execute();
 }
 
-/** What is answered, as JSON where it is that. */
+/** The body of a response, parsed if it is JSON. */
 async function send(application: Application, method: string, path: string, fields?: object, token?: string) {
   const response = await application.fetch(
     new Request(`http://localhost${path}`, {
@@ -48,7 +48,7 @@ async function send(application: Application, method: string, path: string, fiel
 const credentials = { username: "ada@example.com", password: PASSWORD };
 
 describe("API setup steps (all required)", () => {
-  test("with all of them, credentials give a token, the token a user, and the old token a new one", async () => {
+  test("with all of them, credentials return a token, the token a user, and the old token a new one", async () => {
     const application = await apiOfFiles();
     await createUsers(application);
     const { status, body } = await send(application, "POST", "/api/auth", credentials);
@@ -151,7 +151,7 @@ describe("API setup steps (all required)", () => {
     expect(await send(prefixed, "GET", "/me")).toMatchObject({ status: 404 });
   });
 
-  test("what no route answers under that prefix is JSON as well, whatever the caller accepts", async () => {
+  test("unknown paths under that prefix return JSON as well, whatever the caller accepts", async () => {
     const bind = 'this.container.bind("routes.api.location", "routes/api");';
     const prefixed = await apiOfFiles(
       without("app/kernel.ts", bind, `${bind} this.container.bind("routes.api.prefix", "/v1");`),

@@ -26,7 +26,7 @@ describe("States and transitions", () => {
     expect(new Set([first, second, third]).size).toBe(3);
   });
 
-  test("S11 of 20 parallel POSTs to the reauth route with one token exactly one succeeds", async () => {
+  test("S11 of 20 concurrent POSTs to the reauth route with one token exactly one succeeds", async () => {
     const api = await testApi();
     const token = await api.token();
     const answers = await Promise.all(Array.from({ length: 20 }, () => api.post("/api/reauth", { token })));
@@ -176,7 +176,7 @@ describe("Errors", () => {
     ["404", "/api/missing", "GET", 404],
     ["405", "/api/claims", "DELETE", 405],
     ["500", "/api/broken", "GET", 500],
-  ])("an api route always answers JSON, also for %s", async (_, path, method, status) => {
+  ])("an api route always returns JSON, even for %s", async (_, path, method, status) => {
     const routes = [
       Route.get("/missing", () => Promise.reject(new AshlarError("E_NOT_FOUND"))),
       Route.get("/broken", () => Promise.reject(new Error("broken"))),

@@ -6,7 +6,7 @@ import { createSigningKey, signJwt } from "../../src/security/jwt/index.ts";
 import { setClock } from "../../src/support/index.ts";
 import { ADA, BOB, PASSWORD, SECRET, testApi } from "../support/api-application.ts";
 
-/** What every refused token is answered with, whatever the reason. */
+/** The response to every refused token, whatever the reason. */
 const REFUSED = {
   status: 401,
   challenge: 'Bearer error="invalid_token"',
@@ -20,7 +20,7 @@ const REFUSED = {
   },
 };
 
-/** The parts of an answer that a caller can tell refusals apart by. */
+/** The parts of a response by which a caller could distinguish refusals. */
 function told({ status, headers, body }: { status: number; headers: Headers; body: unknown }): unknown {
   return { status, challenge: headers.get("www-authenticate"), type: headers.get("content-type"), body };
 }
@@ -37,14 +37,14 @@ function payload(token: string): Record<string, unknown> {
 }
 
 describe("Token endpoints", () => {
-  test("POST /api/auth answers a username and a password with { data: <jwt> }", async () => {
+  test("POST /api/auth returns { data: <jwt> } for a username and a password", async () => {
     const api = await testApi();
     const { status, headers, body } = await api.post("/api/auth", { username: "ada@example.com", password: PASSWORD });
     expect([status, body]).toEqual([200, { data: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) }]);
     expect(headers.get("content-type")).toMatch(/^application\/json/);
   });
 
-  test("POST /api/auth takes a form as well", async () => {
+  test("POST /api/auth accepts a form as well", async () => {
     const api = await testApi();
     const form = new URLSearchParams({ username: "ada@example.com", password: PASSWORD });
     expect(await api.post("/api/auth", form)).toMatchObject({ status: 200, body: { data: expect.any(String) } });
@@ -53,7 +53,7 @@ describe("Token endpoints", () => {
   test.each([
     ["a wrong password", "ada@example.com", "wrong horse battery"],
     ["an unknown username", "nobody@example.com", PASSWORD],
-    ["what is no address", "ada", PASSWORD],
+    ["text that is not an address", "ada", PASSWORD],
   ])("POST /api/auth with %s is a 401 without a token", async (_, username, password) => {
     const api = await testApi();
     expect(told(await api.post("/api/auth", { username, password }))).toEqual({
@@ -82,13 +82,13 @@ describe("Token endpoints", () => {
     });
   });
 
-  test("POST /api/auth does not take a password from the URL", async () => {
+  test("POST /api/auth does not accept a password in the URL", async () => {
     const api = await testApi();
     const url = `/api/auth?username=ada@example.com&password=${encodeURIComponent(PASSWORD)}`;
     expect(await api.post(url)).toMatchObject({ status: 422 });
   });
 
-  test("POST /api/reauth answers the current token with a new one, which holds from then on", async () => {
+  test("POST /api/reauth returns a new token for the current one, which is valid from then on", async () => {
     const api = await testApi({ driver: { authenticates: true } });
     const token = await api.token();
     const { status, body } = await api.post("/api/reauth", { token });
@@ -125,7 +125,7 @@ describe("Token endpoints", () => {
     expect([router.to("api.auth"), router.to("api.reauth")]).toEqual(["/api/auth", "/api/reauth"]);
   });
 
-  test("both answer JSON whatever the caller accepts", async () => {
+  test("both return JSON whatever the caller accepts", async () => {
     const api = await testApi();
     const headers = { accept: "text/html" };
     for (const path of ["/api/auth", "/api/reauth"]) {
@@ -174,7 +174,7 @@ describe("Calling protected API routes", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 
-  test("no token is a 401 that asks for one and accuses nobody", async () => {
+  test("a missing token is a 401 that asks for one, without an error", async () => {
     const api = await testApi();
     expect(told(await api.get("/api/open"))).toEqual({
       status: 401,
@@ -190,7 +190,7 @@ describe("Calling protected API routes", () => {
     });
   });
 
-  test.each(["authenticates", "no database"])("every refused token is answered alike (%s)", async (mode) => {
+  test.each(["authenticates", "no database"])("every refused token gets the same response (%s)", async (mode) => {
     const authenticates = mode === "authenticates";
     const api = await testApi({ driver: { authenticates, expires: 60, version: 2 } });
     const sign = (claims: object, secret = SECRET, algorithm: "HS256" | "HS512" = "HS512") =>
@@ -216,7 +216,7 @@ describe("Calling protected API routes", () => {
 });
 
 describe("authenticates", () => {
-  test("false: a valid token costs no query, counted on the database", async () => {
+  test("false: a valid token costs no query, counted in the database", async () => {
     const api = await testApi();
     const token = await api.token();
     api.forgetQueries();
@@ -224,14 +224,14 @@ describe("authenticates", () => {
     expect(api.queries).toEqual([]);
   });
 
-  test("false: a valid token is accepted though it is set on no user", async () => {
+  test("false: a valid token is accepted even if it is not set on a user", async () => {
     const api = await testApi();
     const token = await api.token();
     await api.token();
     expect(await api.get("/api/open", { token })).toMatchObject({ status: 200 });
   });
 
-  test("true: a valid token costs one query, whoever asks for the user afterwards", async () => {
+  test("true: a valid token costs one query, whatever reads the user afterwards", async () => {
     const api = await testApi({
       driver: { authenticates: true },
       stack: [JWTAuthenticationMiddleware, LoadUserMiddleware],
@@ -243,7 +243,7 @@ describe("authenticates", () => {
     }
   });
 
-  test("true: a token that was replaced, revoked, or whose user is gone is refused", async () => {
+  test("true: a token that was replaced or revoked, or whose user is gone, is refused", async () => {
     const api = await testApi({ driver: { authenticates: true } });
     const [first, second] = [await api.token(), await api.token()];
     expect(told(await api.get("/api/open", { token: first }))).toEqual(REFUSED);
@@ -257,7 +257,7 @@ describe("authenticates", () => {
 });
 
 describe("The user of an API request", () => {
-  test("request.user() is nobody until somebody loads the user", async () => {
+  test("request.user() is null until the user is loaded", async () => {
     const api = await testApi({ routes: [Route.get("/nobody", ({ request }) => request.user())] });
     expect(await api.get("/api/nobody", { token: await api.token() })).toMatchObject({ status: 200, body: null });
   });
@@ -269,7 +269,7 @@ describe("The user of an API request", () => {
     expect(body).toEqual(BOB);
   });
 
-  test("guard:jwt on a route without the api stack refuses nobody", async () => {
+  test("guard:jwt on a route without the api stack refuses no one", async () => {
     const web = [...Api.routes(), Route.get("/who", ({ request }) => request.user()).middleware("guard:jwt")];
     const api = await testApi({ web });
     expect(await api.get("/who", { token: await api.token() })).toMatchObject({ status: 200, body: ADA });
@@ -280,7 +280,7 @@ describe("The user of an API request", () => {
   test.each([
     ["after", [JWTAuthenticationMiddleware, LoadUserMiddleware]],
     ["before", [LoadUserMiddleware, JWTAuthenticationMiddleware]],
-  ])("LoadUserMiddleware %s JWTAuthenticationMiddleware gives the same user, in one query", async (_, stack) => {
+  ])("LoadUserMiddleware %s JWTAuthenticationMiddleware returns the same user, in one query", async (_, stack) => {
     for (const authenticates of [false, true]) {
       const api = await testApi({ stack, driver: { authenticates } });
       const token = await api.token();
@@ -290,7 +290,7 @@ describe("The user of an API request", () => {
     }
   });
 
-  test("auth refuses where the token is valid and its user is gone", async () => {
+  test("auth refuses a valid token whose user is gone", async () => {
     const api = await testApi();
     const token = await api.token();
     await (await api.User.find(1))!.delete();
@@ -350,14 +350,14 @@ describe("Lifetime", () => {
 });
 
 describe("Versioning", () => {
-  test("without a version a token carries none; with one it carries it", async () => {
+  test("without a version, a token has none; with one, it has that", async () => {
     const plain = await testApi();
     const versioned = await testApi({ sharing: plain, driver: { version: "2026-11" } });
     expect(payload(await plain.token())).not.toHaveProperty("ver");
     expect(payload(await versioned.token())).toMatchObject({ ver: "2026-11" });
   });
 
-  test("a changed version invalidates the tokens there are, for renewal too; credentials get a new one", async () => {
+  test("a changed version invalidates existing tokens, for renewal too; credentials get a new one", async () => {
     const before = await testApi({ driver: { version: 1 } });
     const token = await before.token();
     expect(await before.get("/api/open", { token })).toMatchObject({ status: 200 });
@@ -369,7 +369,7 @@ describe("Versioning", () => {
 });
 
 describe("The token-bearing model", () => {
-  test("generateJwt() gives the user's new active token, and attemptByToken() the user of an active token", async () => {
+  test("generateJwt() returns the user's new active token, and attemptByToken() the user of an active token", async () => {
     const api = await testApi({ driver: { authenticates: true } });
     const user = (await api.User.find(1))!;
     const token = await user.generateJwt();
@@ -380,7 +380,7 @@ describe("The token-bearing model", () => {
   });
 
   test.each([[null], [undefined], [1], [["a"]], [{}], [""], ["garbage"]])(
-    "attemptByToken(%j) is nobody",
+    "attemptByToken(%j) is null",
     async (token) => {
       const api = await testApi();
       api.forgetQueries();
@@ -422,7 +422,7 @@ describe("The token-bearing model", () => {
 });
 
 describe("Events", () => {
-  test("api.token_issued, api.token_renewed and api.token_refused tell time, user, address and guard", async () => {
+  test("api.token_issued, api.token_renewed and api.token_refused have time, user, address and guard", async () => {
     const api = await testApi();
     const sent = { ip: "203.0.113.7" };
     const { body } = await api.post("/api/auth", { username: "ada@example.com", password: PASSWORD }, sent);
@@ -440,7 +440,7 @@ describe("Events", () => {
     ]);
   });
 
-  test("S47 a token that is refused where it was to be renewed is told of as well", async () => {
+  test("S47 a token that is refused on renewal is reported as well", async () => {
     const api = await testApi();
     await api.post("/api/reauth", { token: "garbage" }, { ip: "203.0.113.7" });
     expect(await api.toldOf("api.token_refused")).toEqual([
@@ -448,7 +448,7 @@ describe("Events", () => {
     ]);
   });
 
-  test("a refused token is told once, however many look at it", async () => {
+  test("a refused token is reported once, however often it is read", async () => {
     const routes = [
       Route.get("/often", ({ apiToken }) => apiToken.claims).middleware("guard:jwt", "user", "guard:jwt"),
     ];

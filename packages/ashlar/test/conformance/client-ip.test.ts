@@ -4,7 +4,7 @@ import { type AskedRequest, ask, askOverSocket } from "../support/asking-applica
 
 const ip = ({ request }: HttpContext) => request.ip();
 
-/** What `ip()` says of a request with these headers, which came through a private address unless another is given. */
+/** The result of `ip()` for a request with these headers, which came through a private address by default. */
 function resolved(
   headers: AskedRequest["headers"] = {},
   peer = "192.168.1.1",
@@ -13,7 +13,7 @@ function resolved(
   return ask(ip, { headers: headers ?? {}, ip: peer, httpMiddleware: [middleware] });
 }
 
-/** The headers in the order they are examined, each with an address of its own. */
+/** The headers in the order they are examined, each with its own address. */
 const IN_ORDER: readonly [name: string, value: string, address: string][] = [
   ["Client-Ip", "93.16.100.1", "93.16.100.1"],
   ["X-Forwarded-For", "93.16.100.2", "93.16.100.2"],
@@ -79,7 +79,7 @@ describe("Client IP resolution", () => {
 });
 
 describe("ip()", () => {
-  test("IPv4: an IPv4-mapped IPv6 address counts as its IPv4; an IPv6 client gives its canonical IPv6", async () => {
+  test("IPv4: an IPv4-mapped IPv6 address counts as its IPv4; an IPv6 client has its canonical IPv6", async () => {
     expect(await resolved({ "x-forwarded-for": "::ffff:8.8.8.8" })).toBe("8.8.8.8");
     expect(await resolved({ "x-forwarded-for": "::FFFF:0808:0808" })).toBe("8.8.8.8");
     expect(await resolved({ "x-forwarded-for": "2606:4700:0000:0:0:0:0:1111" })).toBe("2606:4700::1111");

@@ -42,7 +42,7 @@ describe("Inputs", () => {
     expect(await ask(inputs("a.x.y.z"), { url: "/?a[x][y][z]=1" })).toEqual(["1"]);
   });
 
-  test("a=1&a[x]=2, either order: the later one holds", async () => {
+  test("a=1&a[x]=2, either order: the later one wins", async () => {
     expect(await ask(all, { url: "/?a=1&a[x]=2" })).toEqual({ a: { x: "2" } });
     expect(await ask(all, { url: "/?a[x]=2&a=1" })).toEqual({ a: "1" });
   });
@@ -79,7 +79,7 @@ describe("Inputs", () => {
     expect(await ask(all, { body: '{"key":"val"}', headers })).toEqual({});
   });
 
-  test("multipart key=value, test=1, u[name]=value: whole", async () => {
+  test("multipart key=value, test=1, u[name]=value: complete", async () => {
     const body = new FormData();
     const long = "value\r\n--value ".repeat(10_000);
     for (const [name, value] of Object.entries({ key: "value", test: "1", "u[name]": "value", long })) {
@@ -91,7 +91,7 @@ describe("Inputs", () => {
   test('value [{"foo":"x"}] stays a list of one', async () => {
     expect(await ask(inputs("value"), { body: { value: [{ foo: "x" }] } })).toEqual([[{ foo: "x" }]]);
     expect(await ask(inputs("value"), { url: "/?value[][foo]=x" })).toEqual([[{ foo: "x" }]]);
-    // What a form sends as text stays text.
+    // Text in a form stays text.
     expect(await ask(inputs("value"), { body: form('value=[{"foo":"x"}]') })).toEqual(['[{"foo":"x"}]']);
   });
 
@@ -110,7 +110,7 @@ describe("Inputs", () => {
     expect(answer).toEqual(["1", "2"]);
   });
 
-  test("__token=tok&hello=you: all() is without the token, input() has it", async () => {
+  test("__token=tok&hello=you: all() leaves out the token, input() has it", async () => {
     const question = ({ request }: HttpContext) => [request.all(), request.input("__token")];
     expect(await ask(question, { body: form("__token=tok&hello=you") })).toEqual([{ hello: "you" }, "tok"]);
   });
@@ -132,7 +132,7 @@ describe("input(name) absent", () => {
     expect(await ask(question, { url: "/?a=&b" })).toEqual(["", "", { a: "", b: "" }]);
   });
 
-  test("a=1&a=2 gives the last value, a[]=1 and a[]=1&a[]=2 a list under a", async () => {
+  test("a=1&a=2 returns the last value, a[]=1 and a[]=1&a[]=2 a list under a", async () => {
     expect(await ask(all, { url: "/?a=1&a=2" })).toEqual({ a: "2" });
     expect(await ask(all, { url: "/?a[]=1" })).toEqual({ a: ["1"] });
     expect(await ask(all, { url: "/?a[]=1&a[]=2" })).toEqual({ a: ["1", "2"] });
@@ -200,7 +200,7 @@ describe("Dot notation and *", () => {
   });
 });
 
-/** JSON as text, which no parser of ours has seen before it is sent. */
+/** JSON as text, which none of our parsers has seen before it is sent. */
 function headersFor(body: unknown): Record<string, string> {
   return typeof body === "string" ? { "content-type": "application/json" } : {};
 }

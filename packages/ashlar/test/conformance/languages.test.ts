@@ -37,7 +37,7 @@ const { messages } = await createApplication({
 const english = messages.sentencesIn("en");
 const german = messages.sentencesIn("de");
 
-test("every sentence of the framework is there in German, and no other", () => {
+test("every sentence of the framework exists in German, and no other", () => {
   expect(english.size).toBeGreaterThan(100);
   expect([...german.keys()].sort()).toEqual([...english.keys()].sort());
 });
@@ -49,7 +49,7 @@ test("a sentence has the same placeholders in German, and no plural form that Ge
   }
 });
 
-test("German is typeset as it should be, and addresses its reader formally", () => {
+test("German is typeset correctly, and addresses its reader formally", () => {
   for (const [key, sentence] of german) {
     for (const text of typeof sentence === "string" ? [sentence] : Object.values(sentence)) {
       expect([key, text]).not.toEqual([key, expect.stringMatching(/["']|\.\.\.|\b(?:du|dein|deine|dir|dich)\b/i)]);

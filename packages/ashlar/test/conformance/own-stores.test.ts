@@ -9,11 +9,11 @@ import { oneConnection } from "../support/one-connection-dialect.ts";
 const PASSWORD = "a password of hers";
 const DAY_MS = 86_400_000;
 
-describe("a session store of an application's own keeps the promises", () => {
+describe("an application's own session store keeps the promises", () => {
   for (const { title, run } of sessionStoreSuite(() => new MemorySessions())) test(title, run);
 });
 
-describe("a generated application with a session store and a dialect of its own", () => {
+describe("a generated application with its own session store and dialect", () => {
   const store = new MemorySessions();
   let application: Application;
   let remove: () => Promise<void>;
@@ -35,7 +35,7 @@ describe("a generated application with a session store and a dialect of its own"
     expect(application.container.make("database").dialect.name).toBe("one-connection");
   });
 
-  test("a visitor registers, errs, logs out and in, and finds what was typed", async () => {
+  test("a visitor registers, makes mistakes, logs out and in, and finds what was typed", async () => {
     const client = createTestClient(application);
     const person = { name: "Ada", email: "ada@example.com", password: PASSWORD };
     const refused = await client.submit(await client.get("/register"), { ...person, password_confirmation: "other" });
@@ -46,7 +46,7 @@ describe("a generated application with a session store and a dialect of its own"
     const [before] = store.sessions.keys();
     const registered = await client.submit(again, { ...person, password_confirmation: PASSWORD });
     expect(registered.status).toBe(302);
-    // A login ends the session that was there before.
+    // A login ends the previous session.
     expect(store.sessions.has(before!)).toBe(false);
     (await client.get("/home")).assertSee("Ada");
     await client.submit(await client.get("/home"), '[action="/logout"]');
@@ -57,7 +57,7 @@ describe("a generated application with a session store and a dialect of its own"
     expect((await client.get("/home")).status).toBe(200);
   });
 
-  test("nothing that a cookie holds is in the store, and every session in it can be pruned", async () => {
+  test("nothing from a cookie is in the store, and every session in it can be pruned", async () => {
     const client = createTestClient(application);
     await client.get("/login");
     const cookie = client.cookies.get("session")!;

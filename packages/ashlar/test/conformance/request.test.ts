@@ -119,7 +119,7 @@ describe("Request object operations", () => {
     expect(await api.get("/api/who", { token: await api.token() })).toMatchObject({ status: 200, body: ADA });
   });
 
-  test("S37 user(): what the request says of a user changes nothing", async () => {
+  test("S37 user(): what the request claims about a user changes nothing", async () => {
     const api = await testApi();
     const sent = { token: await api.token(), headers: { "x-user-id": "2", cookie: "user_id=2; user=2" } };
     expect(await api.get("/api/me?user_id=2&user=2&id=2&sub=2", sent)).toMatchObject({ status: 200, body: ADA });
@@ -231,7 +231,7 @@ describe("Request", () => {
   });
 });
 
-describe("what else a request is asked", () => {
+describe("what else a request can tell", () => {
   test("bearerToken, has, hasAny, missing, filled, except, merge", async () => {
     const question = ({ request }: HttpContext) => [
       request.bearerToken(),
@@ -247,7 +247,7 @@ describe("what else a request is asked", () => {
     ]);
   });
 
-  test("typed readers: the type, or the fallback where absent", async () => {
+  test("typed readers: the type, or the fallback if absent", async () => {
     const question = ({ request }: HttpContext) => [
       [request.string("name"), request.integer("age"), request.float("height"), request.boolean("member")],
       [request.date("born")?.toISOString(), request.enum("size", ["s", "m"]), request.array("tags")],
@@ -269,7 +269,7 @@ describe("what else a request is asked", () => {
     ["date", ({ request }) => request.date("text")],
     ["enum", ({ request }) => request.enum("text", ["s", "m"])],
     ["array", ({ request }) => request.array("text")],
-  ])("S36 %s answers 422, with the field, when the input has another type", async (_, question) => {
+  ])("S36 %s throws a 422, with the field, if the input has another type", async (_, question) => {
     const headers = { accept: "application/json" };
     const response = await respondTo(question, { body: { text: "none of these", list: ["a"] }, headers });
     expect([response.status, await response.json()]).toEqual([

@@ -5,7 +5,7 @@ import { type Application, createApplication, type HttpContext, Route } from "..
 import { ashlar } from "../support/command-line.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** Answers which action it was, of which route, and for which member. */
+/** Returns which action it was, of which route, and for which member. */
 class OrdersController {
   index(context: HttpContext) {
     return told("index", context);
@@ -66,7 +66,7 @@ describe("Resource routes", () => {
     expect(await send(application, method, path)).toEqual({ action, name, id });
   });
 
-  test("update answers PUT and PATCH under one name", async () => {
+  test("update handles PUT and PATCH under one name", async () => {
     const { router } = await applicationWith(Route.api("orders", OrdersController));
     expect(router.routes.map(({ name }) => name).sort()).toEqual(
       ["destroy", "index", "show", "store", "update"].map((action) => `orders.${action}`),

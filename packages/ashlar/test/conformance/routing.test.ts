@@ -10,7 +10,7 @@ import {
   type RouteEntry,
 } from "../../src/public/index.ts";
 
-/** Answers with the pattern of the route and what it captured. */
+/** Returns the pattern of the route and what it captured. */
 const told = ({ request }: HttpContext) => ({ route: request.route()?.pattern, params: request.params });
 
 async function applicationWith(routes: readonly RouteEntry[], options: ApplicationOptions = {}): Promise<Application> {
@@ -23,13 +23,13 @@ async function respond(application: Application, path: string, method = "GET"): 
   return await application.fetch(new Request(`http://localhost${path}`, { method }));
 }
 
-/** What the routes answer to a `GET`: the JSON, or the status where it is not 200. */
+/** What the routes return for a `GET`: the JSON, or the status if it is not 200. */
 async function get(routes: readonly RouteEntry[], path: string): Promise<unknown> {
   const response = await respond(await applicationWith(routes), path);
   return response.status === 200 ? await response.json() : response.status;
 }
 
-/** What ends the boot of an application with these routes. */
+/** The error of the boot of an application with these routes. */
 async function problemWith(...routes: RouteEntry[]): Promise<unknown> {
   return await createApplication({ routes, environment: { APP_ENV: "test" } }).then(
     () => null,
@@ -99,7 +99,7 @@ describe("Routing", () => {
     expect([response.status, response.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
   });
 
-  test("__method, only in the body of a POST, only PUT, PATCH, DELETE: the route of that method answers", async () => {
+  test("__method, only in the body of a POST, only PUT, PATCH, DELETE: the route of that method is used", async () => {
     const application = await applicationWith([
       Route.match(["PATCH", "GET"], "/home", told),
       Route.options("/home", told),
@@ -170,7 +170,7 @@ describe("Routing", () => {
     });
   });
 
-  test("an unknown middleware, and a method that the controller has not: boot error", async () => {
+  test("an unknown middleware, and a method that the controller lacks: boot error", async () => {
     expect(await problemWith(Route.get("/a", told).middleware("atuh"))).toMatchObject({
       message: expect.stringMatching(/routing\.test\.ts:\d+.*"atuh"/s),
     });

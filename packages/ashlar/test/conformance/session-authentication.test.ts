@@ -7,7 +7,7 @@ import { ADA, BOB, PASSWORD, testWeb } from "../support/web-application.ts";
 const tokensOf = (cookies: readonly string[]) => cookies.filter((cookie) => cookie.startsWith("token="));
 
 await onEachDatabase("Auth class operations", (engine) => {
-  test("attempt: right, wrong, unknown give the model, null, null; the cookie token comes in the first alone", async () => {
+  test("attempt: right, wrong, unknown return the model, null, null; only the first sets the cookie token", async () => {
     const web = await testWeb({ engine });
     const attempts = [
       { email: ADA.email, password: PASSWORD },
@@ -19,7 +19,7 @@ await onEachDatabase("Auth class operations", (engine) => {
     expect(answers.map(({ setCookies }) => tokensOf(setCookies).length)).toEqual([1, 0, 0]);
   });
 
-  test("attemptById sets the cookie; logout takes cookie and row away, and user() is null", async () => {
+  test("attemptById sets the cookie; logout removes cookie and row, and user() is null", async () => {
     const web = await testWeb({ engine });
     const browser = web.browser();
     const { body } = await browser.post("/login/1");
@@ -30,7 +30,7 @@ await onEachDatabase("Auth class operations", (engine) => {
     expect((await browser.get("/me")).body).toEqual({ user: null });
   });
 
-  test("attemptById of a key that nobody has gives null, and no cookie", async () => {
+  test("attemptById with an unknown key returns null, and sets no cookie", async () => {
     const web = await testWeb({ engine });
     const { body, setCookies } = await web.browser().post("/login/99");
     expect([body, setCookies]).toEqual([{ user: null }, []]);
@@ -69,7 +69,7 @@ describe("Authentication, Session", () => {
     expect((await web.browser().get("/me", { cookie: `token=${token}` })).body).toEqual({ user: ADA });
   });
 
-  test("the password is never in an answer", async () => {
+  test("the password is never in a response", async () => {
     const web = await testWeb();
     const { body } = await web.browser().post("/login", { email: ADA.email, password: PASSWORD });
     expect(JSON.stringify(body)).not.toMatch(/password|argon2/);

@@ -31,7 +31,7 @@ const boot = (auth: Record<string, unknown>, others: Record<string, Record<strin
     environment: { APP_ENV: "test" },
   });
 
-/** What reads an object of the configuration, a name as its author wrote it, and the one it is told. */
+/** What reads an object of the configuration, a misspelt name, and the suggested one. */
 const OBJECTS: readonly (readonly [
   where: string,
   read: (settings: object) => unknown,
@@ -97,7 +97,7 @@ const OBJECTS: readonly (readonly [
   ["config/auth.ts: GUARDS.jwt", (jwt) => guards({ jwt: { model: User, ...jwt } }), "drivers", "driver"],
 ];
 
-describe("a setting's name that is misspelt ends the boot, with the name that was meant", () => {
+describe("a misspelt name of a setting makes the boot fail, with a suggestion", () => {
   test.each(OBJECTS.map(([where, read, written, meant]) => ({ where, read, written, meant })))(
     "$where.$written",
     async ({ where, read, written, meant }) => {
@@ -121,7 +121,7 @@ describe("a setting's name that is misspelt ends the boot, with the name that wa
     );
   });
 
-  test("exports of the application's own are let be", async () => {
+  test("the application's own exports are left alone", async () => {
     const auth = { GUARDS: { default: "web", web: { model: User } }, ACCOUNTS: {}, ACCOUNT: {}, SHOPS: {} };
     await (await boot(auth)).shutdown();
   });

@@ -33,7 +33,7 @@ await onEachDatabase("a violation that is caught in a transaction", (engine) => 
     return await Tag.create({ name: "a" }).catch((error: unknown) => error);
   };
 
-  test("around a nested transaction lets the rest go on, on every database, without a report", async () => {
+  test("around a nested transaction lets the rest continue, on every database, without a report", async () => {
     await database.transaction(async () => {
       await Tag.create({ name: "b" });
       const attempt = database.transaction(() => Tag.create({ name: "a" }));
@@ -70,7 +70,7 @@ await onEachDatabase("a violation that is caught in a transaction", (engine) => 
     expect([await names(), refused, reports]).toEqual([["a"], [refusal, refusal], []]);
   });
 
-  test("in a nested transaction that goes on is that one's alone", async () => {
+  test("in a nested transaction that continues belongs only to that one", async () => {
     const nested = database.transaction(async () => {
       await database.transaction(addsA).catch((error: unknown) => error);
       await Tag.create({ name: "b" });
@@ -80,7 +80,7 @@ await onEachDatabase("a violation that is caught in a transaction", (engine) => 
     expect(reports).toEqual(engine.name === "sqlite" ? [expect.any(UniqueViolationError)] : []);
   });
 
-  test("has PostgreSQL refuse a nested transaction, whose function is not called then", async () => {
+  test("makes PostgreSQL refuse a nested transaction, whose function is not called", async () => {
     let called = 0;
     const attempt = database.transaction(async () => {
       await addsA();
@@ -91,7 +91,7 @@ await onEachDatabase("a violation that is caught in a transaction", (engine) => 
     expect(called).toBe(engine.name === "sqlite" ? 1 : 0);
   });
 
-  test("is no one else's: not of a transaction that throws after it, nor of the next one", async () => {
+  test("belongs to no other: not to a transaction that throws after it, nor to the next one", async () => {
     const no = new Error("no");
     const attempt = database.transaction(async () => {
       await addsA();

@@ -18,7 +18,7 @@ class Parcel extends Model {
   declare weight: number | null;
 }
 
-/** What a JSON body holds where one value belongs, and what it makes of the text that a form sends. */
+/** What a JSON body contains instead of a single value, and the results of the text that a form sends. */
 const NO_VALUES: readonly [what: string, value: unknown][] = [
   ["a list", ["a", "b"]],
   ["an empty list", []],
@@ -36,7 +36,7 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
 
   const ends: (() => Promise<void>)[] = [];
 
-  // One application for all: nearly every test ends with a look at the rows, which are as they were.
+  // One application for all: nearly every test ends by checking that the rows are unchanged.
   beforeAll(async () => {
     accounts = await testAccounts({
       engine,
@@ -107,7 +107,7 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     (path) => {
       test.each(NO_VALUES)("refuses %s with 422", async (_, value) => {
         const { status, body } = await post(path, { value });
-        // Text that no database stores is in no row.
+        // Text that no database can store is in no row.
         const isMissing = path.startsWith("/find") && typeof value === "string";
         const expected = isMissing ? [404, "E_ROW_NOT_FOUND"] : [422, "E_INVALID_INPUT"];
         expect([status, (body as { readonly code: string }).code]).toEqual(expected);
@@ -124,11 +124,11 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     });
   });
 
-  test("S36 true is the key of no row", async () => {
+  test("S36 true is not the key of any row", async () => {
     expect((await post("/find", { value: true })).status).toBe(422);
   });
 
-  test("S36 a list that is not one, is too long or holds another is refused", async () => {
+  test("S36 a list that is not one, is too long or contains another is refused", async () => {
     for (const value of ["12", { length: 1 }, [[1]], Array(30_001).fill(1)]) {
       await expect(async () => Parcel.rows().whereIn("id", value as number[])).rejects.toMatchObject({ status: 422 });
     }
@@ -149,13 +149,13 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     ["weight", ["12"], 422],
     ["a b", 1, 422],
     ["save", 1, 422],
-  ])("S36 filling in %s with %j is answered with %i", async (column, value, expected) => {
+  ])("S36 filling in %s with %j returns %i", async (column, value, expected) => {
     const { status } = await post("/fill", { title: "b", [column]: value });
     expect(status === 201 ? 200 : status).toBe(expected);
     expect(await titles()).toEqual(expected === 200 ? ["a", "b"] : ["a"]);
   });
 
-  test("S36 null where a value must be, and a name that is not a column's, are refused by field", async () => {
+  test("S36 null for a required column, and a name that is not a column's, are refused by field", async () => {
     const body = async (path: string, input: object) => {
       const answer = await post(path, input);
       return [answer.status, sentencesIn(answer.body)];
@@ -201,7 +201,7 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     await expect(new Crate().save()).rejects.toMatchObject({ code: "E_NOT_NULL_VIOLATION" });
   });
 
-  test("S36 numbers that are too large, or are none, are never a 500", async () => {
+  test("S36 numbers that are too large or invalid are never a 500", async () => {
     const large = [2n ** 63n, -(2n ** 70n)];
     for (const value of large) {
       expect(await Parcel.find(value)).toBe(null);
@@ -217,7 +217,7 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     expect((await post("/find", { value: 1e300 })).status).toBe(404);
   });
 
-  test("text that is too long for its column is refused, where the database has a limit", async () => {
+  test("text that is too long for its column is refused, if the database has a limit", async () => {
     const { status } = await post("/set", { value: "x".repeat(21) });
     expect(status).toBe(engine.name === "sqlite" ? 200 : 422);
   });
@@ -232,10 +232,10 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     ["/password_reset", { password: "staple battery horse", password_confirmation: "staple battery horse" }, "token"],
   ];
 
-  test.each(ENDPOINTS)("S36 POST %s %j takes nothing but text as %s", async (path, usual, field) => {
+  test.each(ENDPOINTS)("S36 POST %s %j accepts only text as %s", async (path, usual, field) => {
     for (const [, value] of NO_VALUES) {
       const { status } = await post(path, { ...usual, [field]: value });
-      // A token that is text is that of no link: its page says so.
+      // A token that is text belongs to no link: its page says so.
       const least = typeof value === "string" ? 302 : 400;
       expect(status, `${field}: ${JSON.stringify(value)}`).toSatisfy((code: number) => code >= least && code < 500);
     }

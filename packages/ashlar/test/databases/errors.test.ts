@@ -51,7 +51,7 @@ await onEachDatabase("errors", (engine) => {
       .execute()
       .catch((error: unknown) => error);
 
-  /** Everything of an error that a log could show. */
+  /** Everything in an error that a log could show. */
   const whole = (error: unknown): string => {
     const parts: string[] = [];
     for (let one = error; one instanceof Error; one = one.cause) {
@@ -63,7 +63,7 @@ await onEachDatabase("errors", (engine) => {
     return parts.join("\n");
   };
 
-  test("a unique violation names table and column, and not the value", async () => {
+  test("a unique violation has the table and column, and not the value", async () => {
     const error = await insert({ name: SECRET, code: "other" });
     expect(error).toBeInstanceOf(UniqueViolationError);
     expect(error).toBeInstanceOf(ConstraintViolationError);
@@ -78,7 +78,7 @@ await onEachDatabase("errors", (engine) => {
     expect(whole(error)).not.toContain(SECRET);
   });
 
-  test("one of several columns names them in their order", async () => {
+  test("one of several columns has them in order", async () => {
     await own.database.kysely.schema.dropIndex("teams_lower").execute();
     const error = await insert({ name: "b", tenant: 1, code: SECRET });
     await own.database.kysely.schema
@@ -94,18 +94,18 @@ await onEachDatabase("errors", (engine) => {
     expect(whole(error)).not.toContain(SECRET);
   });
 
-  test("one of an expression names no column, and its index", async () => {
+  test("one of an expression has no column, but its index", async () => {
     const error = await insert({ name: "b", tenant: 2, code: SECRET.toUpperCase() });
     expect(error).toMatchObject({ code: "E_UNIQUE_VIOLATION", columns: [], column: null, constraint: "teams_lower" });
     expect((error as Error).message).toBe("A record with this value already exists.");
     expect(whole(error)).not.toContain(SECRET);
   });
 
-  test("a primary key that is taken is one too", async () => {
+  test("an existing primary key is one too", async () => {
     expect(await insert({ id: 1000, name: "b" })).toMatchObject({ code: "E_UNIQUE_VIOLATION", column: "id" });
   });
 
-  test("a missing value names table and column, and not the rest of the row", async () => {
+  test("a missing value has the table and column, and not the rest of the row", async () => {
     const error = await insert({ name: null, tenant: 3, code: `${SECRET}2` });
     expect(error).toBeInstanceOf(NotNullViolationError);
     expect(error).toMatchObject({
@@ -117,7 +117,7 @@ await onEachDatabase("errors", (engine) => {
     expect(whole(error)).not.toContain(SECRET);
   });
 
-  test("a reference to nothing, and one that is still there", async () => {
+  test("a reference to a missing row, and one that still exists", async () => {
     const { kysely } = own.database;
     const dangling = kysely.insertInto("players").values({ team_id: 99 }).execute();
     await expect(dangling).rejects.toBeInstanceOf(ForeignKeyViolationError);
@@ -156,25 +156,25 @@ await onEachDatabase("errors", (engine) => {
     });
   });
 
-  test("streaming is refused in words", async () => {
+  test("streaming is refused with an explanation", async () => {
     const read = async (): Promise<void> => {
       for await (const row of own.database.kysely.selectFrom("teams").selectAll().stream()) throw row;
     };
     await expect(read()).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
   });
 
-  test("after errors by the dozen there still are connections", async () => {
+  test("after dozens of errors there still are connections", async () => {
     for (let n = 0; n < 30; n++) await insert({ name: SECRET });
     await Promise.all(Array.from({ length: 30 }, () => insert({ name: SECRET })));
     expect((await sql`select count(*) as n from teams`.execute(own.database.kysely)).rows).toEqual([{ n: 1 }]);
   });
 
-  test("an error in a transaction that was caught is no reason to lose the rest silently", async () => {
+  test("a caught error in a transaction does not lose the rest silently", async () => {
     const attempt = own.database.transaction(async () => {
       expect(await insert({ name: "kept", code: "k" })).not.toBeInstanceOf(Error);
       expect(await insert({ name: SECRET })).toBeInstanceOf(UniqueViolationError);
     });
-    // PostgreSQL has given the transaction up, and says so at its end; SQLite goes on.
+    // PostgreSQL has given up the transaction, and says so at its end; SQLite continues.
     if (engine.name === "postgres")
       await expect(attempt).rejects.toMatchObject({
         code: "E_DATABASE",

@@ -8,7 +8,7 @@ import { onEachDatabase, type TestDatabase } from "../support/services.ts";
 
 /** The folder of an application's migrations, each kind with migrations that the others do not have. */
 const APPLICATIONS: Readonly<Record<string, () => Promise<string>>> = {
-  async "made with everything"() {
+  async "created with everything"() {
     return join(await generatedApplication(), "database/migrations");
   },
   async "that pages and the API were added to"() {
@@ -22,7 +22,7 @@ const APPLICATIONS: Readonly<Record<string, () => Promise<string>>> = {
     for (const file of await readdir(folder)) {
       const text = await readFile(join(folder, file), "utf8");
       await writeFile(join(folder, file), text.replace(/^ *\.addColumn\("access_epoch".*\n/m, ""));
-      // Its logins were in a table of another name.
+      // Its logins were in a table with another name.
       if (file.includes("create_logins")) await rm(join(folder, file));
     }
     expect(await ashlar(root, "auth")).toMatchObject({ code: 0, output: expect.stringContaining("_to_users") });
@@ -30,7 +30,7 @@ const APPLICATIONS: Readonly<Record<string, () => Promise<string>>> = {
   },
 };
 
-/** Every table, column, index and constraint as the database describes them, but for the note of what has been run. */
+/** Every table, column, index and constraint as the database describes them, except for the record of migrations. */
 async function schema({ dialect, kysely }: Database): Promise<readonly Row[]> {
   const described =
     dialect.name === "sqlite"
@@ -68,7 +68,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
   });
   afterEach(() => own.drop());
 
-  /** Inserts the first row, and tells what becomes of the second. */
+  /** Inserts the first row, and returns what happens to the second. */
   async function second(table: string, first: Row, other: Row): Promise<unknown> {
     const { kysely } = own.database;
     await kysely.insertInto(table).values(first).execute();
@@ -88,14 +88,14 @@ await onEachDatabase("the migrations of an application", (engine) => {
     const query = sql.raw(`select * from ${table} where ${condition}`);
     if (dialect.name === "sqlite") return JSON.stringify((await sql`explain query plan ${query}`.execute(kysely)).rows);
     return await own.database.transaction(async () => {
-      // These are empty, which is read faster as a whole.
+      // These are empty, so reading them in full is faster.
       await sql`set local enable_seqscan = off`.execute(own.database.kysely);
       return JSON.stringify((await sql`explain ${query}`.execute(own.database.kysely)).rows);
     });
   }
 
   describe.for(Object.keys(APPLICATIONS))("%s", (kind) => {
-    test("go one by one and come back, and each leaves what was there before it", async () => {
+    test("run and roll back one by one, and each leaves what was there before it", async () => {
       const folder = await APPLICATIONS[kind]!();
       const steps = join(folder, "../steps");
       await mkdir(steps);
@@ -113,7 +113,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
       }
     });
 
-    test("let no two rows be the same that must differ", async () => {
+    test("prevent two rows that must differ from being the same", async () => {
       await new Migrations(own.database, await APPLICATIONS[kind]!()).up();
       const bob = { ...USER, email: "bob@example.com" };
       expect(await second("users", USER, { ...USER, name: "Bob" })).toBe("E_UNIQUE_VIOLATION");
@@ -123,15 +123,15 @@ await onEachDatabase("the migrations of an application", (engine) => {
       if (kind === "that is older than the access epoch") return;
       const { kysely } = own.database;
       await kysely.updateTable("users").set({ api_token: "a digest" }).execute();
-      // Those that have none are not the same.
+      // NULL values do not count as the same.
       expect(await second("users", bob, { ...bob, email: "cleo@example.com" })).toBe("inserted");
       const sharing = kysely.updateTable("users").set({ api_token: "a digest" }).where("name", "=", "Ada").execute();
       await expect(sharing).rejects.toMatchObject({ code: "E_UNIQUE_VIOLATION" });
     });
   });
 
-  test("let what is looked up with each registration, list of devices and pruning be found without reading a whole table", async () => {
-    await new Migrations(own.database, await APPLICATIONS["made with everything"]!()).up();
+  test("let what is looked up with each registration, list of devices and pruning be found without reading the full table", async () => {
+    await new Migrations(own.database, await APPLICATIONS["created with everything"]!()).up();
     expect(await planOf("email_changes", "email = 'ada@example.com'")).toContain("email_changes_email_index");
     expect(await planOf("logins", "user_id = 1")).toContain("logins_user_id_index");
     expect(await planOf("logins", "expires_at < '2026-01-01'")).toContain("logins_expires_at_index");

@@ -40,7 +40,7 @@ export const down = (database) => database.schema.dropTable("${table}").execute(
   });
   afterEach(() => own.drop());
 
-  test.each(["migrate", "migrate:rollback"] as const)("%s refuses and names the way out", async (command) => {
+  test.each(["migrate", "migrate:rollback"] as const)("%s refuses and says how to proceed", async (command) => {
     const attempt = command === "migrate" ? migrations.up() : migrations.rollback();
     await expect(attempt).rejects.toMatchObject({
       code: "E_MIGRATION",
@@ -48,11 +48,11 @@ export const down = (database) => database.schema.dropTable("${table}").execute(
         new RegExp(`missing in .*: ${NAMES[1]}\\..* npx ashlar ${command} --allow-missing$`),
       ),
     });
-    // Not even the present one of the batch, which comes after the missing one, is taken back.
+    // Not even the existing one of the batch, which comes after the missing one, is rolled back.
     expect(await tables()).toEqual(["a", "b"]);
   });
 
-  test("the way out works: the others are run and rolled back, and the missing one keeps its table", async () => {
+  test("that works: the others are run and rolled back, and the missing one keeps its table", async () => {
     expect(await migrations.up({ allowMissing: true })).toEqual([NAMES[2]]);
     expect(await tables()).toEqual(["a", "b", "c"]);
     expect(await migrations.rollback({ allowMissing: true, steps: 2 })).toEqual([NAMES[2], NAMES[0]]);
@@ -69,7 +69,7 @@ export const down = (database) => database.schema.dropTable("${table}").execute(
 });
 
 await onPostgres("the lock of migrations on PostgreSQL", () => {
-  test("is waited for only so long, and the refusal names the process that has it", async () => {
+  test("is waited for only this long, and the refusal names the process that holds it", async () => {
     const own = await postgres.open();
     const { driver: _, ...options } = own.configuration;
     const settings = postgresSettings(options, { where: "main" });

@@ -8,7 +8,7 @@ const FIRST = "2026_01_01_000000_create_authors";
 const SECOND = "2026_01_02_000000_change_authors";
 const THIRD = "2026_01_03_000000_change_again";
 
-/** Authors, with books that go with them, and reviews that keep them. */
+/** Authors, with books that are deleted with them, and reviews that prevent that. */
 const AUTHORS = `
 import { primaryKey, reference } from "${MODULE}";
 export async function up(database: any): Promise<void> {
@@ -81,19 +81,19 @@ await onEachDatabase("migrations lose nothing", (engine) => {
     ],
     [{ id: 1, author_id: 2 }],
   ];
-  /** Whether the database refuses a row that refers to nothing, as it did before. */
+  /** Whether the database refuses a row with a broken reference, as it did before. */
   const keysHold = async (): Promise<void> => {
     const dangling = own.database.kysely.insertInto("books").values({ author_id: 99 }).execute();
     await expect(dangling).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
   };
 
   const onSqlite = engine.name === "sqlite";
-  // Only SQLite rebuilds a table to change it, and only PostgreSQL locks migrations up with each other.
+  // Only SQLite rebuilds a table to change it, and only on PostgreSQL can migrations block each other.
   const describeOnSqlite = onSqlite ? describe : () => {};
   const testOnPostgres = onSqlite ? () => {} : test;
 
   describeOnSqlite("where a table is rebuilt", () => {
-    /** The example in the documentation of `Migration`, as it stands there. */
+    /** The example in the documentation of `Migration`, unchanged. */
     const recipe = async (): Promise<string> => {
       const source = await readFile(new URL("../../src/database/migration-files.ts", import.meta.url), "utf8");
       const [, example = ""] = /```ts\n([\s\S]+?)```/.exec(source) ?? [];
@@ -123,13 +123,13 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       const nameless = own.database.kysely.insertInto("authors").values({ name: null }).execute();
       await expect(nameless).rejects.toMatchObject({ code: "E_NOT_NULL_VIOLATION" });
       await keysHold();
-      // The children still refer to the table of that name, and go with its rows.
+      // The children still refer to the table with that name, and are deleted with its rows.
       await own.database.kysely.deleteFrom("reviews").execute();
       await own.database.kysely.deleteFrom("authors").where("id", "=", 2).execute();
       expect((await rows("books")).length).toBe(2);
     });
 
-    test("S67 on the way back nothing is lost either", async () => {
+    test("S67 a rollback loses nothing either", async () => {
       await write(SECOND, rebuild());
       await migrations.up();
       expect(await migrations.rollback()).toEqual([SECOND]);
@@ -137,7 +137,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       await keysHold();
     });
 
-    test("S67 a row that refers to nothing at the end fails the migration, by table and row", async () => {
+    test("S67 a broken reference at the end fails the migration, with table and row", async () => {
       await write(SECOND, rebuild('await database.deleteFrom("authors").where("id", "=", 2).execute();'));
       expect(await failure(migrations.up())).toMatchObject({
         code: "E_MIGRATION",
@@ -162,7 +162,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       await keysHold();
     });
 
-    test("S67 without a transaction nothing is lost either, cascading rows included", async () => {
+    test("S67 without a transaction nothing is lost either, including cascading rows", async () => {
       await write(SECOND, `${rebuild()}\nexport const transaction = false;`);
       expect(await migrations.up()).toEqual([SECOND]);
       expect([await children(), (await rows("authors")).length]).toEqual([CHILDREN, 3]);
@@ -172,7 +172,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       await keysHold();
     });
 
-    test("S67 without a transaction a row that refers to nothing at the end keeps it from being recorded", async () => {
+    test("S67 without a transaction, a broken reference at the end keeps it from being recorded", async () => {
       const lossy = rebuild('await database.deleteFrom("authors").where("id", "=", 2).execute();');
       await write(SECOND, `${lossy}\nexport const transaction = false;`);
       expect(await failure(migrations.up())).toMatchObject({
@@ -185,7 +185,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
     });
   });
 
-  test("S67 fresh and the whole way back leave foreign keys on", async () => {
+  test("S67 fresh and a complete rollback leave foreign keys on", async () => {
     expect(await migrations.rollback()).toEqual([FIRST]);
     expect(await migrations.up()).toEqual([FIRST]);
     await keysHold();
@@ -204,7 +204,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
     expect(await children()).toEqual(CHILDREN);
   });
 
-  describe("S67 what is not awaited fails the migration, and nothing of it remains:", () => {
+  describe("S67 a statement that is not awaited fails the migration, and nothing of it remains:", () => {
     const table = (name: string): string =>
       `database.schema.createTable("${name}").addColumn("n", "integer").execute()`;
     const NOTHING = ["authors", "books", "migrations", "reviews"];
@@ -257,7 +257,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       ]);
     });
 
-    test("on the way back as well", async () => {
+    test("in a rollback as well", async () => {
       await write(
         SECOND,
         `export async function up(): Promise<void> {}
@@ -271,7 +271,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       expect((await states())[1]).toEqual([SECOND, "run"]);
     });
 
-    test("whatever is awaited, in whatever way, is fine", async () => {
+    test("statements that are awaited in any way are fine", async () => {
       await write(
         SECOND,
         `import { sql, timestamps } from "${MODULE}";
@@ -303,7 +303,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       expect(await rows("authors")).toHaveLength(3);
     });
 
-    test("an error of one that was awaited is told as it is, while others of Promise.all still ran", async () => {
+    test("an error of an awaited statement is reported unchanged, while others of Promise.all are still running", async () => {
       await write(
         SECOND,
         `export async function up(database: any): Promise<void> {
@@ -374,7 +374,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       expect([(await tables()).includes("half"), (await states())[1]]).toEqual([true, [SECOND, "pending"]]);
     });
 
-    test("S67 on the way back it stays recorded, and a statement that was not awaited fails it too", async () => {
+    test("S67 in a rollback it stays recorded, and a statement that was not awaited fails it too", async () => {
       await write(SECOND, off("", "database.deleteFrom('reviews').execute();"));
       await migrations.up();
       expect(await failure(migrations.rollback())).toMatchObject({
@@ -391,8 +391,8 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       });
     });
 
-    test("S67 of four processes that migrate at once, one runs it", async () => {
-      // It goes on when all four have come as far as they get, or when another one has begun as well.
+    test("S67 of four processes that migrate concurrently, one runs it", async () => {
+      // It continues when all four have come as far as they can, or when another one has begun as well.
       const body = `
         const marks = (kind: string) => readdirSync("${folder.path}").filter((name) => name.endsWith(kind)).length;
         writeFileSync("${folder.path}/" + process.pid + ".begun", "");
@@ -410,7 +410,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       expect([seeds.length, (await states())[1]]).toEqual([1, [SECOND, "run"]]);
     });
 
-    testOnPostgres("three that migrate at once do not lock each other up", async () => {
+    testOnPostgres("three that migrate concurrently do not block each other", async () => {
       await write(SECOND, off("await sql`create index concurrently by_name on authors (name)`.execute(database);"));
       const others = Array.from({ length: 3 }, () => new Database({ default: "main", main: own.configuration }, "/"));
       const names = await Promise.all(others.map((database) => new Migrations(database, folder.path).up()));

@@ -72,7 +72,7 @@ await onEachDatabase("migrations", (engine) => {
   const tables = (): Promise<string[]> => folder.tables();
   const states = async () => (await migrations.status()).map(({ name, state, batch }) => [name, state, batch]);
 
-  test("up runs what is new, in order, each run a batch", async () => {
+  test("up runs new ones, in order, each run a batch", async () => {
     await write(SECOND, POSTS);
     await write(FIRST, USERS);
     expect(await states()).toEqual([
@@ -93,11 +93,11 @@ await onEachDatabase("migrations", (engine) => {
     expect(Math.abs(runAt.getTime() - Date.now())).toBeLessThan(60_000);
   });
 
-  test("pending are those that this database has not run, whatever else there is in it", async () => {
+  test("pending are those that this database has not run, whatever else it contains", async () => {
     await write(SECOND, POSTS);
     await write(FIRST, USERS);
     if (engine.name === "postgres") {
-      // Another application's, which statements without the name of its schema do not find.
+      // Another application's, which statements without its schema's name do not find.
       await sql`create schema other`.execute(own.database.kysely);
       await sql`create table other.migrations (name text)`.execute(own.database.kysely);
       await sql`insert into other.migrations values (${FIRST})`.execute(own.database.kysely);
@@ -115,7 +115,7 @@ await onEachDatabase("migrations", (engine) => {
     expect([await nowhere.up(), await nowhere.status(), await nowhere.rollback()]).toEqual([[], [], []]);
   });
 
-  test("rollback takes back the last batch, a number of steps, or a batch", async () => {
+  test("rollback rolls back the last batch, a number of steps, or a batch", async () => {
     await write(FIRST, USERS);
     await migrations.up();
     await write(SECOND, POSTS);
@@ -145,7 +145,7 @@ await onEachDatabase("migrations", (engine) => {
     ]);
   });
 
-  test("fresh drops everything, whoever made it, and runs all", async () => {
+  test("fresh drops everything, whatever created it, and runs all", async () => {
     await write(FIRST, USERS);
     await write(SECOND, POSTS);
     await migrations.up();
@@ -195,7 +195,7 @@ await onEachDatabase("migrations", (engine) => {
     ]);
   });
 
-  test("a way back that fails leaves the migration as run", async () => {
+  test("a rollback that fails leaves the migration recorded as run", async () => {
     await write(FIRST, `${USERS}`.replace('dropTable("users")', 'dropTable("users2")'));
     await migrations.up();
     await expect(migrations.rollback()).rejects.toMatchObject({ code: "E_MIGRATION" });
@@ -234,14 +234,14 @@ await onEachDatabase("migrations", (engine) => {
     });
   });
 
-  test("one without a way back is reported when that is asked for", async () => {
+  test("one without a way back is reported when that is requested", async () => {
     await write(FIRST, "export async function up(): Promise<void> {}");
     await migrations.up();
     await expect(migrations.rollback()).rejects.toMatchObject({ message: expect.stringContaining("down") });
     expect(await states()).toEqual([[FIRST, "run", 1]]);
   });
 
-  test("of three processes that migrate at once, each migration is run by one", async () => {
+  test("of three processes that migrate concurrently, each migration is run by one", async () => {
     await write(FIRST, USERS);
     await write(SECOND, POSTS);
     await write(THIRD, NAME);

@@ -71,7 +71,7 @@ await onEachDatabase("models", (engine) => {
   };
 
   describe("storing", () => {
-    test("create stores a row and gives it with what the database added", async () => {
+    test("create stores a row and returns it with what the database added", async () => {
       const user = await User.create({ email: "ada@example.com", settings: { theme: "dark" } });
       expect(user).toBeInstanceOf(User);
       expect({ ...user }).toEqual({
@@ -105,7 +105,7 @@ await onEachDatabase("models", (engine) => {
       ]);
     });
 
-    test("save makes no query where nothing has changed", async () => {
+    test("save makes no query if nothing has changed", async () => {
       const { id } = await User.create({
         email: "ada@example.com",
         settings: { theme: "dark", tags: ["a"] },
@@ -121,7 +121,7 @@ await onEachDatabase("models", (engine) => {
       expect(await statements(() => user.save())).toEqual([]);
     });
 
-    test("what was changed in place inside JSON is seen and stored", async () => {
+    test("in-place changes inside JSON are detected and stored", async () => {
       const { id } = await User.create({ email: "ada@example.com", settings: { theme: "dark" } });
       const user = await User.findOrFail(id);
       user.settings!.theme = "light";
@@ -132,7 +132,7 @@ await onEachDatabase("models", (engine) => {
       expect(user.isDirty()).toBe(false);
     });
 
-    test("getOriginal gives what is stored until the model is saved", async () => {
+    test("getOriginal returns what is stored until the model is saved", async () => {
       const user = await User.create({
         email: "ada@example.com",
         verified_at: new Date(NOON),
@@ -151,7 +151,7 @@ await onEachDatabase("models", (engine) => {
       expect([user.getOriginal("email"), user.getOriginal("verified_at")]).toEqual(["other@example.com", null]);
     });
 
-    test("what a statement of your own stored is noted, and the rest of the row stays known", async () => {
+    test("what your own statement stored is recorded, and the rest of the row stays known", async () => {
       const user = await User.create({ email: "ada@example.com" });
       await User.where("id", user.id).update({ logins: 3, verified_at: new Date(NOON) });
       user.noteStored({ logins: 3, verified_at: new Date(NOON) });
@@ -182,7 +182,7 @@ await onEachDatabase("models", (engine) => {
       expect([first.id, second.id]).toEqual([1, 2]);
     });
 
-    test("an attribute that is undefined is not stored: the default or what was stored stays", async () => {
+    test("an undefined attribute is not stored: the default or the stored value stays", async () => {
       const user = new User().fill({ email: "ada@example.com" });
       user.logins = undefined as never;
       await user.save();
@@ -216,14 +216,14 @@ await onEachDatabase("models", (engine) => {
       await expect(user.save()).rejects.toMatchObject({ code: "E_ROW_NOT_FOUND", status: 404 });
     });
 
-    test("delete takes the row away, once", async () => {
+    test("delete removes the row, once", async () => {
       const user = await User.create({ email: "a@example.com" });
       const same = await User.findOrFail(user.id);
       expect([await user.delete(), await same.delete(), await new User().delete()]).toEqual([true, false, false]);
       expect([user.isStored(), await User.find(user.id)]).toEqual([false, null]);
     });
 
-    test("delete takes no other row away", async () => {
+    test("delete removes no other row", async () => {
       const users = [];
       for (const name of ["a", "b", "c"]) users.push(await User.create({ email: `${name}@example.com` }));
       await users[1]!.delete();
@@ -233,7 +233,7 @@ await onEachDatabase("models", (engine) => {
       ]);
     });
 
-    test("refresh reads what somebody else wrote, and drops what was not saved", async () => {
+    test("refresh reads what another writer wrote, and drops what was not saved", async () => {
       const user = await User.create({ email: "a@example.com" });
       await User.where("id", user.id).update({ logins: 7 });
       user.email = "unsaved@example.com";
@@ -245,7 +245,7 @@ await onEachDatabase("models", (engine) => {
   });
 
   describe("finding", () => {
-    test("find takes the key as a number, as text and as a bigint", async () => {
+    test("find accepts the key as a number, as text and as a bigint", async () => {
       const { id } = await User.create({ email: "a@example.com" });
       const found = [await User.find(id), await User.find(String(id)), await User.find(BigInt(id))];
       expect(found.map((user) => user?.email)).toEqual(Array(3).fill("a@example.com"));
@@ -260,7 +260,7 @@ await onEachDatabase("models", (engine) => {
       },
     );
 
-    test("findOrFail is a 404 where there is no row", async () => {
+    test("findOrFail is a 404 if there is no row", async () => {
       await expect(User.findOrFail(123456)).rejects.toMatchObject({ code: "E_ROW_NOT_FOUND", status: 404 });
     });
 
@@ -287,7 +287,7 @@ await onEachDatabase("models", (engine) => {
       expect({ ...(await Tag.findOrFail("node")) }).toEqual({ slug: "node", title: "Node", colour: null });
     });
 
-    test("all gives every row", async () => {
+    test("all returns every row", async () => {
       for (const email of ["a", "b"]) await User.create({ email });
       expect((await User.all()).map((user) => user.email).sort()).toEqual(["a", "b"]);
     });
@@ -300,12 +300,12 @@ await onEachDatabase("models", (engine) => {
       expect((await Tag.create({ slug: "kept", title: "Kept" })).slug).toBe("kept");
     });
 
-    test("a value that is undefined leaves the attribute as it is", async () => {
+    test("an undefined value leaves the attribute unchanged", async () => {
       const tag = await Tag.create({ slug: "a", title: "A" });
       expect(tag.fill({ title: undefined }).title).toBe("A");
     });
 
-    test("what fillable does not name is left out", async () => {
+    test("what fillable does not contain is left out", async () => {
       const tag = await Tag.create({ slug: "a", title: "A", colour: "red" });
       expect(tag.colour).toBe(null);
     });
@@ -347,7 +347,7 @@ await onEachDatabase("models", (engine) => {
       },
     );
 
-    test("S36 a list or an object is no value to look for", async () => {
+    test("S36 a list or an object cannot be looked up", async () => {
       await User.create({ email: "a@example.com" });
       const values = [
         ["a@example.com"],
@@ -367,7 +367,7 @@ await onEachDatabase("models", (engine) => {
       }
     });
 
-    test("S36 true is not a key, as SQLite would find the first row by it", async () => {
+    test("S36 true is not a key, although SQLite would find the first row by it", async () => {
       await User.create({ email: "a@example.com" });
       for (const key of [true, false] as never[]) {
         await expect(User.find(key)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
@@ -376,7 +376,7 @@ await onEachDatabase("models", (engine) => {
   });
 
   describe("casts", () => {
-    test("every kind comes back as it was stored, and as itself", async () => {
+    test("every kind comes back as it was stored, and with its type", async () => {
       const values = {
         email: "a",
         active: false,
@@ -427,7 +427,7 @@ await onEachDatabase("models", (engine) => {
       expect(await User.where("created_at", "<=", new Date(Date.now() + 60_000)).count()).toBe(1);
     });
 
-    test("booleans can be looked for", async () => {
+    test("booleans can be looked up", async () => {
       await User.create({ email: "on", active: true });
       await User.create({ email: "off", active: false });
       expect((await User.findBy("active", false))?.email).toBe("off");
@@ -449,7 +449,7 @@ await onEachDatabase("models", (engine) => {
   });
 
   describe("numbers", () => {
-    test("a large integer is a bigint only where a number would be another one", async () => {
+    test("a large integer is a bigint only if a number could not hold it", async () => {
       const { kysely } = own.database;
       await kysely.schema
         .createTable("numbers")
@@ -492,20 +492,20 @@ await onEachDatabase("models", (engine) => {
       });
     });
 
-    test("toJSON gives times as text already", async () => {
+    test("toJSON returns times as text", async () => {
       const user = await User.create({ email: "a@example.com" });
       expect(user.toJSON().created_at).toBe("2026-03-01T12:00:00.000Z");
     });
   });
 
   describe("Kysely", () => {
-    test("query hands out a select on the table", async () => {
+    test("query returns a select on the table", async () => {
       await User.create({ email: "a@example.com" });
       const rows = await User.query().select("email").where("email", "like", "a%").execute();
       expect(rows).toEqual([{ email: "a@example.com" }]);
     });
 
-    test("fromRow makes a model of a row that was fetched otherwise", async () => {
+    test("fromRow creates a model from a row that was fetched separately", async () => {
       await User.create({ email: "a@example.com", active: false });
       const row = await own.database.kysely.selectFrom("users").selectAll().executeTakeFirstOrThrow();
       const user = User.fromRow(row as Record<string, unknown>);
@@ -515,7 +515,7 @@ await onEachDatabase("models", (engine) => {
       expect(await User.where("email", "b@example.com").exists()).toBe(true);
     });
 
-    test("a row without its key can be read and not saved", async () => {
+    test("a row without its key can be read but not saved", async () => {
       await User.create({ email: "a@example.com" });
       const user = User.fromRow({ email: "a@example.com" });
       user.email = "b@example.com";

@@ -13,7 +13,7 @@ import { oneConnection } from "../support/one-connection-dialect.ts";
 
 const remove = async (): Promise<void> => {};
 
-describe("a dialect of an application's own keeps the promises", () => {
+describe("an application's own dialect keeps the promises", () => {
   const suite = dialectSuite(({ acquireTimeoutMs }) => ({
     dialect: oneConnection(":memory:", acquireTimeoutMs),
     remove,
@@ -21,7 +21,7 @@ describe("a dialect of an application's own keeps the promises", () => {
   for (const { title, run } of suite) test(title, run);
 });
 
-/** What tests of the suite find when something is wrong with SQLite, by title. */
+/** The tests of the suite that fail when something is wrong with SQLite, by title. */
 async function found(change: (dialect: Dialect) => Partial<Dialect>): Promise<readonly string[]> {
   const suite = dialectSuite((options) => ({
     dialect: changed(sqlite({ path: ":memory:", ...options }), change),
@@ -62,12 +62,12 @@ test("the suite finds nothing wrong with a dialect that is only wrapped", async 
 
 test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   [
-    "rolls back when it is to commit",
+    "rolls back instead of committing",
     (dialect) => ({ commit: (connection) => dialect.rollback(connection, null) }),
     "a transaction that returns has stored everything, and one that throws nothing",
   ],
   [
-    "commits when it is to roll back",
+    "commits instead of rolling back",
     (dialect) => ({ rollback: (connection) => dialect.commit(connection) }),
     "a transaction that returns has stored everything, and one that throws nothing",
   ],
@@ -77,7 +77,7 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
     "a nested transaction can fail on its own",
   ],
   [
-    "gives one connection to several callers",
+    "lends one connection to several callers",
     (dialect) => ({
       async reserve() {
         const { connection, release } = await dialect.reserve();
@@ -88,7 +88,7 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
     "rows that are locked against changes are read by one transaction at a time",
   ],
   [
-    "runs other statements in a transaction that is under way",
+    "runs other statements in an open transaction",
     (dialect) => {
       let own: Reservation["connection"];
       return {
@@ -111,7 +111,7 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
     "a commit after a failed statement stores everything else, or throws and stores nothing",
   ],
   [
-    "tells values in errors",
+    "includes values in errors",
     (dialect) => ({
       shared: {
         async execute(query) {
@@ -179,7 +179,7 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
     "of many concurrent upserts, each gets its own count",
   ],
   [
-    "deletes more than it is to",
+    "deletes more than it should",
     () => writing({ delete: (kysely, { limit: _, ...plan }) => returningWrites.delete(kysely, plan) }),
     "a deletion with a limit deletes no more rows than that, and returns them",
   ],

@@ -14,7 +14,7 @@ await onPostgres("PostgreSQL alone", () => {
   afterAll(() => own.drop());
 
   const rows = async (text: string): Promise<unknown[]> => (await sql.raw(text).execute(database.kysely)).rows;
-  /** Ends the other connections, and waits until the server has; how many they were. */
+  /** Ends the other connections, waits until the server has, and returns how many there were. */
   const killOthers = async () => {
     const killed = await rows(
       `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
@@ -38,7 +38,7 @@ await onPostgres("PostgreSQL alone", () => {
     expect(n).toBeLessThanOrEqual(3);
   });
 
-  test("connections that the server ends while they are idle are replaced, and end nothing here", async () => {
+  test("connections that the server ends while they are idle are replaced, and nothing fails", async () => {
     const uncaught: unknown[] = [];
     const listener = (error: unknown): void => void uncaught.push(error);
     process.on("uncaughtException", listener);
@@ -52,7 +52,7 @@ await onPostgres("PostgreSQL alone", () => {
     expect([answers, uncaught]).toEqual([Array(9).fill([{ one: 1 }]), []]);
   });
 
-  test("a connection that is lost inside a transaction is an error, and the next transaction works", async () => {
+  test("a lost connection inside a transaction is an error, and the next transaction works", async () => {
     await rows("create table kept (n integer)");
     const attempt = database.transaction(async () => {
       await rows("insert into kept values (1)");
@@ -69,7 +69,7 @@ await onPostgres("PostgreSQL alone", () => {
     expect(await rows("select n from kept")).toEqual([{ n: 3 }]);
   });
 
-  test("a connection on which not even rolling back works is given up, and the error is the function's own", async () => {
+  test("a connection on which even the rollback fails is given up, and the error is the function's own", async () => {
     const small = await postgres.open({ poolSize: 1 });
     const { database: one } = small;
     const pid = async (): Promise<unknown> => (await sql`select pg_backend_pid() as pid`.execute(one.kysely)).rows[0];
@@ -80,7 +80,7 @@ await onPostgres("PostgreSQL alone", () => {
     expect(await pid()).toEqual(first);
     await one.transaction(async () => {
       const nested = one.transaction(async () => {
-        // There is no savepoint to roll back to any more.
+        // The savepoint to roll back to no longer exists.
         await sql`rollback`.execute(one.kysely);
         throw no;
       });
@@ -90,7 +90,7 @@ await onPostgres("PostgreSQL alone", () => {
     await small.drop();
   });
 
-  test("a statement that takes too long is broken off, and the connection goes on", async () => {
+  test("a statement that takes too long is canceled, and the connection stays usable", async () => {
     await expect(rows("select pg_sleep(10)")).rejects.toMatchObject({
       code: "E_DATABASE_UNAVAILABLE",
       databaseCode: "57014",
@@ -98,7 +98,7 @@ await onPostgres("PostgreSQL alone", () => {
     expect(await rows("select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  test("types arrive as what they are", async () => {
+  test("types arrive unchanged", async () => {
     const [row] = await rows(`select
       timestamptz '2026-07-01 12:00:00.123+02' as moment,
       timestamp '2026-07-01 12:00:00.123' as zoneless,
@@ -126,7 +126,7 @@ await onPostgres("PostgreSQL alone", () => {
     });
   });
 
-  test("a time is stored as the moment it is, with a zone and without one, wherever the process runs", async () => {
+  test("a time is stored correctly, with a zone and without one, wherever the process runs", async () => {
     await rows("create table moments (zoned timestamptz, zoneless timestamp)");
     const before = process.env.TZ;
     const time = new Date("2026-07-01T12:00:00.123Z");
@@ -140,13 +140,13 @@ await onPostgres("PostgreSQL alone", () => {
     expect(stored).toEqual(Array(2).fill({ zoned: time, zoneless: time }));
   });
 
-  test("the parsers of other users of the driver stay as they are", async () => {
+  test("the parsers of other users of the driver stay unchanged", async () => {
     await database.connect();
     const { default: pg } = await import("pg");
     expect(pg.types.getTypeParser(20)("42")).toBe("42");
   });
 
-  test("a key that is none finds nothing, and inside a transaction is an error that names no value", async () => {
+  test("an invalid key finds nothing, and inside a transaction is an error without values", async () => {
     class Thing extends Model {
       static override timestamps = false;
       declare id: number;
@@ -154,14 +154,14 @@ await onPostgres("PostgreSQL alone", () => {
     await rows("create table things (id bigint primary key)");
     Thing.useDatabase(database);
     expect(await Thing.find("secret-text")).toBe(null);
-    // Text that no database stores is not even sent.
+    // Text that no database can store is not even sent.
     expect(await database.transaction(() => Thing.find("\0"))).toBe(null);
     const attempt = database.transaction(() => Thing.find("secret-text"));
     await expect(attempt).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
     await expect(attempt).rejects.not.toThrow("secret-text");
   });
 
-  test("an address as a whole works as well", async () => {
+  test("a URL works as well", async () => {
     const { host, port, user, database: name } = own.configuration as Record<string, string>;
     const url = `postgres://${user}@${host}:${port}/${name}`;
     const byUrl = new Database({ default: "main", main: { driver: "postgres", url } }, "/");
@@ -172,13 +172,13 @@ await onPostgres("PostgreSQL alone", () => {
   test.each([
     [{ port: 1 }, "E_DATABASE_UNAVAILABLE", "ECONNREFUSED"],
     [{ database: "no_such_database_here" }, "E_DATABASE", "3D000"],
-  ])("what cannot be reached says so: %j", async (settings, code, databaseCode) => {
+  ])("an unreachable server is an error that says so: %j", async (settings, code, databaseCode) => {
     const wrong = new Database({ default: "main", main: { ...own.configuration, ...settings } }, "/");
     await expect(wrong.connect()).rejects.toMatchObject({ code, databaseCode });
     await wrong.close();
   });
 
-  test("a transaction that the server could not serialise is an error of its own code", async () => {
+  test("a transaction that the server could not serialize is an error with its own code", async () => {
     await rows("create table counters (n integer)");
     await rows("insert into counters values (0)");
     let readers = 0;
@@ -202,7 +202,7 @@ await onPostgres("PostgreSQL alone", () => {
     expect(await rows("select n from counters")).toEqual([{ n: 1 }]);
   });
 
-  test("several statements in one text give the last one's rows", async () => {
+  test("several statements in one text return the last one's rows", async () => {
     expect(await rows("select 1 as n; select 2 as n")).toEqual([{ n: 2 }]);
   });
 });

@@ -59,7 +59,7 @@ await onEachDatabase("any values", (engine) => {
   });
   afterAll(() => own.drop());
 
-  test("whatever is stored comes back as it was, is not dirty, and is found by its values", async () => {
+  test("stored values come back unchanged, are not dirty, and find their row", async () => {
     await fc.assert(
       fc.asyncProperty(sample, async (values) => {
         const { id } = await Sample.create(values);
@@ -74,7 +74,7 @@ await onEachDatabase("any values", (engine) => {
     );
   });
 
-  test("whatever a row is changed to is what is stored", async () => {
+  test("what a row is changed to is what is stored", async () => {
     await fc.assert(
       fc.asyncProperty(sample, sample, async (before, after) => {
         const model = await Sample.create(before);
@@ -87,7 +87,7 @@ await onEachDatabase("any values", (engine) => {
     );
   });
 
-  test("whatever text is looked for, it is a value and never SQL", async () => {
+  test("any text that is looked up is a value and never SQL", async () => {
     await Sample.create({ text: "kept" });
     const hostile = fc.oneof(
       anyText(),
@@ -114,7 +114,7 @@ await onEachDatabase("any values", (engine) => {
     expect(await Sample.rows().count()).toBe(1);
   });
 
-  test("conditions choose the rows that they would choose here", async () => {
+  test("conditions select the same rows as in JavaScript", async () => {
     const numbers = fc.array(fc.option(fc.integer({ min: -3, max: 3 })), { minLength: 1, maxLength: 8 });
     const condition = fc.record({
       operator: fc.constantFrom(...(Object.keys(COMPARE) as ComparisonOperator[])),
@@ -128,7 +128,7 @@ await onEachDatabase("any values", (engine) => {
         let expected = values;
         for (const { operator, value } of conditions) {
           query = query.where("number", operator, value);
-          // What is empty compares with nothing, and so is found by no comparison.
+          // NULL compares with nothing, so no comparison finds it.
           expected = expected.filter((one) => one !== null && COMPARE[operator]!(one, value));
         }
         const found = (await query.orderBy("id").get()).map((row) => row.number);

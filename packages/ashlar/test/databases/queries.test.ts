@@ -83,7 +83,7 @@ await onEachDatabase("queries", (engine) => {
     expect(await Book.rows().whereIn("title", []).delete()).toBe(0);
   });
 
-  test("what is no operator is refused", () => {
+  test("an unknown operator is refused", () => {
     expect(() => Book.where("pages", "or 1=1 --" as "=", 1)).toThrow(
       expect.objectContaining({ code: "E_INVALID_QUERY" }),
     );
@@ -118,7 +118,7 @@ await onEachDatabase("queries", (engine) => {
     }
   });
 
-  test("a query is left as it is by what is built on it", async () => {
+  test("a query is not changed by what is built on it", async () => {
     const thick = Book.where("pages", ">", 400);
     expect(await thick.where("title", "Dune").limit(1).count()).toBe(1);
     expect(await thick.count()).toBe(3);
@@ -132,7 +132,7 @@ await onEachDatabase("queries", (engine) => {
     expect([await Book.where("pages", 160).exists(), await Book.where("pages", 161).exists()]).toEqual([true, false]);
   });
 
-  test("update changes all rows at once, their time too, and says how many", async () => {
+  test("update changes all rows in one statement, including their time, and returns how many", async () => {
     setClock(() => Date.parse("2030-01-01T00:00:00Z"));
     expect(await Book.where("pages", "<", 450).update({ lent_at: new Date(5) })).toBe(2);
     setClock(null);
@@ -142,28 +142,28 @@ await onEachDatabase("queries", (engine) => {
     expect(await Book.where("pages", 1).update({ pages: 2 })).toBe(0);
   });
 
-  test("update counts the rows it found, also where they held the value already", async () => {
+  test("update counts the rows it found, even if they already had the value", async () => {
     expect(await Book.where("title", "Dune").update({ pages: 412 })).toBe(1);
   });
 
-  test("delete says how many", async () => {
+  test("delete returns how many", async () => {
     expect(await Book.where("pages", "<", 450).delete()).toBe(2);
     expect(titles(await Book.all())).toEqual(["Emma", "Ulysses"]);
   });
 
-  test.each(["a\0b", "\ud800"])("text that no database keeps is refused in SQL of your own too: %j", async (text) => {
+  test.each(["a\0b", "\ud800"])("text that no database can store is refused in your own SQL too: %j", async (text) => {
     const { kysely } = own.database;
     await expect(sql`select ${text} as text`.execute(kysely)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
     const update = kysely.updateTable("books").set({ title: text }).execute();
     await expect(update).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
   });
 
-  test("update leaves a column that is set to undefined as it is", async () => {
+  test("update leaves a column that is set to undefined unchanged", async () => {
     expect(await Book.where("title", "Emma").update({ title: "Emma again", pages: undefined })).toBe(1);
     expect((await Book.findBy("title", "Emma again"))?.pages).toBeGreaterThan(0);
   });
 
-  test("update and delete refuse what databases read differently", async () => {
+  test("update and delete refuse what databases interpret differently", async () => {
     for (const query of [Book.rows().limit(1), Book.rows().offset(1), Book.rows().orderBy("id")]) {
       const refusal = (verb: string): object => ({
         code: "E_INVALID_QUERY",
@@ -177,7 +177,7 @@ await onEachDatabase("queries", (engine) => {
     expect(await Book.rows().count()).toBe(4);
   });
 
-  test("what is wrong with a window of rows is told under its name", async () => {
+  test("mistakes in a range of rows are reported under their names", async () => {
     const attempts: readonly [field: string, attempt: () => unknown][] = [
       ["direction", () => Book.rows().orderBy("pages", "up" as never)],
       ["limit", () => Book.rows().limit(-1)],

@@ -60,7 +60,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
   };
   const person = (name: string): Person => new Person().fill({ name });
 
-  test("S68 a transaction that is tried again stores what it says it stored", async () => {
+  test("S68 a transaction that is retried stores what it says it stored", async () => {
     const ada = person("Ada");
     let tries = 0;
     const attempt = async (): Promise<void> =>
@@ -75,13 +75,13 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect((await Person.findOrFail(ada.id)).name).toBe("Ada");
   });
 
-  test("S68 what a rolled back save brought is gone by name too", async () => {
+  test("S68 what a rolled back save added is gone by name too", async () => {
     const ada = person("Ada");
     await rolledBack(() => ada.save());
     expect(Object.keys(ada)).toEqual(["name"]);
   });
 
-  test("S68 after a deletion, and a savepoint that stored it again, what the first save brought is gone", async () => {
+  test("S68 after a deletion, and a savepoint that stored it again, what the first save added is gone", async () => {
     const ada = person("Ada");
     await rolledBack(async () => {
       await ada.save();
@@ -104,7 +104,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect((await Person.findOrFail(ada.id)).name).toBe("Countess");
   });
 
-  test("S68 a key is given once: the model of a row that was rolled back overwrites no other", async () => {
+  test("S68 a key is used once: the model of a rolled back row overwrites no other", async () => {
     const ada = person("Ada");
     let given: unknown;
     await rolledBack(async () => {
@@ -119,7 +119,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect(new Set([given, ada.id, bob.id]).size).toBe(3);
   });
 
-  test("S68 no key is given twice after a savepoint was rolled back, nor after the last row was deleted", async () => {
+  test("S68 no key is reused after a savepoint was rolled back, nor after the last row was deleted", async () => {
     const keys: number[] = [];
     await rolledBack(async () => {
       await expect(
@@ -137,7 +137,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect(new Set(keys).size).toBe(4);
   });
 
-  test("S68 the very first key of a table is given once as well", async () => {
+  test("S68 the very first key of a table is used only once as well", async () => {
     const { kysely } = own.database;
     await kysely.schema.createTable("firsts").$call(primaryKey(kysely)).addColumn("name", "text").execute();
     const add = async (): Promise<number> =>
@@ -161,7 +161,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect(await ada.delete()).toBe(true);
   });
 
-  test("S68 times, defaults and the key are put back; what the application set stays, to be saved", async () => {
+  test("S68 times, defaults and the key are restored; what the application set stays, to be saved", async () => {
     const ada = await Person.create({ name: "Ada" });
     setClock(() => NOON + 5000);
     ada.name = "Countess";
@@ -189,7 +189,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect((await Person.findOrFail(ada.id)).toJSON()).toEqual(ada.toJSON());
   });
 
-  test("S68 of several saves the latest values stay, and none of the rows", async () => {
+  test("S68 of several saves, the latest values stay, and none of the rows", async () => {
     const ada = await Person.create({ name: "Ada", settings: { theme: "dark" } });
     await rolledBack(async () => {
       ada.name = "B";
@@ -221,7 +221,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect([bob.isStored(), bob.getOriginal("name"), bob.name]).toEqual([true, "Bob", "Robert"]);
   });
 
-  test("S68 saved, deleted and saved again, then rolled back: no key or times, and all that the application set", async () => {
+  test("S68 saved, deleted and saved again, then rolled back: no key or times, and everything that the application set", async () => {
     const ada = Object.assign(person("Ada"), { settings: { theme: "dark" } });
     await rolledBack(async () => {
       await ada.save();
@@ -236,7 +236,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect((await Person.findOrFail(ada.id)).toJSON()).toEqual(ada.toJSON());
   });
 
-  test("S68 deleted and saved again, then rolled back: the row that it was, and what was set since", async () => {
+  test("S68 deleted and saved again, then rolled back: the original row, and what was set since", async () => {
     const ada = await Person.create({ name: "Ada" });
     const { id } = ada;
     setClock(() => NOON + 5000);
@@ -251,7 +251,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect((await Person.findOrFail(id)).name).toBe("Countess");
   });
 
-  test("S68 what refresh read of the transaction is not kept", async () => {
+  test("S68 what refresh read in the transaction is not kept", async () => {
     const ada = await Person.create({ name: "Ada" });
     await rolledBack(async () => {
       await Person.where("id", ada.id).update({ name: "Countess", logins: 5 });
@@ -261,7 +261,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect([ada.name, ada.logins, ada.isDirty()]).toEqual(["Ada", 0, false]);
   });
 
-  test("S68 what writeColumns wrote is put back, and what was unsaved stays unsaved", async () => {
+  test("S68 what writeColumns wrote is restored, and what was unsaved stays unsaved", async () => {
     const ada = await Person.create({ name: "Ada" });
     ada.logins = 9;
     await rolledBack(async () => {
@@ -274,7 +274,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
   describe("S68 nested:", () => {
     const inner = async (task: () => Promise<unknown>): Promise<void> => await rolledBack(task);
 
-    test("a savepoint that rolls back takes its own part back, and the outer one commits", async () => {
+    test("a savepoint that rolls back undoes its own part, and the outer one commits", async () => {
       const [ada, bob] = [person("Ada"), person("Bob")];
       await own.database.transaction(async () => {
         await ada.save();
@@ -291,7 +291,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
       expect((await Person.findOrFail(ada.id)).name).toBe("Countess");
     });
 
-    test("what an inner one has committed is put back with the outer one", async () => {
+    test("what an inner one has committed is rolled back with the outer one", async () => {
       const [ada, bob] = [person("Ada"), await Person.create({ name: "Bob" })];
       await rolledBack(async () => {
         bob.logins = 1;
@@ -320,7 +320,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     });
   });
 
-  test("S68 a save that was not awaited is no row after the rollback either", async () => {
+  test("S68 a save that was not awaited is not a row after the rollback either", async () => {
     const ada = person("Ada");
     let saving: Promise<unknown> = Promise.resolve();
     const attempt = own.database.transaction(async () => {

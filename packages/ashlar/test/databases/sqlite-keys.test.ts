@@ -5,15 +5,15 @@ import { type Database, primaryKey, sql } from "../../src/database/index.ts";
 import { sqlite, type TestDatabase } from "../support/services.ts";
 import { sleeps } from "../support/sleeps.ts";
 
-// What SQLite itself would do with the keys of a transaction that was rolled back: give them to other rows.
+// What SQLite itself would do with the keys of a rolled back transaction: reuse them for other rows.
 
 const NO = new Error("no");
-/** Of the file, for as long as a statement waits in these tests. */
+/** For the file, while a statement waits in these tests. */
 const BUSY_TIMEOUT_MS = 150;
 
 let own: TestDatabase;
 let database: Database;
-/** Another process, as far as SQLite goes. */
+/** Another process, as far as SQLite is concerned. */
 let other: DatabaseSync;
 
 beforeEach(async () => {
@@ -49,7 +49,7 @@ const afterRollback = (act: () => void): void => {
   });
 };
 
-test("S68 the keys given are kept in one row for each table, with and without rows from before", async () => {
+test("S68 the used keys are kept in one row per table, with and without earlier rows", async () => {
   await run("create table others (id integer primary key autoincrement, text text)");
   await add("others");
   for (let n = 0; n < 3; n++) {
@@ -71,7 +71,7 @@ test("S68 a key of 64 bits is kept to the last digit", async () => {
   expect(await run("insert into notes (text) values ('a') returning id")).toEqual([{ id: 9007199254740994n }]);
 });
 
-test("S68 keys that another process has given since the rollback count as well", async () => {
+test("S68 keys that another process has used since the rollback count as well", async () => {
   await rolledBack(async () => {
     await add();
     afterRollback(() => other.exec("insert into notes (text) values ('b'), ('c'), ('d'); delete from notes"));
@@ -79,7 +79,7 @@ test("S68 keys that another process has given since the rollback count as well",
   expect(await add()).toBe(4);
 });
 
-test("S68 nothing is kept of a table that went with the transaction, or counts no keys", async () => {
+test("S68 nothing is kept about a table that was rolled back too, or counts no keys", async () => {
   await run("create table plain (id integer primary key, text text)");
   await rolledBack(async () => {
     await run("create table passing (id integer primary key autoincrement, text text)");
@@ -119,7 +119,7 @@ test("S68 one that stays locked leaves the transaction's own error, and the next
   expect(await add()).toBe(2);
 });
 
-test("S68 one that stays locked is waited for once, however many tables have given keys", async () => {
+test("S68 one that stays locked is waited for once, however many tables have used keys", async () => {
   await run("create table others (id integer primary key autoincrement, text text)");
   const slept = sleeps();
   await rolledBack(async () => {
@@ -131,7 +131,7 @@ test("S68 one that stays locked is waited for once, however many tables have giv
   expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeCloseTo(BUSY_TIMEOUT_MS);
 });
 
-test("S68 a rollback that takes no key back writes nothing, and waits for no one", async () => {
+test("S68 a rollback without used keys writes nothing, and does not wait", async () => {
   await add();
   const slept = sleeps();
   await rolledBack(async () => afterRollback(() => other.exec("begin immediate")));

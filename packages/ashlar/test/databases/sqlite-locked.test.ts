@@ -7,7 +7,7 @@ import { Route } from "../../src/routing/index.ts";
 import { sqlite, type TestDatabase } from "../support/services.ts";
 
 let own: TestDatabase;
-/** Another process, as far as SQLite goes: a connection that the framework knows nothing of. */
+/** Another process, as far as SQLite is concerned: a connection unknown to the framework. */
 let other: DatabaseSync;
 let locked: Database;
 let origin: string;
@@ -74,7 +74,7 @@ const texts = (): unknown[] =>
     .map(({ text }) => text);
 
 test.each(["/insert", "/transaction"])(
-  "while another process writes, %s waits and everything else is answered",
+  "while another process writes, %s waits and everything else is handled",
   async (path) => {
     await serve();
     other.exec("begin immediate");
@@ -94,7 +94,7 @@ test.each(["/insert", "/transaction"])(
   },
 );
 
-test.each(["/insert", "/transaction"])("one that never gets the file is answered with 503: %s", async (path) => {
+test.each(["/insert", "/transaction"])("one that never gets the file is a 503: %s", async (path) => {
   await serve({ busyTimeoutMs: 30 });
   other.exec("begin immediate");
   expect(await get(path)).toMatchObject([503, expect.stringContaining("E_OVERLOADED")]);
@@ -102,7 +102,7 @@ test.each(["/insert", "/transaction"])("one that never gets the file is answered
   expect(await get(path)).toEqual([200, "written"]);
 });
 
-test("the error names the setting, and nothing of it is written later", async () => {
+test("the error names the setting, and nothing is written later", async () => {
   await serve({ busyTimeoutMs: 30 });
   other.exec("begin immediate");
   const message = `The SQLite file ${own.configuration.path} was locked by another process for all of 30 ms. Keep its transactions short, or set busyTimeoutMs in config/database.ts.`;
@@ -126,11 +126,11 @@ test("writes of one process keep their order while they wait", async () => {
   other.exec("rollback");
   await Promise.all([...writes, last]);
   expect(texts()).toEqual(["a", "b", "c", "d"]);
-  // However often they were tried.
+  // However often they were retried.
   expect(asked).toHaveLength(6);
 });
 
-test("what was waited for is told as it is: the row, or why there is none", async () => {
+test("what was waited for is returned: the row, or why there is none", async () => {
   await serve();
   await sql`create unique index texts on notes (text)`.execute(own.database.kysely);
   const connection = locked.connection();
@@ -165,7 +165,7 @@ test("a transaction keeps what it has while another process waits for its turn",
   expect(texts()).toEqual(["one", "two", "three"]);
 });
 
-test("reads and writes need a promise only of a file that is locked", async () => {
+test("reads and writes only need a promise for a locked file", async () => {
   await serve();
   const connection = locked.connection();
   await insert("a");
@@ -178,7 +178,7 @@ test("reads and writes need a promise only of a file that is locked", async () =
   expect(await waiting).toEqual([{ text: "c" }]);
 });
 
-/** Opens the file without a write-ahead log: reads wait as well then, and the end of a transaction. */
+/** Opens the file without a write-ahead log: then reads wait too, and so does the end of a transaction. */
 async function openWithoutLog(): Promise<Connection> {
   await own.database.close();
   locked = new Database({ default: "main", main: own.configuration }, "/");
@@ -189,7 +189,7 @@ async function openWithoutLog(): Promise<Connection> {
   return connection;
 }
 
-test("a commit that waits for those who read is waited for", async () => {
+test("a commit that waits for readers is awaited", async () => {
   await openWithoutLog();
   const order: string[] = [];
   other.exec("begin; select * from notes");
@@ -220,7 +220,7 @@ test("foreign keys are checked, and everything is dropped, once the file can be 
   expect(other.prepare("select * from sqlite_schema").all()).toEqual([]);
 });
 
-test("a read that waited for another process is told as it is: rows, those of a temporary table too, or what is wrong", async () => {
+test("a read that waited for another process has its result: rows, including those of a temporary table, or the error", async () => {
   const connection = await openWithoutLog();
   await connection.rows("create temporary table mine (n integer)", []);
   await connection.rows("insert into mine values (7)", []);

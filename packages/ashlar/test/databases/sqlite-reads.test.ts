@@ -28,7 +28,7 @@ afterEach(() => own.drop());
 
 const run = (text: string) => sql.raw<Record<string, unknown>>(text).execute(database.kysely);
 
-/** What gives the texts that are stored, in each way in which an application reads. */
+/** Returns the stored texts, in each way in which an application reads. */
 const READS: readonly (readonly [string, () => Promise<unknown>])[] = [
   ["find", async () => [(await Note.find(1))?.text]],
   ["findBy", async () => [(await Note.findBy("text", "uncommitted"))?.text ?? "committed"]],
@@ -55,7 +55,7 @@ const READS: readonly (readonly [string, () => Promise<unknown>])[] = [
   ],
 ];
 
-describe("a transaction that is open", () => {
+describe("an open transaction", () => {
   /** Runs a function outside of a transaction, while that is open and has written. */
   const beside = async <T>(task: () => Promise<T>): Promise<T> => {
     const [started, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -65,26 +65,26 @@ describe("a transaction that is open", () => {
       await done.promise;
     });
     await started.promise;
-    // The transaction goes on only when the task has ended: one that waited for it would never end.
+    // The transaction continues only when the task has ended: one that waited for it would never end.
     return await task().finally(async () => {
       done.resolve();
       await transaction;
     });
   };
 
-  test.each(READS)("stops no read: %s answers meanwhile, with what is committed", async (_, read) => {
+  test.each(READS)("stops no read: %s returns what is committed in the meantime", async (_, read) => {
     expect(await beside(read)).toEqual(["committed"]);
     expect(await Note.rows().count()).toBe(2);
   });
 
-  test("reads inside of it see what it wrote", async () => {
+  test("reads inside it see what it wrote", async () => {
     await database.transaction(async () => {
       await Note.where("id", 1).update({ text: "uncommitted" });
       for (const [name, read] of READS) expect([name, await read()]).toEqual([name, ["uncommitted"]]);
     });
   });
 
-  test("holds up writes, which come in their turn", async () => {
+  test("makes writes wait for their turn", async () => {
     const order: string[] = [];
     const writes = await beside(async () => {
       const begun = ["a", "b", "c"].map((text) => Note.create({ text }).then(() => order.push(text)));
@@ -97,7 +97,7 @@ describe("a transaction that is open", () => {
     expect((await Note.all()).map(({ text }) => text)).toEqual(["committed", "uncommitted", "a", "b", "c"]);
   });
 
-  test("holds up what writes and gives rows, and what only the writing connection knows", async () => {
+  test("makes wait what writes and returns rows, and what only the writing connection knows", async () => {
     const statements = [
       "insert into notes (text) values ('x') returning id",
       "with w as (select 1) insert into notes (text) select 'y' from w returning id",
@@ -126,7 +126,7 @@ test("a read sees the write that was awaited before it, thousands of times", asy
   expect((await Note.find(1))?.text).toBe("last");
 });
 
-test("a read sees tables and columns as they are changed", async () => {
+test("a read sees tables and columns as they change", async () => {
   expect({ ...(await Note.find(1)) }).toEqual({ id: 1, text: "committed" });
   await run("alter table notes add column mood text default 'fine'");
   expect({ ...(await Note.find(1)) }).toEqual({ id: 1, text: "committed", mood: "fine" });
@@ -147,7 +147,7 @@ test("temporary tables are found, which only the writing connection has", async 
   expect(await database.kysely.selectFrom("mine").select("n").execute()).toEqual([{ n: 7 }]);
 });
 
-test("200 transactions at once, each with a wait in it, all succeed", async () => {
+test("200 concurrent transactions, each with a wait in it, all succeed", async () => {
   const outcomes = await Promise.allSettled(
     Array.from({ length: 200 }, (_, n) =>
       database.transaction(async () => {
@@ -164,7 +164,7 @@ test("200 transactions at once, each with a wait in it, all succeed", async () =
   expect(await Note.rows().count()).toBe(201);
 });
 
-test("a write whose turn does not come in time is E_OVERLOADED, with what to do; reads go on", async () => {
+test("a write whose turn does not come in time is E_OVERLOADED, with what to do; reads continue", async () => {
   const impatient = new Database({ default: "main", main: { ...own.configuration, acquireTimeoutMs: 30 } }, "/");
   const gate = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
@@ -217,7 +217,7 @@ test("in memory everything is on one connection, and reads see all of it", async
   await memory.close();
 });
 
-test("closing leaves one sound file, without a log beside it", async () => {
+test("closing leaves one sound file, without a log next to it", async () => {
   await Note.create({ text: "b" });
   await Note.find(1);
   await database.close();
@@ -230,7 +230,7 @@ test("closing leaves one sound file, without a log beside it", async () => {
   await expect(Note.find(1)).rejects.toMatchObject({ code: "E_DATABASE" });
 });
 
-test("a statement that writes and gives a row is run by the connection that writes, though it came as a read", async () => {
+test("a statement that writes and returns a row is run by the connection that writes, although it was issued as a read", async () => {
   const impatient = new Database({ default: "main", main: { ...own.configuration, busyTimeoutMs: 0 } }, "/");
   onTestFinished(() => impatient.close());
   const write = async () =>
@@ -239,7 +239,7 @@ test("a statement that writes and gives a row is run by the connection that writ
   const outside = new AsyncResource("outside");
   await impatient.transaction(async () => {
     await sql`insert into notes (text) values ('before it')`.execute(impatient.kysely);
-    // In line with the transaction, and not at once: that has the file.
+    // In line with the transaction, not immediately: that has the file.
     begun = outside.runInAsyncScope(write);
     await nextTurn();
   });
@@ -250,14 +250,14 @@ test("a statement that writes and gives a row is run by the connection that writ
   expect((await latest).rows).toEqual([{ id: 3 }]);
 });
 
-test("a statement that writes what it selects is told of once", async () => {
+test("a statement that writes what it selects is reported once", async () => {
   const asked: string[] = [];
   database.onQuery(({ sql: text }) => asked.push(text));
   await run("insert into notes (text) select 'selected'");
   expect(asked).toEqual(["insert into notes (text) select 'selected'"]);
 });
 
-test("a read that is wrong is refused at once, also beside a transaction", async () => {
+test("an invalid read is refused immediately, even during a transaction", async () => {
   const [started, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holder = database.transaction(async () => {
     started.resolve();

@@ -44,12 +44,12 @@ await onEachDatabase("transactions", (engine) => {
 
   const names = async (): Promise<string[]> => (await Account.rows().orderBy("name").get()).map(({ name }) => name);
 
-  test("what returns is committed, and its value is given", async () => {
+  test("a function that returns is committed, and its value is returned", async () => {
     const id = await database.transaction(async () => (await Account.create({ name: "a" })).id);
     expect((await Account.findOrFail(id)).name).toBe("a");
   });
 
-  test("what throws is rolled back, and the error is given as it is", async () => {
+  test("a function that throws is rolled back, and the error is thrown unchanged", async () => {
     const error = new Error("no");
     const attempt = database.transaction(async () => {
       await Account.create({ name: "a" });
@@ -61,7 +61,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual([]);
   });
 
-  test("a function that throws at once is rolled back too, and the connection is free again", async () => {
+  test("a function that throws synchronously is rolled back too, and the connection is free again", async () => {
     const attempt = database.transaction(() => {
       throw new Error("at once");
     });
@@ -69,7 +69,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual([]);
   });
 
-  test("every query in it belongs to it: models, Kysely, SQL, and whatever is called", async () => {
+  test("every query in it belongs to it: models, Kysely, SQL, and everything that is called", async () => {
     const deep = async (): Promise<void> => {
       await nextTurn();
       await Account.create({ name: "deep" });
@@ -87,7 +87,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual([]);
   });
 
-  test("nobody outside sees it before it is committed", async () => {
+  test("no one outside sees it before it is committed", async () => {
     const gate = Promise.withResolvers<void>();
     let answered = false;
     // Begun outside of the transaction, so that it is not part of it.
@@ -136,7 +136,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(() => kysely.startTransaction()).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
   });
 
-  test("Kysely's connection() keeps to one connection, models included", async () => {
+  test("Kysely's connection() uses one connection throughout, including for models", async () => {
     await database.kysely.connection().execute(async (one) => {
       await sql`create temporary table mine (n integer)`.execute(one);
       await one.insertInto("mine").values({ n: 1 }).execute();
@@ -148,7 +148,7 @@ await onEachDatabase("transactions", (engine) => {
   });
 
   describe("nested", () => {
-    test("the inner one fails alone", async () => {
+    test("the inner one fails on its own", async () => {
       await database.transaction(async () => {
         await Account.create({ name: "outer" });
         const inner = database.transaction(async () => {
@@ -161,7 +161,7 @@ await onEachDatabase("transactions", (engine) => {
       expect(await names()).toEqual(["after", "outer"]);
     });
 
-    test("the outer one takes the inner one along", async () => {
+    test("the outer one rolls back the inner one", async () => {
       const attempt = database.transaction(async () => {
         await database.transaction(async () => {
           await database.transaction(() => Account.create({ name: "innermost" }));
@@ -174,7 +174,7 @@ await onEachDatabase("transactions", (engine) => {
       expect(await names()).toEqual([]);
     });
 
-    test("siblings at the same time do not undo each other", async () => {
+    test("concurrent siblings do not undo each other", async () => {
       await database.transaction(async () => {
         const outcomes = await Promise.allSettled(
           Array.from({ length: 10 }, (_, n) =>
@@ -190,7 +190,7 @@ await onEachDatabase("transactions", (engine) => {
       expect(await names()).toEqual(["nested-0", "nested-2", "nested-4", "nested-6", "nested-8"]);
     });
 
-    test("a query of the outer one meanwhile is not rolled back with the inner one", async () => {
+    test("a concurrent query of the outer one is not rolled back with the inner one", async () => {
       await database.transaction(async () => {
         const inner = database.transaction(async () => {
           await Account.create({ name: "inner" });
@@ -202,15 +202,15 @@ await onEachDatabase("transactions", (engine) => {
       expect(await names()).toEqual(["outer"]);
     });
 
-    test("an isolation of its own is refused", async () => {
+    test("an isolation level of its own is refused", async () => {
       const attempt = database.transaction(() => database.transaction(async () => 1, { isolation: "serializable" }));
       await expect(attempt).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
     });
   });
 
-  // SQLite knows one isolation alone; what a transaction that only reads spares it is in sqlite.test.ts.
+  // SQLite has only one isolation level; what a read-only transaction saves it is in sqlite.test.ts.
   if (engine.name === "postgres") {
-    test("the isolation and access asked for are in force", async () => {
+    test("the requested isolation and access are in force", async () => {
       const current = async (trx: Transaction<Tables>): Promise<string> => {
         const { rows } = await sql<Record<string, string>>`
           select current_setting('transaction_isolation') as isolation, current_setting('transaction_read_only') as read_only
@@ -265,7 +265,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual(["left"]);
   });
 
-  test("what is under way when the function returns is part of it", async () => {
+  test("what is running when the function returns is part of it", async () => {
     const attempt = database.transaction(async () => {
       const started = ["d", "e"].map((name) => database.kysely.insertInto("accounts").values({ name }).execute());
       await started[0];
@@ -275,7 +275,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual([]);
   });
 
-  test("50 interleaved transactions and plain queries: each is whole or not there", async () => {
+  test("50 interleaved transactions and plain queries: each is complete or not there", async () => {
     const bank = await Account.create({ name: "bank", balance: 0 });
     const add = sql<number>`balance + 1`;
     const addOne = () =>
@@ -302,7 +302,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await Account.where("name", "like", "t%").count()).toBe(40);
   });
 
-  test("of 40 parallel conditional updates exactly one wins", async () => {
+  test("of 40 concurrent conditional updates exactly one wins", async () => {
     const { id } = await Account.create({ name: "digest-0" });
     const won = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -316,7 +316,7 @@ await onEachDatabase("transactions", (engine) => {
     expect((await Account.findOrFail(id)).name).toBe(`digest-${won.indexOf(1) + 1}`);
   });
 
-  test("of 20 parallel creations with one unique value exactly one wins", async () => {
+  test("of 20 concurrent creations with one unique value exactly one wins", async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => Account.create({ name: "only" })));
     const errors = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
     expect(errors).toHaveLength(19);
@@ -339,7 +339,8 @@ await onEachDatabase("transactions", (engine) => {
           .where("id", "=", id)
           .execute();
       });
-    // One after the other on SQLite: the two are in one thread here, and the second would wait for the first asleep.
+    // One after the other on SQLite: the two are in one thread here, and the second would block it while waiting for
+    // the first.
     for (let n = 0; n < 10; n++) {
       if (engine.name === "sqlite") for (const one of [database, second]) await addOne(one);
       else await Promise.all([addOne(database), addOne(second)]);
@@ -348,7 +349,7 @@ await onEachDatabase("transactions", (engine) => {
     expect((await Account.findOrFail(id)).balance).toBe(20);
   });
 
-  test("waiting for a connection has an end, so that a wait in a circle is an error and no standstill", async () => {
+  test("waiting for a connection has a limit, so that a deadlock becomes an error", async () => {
     const impatient = await engine.open({
       acquireTimeoutMs: 100,
       ...(engine.name === "postgres" && { poolSize: 1 }),
@@ -368,7 +369,7 @@ await onEachDatabase("transactions", (engine) => {
     await impatient.drop();
   });
 
-  test("close waits for the transaction under way, and then nothing runs", async () => {
+  test("close waits for the running transaction, and then nothing runs", async () => {
     const closing = await engine.open();
     await sql`create table things (n integer)`.execute(closing.database.kysely);
     const gate = Promise.withResolvers<void>();

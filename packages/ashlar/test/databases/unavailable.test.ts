@@ -7,7 +7,7 @@ import { onPostgres, postgres } from "../support/services.ts";
 
 const JSON_ONLY = { accept: "application/json" };
 
-await onPostgres("a database that cannot answer now", () => {
+await onPostgres("a database that is unavailable", () => {
   test("is a 503 with Retry-After, and the log has the cause", async () => {
     const own = await postgres.open({ statementTimeoutMs: 20 });
     onTestFinished(() => own.drop());

@@ -6,9 +6,9 @@ import { docCommentSamples, REPOSITORY } from "../support/samples.ts";
 
 const SOURCE = "packages/ashlar/src";
 
-/** What is in an application that follows one of the documented examples: what the example assumes, and its use. */
+/** The content of an application that follows one of the documented examples: what the example assumes, and its use. */
 interface Case {
-  /** A piece of the example. */
+  /** A part of the example. */
   readonly shows: string;
   readonly before: string;
   readonly after: string;
@@ -184,7 +184,7 @@ const AUGMENTED: Readonly<Record<string, keyof typeof PUBLIC>> = {
   FrameworkAccountMails: "AccountMailMap",
 };
 
-/** What the framework's own features add to the interfaces, by interface: `{ HttpContext: ["view", …] }`. */
+/** What the framework's own features add, by interface: `{ HttpContext: ["view", …] }`. */
 async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
   const members: Record<keyof typeof PUBLIC, string[]> = {
     HttpContext: [],
@@ -202,7 +202,7 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
     const text = await readFile(join(folder, entry), "utf8");
     for (const [, block = ""] of text.matchAll(/^declare module "[./][^"]*" \{\n([\s\S]*?)^\}/gm)) {
       const [, name = ""] = /interface (\w+)/.exec(block) ?? [];
-      // These extend the types of what they hold, and have no members of their own to be lost.
+      // These extend the types of what they hold, and have no members of their own that could be lost.
       if (name === "FrameworkMessages" || name === "Visitor") continue;
       const key = AUGMENTED[name];
       if (key === undefined) throw new Error(`${entry} augments ${name}, which no feature should.`);
@@ -212,7 +212,7 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
   return members;
 }
 
-/** A file that compiles if everything is there that the features add, and has a type. */
+/** A file that compiles if everything that the features add exists, and has a type. */
 async function presence(): Promise<string> {
   const members = await ownMembers();
   const lines = Object.entries(PUBLIC).flatMap(([name, from]) => [
@@ -230,17 +230,17 @@ async function examples(): Promise<{ name: string; text: string }[]> {
   return samples.map(({ file, line, code }) => {
     const found = CASES.find(({ shows }) => code.includes(shows));
     if (found === undefined) throw new Error(`${file}:${line} shows an augmentation that no case tries out.`);
-    // Its imports and the module's declaration are what is tried; what else it shows needs a request.
+    // Only its imports and the module's declaration are tested; the rest needs a request.
     const [declaration] = /(?:^import[^\n]*\n)*declare module[^\n]*\n?/m.exec(`${code}\n`) ?? [];
     return { name: `${file}:${line}`, text: `${found.before}\n${declaration}\n${found.after}\nexport {};\n` };
   });
 }
 
 /**
- * Checks an application by TypeScript 7, with the files of each case besides its own: as many projects, which one
- * process parses together and checks apart.
+ * Checks an application with TypeScript 7, with the files of each case in addition to its own: as many projects, which
+ * one process parses together and checks separately.
  *
- * @returns what was found; nothing where all is well
+ * @returns the problems; empty if there are none
  */
 async function checkEach(root: string, cases: Readonly<Record<string, readonly string[]>>): Promise<object> {
   const projects: string[] = [];
@@ -254,7 +254,7 @@ async function checkEach(root: string, cases: Readonly<Record<string, readonly s
   return output === "" ? {} : { output };
 }
 
-describe("the augmentations that doc comments show", () => {
+describe("the augmentations shown in doc comments", () => {
   test("are those of HttpContext, Services, ErrorCodes, EventMap, Limits, MiddlewareArguments and Register", async () => {
     const texts = (await docCommentSamples(SOURCE)).map(({ code }) => code);
     for (const { shows } of CASES)
@@ -271,7 +271,7 @@ describe("the augmentations that doc comments show", () => {
   });
 
   test.for(Object.keys(COMPILERS) as (keyof typeof COMPILERS)[])(
-    "leave what the framework declares as it is in an application: %s",
+    "leave the framework's declarations intact in an application: %s",
     { timeout: 240_000 },
     async (compiler) => {
       const root = await installedApplication();
@@ -281,7 +281,7 @@ describe("the augmentations that doc comments show", () => {
       for (const [index, { text }] of files.entries()) await writeFile(join(root, names[index]!), text);
       const together = { "without any": [], "all together": names };
       const alone = Object.fromEntries(files.map(({ name }, index) => [name, [names[index]!]]));
-      // Whether one augmentation needs another does not depend on the compiler: the fastest says it.
+      // Whether one augmentation needs another does not depend on the compiler: the fastest is enough.
       const problems =
         compiler === "TypeScript 7"
           ? await checkEach(root, { ...together, ...alone })

@@ -7,7 +7,7 @@ import { compile, installedApplication } from "../support/installed-application.
 import { filesOf, moduleOf, publicNames, type SampleModule, settingNames } from "../support/sample-modules.ts";
 import { docCommentSamples, markdownSamples, type Sample } from "../support/samples.ts";
 
-/** What examples take as given, see the first; both stand in the folder `samples/` of an application. */
+/** What samples assume to exist; both files are in the folder `samples/` of an application. */
 const SETTING = ["given.ts", "setting.ts"];
 const SOURCES = ["packages/ashlar/src", "packages/create-ashlar/src"];
 const READMES = ["README.md", "packages/ashlar/README.md"];
@@ -21,7 +21,7 @@ const DOCUMENTS = [
   "packages/ashlar/stubs",
 ];
 
-/** What a fence may say of code that is not TypeScript, and so is not compiled. */
+/** The languages of fences with code other than TypeScript, which is not compiled. */
 const OTHER_LANGUAGES = ["sh", "text", "http", "json", "edge", "sql", "html", "diff", "dockerfile", "nginx", "ini"];
 
 async function allSamples(): Promise<Sample[]> {
@@ -47,7 +47,7 @@ async function modules(): Promise<SampleModule[]> {
   });
 }
 
-/** An installed application with what the samples take as given. */
+/** An installed application with what the samples assume. */
 async function applicationForSamples(): Promise<string> {
   const root = await installedApplication();
   await mkdir(join(root, "samples"));
@@ -57,21 +57,21 @@ async function applicationForSamples(): Promise<string> {
   return root;
 }
 
-test("every fence says what it holds", async () => {
+test("every fence has its language", async () => {
   const samples = await allSamples();
   const unknown = samples.filter(({ language }) => language !== "ts" && !OTHER_LANGUAGES.includes(language));
   expect(unknown.map(({ file, line, language }) => `${file}:${line} ${language}`)).toEqual([]);
   expect(samples.filter(({ language }) => language === "ts").length).toBeGreaterThan(40);
 });
 
-/** What is compiled and not run, by a piece of it, and why. */
+/** Samples that are compiled but not run, identified by a part of them, and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'auth.guard("staff")': "the generated application has one guard with logins",
   "Bun.serve(": "Bun and Deno are not there",
   "dialectSuite(": "its database does not exist",
 };
 
-test("the code of doc comments and documents compiles in an application, and runs", { timeout: 240_000 }, async () => {
+test("the code in doc comments and documents compiles in an application, and runs", { timeout: 240_000 }, async () => {
   const root = await applicationForSamples();
   const samples = await modules();
   for (const [index, { text }] of samples.entries()) await writeFile(join(root, `samples/${index}.ts`), text);
@@ -90,7 +90,7 @@ test("the code of doc comments and documents compiles in an application, and run
   expect(await run(root, samples)).toEqual([]);
 });
 
-/** Runs the samples that are not files of a whole application, and tells which ones failed. */
+/** Runs the samples that are not files of a complete application, and reports the ones that failed. */
 async function run(root: string, samples: readonly SampleModule[]): Promise<string[]> {
   const reasons = Object.keys(NOT_RUN);
   for (const piece of reasons)
@@ -107,7 +107,7 @@ async function run(root: string, samples: readonly SampleModule[]): Promise<stri
   const examples: { module: string; setting: string; name: string }[] = [];
   for (const [index, { file, line, path, code, text }] of samples.entries()) {
     if (path !== null || reasons.some((piece) => code.includes(piece))) continue;
-    // The query makes it a module of its own, with an application and a database of its own.
+    // The query makes it a separate module, with its own application and database.
     const own = text.replaceAll('"./setting.ts"', `"./setting.ts?${index}"`).replace("port: 3000", "port: 0");
     await writeFile(join(root, `samples/run-${index}.ts`), own);
     examples.push({ module: `./run-${index}.ts`, setting: `./setting.ts?${index}`, name: `${file}:${line}` });
@@ -119,7 +119,7 @@ async function run(root: string, samples: readonly SampleModule[]): Promise<stri
   return JSON.parse(problems) as string[];
 }
 
-/** The application that a README shows in files, in a generated one. */
+/** The application that a README shows in files, within a generated one. */
 const README_TEST = `
   import { createTestApplication, createTestClient, factory } from "ashlar/testing";
   import { Kernel } from "./app/kernel.ts";
@@ -146,7 +146,7 @@ const README_TEST = `
   process.exit(0);
 `;
 
-test.for(READMES)("the application of %s boots as it is written, and answers", async (readme) => {
+test.for(READMES)("the application in %s boots unchanged, and responds", async (readme) => {
   const root = await applicationForSamples();
   const files = (await modules()).filter(({ file, path }) => file === readme && path !== null);
   expect(files.map(({ path }) => path)).toEqual([
@@ -176,7 +176,7 @@ test.for(READMES)("the application of %s boots as it is written, and answers", a
   });
 });
 
-test.for(READMES)("the first program of %s answers on its port", async (readme) => {
+test.for(READMES)("the first program in %s responds on its port", async (readme) => {
   const program = (await markdownSamples(readme)).find(({ code }) => code.includes(".listen("))!;
   const root = await installedApplication();
   const port = await freePort();

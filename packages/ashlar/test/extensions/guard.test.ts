@@ -18,7 +18,7 @@ import {
 } from "../../src/public/index.ts";
 import { Person } from "../support/people.ts";
 
-/** A guard of an application's own, from the interface alone: it knows a sensor by its header. */
+/** An application's own guard, from the interface alone: it identifies a sensor by its header. */
 class SensorGuard implements Guard {
   readonly name: string;
   readonly challenge = "Sensor";
@@ -95,7 +95,7 @@ const ADA = { id: 1, email: "ada@example.com" };
 
 beforeEach(() => Person.populate("correct horse battery"));
 
-describe("a guard of an application's own", () => {
+describe("an application's own guard", () => {
   const ask = async (path: string, headers: Record<string, string> = {}, method = "GET") => {
     const application = await boot();
     const request = new Request(`http://localhost${path}`, {
@@ -107,7 +107,7 @@ describe("a guard of an application's own", () => {
     return [response.status, body.code ?? body.user, response.headers.get("www-authenticate")];
   };
 
-  test.each(["/auth", "/auth-sensor", "/guard", "/user"])("gives its user on %s", async (path) => {
+  test.each(["/auth", "/auth-sensor", "/guard", "/user"])("returns its user on %s", async (path) => {
     expect(await ask(path, { "x-sensor": "1" })).toEqual([200, ADA, null]);
   });
 
@@ -118,7 +118,7 @@ describe("a guard of an application's own", () => {
     ["/user", [200, null, null]],
     ["/verified", [401, "E_UNAUTHENTICATED", "Sensor"]],
     ["/confirmed", [401, "E_UNAUTHENTICATED", "Sensor"]],
-  ])("without a user is answered on %s", async (path, expected) => {
+  ])("without a user gets its response on %s", async (path, expected) => {
     expect(await ask(path)).toEqual(expected);
   });
 
@@ -126,7 +126,7 @@ describe("a guard of an application's own", () => {
     ["GET", "/verified", [403, "E_FORBIDDEN", null]],
     ["GET", "/confirmed", [500, "E_UNSUPPORTED_GUARD_OPERATION", null]],
     ["POST", "/logout", [500, "E_UNSUPPORTED_GUARD_OPERATION", null]],
-  ])("is told what it cannot do: %s %s", async (method, path, expected) => {
+  ])("has errors for what it cannot do: %s %s", async (method, path, expected) => {
     expect(await ask(path, { "x-sensor": "1" }, method)).toEqual(expected);
   });
 });

@@ -44,7 +44,7 @@ describe.each([
   ["refuses", blocked],
   ["waits", terms],
   ["throws", { name: "broken", check: () => Promise.reject(new Error("The directory is down.")) } as LoginStep],
-  ["gives no outcome", { name: "vague", check: () => true as never } as LoginStep],
+  ["returns no outcome", { name: "vague", check: () => true as never } as LoginStep],
 ])("a step that %s", (_, step) => {
   test.each([
     ["/login", CREDENTIALS],
@@ -61,7 +61,7 @@ describe.each([
     expect((await accounts.toldOf("auth.login")).length).toBe(0);
   });
 
-  test("gives no token by /api/auth", async () => {
+  test("returns no token from /api/auth", async () => {
     const accounts = await shopWith([step]);
     const { status, body } = await accounts.visitor().post("/api/auth", { username: ADA.email, password: PASSWORD });
     expect([status >= 400, body]).toEqual([true, expect.not.objectContaining({ data: expect.anything() })]);
@@ -80,7 +80,7 @@ describe.each([
   });
 });
 
-test("what a step says is told on the page and to callers of the API, once the password is right", async () => {
+test("a step's message is shown on the page and to API clients, once the password is right", async () => {
   const accounts = await shopWith([blocked]);
   const visitor = accounts.visitor();
   await visitor.post("/login", { ...CREDENTIALS, password: "wrong" });
@@ -117,7 +117,7 @@ test("what a step says when it refuses a login that waited is told at the login"
   expect(await isIn(visitor)).toBe(false);
 });
 
-test("D31 the token endpoint names the step that is asked for, and attempt gives no user", async () => {
+test("D31 the token endpoint names the required step, and attempt returns no user", async () => {
   const accounts = await shopWith([terms]);
   const visitor = accounts.visitor();
   const { body } = await visitor.post("/api/auth", { username: ADA.email, password: PASSWORD });
@@ -320,7 +320,7 @@ describe("a step that verifies a proof", () => {
 });
 
 describe("steps in the configuration", () => {
-  test("of one guard hold for that guard alone, after those of all", async () => {
+  test("of one guard apply only to that guard, after those of all", async () => {
     const accounts = await shopWith([], { guards: { admin: { driver: "web", model: AdminUser, steps: [terms] } } });
     const visitor = accounts.visitor();
     expect(target(await visitor.post("/login", CREDENTIALS))).toEqual([302, "/home"]);
@@ -336,7 +336,7 @@ describe("steps in the configuration", () => {
       [{ ...terms, page: "conditions" }],
       'leads to the route "conditions", which does not exist',
     ],
-  ])("that are %s end the boot", async (_, steps, problem) => {
+  ])("that are %s make the boot fail", async (_, steps, problem) => {
     await expect(shopWith([], { guards: { steps } })).rejects.toThrow(problem);
   });
 });

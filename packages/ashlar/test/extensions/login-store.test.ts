@@ -13,7 +13,7 @@ import { MemoryLogins } from "../support/memory-logins.ts";
 
 afterEach(() => travelBack());
 
-describe("a login store of an application's own", () => {
+describe("an application's own login store", () => {
   for (const { title, run } of loginStoreSuite(() => ({ store: new MemoryLogins() }))) test(title, run);
 });
 
@@ -33,38 +33,38 @@ async function problemsOf(make: () => LoginStore): Promise<string[]> {
 describe("the suite notices a store that", () => {
   test.each<[string, (store: MemoryLogins) => Partial<LoginStore>, string]>([
     [
-      "stores whatever a proof says",
+      "stores logins with any proof",
       (store) => ({ start: (login) => store.start(login, { holds: async () => true } as never) }),
       "nothing is stored if the proof is no longer valid",
     ],
     [
-      "brings back what was ended",
+      "restores ended logins",
       (store) => ({
         touch: async ({ id, ...use }) => void store.logins.set(id, { ...[...started.values()][0]!, ...use, id }),
       }),
       "an ended login stays ended, whatever is recorded or renewed afterwards",
     ],
     [
-      "takes the guards for one",
+      "mixes up the guards",
       (store) => ({
         find: async (_, hash) => [...store.logins.values()].find((one) => one.tokenHash === hash) ?? null,
       }),
       "a login of one guard is not a login of another",
     ],
     [
-      "ends a login by its key alone",
+      "ends a login only by its key",
       (store) => ({
         end: async (login) => store.logins.delete(String(login.tokenHash ?? (login as { id: string }).id)),
       }),
       "a key from an input ends only a login of the user themselves",
     ],
     [
-      "leaves the login that is kept in the old epoch",
+      "leaves the kept login in the old epoch",
       (store) => ({ endAll: async (owner, kept) => store.endAll(owner, kept && { ...kept, accessEpoch: "old" }) }),
       "the login that is kept continues under the new access epoch",
     ],
     [
-      "renews without asking for the proof",
+      "renews without checking the proof",
       (store) => ({
         renew: (login, renewal, proof) => store.renew(login, renewal, { ...proof, holds: async () => true }),
       }),
@@ -97,7 +97,7 @@ function bound(store: MemoryLogins): LoginStore {
   return Object.fromEntries(names.map((name) => [name, store[name].bind(store)])) as unknown as LoginStore;
 }
 
-describe("an application with a login store of its own", () => {
+describe("an application with its own login store", () => {
   async function shop() {
     class User extends FullUser {}
     const logins = new MemoryLogins();
@@ -144,7 +144,7 @@ describe("an application with a login store of its own", () => {
     expect([await inside(here), logins.logins.size]).toEqual([false, 0]);
   });
 
-  test("S52 a login that is under way while access ends is not stored", async () => {
+  test("S52 a login that is being started while access ends is not stored", async () => {
     const { accounts, logins } = await shop();
     const { start } = logins;
     logins.start = async (login, proof) => {
@@ -156,7 +156,7 @@ describe("an application with a login store of its own", () => {
     expect([await inside(visitor), logins.logins.size]).toEqual([false, 0]);
   });
 
-  test("notes uses when it shuts down, and prunes", async () => {
+  test("records uses when it shuts down, and prunes", async () => {
     const { accounts, logins } = await shop();
     const visitor = await accounts.loggedIn();
     const [before] = [...logins.logins.values()];

@@ -25,21 +25,21 @@ class Token extends Model {
   declare user_id: number;
 }
 
-/** A user with as many tokens as they like, each with a name: another class for `DRIVERS.jwt.model`. */
+/** A user with any number of tokens, each with a name: another class for `DRIVERS.jwt.model`. */
 class User extends compose(Model, Authenticates) implements TokenBearer {
   static override table = "users";
   static override timestamps = false;
   declare id: number;
   declare email: string;
 
-  /** @returns the token, which is not kept */
+  /** @returns the token, which is not stored */
   async createToken(application: Application, name: string): Promise<string> {
     const token = application.container.make("api").issue(this.id);
     await this.activateToken(digest(token), name);
     return token;
   }
 
-  // Bound to the access epoch, so that whatever ends access to the account ends them all.
+  // Bound to the access epoch, so that everything that ends access to the account ends them all.
   async holdsToken(digest: string): Promise<boolean> {
     return (await this.#tokens.where("digest", digest).where("epoch", this.accessEpoch()).first()) !== null;
   }
@@ -55,7 +55,7 @@ class User extends compose(Model, Authenticates) implements TokenBearer {
   static async replaceToken(id: number | string | bigint, replaced: string, digest: string): Promise<boolean> {
     const user = await User.find(id);
     const token = Token.where("user_id", Number(id)).where("digest", replaced);
-    // A token of an epoch that is over stays one, whatever replaces it.
+    // A token of an old epoch stays ended, whatever replaces it.
     return user !== null && (await token.where("epoch", user.accessEpoch()).update({ digest })) === 1;
   }
 
@@ -123,8 +123,8 @@ async function post(path: string, body: object): Promise<string> {
   return (answer.json as { readonly data: string }).data;
 }
 
-describe("a user class of an application's own, with several named tokens", () => {
-  test("has all of them accepted, and those of the token endpoint", async () => {
+describe("an application's own user class, with several named tokens", () => {
+  test("all of them are accepted, and so is the one from the token endpoint", async () => {
     const laptop = await user.createToken(application, "laptop");
     const phone = await user.createToken(application, "phone");
     const login = await post("/api/auth", { username: EMAIL, password: PASSWORD });

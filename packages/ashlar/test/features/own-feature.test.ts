@@ -69,7 +69,7 @@ function loggerInto(lines: string[]): Logger {
   return logger;
 }
 
-/** Invites an address, and gives the path of the link in the mail. */
+/** Invites an address, and returns the path of the link in the mail. */
 async function invite(application: Application, email: string): Promise<string> {
   const mails = await captureMail(application);
   const answer = await createTestClient(application).post("/invitations", { email });
@@ -78,8 +78,8 @@ async function invite(application: Application, email: string): Promise<string> 
   return new URL(link!).pathname;
 }
 
-describe("a feature from outside of the package", () => {
-  test("mails an invitation by a template of its own, and tells by an event that it is accepted", async () => {
+describe("a feature outside of the package", () => {
+  test("mails an invitation with its own template, and emits an event when it is accepted", async () => {
     const application = await create();
     const events = captureEvents(application);
     const path = await invite(application, "ada@example.com");
@@ -88,7 +88,7 @@ describe("a feature from outside of the package", () => {
     events.assertEmitted("invitation.accepted", { email: "ada@example.com" });
   });
 
-  test("answers with its own error code what was not signed for its purpose", async () => {
+  test("responds with its own error code if a link was not signed for its purpose", async () => {
     const client = createTestClient(await create());
     for (const purpose of ["signed-url", "invitation", "feature/invitation", "application/invitation", "session"]) {
       const code = new Signer(APP_KEY, purpose).sign("eve@example.com");
@@ -100,7 +100,7 @@ describe("a feature from outside of the package", () => {
     }
   });
 
-  test("is limited by its own limit, which the configuration replaces by its name", async () => {
+  test("is limited by its own limit, which the configuration replaces by name", async () => {
     const statuses = async (application: Application) => {
       const client = createTestClient(application);
       const all: number[] = [];
@@ -255,14 +255,14 @@ test("the compiler knows the names that a feature adds", async () => {
   await expect(counted).rejects.toThrow('Did you mean "invitations"?');
   const right = [route.middleware("throttle:invitations,user", "invited")];
   await create(undefined, { routes: [...InvitationsController.routes(), ...right] });
-  // @ts-expect-error its status is another
+  // @ts-expect-error it has another status
   expect(() => declareErrors({ E_INVITATION: [404, "There is no invitation."] })).toThrow(
     "already has another meaning",
   );
 });
 
-describe("a second feature with the same names ends the boot", () => {
-  test("of a limit, with both places", async () => {
+describe("a second feature with the same names makes the boot fail", () => {
+  test("for a limit, with both locations", async () => {
     class Copy extends Provider {
       override register(): void {
         declareLimits(this.application, {
@@ -275,7 +275,7 @@ describe("a second feature with the same names ends the boot", () => {
     );
   });
 
-  test("of a property of the context", async () => {
+  test("for a property of the context", async () => {
     class Copy extends Provider {
       override boot(): void {
         this.application.contextProperty("invitations", () => this.application.container.make("invitations"));
@@ -286,14 +286,14 @@ describe("a second feature with the same names ends the boot", () => {
     );
   });
 
-  test("of an error code, with both places", () => {
+  test("for an error code, with both locations", () => {
     expect(() => declareErrors({ E_INVITATION: [410, "The party is over."] })).toThrow(
       /own-feature\.test\.ts:\d+: the error code E_INVITATION already has another meaning, from \S*invitations\/errors\.ts\./,
     );
     expect(new AshlarError("E_INVITATION").message).toBe("This invitation is invalid or has expired.");
   });
 
-  test("of a service, with both providers, unless it is to replace the first one", async () => {
+  test("for a service, with both providers, unless it replaces the first one", async () => {
     class Copy extends Provider {
       override register(): void {
         this.application.container.singleton("invitations", () => new Invitations(this.application));
@@ -320,7 +320,7 @@ describe("a second feature with the same names ends the boot", () => {
     expect(answer.status).toBe(410);
   });
 
-  test("of one of the framework's services, with the provider that binds it", async () => {
+  test("for one of the framework's services, with the provider that binds it", async () => {
     class OwnMail extends Provider {
       override register(): void {
         this.application.container.singleton("mail", () => {
@@ -336,7 +336,7 @@ describe("a second feature with the same names ends the boot", () => {
     );
   });
 
-  test("of a key purpose, with both places", () => {
+  test("for a key purpose, with both locations", () => {
     expect(() => declareKeyPurpose("invitation")).toThrow(
       /own-feature\.test\.ts:\d+: the key purpose "invitation" is already declared by \S*invitations\/invitations\.ts:\d+\./,
     );

@@ -47,7 +47,7 @@ async function serve(routes: readonly RouteEntry[], http: readonly MiddlewareEnt
   return listening(application);
 }
 
-/** What a server says to headers that announce a body, of which nothing is ever sent. */
+/** A server's response to headers that announce a body, of which nothing is ever sent. */
 async function answerToHeaders(port: number, path: string, ...headers: readonly string[]): Promise<string> {
   const lines = [`POST ${path} HTTP/1.1`, "Host: 127.0.0.1", "Accept: application/json", ...headers];
   const { socket, received, closed } = rawSocket(port, `${lines.join("\r\n")}\r\n\r\n`);
@@ -76,13 +76,13 @@ test.each(["auth", "password.confirm", "user, auth", "guard:web, auth"])(
   },
 );
 
-test("S61 so does a route for users whose address is verified", async () => {
+test("S61 so does a route for users with a verified address", async () => {
   const accounts = await testAccounts({ routes: [Route.post("/photos", () => "stored").middleware("verified")] });
   const { port } = await listening(accounts.application);
   expect(await answerToHeaders(port, "/photos", ...ANNOUNCED)).toMatch(/^HTTP\/1\.1 401 [\s\S]*E_UNAUTHENTICATED/);
 });
 
-test("S61 an API refuses a token that is not valid before a byte of the body was sent, and a conflict as soon as it shows", async () => {
+test("S61 an API refuses an invalid token before a byte of the body was sent, and a conflict as soon as it shows", async () => {
   const api = await testApi({ routes: [Route.post("/photos", () => ({ stored: true }))] });
   const { port, url } = await listening(api.application);
   const bad = await answerToHeaders(port, "/api/photos", "Authorization: Bearer a.b.c", ...ANNOUNCED);
@@ -148,7 +148,7 @@ test("S26 S61 no handler runs before the token in the body was compared, whateve
   expect([await post("/other", { __method: "PUT", __token: token }), handled]).toEqual([200, 2]);
 });
 
-test("S61 a middleware that does not say that it can do without has the inputs, and so has one that says so and changed", async () => {
+test("S61 a middleware that does not declare beforeBody has the inputs, and so does one that declares it and changed", async () => {
   const seen: unknown[] = [];
   class Early {
     handle(_: unknown, next: () => unknown): unknown {
@@ -169,7 +169,7 @@ test("S61 a middleware that does not say that it can do without has the inputs, 
   expect(seen).toEqual(["1"]);
 });
 
-test("S61 a signed URL is judged before the body, and a body that overrides its query is refused", async () => {
+test("S61 a signed URL is verified before the body, and a body that overrides its query is refused", async () => {
   const application = await createApplication({
     routes: [
       Route.post("/pay", ({ request }) => ({ id: request.input("id") }))
@@ -190,7 +190,7 @@ test("S61 a signed URL is judged before the body, and a body that overrides its 
   expect([(await post({ id: "7" })).status, (await post({ [name!]: "7" })).status]).toEqual([200, 403]);
 });
 
-test("S61 a route takes what it says, and 1 MiB where it says nothing, files included", async () => {
+test("S61 a route accepts as much as it says, and 1 MiB by default, including files", async () => {
   const { url } = await serve([
     Route.post("/usual", () => "read"),
     Route.post("/large", ({ request }) => ({ bytes: request.file("file")?.size ?? 0 })).bodyLimit("3mb"),
@@ -212,7 +212,7 @@ test("S61 a route takes what it says, and 1 MiB where it says nothing, files inc
     send("small", 100),
     send("group", 1024),
     send("own", 1024),
-    // It might have been meant for PUT, and is read to see that it is not.
+    // It might have been meant for PUT, and is read to make sure that it is not.
     send("usual", 2 * MEBIBYTE - 1000),
     send("usual", 2 * MEBIBYTE),
   ]);
@@ -220,7 +220,7 @@ test("S61 a route takes what it says, and 1 MiB where it says nothing, files inc
 });
 
 test.each(["10", "10 mb", "ten", "0kb", "-1kb", "3gb", 0, 1.5, Number.NaN, Number.POSITIVE_INFINITY, {}])(
-  "a limit of %j ends the boot, and says where",
+  "a limit of %j makes the boot fail, and says where",
   async (limit) => {
     const routes = [Route.post("/photos", () => "stored").bodyLimit(limit as never)];
     await expect(createApplication({ routes, environment: { APP_ENV: "test" } })).rejects.toMatchObject({
@@ -230,7 +230,7 @@ test.each(["10", "10 mb", "ten", "0kb", "-1kb", "3gb", 0, 1.5, Number.NaN, Numbe
   },
 );
 
-test("S61 a body that is too large is answered, and not with a broken connection", async () => {
+test("S61 too large a body gets a response, not a broken connection", async () => {
   const { url } = await serve([Route.post("/", () => "read")]);
   const body = "x".repeat(8 * MEBIBYTE);
   const answers: (number | string)[] = [];
@@ -246,7 +246,7 @@ test("S61 a body that is too large is answered, and not with a broken connection
   expect(answers).toEqual(Array(20).fill(413));
 });
 
-test("S61 a client that sends all of its body before it reads gets the answer to one that is too large", async () => {
+test("S61 a client that sends all of its body before it reads gets the response to one that is too large", async () => {
   const { port } = await serve([Route.post("/", () => "read")]);
   const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${16 * MEBIBYTE}\r\n\r\n`;
   const { socket, received, closed } = rawSocket(port, head);
@@ -257,7 +257,7 @@ test("S61 a client that sends all of its body before it reads gets the answer to
   expect(received()).toMatch(/^HTTP\/1\.1 413 /);
 });
 
-test("S61 what was not read of a short body is skipped, and the connection goes on", async () => {
+test("S61 the rest of a short body is skipped, and the connection continues", async () => {
   const { port } = await serve([Route.get("/", () => "after")]);
   const { socket, received, closed } = rawSocket(port, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
   socket.once("data", () => socket.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
@@ -265,7 +265,7 @@ test("S61 what was not read of a short body is skipped, and the connection goes 
   expect(received()).toMatch(/^HTTP\/1\.1 405 [\s\S]*HTTP\/1\.1 200 [\s\S]*after$/);
 });
 
-test("S61 Expect: 100-continue is answered by length and limits alone, and invites what will be read", async () => {
+test("S61 the response to Expect: 100-continue depends only on length and limits, and invites what will be read", async () => {
   const { port } = await serve([
     Route.post("/", ({ request }) => ({ got: request.input("a") })),
     Route.post("/limited", () => "read").middleware("throttle:uploads"),
@@ -281,7 +281,7 @@ test("S61 Expect: 100-continue is answered by length and limits alone, and invit
   expect(await answerToHeaders(port, "/", "Content-Length: 1", "Expect: the-unexpected")).toMatch(/^HTTP\/1\.1 417 /);
 });
 
-describe("a form of one path whose methods have different limits", () => {
+describe("a form on one path whose methods have different limits", () => {
   const routes = [
     Route.post("/notes/@id", () => "POST").bodyLimit(200),
     Route.put("/notes/@id", () => "PUT").bodyLimit("2kb"),
@@ -306,7 +306,7 @@ describe("a form of one path whose methods have different limits", () => {
     ["DELETE", "urlencoded", 150, 413],
     ["DELETE", "multipart", 10, 413],
     ["PATCH", "urlencoded", 3000, "PATCH"],
-  ])("S61 %j sent as %s with %i bytes gives %s", async (method, type, length, expected) => {
+  ])("S61 %j sent as %s with %i bytes returns %s", async (method, type, length, expected) => {
     const { url } = await serve(routes);
     const body = type === "multipart" ? multipart(method, length) : form(method, length);
     const response = await fetch(`${url}notes/7`, { method: "POST", body, headers: { accept: "application/json" } });
@@ -315,7 +315,7 @@ describe("a form of one path whose methods have different limits", () => {
     if (response.status !== 200) expect(JSON.parse(text)).toMatchObject({ code: "E_PAYLOAD_TOO_LARGE" });
   });
 
-  test("S61 the text fields of a form are held to the limit of the route that it is meant for", async () => {
+  test("S61 the text fields of a form are limited by the route that it is meant for", async () => {
     const limited = [Route.put("/notes", () => "PUT").bodyLimit("3mb"), Route.delete("/notes", () => "DELETE")];
     const { url } = await serve(limited);
     const send = (method: string) => {

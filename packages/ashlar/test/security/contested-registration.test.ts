@@ -44,7 +44,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
   test.each([
     ["the attacker before the owner", OF_ATTACKER, PASSWORD],
     ["the owner before the attacker", PASSWORD, OF_ATTACKER],
-  ])("S58 by %s is opened by no password but the one chosen after the owner's click", async (_, first, second) => {
+  ])("S58 by %s can only be opened with the password chosen after the owner's click", async (_, first, second) => {
     expect((await shop.register(address, first)).headers.get("location")).toBe("/login");
     const link = await shop.linkTo(address);
     const visitor = shop.visitor();
@@ -63,7 +63,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     expect(await opening(first, second)).toEqual([]);
   });
 
-  test("is mailed a link in words that fit, as text and HTML", async () => {
+  test("gets a link in a matching mail, as text and HTML", async () => {
     await shop.register(address, OF_ATTACKER);
     await shop.register(address, PASSWORD);
     const { text, html } = (await shop.mail.all()).at(-1)!;
@@ -73,12 +73,12 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
       expect(body).toMatch(/https?:\/\/[^/]+\/password_reset\?token=/);
       expect(body).toContain("works once, within 24 hours");
       expect(body).toContain("Links that we mailed you earlier no longer work.");
-      // As a word: the link's token may have these letters in a row.
+      // As a word: the link's token may contain these letters.
       expect(body).not.toMatch(/\bAda\b/);
     }
   });
 
-  test("logs out whoever is logged in to that account", async () => {
+  test("logs out every login of that account", async () => {
     await shop.register(address, OF_ATTACKER);
     const attacker = await shop.visitor().actingAs((await user())!);
     expect(await shop.isIn(attacker)).toBe(true);
@@ -86,7 +86,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     expect(await shop.isIn(attacker)).toBe(false);
   });
 
-  test("S58 at the same moment, 12 times, is opened by none of these passwords, and gets one link", async () => {
+  test("S58 12 times concurrently, is opened by none of these passwords, and gets one link", async () => {
     const passwords = Array.from({ length: 12 }, (_, index) => `the password number ${index}`);
     await Promise.all(passwords.map((password) => shop.register(address, password)));
     const mails = (await shop.mail.all()).filter(({ to }) => to === address);
@@ -98,7 +98,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     expect(await opening(NEW_PASSWORD, ...passwords.slice(0, 2))).toEqual([NEW_PASSWORD]);
   });
 
-  test("S58 while its link is followed is verified, or its password is void: never both", async () => {
+  test("S58 while its link is followed is verified, or its password is invalid: never both", async () => {
     const outcomes: unknown[] = [];
     for (let round = 0; round < 8; round++) {
       address = `racing-${engine.name}-${round}@example.com`;
@@ -113,14 +113,14 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     for (const outcome of outcomes) expect([verified, voided]).toContainEqual(outcome);
   });
 
-  test("S58 and verified just before its link would be voided keeps its password, and is told of the attempt", async () => {
+  test("S58 and verified just before its link would be invalidated keeps its password, and is told about the attempt", async () => {
     await shop.register(address, PASSWORD);
     const link = await shop.linkTo(address);
     const { findBy } = shop.User;
     let reads = 0;
     shop.User.findBy = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
       const found = await Reflect.apply(findBy, this, args);
-      // The second reading is by what tells the owner.
+      // The second read comes from the code that notifies the owner.
       if (++reads === 2) await shop.verify(link);
       return found;
     } as typeof findBy;
@@ -134,7 +134,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     expect(await opening(PASSWORD, OF_ATTACKER)).toEqual([PASSWORD]);
   });
 
-  test("S58 and voided just before its link would verify it stays unverified", async () => {
+  test("S58 and invalidated just before its link would verify it stays unverified", async () => {
     await shop.register(address, OF_ATTACKER);
     const client = shop.visitor();
     const page = await client.get(await shop.linkTo(address));
@@ -162,7 +162,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     expect(await shop.resetsPassword(await shop.linkTo(address), NEW_PASSWORD)).toBe(true);
   });
 
-  test("gets another link an hour later, and until then the first one stays good", async () => {
+  test("gets another link an hour later, and until then the first one stays valid", async () => {
     for (const password of [OF_ATTACKER, PASSWORD, OF_ATTACKER, PASSWORD]) await shop.register(address, password);
     expect(await subjects()).toEqual([VERIFY, FINISH]);
     const first = await shop.linkTo(address);
@@ -185,7 +185,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     expect(await opening(PASSWORD, OF_ATTACKER)).toEqual([PASSWORD]);
   });
 
-  test("S58 by a change of another account's address is treated alike", async () => {
+  test("S58 by a change of another account's address is treated in the same way", async () => {
     await shop.register(address, OF_ATTACKER);
     const link = await shop.linkTo(address);
     await (await shop.user())!.markEmailAsVerified();

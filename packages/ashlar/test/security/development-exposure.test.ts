@@ -13,21 +13,21 @@ import {
 import { startProcess } from "../support/long-process.ts";
 import { exchange, rawSocket } from "../support/raw-socket.ts";
 
-/** What production needs besides its name. */
+/** What production needs in addition to its name. */
 const PRODUCTION = {
   APP_URL: "https://shop.example",
   MAIL_FROM: "shop@shop.example",
   SMTP_HOST: "127.0.0.1",
 };
 
-/** An application as it is generated. */
+/** A generated application. */
 let generated: { readonly root: string; readonly remove: () => Promise<void> };
 beforeAll(async () => {
   generated = await generateApplication();
 });
 afterAll(() => generated.remove());
 
-/** What a boot that fails prints, on a line of its own. */
+/** What a failing boot prints, on its own line. */
 async function bootFailure(root: string, environment: Record<string, string>): Promise<string> {
   const { ended, output } = startProcess(root, process.execPath, [COMMAND, "serve", "--port", "0"], environment);
   expect((await ended).code).toBe(1);
@@ -35,7 +35,7 @@ async function bootFailure(root: string, environment: Record<string, string>): P
   return output().trim();
 }
 
-/** Whether something takes connections at an address. */
+/** Whether something accepts connections at an address. */
 async function answersAt(host: string, port: number): Promise<boolean> {
   const socket = connect(port, host);
   return await new Promise((resolve) => {
@@ -49,13 +49,13 @@ async function answersAt(host: string, port: number): Promise<boolean> {
 const portOf = (url: string): number => Number(new URL(url).port);
 
 describe("the environment", () => {
-  test("S55 NODE_ENV=production with APP_ENV=development in .env ends the boot, and says what to do", async () => {
+  test("S55 NODE_ENV=production with APP_ENV=development in .env makes the boot fail, and says what to do", async () => {
     const root = await generatedApplication();
     await edit(root, ".env", ["PORT=", "APP_ENV=development\nPORT="]);
     expect(await bootFailure(root, { NODE_ENV: "production", ...PRODUCTION })).toBe(
       'Environment variable NODE_ENV: is "production", but APP_ENV is "development". Set both to the same, or remove one of them; also look in .env.',
     );
-    // Commands that don't boot the application look at it, too.
+    // Commands that don't boot the application check it, too.
     const { code, output } = await execute(root, "env", [
       "NODE_ENV=production",
       process.execPath,
@@ -69,7 +69,7 @@ describe("the environment", () => {
     [{ APP_ENV: "production", NODE_ENV: "development" }, 'NODE_ENV: is "development", but APP_ENV is "production".'],
     [{ APP_ENV: "prod" }, 'APP_ENV: is "prod". Set it to production, development or test.'],
     [{ NODE_ENV: "prod" }, 'NODE_ENV: is "prod". Set it, or APP_ENV, to production, development or test.'],
-  ])("S55 %j ends the boot", async (environment, message) => {
+  ])("S55 %j makes the boot fail", async (environment, message) => {
     expect(await bootFailure(generated.root, { ...PRODUCTION, ...environment })).toContain(message);
   });
 
@@ -79,7 +79,7 @@ describe("the environment", () => {
     [{ APP_ENV: "production", NODE_ENV: "" }],
     [{ APP_ENV: "production", NODE_ENV: "production" }],
     [{ APP_ENV: "production", NODE_ENV: "test" }],
-  ])("S55 %j is production, as the application is generated", async (environment) => {
+  ])("S55 %j is production, in a generated application", async (environment) => {
     const { root } = generated;
     expect(await bootFailure(root, environment)).toContain("APP_URL: is not set, and production needs it");
     const { url } = await serve(root, { ...PRODUCTION, ...environment });
@@ -88,12 +88,12 @@ describe("the environment", () => {
 });
 
 describe("listening", () => {
-  test("S55 in development, it listens at 127.0.0.1 and ::1 and nowhere else", async () => {
+  test("S55 in development, it listens on 127.0.0.1 and ::1 and nowhere else", async () => {
     const { url } = await serve(generated.root, { NODE_ENV: "" });
     const port = portOf(url);
     expect(url).toBe(`http://localhost:${port}/`);
     expect(await Promise.all(["127.0.0.1", "::1"].map((host) => answersAt(host, port)))).toEqual([true, true]);
-    // On Linux every address of 127.0.0.0/8 is this machine's, and stands for its others.
+    // On Linux every address in 127.0.0.0/8 belongs to this machine, and represents its other addresses.
     expect(await answersAt("127.0.0.2", port)).toBe(false);
     for (const host of ["127.0.0.1", "[::1]", "localhost"]) {
       expect((await fetch(`http://${host}:${port}/dev/mailbox`)).status).toBe(200);
@@ -110,7 +110,7 @@ describe("listening", () => {
     for (const { url } of opened) expect(await answersAt("127.0.0.2", portOf(url))).toBe(true);
   });
 
-  test("S55 a port that another program has at ::1 alone is in use", async () => {
+  test("S55 a port that another program uses only on ::1 counts as in use", async () => {
     const { root } = generated;
     const first = await serve(root, {}, ["--host", "::1"]);
     const PORT = String(portOf(first.url));
@@ -121,7 +121,7 @@ describe("listening", () => {
 });
 
 describe("the host of a request", () => {
-  /** An application in development that has an APP_URL and a route that fails, open to other machines. */
+  /** An application in development with an APP_URL and a failing route, open to other machines. */
   let failing: typeof generated;
   let plain: ServedProcess;
   let behindProxy: ServedProcess;
@@ -157,7 +157,7 @@ describe("the host of a request", () => {
     "[::2]",
   ];
 
-  test("S55 the mailbox and the previews are there for loopback hosts and that of APP_URL, for no other", async () => {
+  test("S55 the mailbox and the previews are available to loopback hosts and that of APP_URL, and to no others", async () => {
     const port = portOf(plain.url);
     for (const host of [...OWN, ...OWN_BY_URL]) {
       for (const path of PATHS) {
@@ -175,7 +175,7 @@ describe("the host of a request", () => {
     for (const line of ["POST /dev/mailbox", "HEAD /dev/mailbox", "OPTIONS /dev/mailbox"]) {
       expect(status(await exchange(port, line, "Host: evil.example", "Content-Length: 0"))).toBe(404);
     }
-    // A request target that is a whole URL names a host as well (RFC 9112 §3.2.2).
+    // A request target that is a complete URL contains a host as well (RFC 9112 §3.2.2).
     expect(status(await exchange(port, "GET http://localhost/dev/mailbox", "Host: evil.example"))).toBe(404);
     expect(status(await exchange(port, "GET http://evil.example/dev/mailbox", "Host: localhost"))).toBe(404);
     expect(status(await exchange(port, "GET /dev/mailbox", "Host: evil.example", "X-Forwarded-Host: localhost"))).toBe(
@@ -183,7 +183,7 @@ describe("the host of a request", () => {
     );
   });
 
-  test("S55 behind a trusted proxy, the host it was asked for and the one it asks for must both qualify", async () => {
+  test("S55 behind a trusted proxy, both the requested host and the forwarded host must qualify", async () => {
     const port = portOf(behindProxy.url);
     const ask = async (host: string, forwarded: string): Promise<number> => {
       return status(await exchange(port, "GET /dev/mailbox", `Host: ${host}`, `X-Forwarded-Host: ${forwarded}`));
@@ -191,17 +191,17 @@ describe("the host of a request", () => {
     expect(await ask("localhost", "shop.test")).toBe(200);
     expect(await ask("shop.test", "shop.test")).toBe(200);
     expect(await ask("localhost", "evil.example")).toBe(404);
-    // A page that rebinds its name reaches the application from this machine, as the proxy does, and sends what it likes.
+    // A page that rebinds its name reaches the application from this machine, like the proxy, and can send anything.
     expect(await ask("evil.example", "localhost")).toBe(404);
   });
 
-  test("S55 a request that names no host is not the developer's browser", async () => {
+  test("S55 a request without a host is not from the developer's browser", async () => {
     const port = portOf(plain.url);
     const { closed } = rawSocket(port, "GET /dev/mailbox HTTP/1.0\r\n\r\n");
     expect(status(await closed)).toBe(404);
   });
 
-  test("S55 an error shows its details to loopback hosts and that of APP_URL, to no other", async () => {
+  test("S55 an error shows its details to loopback hosts and that of APP_URL, and to no others", async () => {
     const port = portOf(plain.url);
     for (const accept of ["text/html", "application/json"]) {
       for (const host of [...OWN, ...OWN_BY_URL]) {

@@ -3,16 +3,16 @@ import { travelBack } from "../../src/testing/index.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
 import { onEachDatabase } from "../support/services.ts";
 
-/** What an attacker holds at the moment of the event; tells whether it still opens the account. */
+/** What an attacker has at the moment of the event; returns whether it still opens the account. */
 type OpenDoor = () => Promise<boolean>;
 
 interface Door {
-  /** Opens the door before the event. The account has the address given, and the password {@link PASSWORD}. */
+  /** Opens the door before the event. The account has the given address, and the password {@link PASSWORD}. */
   readonly open: (shop: AccountShop, email: string) => Promise<OpenDoor>;
 }
 
 interface Event {
-  /** What has to have happened before the doors are opened; gives the account's address then. */
+  /** What must have happened before the doors are opened; returns the account's address at that point. */
   readonly before?: (shop: AccountShop) => Promise<string>;
   readonly happen: (shop: AccountShop) => Promise<unknown>;
   /** The doors that are open afterwards. */
@@ -93,7 +93,7 @@ const DOORS: Readonly<Record<string, Door>> = {
       const link = await shop.changeLink(await shop.loggedIn(email), "later@example.org");
       await shop.verify(link);
       const undo = await shop.linkTo(email);
-      // The event finds the account where the other doors leave it.
+      // The event applies to the account in the state that the other doors leave it in.
       await shop.User.rows().update({ email });
       return async () => (await shop.undo(undo)).headers.get("location")?.startsWith("/password_reset?") === true;
     },
@@ -103,7 +103,7 @@ const DOORS: Readonly<Record<string, Door>> = {
 const UNDO = "undo link of an earlier change";
 const LOGIN = "login with the password";
 
-/** The owner's own browser, as the event needs one. */
+/** The owner's own browser, in the state that the event needs. */
 async function passwordChanged(shop: AccountShop): Promise<void> {
   const owner = await shop.loggedIn();
   const fields = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
@@ -154,7 +154,7 @@ const EVENTS: Readonly<Record<string, Event>> = {
   "the user was deleted": {
     happen: async (shop) => {
       await (await shop.user())?.delete();
-      // An account that is made later, and may be given the same key.
+      // An account that is created later, and may get the same key.
       const other = new shop.User().fill({ name: "Bob", email: "bob@example.com" });
       await other.setPassword(NEW_PASSWORD);
       await other.save();

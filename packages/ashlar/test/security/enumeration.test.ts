@@ -8,7 +8,7 @@ import { rankDifference } from "../support/ranks.ts";
 import { onEachDatabase } from "../support/services.ts";
 import { type SocketAnswer, SocketVisitor } from "../support/socket-visitor.ts";
 
-/** Of a difference between samples of one distribution: one in ten thousand is larger. */
+/** For samples from the same distribution, one difference in ten thousand is larger. */
 const BEYOND_CHANCE = 3.9;
 const TRIES = 400;
 /** Each of them hashes a password. */
@@ -19,25 +19,25 @@ const MEASURES = ["statements", "operations", "processor"] as const;
 
 let count = 0;
 
-/** An address that no account has. */
+/** An address without an account. */
 function free(): string {
   return `visitor-${String(++count).padStart(5, "0")}@example.com`;
 }
 
-/** Answers to the same request about an address that an account has, and about one that none has. */
+/** Responses to the same request about an address with an account, and about one without. */
 interface Door {
   readonly known: () => Promise<SocketAnswer>;
   readonly unknown: () => Promise<SocketAnswer>;
 }
 
-/** Goes through a door in pairs, each pair in an order of its own, and compares the work before the answers. */
+/** Makes requests in pairs, each pair in random order, and compares the work before the responses. */
 async function compare(watched: WatchedAccounts, door: Door, tries: number): Promise<void> {
   const work: Record<keyof Door, AnswerWork[]> = { known: [], unknown: [] };
   for (let pair = -2; pair < tries / 2; pair++) {
     const kinds: readonly (keyof Door)[] = randomInt(2) === 0 ? ["known", "unknown"] : ["unknown", "known"];
     for (const kind of kinds) {
       const one = await watched.work(door[kind]);
-      // The first ones make what the others use.
+      // The first ones create what the others use.
       if (pair >= 0) work[kind].push(one);
     }
   }
@@ -48,7 +48,7 @@ async function compare(watched: WatchedAccounts, door: Door, tries: number): Pro
   expect(new Set([...work.known, ...work.unknown].map(({ statements }) => statements)).size).toBe(1);
 }
 
-/** What is done for one request, up to its answer and after it. */
+/** What is done for one request, before and after its response. */
 async function orderOf(
   { accounts, order }: WatchedAccounts,
   send: () => Promise<unknown>,
@@ -89,8 +89,8 @@ async function preventing(): Promise<WatchedAccounts> {
   return watched;
 }
 
-await onEachDatabase("asking for a reset link", (engine) => {
-  test("S32 over a socket, nothing is done only for an account before the answer's last byte is handed over", async () => {
+await onEachDatabase("requesting a reset link", (engine) => {
+  test("S32 over a socket, nothing is done only for an account before the response's last byte is handed over", async () => {
     const watched = await watchedAccounts({ engine });
     const door = reset(watched);
     const [before, after] = await orderOf(watched, door.known);
@@ -105,8 +105,8 @@ await onEachDatabase("asking for a reset link", (engine) => {
   });
 });
 
-test("S32 nor does that before the answer to a wrong password", async () => {
-  // With the work that is done in production: next to none would hide that it is left out for some.
+test("S32 nor before the response to a wrong password", async () => {
+  // With production's hashing cost: a tiny one would hide that it is skipped for some.
   const watched = await watchedAccounts({ hasher: DEFAULT_HASHER });
   const { kysely } = watched.accounts.database;
   await kysely
@@ -116,7 +116,7 @@ test("S32 nor does that before the answer to a wrong password", async () => {
   await compare(watched, login(watched), TRIES_WITH_HASH);
 });
 
-test("S58 with preventEnumeration, nor does that before the answer to a registration", async () => {
+test("S58 with preventEnumeration, nor before the response to a registration", async () => {
   const watched = await preventing();
   const door = registration(watched);
   const [before, after] = await orderOf(watched, door.known);
@@ -126,7 +126,7 @@ test("S58 with preventEnumeration, nor does that before the answer to a registra
   await compare(watched, door, TRIES_WITH_HASH);
 });
 
-test("S58 with preventEnumeration, nor does that before the answer to a change of address", async () => {
+test("S58 with preventEnumeration, nor before the response to a change of address", async () => {
   const watched = await preventing();
   const door = await changeOfAddress(watched);
   const [before] = await orderOf(watched, door.known);
@@ -135,10 +135,10 @@ test("S58 with preventEnumeration, nor does that before the answer to a change o
   await compare(watched, door, TRIES_WITH_HASH);
 });
 
-test("S58 with preventEnumeration, registrations and changes of address are answered byte for byte alike", async () => {
+test("S58 with preventEnumeration, registrations and changes of address get byte for byte the same response", async () => {
   const watched = await preventing();
   const doors = [registration(watched), await changeOfAddress(watched)];
-  // How long a limit's window lasts yet must not depend on how long the answers take.
+  // How long a limit's window still lasts must not depend on how long the responses take.
   using _ = freeze();
   for (const { known, unknown } of doors) {
     const [one, other] = [shown(await known()), shown(await unknown())];
@@ -148,8 +148,8 @@ test("S58 with preventEnumeration, registrations and changes of address are answ
 });
 
 /**
- * An answer without what differs each time: the time, and how many attempts are left. The session's cookie is sealed:
- * other bytes each time, and as many.
+ * A response without what differs each time: the time, and how many attempts are left. The session's cookie is sealed:
+ * different bytes each time, of the same length.
  */
 function shown({ status, headers, body }: SocketAnswer): { readonly status: number; readonly rest: unknown } {
   const { date: _, ratelimit, "set-cookie": cookies = [], ...others } = headers;

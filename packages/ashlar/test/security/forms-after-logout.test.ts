@@ -63,13 +63,13 @@ async function logIn(client: TestClient, prefix: string): Promise<TestClient> {
   return client;
 }
 
-/** Logs out as another tab does: the page that it is led to is shown. */
+/** Logs out as another tab does: follows the redirect to the page after it. */
 async function logOut(client: TestClient, prefix: string): Promise<void> {
   const page = await client.get(`${prefix}/logins`);
   await client.follow(await client.submit(page, `[action="${prefix}/logout"]`));
 }
 
-/** All that a form could have changed. */
+/** Everything that a form could have changed. */
 async function everything(): Promise<unknown> {
   const { kysely } = application.container.make("database");
   const tables = ["users", "admins", "logins", "email_changes"] as const;
@@ -95,7 +95,7 @@ test.each([
   ["/admin", "/admin/logins", "/admin/logins", {}],
   ["/admin", "/admin/desk", "/admin/notes", { note: "typed" }],
 ] as const)(
-  "sent when another tab has logged out, a form leads to %s/login, and from there to its page: %s",
+  "sent after another tab has logged out, a form redirects to %s/login, and from there to its page: %s",
   async (prefix, path, action, values) => {
     const client = await logIn(createTestClient(application), prefix);
     await logIn(createTestClient(application), prefix);
@@ -111,7 +111,7 @@ test.each([
   },
 );
 
-test("so it does for a browser that has no session any more", async () => {
+test("so it does for a browser that no longer has a session", async () => {
   const client = await logIn(createTestClient(application), "");
   const stale = await client.get("/account/password");
   client.cookies.clear();
@@ -121,7 +121,7 @@ test("so it does for a browser that has no session any more", async () => {
   login.assertRedirect("/account/password");
 });
 
-test("a guard's form is refused as before if its user is logged in, also where the other guard's is not", async () => {
+test("a guard's form is refused as before if its user is logged in, even if the other guard's is not", async () => {
   const client = await logIn(await logIn(createTestClient(application), ""), "/admin");
   const sent = { __method: "PUT" };
   for (const path of ["/desk/notes", "/admin/notes"]) (await client.post(path, sent)).assertStatus(419);
@@ -130,7 +130,7 @@ test("a guard's form is refused as before if its user is logged in, also where t
   (await client.post("/admin/notes", sent)).assertRedirect("/admin/login");
 });
 
-test("a caller that takes JSON gets a code, and another site's page is led nowhere", async () => {
+test("a caller that accepts JSON gets a code, and another site's page is not redirected", async () => {
   const client = createTestClient(application);
   const codes: string[] = [];
   for (const path of ["/account/password", "/desk/notes"]) {

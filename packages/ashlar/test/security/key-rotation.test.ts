@@ -9,10 +9,10 @@ import { Browser, sessionApplication } from "../support/session-application.ts";
 
 const [OLD, NEW] = [generateSecret(), generateSecret()];
 const BEFORE = { APP_KEY: OLD };
-/** A key in between that made nothing: the old one need not be the first of the list. */
+/** A key in between that was never used: the old one need not be the first in the list. */
 const ROTATED = { APP_KEY: NEW, APP_PREVIOUS_KEYS: `${generateSecret()},${OLD}` };
 const REPLACED = { APP_KEY: NEW };
-/** A month later the old key is taken out of the list. */
+/** A month later, the old key is removed from the list. */
 const LATER = REPLACED;
 
 afterEach(() => setClock(null));
@@ -31,7 +31,7 @@ const ROUTES: readonly RouteEntry[] = [
   Route.get("/x", () => "x").name("x"),
 ];
 
-/** The browser after the application was started again with these variables. */
+/** The browser after the application was restarted with these variables. */
 async function restarted(browser: Browser, environment: Readonly<Record<string, string>>): Promise<Browser> {
   const next = new Browser(await sessionApplication({ routes: ROUTES, environment }));
   for (const [name, value] of browser.cookies) next.cookies.set(name, value);
@@ -46,7 +46,7 @@ async function visited(path: string): Promise<Browser> {
 }
 
 describe("the session's cookie", () => {
-  test("S23 what the old key sealed opens while it is listed, and not when it is not", async () => {
+  test("S23 what the old key sealed can be opened as long as that key is listed", async () => {
     const browser = await visited("/put/a");
     expect((await (await restarted(browser, ROTATED)).send("/read")).text).toBe('{"a":"kept"}');
     expect((await (await restarted(browser, REPLACED)).send("/read")).text).toBe("{}");
@@ -71,15 +71,15 @@ describe("the session's cookie", () => {
   });
 });
 
-describe("a form that was open", () => {
-  test("S26 can be sent while the old key is listed, and not when it is not", async () => {
+describe("an open form", () => {
+  test("S26 can be sent as long as the old key is listed", async () => {
     const browser = await visited("/form");
     const sent = { __token: browser.token };
     expect(await (await restarted(browser, ROTATED)).post("/form", sent)).toMatchObject({ status: 200, text: "sent" });
     expect(await (await restarted(browser, REPLACED)).post("/form", sent)).toMatchObject({ status: 419 });
   });
 
-  test("S26 a new form's token is the new key's, as is the cookie that it belongs to", async () => {
+  test("S26 a new form's token is from the new key, and so is the cookie that it belongs to", async () => {
     const after = await restarted(await visited("/form"), ROTATED);
     await after.send("/put/a");
     await after.open("/form");
@@ -88,7 +88,7 @@ describe("a form that was open", () => {
   });
 });
 
-test("S8 a signed URL is valid while the old key is listed; new ones are the new key's", async () => {
+test("S8 a signed URL is valid as long as the old key is listed; new ones use the new key", async () => {
   const [before, rotated, replaced] = await Promise.all(
     [BEFORE, ROTATED, REPLACED].map((environment) => sessionApplication({ routes: ROUTES, environment })),
   );
@@ -118,7 +118,7 @@ async function newDevices(accounts: TestAccounts, cookies: ReadonlyMap<string, s
 }
 
 await onEachDatabase("an application with accounts", (engine) => {
-  test("S8, S10 a verification link works while the old key is listed, and not when it is not", async () => {
+  test("S8, S10 a verification link works as long as the old key is listed", async () => {
     const before = await testAccounts({ engine, environment: BEFORE });
     await (await before.loggedIn()).post("/email/resend");
     const link = await before.link();
@@ -128,7 +128,7 @@ await onEachDatabase("an application with accounts", (engine) => {
     expect(await verify(rotated, link)).toBe("verified");
   });
 
-  test("S8, S10 a reset link works while the old key is listed, and not when it is not", async () => {
+  test("S8, S10 a reset link works as long as the old key is listed", async () => {
     const before = await testAccounts({ engine, environment: BEFORE });
     const token = await before.resetToken();
     const replaced = await testAccounts({ restarted: before, environment: REPLACED });
@@ -137,7 +137,7 @@ await onEachDatabase("an application with accounts", (engine) => {
     expect(await reset(rotated, token)).toBe("/login");
   });
 
-  test("S8 a browser stays known while the old key is listed, and not when it is not", async () => {
+  test("S8 a browser stays known as long as the old key is listed", async () => {
     const before = await testAccounts({ engine, environment: BEFORE });
     const { cookies } = await before.loggedIn();
     const replaced = await testAccounts({ restarted: before, environment: REPLACED });
@@ -145,7 +145,7 @@ await onEachDatabase("an application with accounts", (engine) => {
     expect([await newDevices(replaced, cookies), await newDevices(rotated, cookies)]).toEqual([1, 0]);
   });
 
-  test("S10 who is logged in stays so, whatever becomes of the key", async () => {
+  test("S10 logins continue, whatever happens to the key", async () => {
     const before = await testAccounts({ engine, environment: BEFORE });
     const { cookies } = await before.loggedIn();
     const replaced = await testAccounts({ restarted: before, environment: REPLACED });
@@ -155,7 +155,7 @@ await onEachDatabase("an application with accounts", (engine) => {
   });
 });
 
-test("S48 a weak previous key ends the boot, told by its place and not shown", async () => {
+test("S48 a weak previous key makes the boot fail, with its location and without the key", async () => {
   const environment = { APP_ENV: "test", APP_KEY: NEW, APP_PREVIOUS_KEYS: `${OLD},hunter2` };
   await expect(createApplication({ environment })).rejects.toMatchObject({
     code: "E_WEAK_SECRET",

@@ -10,21 +10,21 @@ import { SocketVisitor } from "../support/socket-visitor.ts";
 const GUESS = { username: "ada@example.com", password: "a guess of mine" };
 const PRODUCTION = "\nAPP_ENV=production\nAPP_URL=https://shop.example\n";
 
-/** An application with the API alone, migrated. */
+/** A migrated application with only the API. */
 async function apiApplication(): Promise<string> {
   const root = await generatedApplication({ pages: false });
   expect(await ashlar(root, "migrate")).toMatchObject({ code: 0, errors: "" });
   return root;
 }
 
-/** Takes the limits out of an application, as one had none that was made before. */
+/** Removes the limits from an application, as in one created without them. */
 async function withoutLimits(root: string): Promise<void> {
   await edit(root, "config/providers.ts", ["  ThrottleProvider,\n", ""]);
   await edit(root, "app/kernel.ts", ["    throttle: [ThrottleMiddleware],\n", ""]);
   await rm(join(root, "config/throttle.ts"));
 }
 
-/** Starts an application, and gives what it says until it answers. */
+/** Starts an application, and returns its output until it is ready. */
 async function startOf(root: string): Promise<string> {
   const child = spawn(process.execPath, [COMMAND, "serve", "--port", "0"], { cwd: root, env: shellEnvironment() });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -44,11 +44,11 @@ async function guesses(root: string): Promise<number[]> {
   return statuses;
 }
 
-test("S65 an application with the API alone limits guesses as it is made", async () => {
+test("S65 an application with only the API limits guesses by default", async () => {
   expect(await guesses(await apiApplication())).toEqual([401, 401, 401, 401, 401, 429, 429]);
 });
 
-test("S65 without limits, production does not boot where there are token endpoints", async () => {
+test("S65 without limits, production does not boot if there are token endpoints", async () => {
   const root = await apiApplication();
   await withoutLimits(root);
   await appendFile(join(root, ".env"), PRODUCTION);
@@ -56,7 +56,7 @@ test("S65 without limits, production does not boot where there are token endpoin
   expect(code).not.toBe(0);
   expect(output).toContain("config/providers.ts: PROVIDERS: the token endpoints have no limits");
   expect(output).toContain('Add ThrottleProvider to the list, from "ashlar/throttle".');
-  // What the message says to add mends it.
+  // Adding what the message says fixes it.
   await edit(root, "config/providers.ts", ["  AuthProvider,\n", "  ThrottleProvider,\n  AuthProvider,\n"]);
   await serve(root);
 });
@@ -68,7 +68,7 @@ test("S65 without limits, development starts with a warning", async () => {
   expect(await startOf(root)).toContain("the token endpoints have no limits");
 });
 
-test("S65 without token endpoints an application needs no limits", async () => {
+test("S65 without token endpoints, an application needs no limits", async () => {
   const root = await apiApplication();
   await withoutLimits(root);
   await appendFile(join(root, ".env"), PRODUCTION);
@@ -76,7 +76,7 @@ test("S65 without token endpoints an application needs no limits", async () => {
   await serve(root);
 });
 
-test("S65 api:install brings the limits' configuration, and names the provider that is missing", async () => {
+test("S65 api:install adds the limits' configuration, and names the missing provider", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await edit(
     root,
@@ -89,7 +89,7 @@ test("S65 api:install brings the limits' configuration, and names the provider t
   expect(code).toBe(0);
   expect(output).toContain("config/throttle.ts");
   expect(output).toContain('import { ThrottleProvider } from "ashlar/throttle";');
-  // One that is there already is not asked for.
+  // An existing one is left alone.
   await edit(
     root,
     "config/providers.ts",

@@ -9,7 +9,7 @@ import { type SocketAnswer, SocketVisitor, type SocketVisitorOptions } from "../
 const PASSWORD = "a password of theirs";
 const ADA = "ada@example.com";
 
-/** A generated application, served, and those who visit it. */
+/** A generated application, served, and its visitors. */
 class Served {
   readonly #url: string;
 
@@ -21,7 +21,7 @@ class Served {
     return new SocketVisitor(this.#url, options);
   }
 
-  /** Registers an account. The visitor who comes back is logged in, on a device that is known from then on. */
+  /** Registers an account. The returned visitor is logged in, on a device that is known from then on. */
   async register(email: string, options: SocketVisitorOptions = {}, prefix = ""): Promise<SocketVisitor> {
     const visitor = this.visitor(options);
     const person = { name: "Somebody", email, password: PASSWORD, password_confirmation: PASSWORD };
@@ -30,7 +30,7 @@ class Served {
   }
 }
 
-/** The applications that are served, with what they have beyond what is generated. */
+/** The applications that are served, with their additions to what is generated. */
 const KINDS = {
   async usual(root: string): Promise<void> {
     const gone = `export const ROUTES: RouteEntry[] = [
@@ -42,7 +42,7 @@ const KINDS = {
     const model = 'import { User } from "../app/models/user.ts";\n\nexport const ROUTES';
     await edit(root, "routes/web.ts", ["export const ROUTES: RouteEntry[] = [", gone], ["export const ROUTES", model]);
   },
-  /** Each limit by address narrowed to six, so that a test reaches it with few hashes. */
+  /** Each limit by address reduced to six, so that a test reaches it with few hashes. */
   async narrow(root: string): Promise<void> {
     await edit(root, "config/throttle.ts", ["attempts: 100,", "attempts: 6,"]);
   },
@@ -68,7 +68,7 @@ afterAll(async () => {
   for (const { remove } of generated.values()) await remove();
 });
 
-/** The folder of an application of a kind, which all tests of the kind share. */
+/** The folder of an application of a kind, which all tests of that kind share. */
 async function folderOf(kind: Kind, database: TestEngine["name"]): Promise<string> {
   const name = `${kind} on ${database}`;
   const known = generated.get(name);
@@ -79,7 +79,7 @@ async function folderOf(kind: Kind, database: TestEngine["name"]): Promise<strin
   return made.root;
 }
 
-/** Serves an application anew, with nothing counted, on a database of its own. */
+/** Serves an application again, with nothing counted, on its own database. */
 async function served(engine: TestEngine, kind: Kind = "usual", environment = {}): Promise<Served> {
   const root = await folderOf(kind, engine.name);
   const { configuration, drop } = await engine.open(
@@ -98,7 +98,7 @@ async function served(engine: TestEngine, kind: Kind = "usual", environment = {}
   return new Served(await serveHere(root, { ...where, ...environment }));
 }
 
-/** The statuses of as many attempts, one after the other. */
+/** The statuses of this many attempts, one after the other. */
 async function statuses(count: number, attempt: (index: number) => Promise<SocketAnswer>): Promise<number[]> {
   const found: number[] = [];
   for (let index = 0; index < count; index++) found.push((await attempt(index)).status);
@@ -117,7 +117,7 @@ const withDevice = (shop: Served, cookie: string, from: string): SocketVisitor =
   return visitor;
 };
 
-/** Cookies of as many devices that an account was used on: each login without one makes another. */
+/** Cookies of this many devices that an account was used on: each login without one creates another. */
 async function collected(shop: Served, email: string, count: number): Promise<string[]> {
   const cookies: string[] = [];
   for (let index = 0; index < count; index++) {
@@ -128,7 +128,7 @@ async function collected(shop: Served, email: string, count: number): Promise<st
   return cookies;
 }
 
-/** How many guesses at Ada's password are tried of four with each cookie. */
+/** How many of four guesses at Ada's password are tried with each cookie. */
 async function tries(shop: Served, cookies: readonly string[], from: string): Promise<number> {
   const found: number[] = [];
   for (const cookie of cookies) {
@@ -184,7 +184,7 @@ await onEachDatabase("limits", (engine) => {
       () => thief.post("/api/auth", { username: ADA, password: PASSWORD }),
     ];
     expect(await statuses(doors.length, (index) => doors[index]!())).toEqual([422, 422, 422, 401, 422, 429, 429, 429]);
-    // Somewhere else the account is as it was.
+    // From elsewhere, the account is unaffected.
     expect((await login(shop.visitor({ from: "127.0.0.8" }), ADA)).status).toBe(302);
   });
 
@@ -196,7 +196,7 @@ await onEachDatabase("limits", (engine) => {
     const guesses: number[] = [];
     for (let round = 0; round < 4; round++) {
       guesses.push(...(await statuses(2, () => guess(attacker, ADA, "/admin"))));
-      // A route that says nothing of the guard it logs in by.
+      // A route that does not name the guard it logs in with.
       guesses.push((await attacker.post("/backstage", { email: ADA, password: "a guess of mine" })).status);
       expect((await login(attacker, ADA)).status).toBe(302);
     }
@@ -207,7 +207,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(other, ADA, PASSWORD, "/admin")).status).toBe(302);
   });
 
-  test("S54 logins without a password lock nobody out, through one proxy for all", async () => {
+  test("S54 logins without a password lock no one out, through one proxy for all", async () => {
     const shop = await served(engine);
     await shop.register(ADA);
     const blank = shop.visitor();
@@ -222,7 +222,7 @@ await onEachDatabase("limits", (engine) => {
     const attacker = shop.visitor();
     const attempts = (index: number) => guess(attacker, index < 5 ? ADA : `user${index}@example.com`);
     expect((await statuses(9, attempts)).slice(-3)).toEqual([429, 429, 429]);
-    // A stranger at the same address is refused, with the right password too; so is she in another browser.
+    // A stranger at the same address is refused, even with the right password; so is she in another browser.
     expect((await login(shop.visitor(), ADA)).status).toBe(429);
     expect((await login(ada, ADA)).status).toBe(302);
     expect((await ada.submit("/confirm_password", { password: PASSWORD })).status).toBe(302);
@@ -230,38 +230,38 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(ada, "user1@example.com")).status).toBe(429);
   });
 
-  test("S54 a stolen cookie of a device has attempts of its own, and no more than anyone", async () => {
+  test("S54 a stolen device cookie has its own attempts, and no more than anyone", async () => {
     const shop = await served(engine);
     const ada = await shop.register(ADA);
     const thief = shop.visitor({ from });
     thief.cookies.set("device", ada.cookies.get("device")!);
     expect(await statuses(7, () => guess(thief, ADA))).toEqual([422, 422, 422, 422, 422, 429, 429]);
-    // From any address: it is the device that is counted.
+    // From any address: the device is what is counted.
     const elsewhere = shop.visitor({ from: "127.0.0.8" });
     elsewhere.cookies.set("device", ada.cookies.get("device")!);
     expect((await guess(elsewhere, ADA)).status).toBe(429);
-    // A cookie that was altered is no device.
+    // An altered cookie is not a device.
     const [body = "", ...rest] = ada.cookies.get("device")!.split(".");
     const altered = body.slice(0, -2) + (body.endsWith("AA") ? "BB" : "AA");
     elsewhere.cookies.set("device", [altered, ...rest].join("."));
     expect((await guess(elsewhere, ADA)).status).toBe(422);
   });
 
-  test("S53 S54 cookies of devices that were collected while a password was known give no number of guesses", async () => {
+  test("S53 S54 device cookies that were collected while a password was known allow only a limited number of guesses", async () => {
     const shop = await served(engine);
     const ada = await shop.register(ADA);
     const cookies = await collected(shop, ADA, 12);
-    // What all known devices have together, and what any stranger has at one address.
+    // What all known devices have together, and what a stranger has at one address.
     expect(await tries(shop, cookies.slice(0, 8), from)).toBe(15 + 5);
     expect(await tries(shop, cookies.slice(0, 8), from)).toBe(0);
     expect(await tries(shop, cookies.slice(8), "127.0.0.8")).toBe(5);
-    // Her own device still is let in, as often as she likes: what others used up is not hers.
+    // Her own device is still let in, any number of times: what others used up is not hers.
     expect(await statuses(4, () => login(ada, ADA))).toEqual([302, 302, 302, 302]);
     // And that gives the others nothing back.
     expect(await tries(shop, cookies, from)).toBe(0);
   });
 
-  test("S53 S54 an account of somebody's address before theirs leaves cookies that are bounded like any", async () => {
+  test("S53 S54 an account that had an address before its owner leaves device cookies that are limited like any others", async () => {
     const shop = await served(engine);
     await shop.register(ADA, { from });
     const cookies = await collected(shop, ADA, 8);
@@ -272,7 +272,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(ada, ADA)).status).toBe(302);
   });
 
-  test("S54 nothing tells whether there is an account: a device is known by what was sent", async () => {
+  test("S54 nothing reveals whether there is an account: a device is identified by what was sent", async () => {
     const shop = await served(engine);
     await shop.register(ADA);
     const headers = async (email: string) => {
@@ -283,7 +283,7 @@ await onEachDatabase("limits", (engine) => {
     expect(await headers(ADA)).toEqual(await headers("nobody@example.com"));
   });
 
-  test("S54 behind TRUSTED_PROXIES each client counts by itself, in any notation of its address", async () => {
+  test("S54 behind TRUSTED_PROXIES, each client counts on its own, in any notation of its address", async () => {
     const shop = await served(engine, "usual", { TRUSTED_PROXIES: "127.0.0.0/8" });
     await shop.register(ADA);
     const through = (chain: string) => shop.visitor({ headers: { "x-forwarded-for": chain } });
@@ -294,7 +294,7 @@ await onEachDatabase("limits", (engine) => {
     expect(six).toEqual([422, 422, 422, 422, 422, 429]);
   });
 
-  test("S54 without TRUSTED_PROXIES no header gives fresh attempts", async () => {
+  test("S54 without TRUSTED_PROXIES, no header provides new attempts", async () => {
     const shop = await served(engine);
     await shop.register(ADA);
     const forged = (index: number) => ({ "x-forwarded-for": `8.8.8.${index}`, forwarded: `for=8.8.8.${index}` });
@@ -306,20 +306,20 @@ await onEachDatabase("limits", (engine) => {
 await onEachDatabase("limits of guesses at the same moment", (engine) => {
   const from = "127.0.0.9";
 
-  test("S53 an address is counted by its failures: logins that succeed use nothing up", async () => {
+  test("S53 an address is counted by its failures: successful logins use nothing up", async () => {
     const shop = await served(engine, "narrow");
     await shop.register(ADA);
     await shop.register("bob@example.com");
     const office = () => shop.visitor({ from });
     expect(await statuses(10, () => login(office(), ADA))).toEqual(Array.from({ length: 10 }, () => 302));
-    // Successes of the attacker's own between the guesses give the guesses nothing back.
+    // The attacker's own successes between the guesses give the guesses nothing back.
     const guesses: number[] = [];
     for (let round = 0; round < 4; round++) {
       guesses.push(...(await statuses(1, () => guess(office(), `nobody${round}@example.com`))));
       expect((await login(office(), ADA)).status).toBe(302);
     }
     expect(guesses).toEqual([422, 422, 422, 422]);
-    // Nor do successes at the same moment: of 20 guesses, at most the two that are left are tried.
+    // Nor do concurrent successes: of 20 guesses, at most the two that are left are tried.
     const own = Array.from({ length: 5 }, () => login(office(), "bob@example.com"));
     const more = Array.from({ length: 20 }, (_, index) => guess(office(), `none${index}@example.com`));
     await Promise.all(own);
@@ -328,7 +328,7 @@ await onEachDatabase("limits of guesses at the same moment", (engine) => {
     expect(await statuses(2, (index) => guess(office(), `last${index}@example.com`))).toEqual([429, 429]);
   });
 
-  test("S53 guesses with collected cookies at the same moment are no more than one after the other", async () => {
+  test("S53 concurrent guesses with collected cookies get no more than sequential ones", async () => {
     const shop = await served(engine);
     await shop.register(ADA);
     const cookies = await collected(shop, ADA, 8);

@@ -8,7 +8,7 @@ const FILLABLE = '  static override fillable = ["name", "email"];\n';
 const PASSWORD = "a password of hers";
 const FORGED = "$argon2id$forged";
 
-/** A generated application, served, whose controllers take everything that they are sent. */
+/** A generated application, served, whose controllers accept every input. */
 async function naiveApplication(changes: readonly (readonly [string, string])[]) {
   const root = await generatedApplication();
   await edit(root, "app/models/user.ts", ...changes);
@@ -45,7 +45,7 @@ async function naiveApplication(changes: readonly (readonly [string, string])[])
   return { url, users, columns: columns.map(({ name }) => String(name)) };
 }
 
-/** Sends a registration with what belongs to it and whatever else, from a page with its token. */
+/** Sends a registration with its own inputs and any others, from a page with its token. */
 async function register(url: string, sent: Readonly<Record<string, string>>): Promise<number> {
   const page = await fetch(new URL("/register", url));
   const cookie = page.headers.getSetCookie().map((text) => text.split(";")[0]!);
@@ -56,18 +56,18 @@ async function register(url: string, sent: Readonly<Record<string, string>>): Pr
 }
 
 test.for([
-  ["as it is generated", []],
+  ["unchanged", []],
   ["without fillable", [[FILLABLE, ""]]],
-] as const)("S57 nothing that a mixin owns is set from a form: the user %s", async ([, changes]) => {
+] as const)("S57 no column of a mixin is set from a form: the user %s", async ([, changes]) => {
   const { url, users, columns } = await naiveApplication(changes);
-  // Every column that a table of users has, also those that later mixins bring.
+  // Every column that a table of users has, including those that later mixins add.
   const owned = columns.filter((column) => !["name", "email", "created_at", "updated_at"].includes(column));
   expect(owned).toEqual(expect.arrayContaining(["id", "password", "api_token", "verified_at"]));
   const forged = Object.fromEntries(owned.map((column) => [column, column === "id" ? "4711" : FORGED]));
   const post = async (path: string, sent: Readonly<Record<string, string>>): Promise<number> =>
     (await fetch(new URL(path, url), { method: "POST", body: new URLSearchParams(sent) })).status;
 
-  // The password is missing then, and the table refuses the row.
+  // Then the password is missing, and the table refuses the row.
   expect(await post("/api/create", { name: "A", email: "a@example.com", ...forged })).toBe(500);
   expect(users()).toEqual([]);
   expect(await post("/api/fill", { name: "B", email: "b@example.com", ...forged })).toBe(200);

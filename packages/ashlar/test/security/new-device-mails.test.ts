@@ -22,7 +22,7 @@ class NewDeviceMail extends Mailable {
   }
 }
 
-/** A mail that says what it was told of the device. */
+/** A mail that includes what it was told about the device. */
 class DeviceMail extends Mailable {
   readonly #device: string;
 
@@ -41,10 +41,10 @@ class DeviceMail extends Mailable {
 }
 
 const ACCOUNTS = { mailables: { newDevice: NewDeviceMail } };
-/** As many as it takes for a mailbox to be flooded. */
+/** Enough to flood a mailbox. */
 const MANY = 12;
 
-/** Logs in as often, each time in a browser that has never been seen, and counts what that has told. */
+/** Logs in this many times, each time in a new browser, and counts the notifications. */
 async function logIn(
   accounts: TestAccounts,
   email: string,
@@ -60,26 +60,26 @@ async function logIn(
 }
 
 await onEachDatabase("mails about logins on new devices", (engine) => {
-  test("S33 none goes to an address that was never verified: it may be the mailbox of someone else", async () => {
+  test("S33 none is sent to an address that was never verified: it may be another person's mailbox", async () => {
     const accounts = await testAccounts({ engine, ACCOUNTS });
     expect(await logIn(accounts, ADA.email)).toEqual({ told: MANY, mails: 0 });
   });
 
-  test("S33 a verified address gets five in an hour, and each login is told to listeners all the same", async () => {
+  test("S33 a verified address gets five in an hour, and each login is still reported to listeners", async () => {
     const accounts = await testAccounts({ engine, ACCOUNTS, User: class extends FullUser {} });
     for (const { id } of [ADA, BOB]) await (await accounts.user(id)).markEmailAsVerified();
     expect(await logIn(accounts, ADA.email)).toEqual({ told: MANY, mails: 5 });
-    // Another mailbox has its own.
+    // Another mailbox has its own limit.
     expect(await logIn(accounts, BOB.email)).toEqual({ told: MANY, mails: 5 });
   });
 
-  test("S33 so does an address of a model that verifies none", async () => {
+  test("S33 so does an address of a model without verification", async () => {
     const accounts = await testAccounts({ engine, ACCOUNTS, User: class extends PlainUser {} });
     expect(await logIn(accounts, ADA.email)).toEqual({ told: MANY, mails: 5 });
   });
 });
 
-test("the device is named in the language of the mail: the user's, and not that of the browser", async () => {
+test("the device is described in the language of the mail: the user's, not the browser's", async () => {
   class User extends FullUser {
     get language(): string | undefined {
       return this.email === ADA.email ? "de" : undefined;

@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 afterAll(() => remove());
 
-/** What an answer says of caches. */
+/** What a response says about caching. */
 async function caching(client: TestClient, path: string): Promise<readonly (string | null)[]> {
   const { status, headers } = await client.get(path);
   expect(status).toBe(200);
@@ -47,19 +47,19 @@ async function caching(client: TestClient, path: string): Promise<readonly (stri
 }
 
 test.each(["/", "/prices", "/order", "/platform"])(
-  "S63: %s is private, no-store for a user who is logged in by a cookie",
+  "S63: %s is private, no-store for a user who is logged in with a cookie",
   async (path) => {
     expect((await caching(ada, path))[0]).toBe("private, no-store");
   },
 );
 
-test("S63: a page with a CSRF token is private, no-store for a guest, also when the session is not new", async () => {
+test("S63: a page with a CSRF token is private, no-store for a guest, even if the session is not new", async () => {
   const guest = createTestClient(application);
   expect((await caching(guest, "/order"))[0]).toBe("private, no-store");
   expect(await caching(guest, "/order")).toEqual(["private, no-store", "cookie"]);
 });
 
-test("S63: an answer that says nothing of anyone is left to its handler", async () => {
+test("S63: a response that reveals nothing about anyone is left to its handler", async () => {
   const guest = createTestClient(application);
   expect(await caching(guest, "/prices")).toEqual([null, null]);
   expect(await caching(guest, "/platform")).toEqual([null, null]);
@@ -67,7 +67,7 @@ test("S63: an answer that says nothing of anyone is left to its handler", async 
 });
 
 test.each(["/cached", "/platform-cached"])(
-  "S63: the Cache-Control of %s, the handler's own, stays, and the answer varies by cookie",
+  "S63: the handler's own Cache-Control of %s stays, and the response varies by cookie",
   async (path) => {
     for (const client of [ada, createTestClient(application)]) {
       expect(await caching(client, path)).toEqual(["public, max-age=60", "cookie"]);
@@ -75,7 +75,7 @@ test.each(["/cached", "/platform-cached"])(
   },
 );
 
-test("S63: what an API answers to a token is private, no-store, wherever the token stands", async () => {
+test("S63: an API's response to a token is private, no-store, wherever the token is", async () => {
   const client = createTestClient(application);
   const byHeader = await client.withToken(token).get("/api/me");
   const byQuery = await client.get(`/api/me?token=${token}`);
@@ -88,7 +88,7 @@ test.each([
   ["POST", "/email/verify/a-token", 303],
   ["PUT", "/email/verify/a-token", 405],
   ["GET", "/email/verify/a-token/more", 404],
-])("S16: the page that answers %s %s names its address to no other page", async (method, path, status) => {
+])("S16: the page for %s %s does not reveal its URL to other pages", async (method, path, status) => {
   const headers = { accept: "text/html", "content-type": "application/x-www-form-urlencoded" };
   const body = method === "POST" ? "a=b" : null;
   const answer = await application.fetch(new Request(`http://localhost${path}`, { method, headers, body }));

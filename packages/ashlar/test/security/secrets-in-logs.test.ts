@@ -4,9 +4,9 @@ import { generateSecret } from "../../src/security/index.ts";
 import { exchange } from "../support/raw-socket.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
-/** As long as a mailed token, and of the same letters. */
+/** As long as a mailed token, and made of the same letters. */
 const TOKEN = "Zk3vB8s_Q1xLw0TyR5nHc7uJ2mEoA9dGfKiP6bVzX4t";
-/** Not in one piece here: an error page shows the source of this file. */
+/** Split here, because an error page shows the source of this file. */
 const CODE = ["98", "765"].join("");
 const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI3In0.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg";
 
@@ -71,7 +71,7 @@ test.each([
 });
 
 test.each(["/@token/orders", "/?number:integer"])(
-  "S60 no first segment of a path without a route is logged where a route takes a parameter there: %s",
+  "S60 no first segment of a path without a route is logged if a route has a parameter there: %s",
   async (pattern) => {
     const other = await logging([Route.get(pattern, () => "page"), Route.get("/orders/list", () => "page")]);
     onTestFinished(() => other.shutdown());
@@ -83,7 +83,7 @@ test.each(["/@token/orders", "/?number:integer"])(
   },
 );
 
-test("a file that is served is logged by its path, and one that is not as any other path", async () => {
+test("a served file is logged by its path, and a missing one like any other path", async () => {
   const root = folderWith({ "public/assets/logo-2.min.svg": "<svg/>" });
   const other = await logging([], root);
   onTestFinished(() => other.shutdown());
@@ -118,7 +118,7 @@ test.each([
   ["/mounted", "/mounted"],
   ["/nowhere/", "/nowhere/"],
   ["/orders/", "/orders/"],
-])("what holds no secret is logged as it is: %s", async (path, expected) => {
+])("paths without a secret are logged unchanged: %s", async (path, expected) => {
   expect(await logged(path)).toBe(expected);
 });
 

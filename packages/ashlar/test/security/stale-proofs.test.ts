@@ -3,10 +3,10 @@ import type { TestClient } from "../../src/testing/index.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
 import { onEachDatabase } from "../support/services.ts";
 
-/** A hash of {@link PASSWORD} as another program may have made it: right, and replaced at the next login. */
+/** A hash of {@link PASSWORD} that another program could have created: correct, and replaced at the next login. */
 const OLD_HASH = "$2b$04$HiLs4Li1BObaMK2gcE2fi.tolmTL62vGKsZ64a2tj6.1HhZhgSnYG";
 
-await onEachDatabase("proofs that were given before access ended", (engine) => {
+await onEachDatabase("proofs from before access ended", (engine) => {
   let shop: AccountShop;
   const restore: (() => void)[] = [];
   beforeAll(async () => {
@@ -18,7 +18,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
     for (const one of restore.splice(0)) one();
   });
 
-  /** Has a method wait for something before it runs, or before it returns: once. */
+  /** Makes a method wait for something before it runs, or before it returns: once. */
   function park(target: object, name: string, meanwhile: () => Promise<unknown>, when: "before" | "after"): void {
     const own = Object.getOwnPropertyDescriptor(target, name);
     const original = (target as Record<string, (...args: unknown[]) => unknown>)[name]!;
@@ -51,7 +51,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
   };
   const EVENTS = Object.entries(events);
 
-  /** The logins that are left, as the owner of each would find. */
+  /** The remaining logins, as the owner of each would see them. */
   async function logins(): Promise<number> {
     const { kysely } = shop.application.container.make("database");
     return (await kysely.selectFrom("logins").select("id").execute()).length;
@@ -59,7 +59,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
 
   const isHashOf = async (password: string): Promise<boolean> => (await shop.user())!.verifyPassword(password);
 
-  describe("S52 a login that is under way", () => {
+  describe("S52 a login in progress", () => {
     test.each(EVENTS)("S52 fails if, between the lookup of the user and the insert, %s", async (_, happen) => {
       const client = shop.visitor();
       park(shop.User, "findByIdentifier", happen, "after");
@@ -93,21 +93,21 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       },
     );
 
-    test("S52 leaves the password alone that was set while its rehash was under way", async () => {
+    test("S52 leaves a password alone that was set during its rehash", async () => {
       await shop.User.rows().update({ password: OLD_HASH });
       park(shop.User.prototype, "storePasswordHash", events["the password is reset"]!, "before");
       await shop.logsIn(shop.visitor(), EMAIL, PASSWORD);
       expect([await isHashOf(NEW_PASSWORD), await isHashOf(PASSWORD)]).toEqual([true, false]);
     });
 
-    test("S52 a rehash by itself ends no access", async () => {
+    test("S52 a rehash on its own ends no access", async () => {
       const client = await shop.loggedIn();
       await shop.User.rows().update({ password: OLD_HASH });
       expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(true);
       expect([(await shop.user())!.passwordHash()?.slice(0, 9), await shop.isIn(client)]).toEqual(["$argon2id", true]);
     });
 
-    test("S52 succeeds if meanwhile another login replaces the hash, which ends no access", async () => {
+    test("S52 succeeds if another login replaces the hash in the meantime, which ends no access", async () => {
       const { kysely } = shop.application.container.make("database");
       await kysely.updateTable("users").set({ password: OLD_HASH, access_epoch: null }).execute();
       const [client, other] = [shop.visitor(), shop.visitor()];
@@ -117,7 +117,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       expect([await shop.isIn(client), await shop.isIn(other), await logins()]).toEqual([true, true, 2]);
     });
 
-    test("S52 a rehash by a login that is under way at the same time voids no reset of the password", async () => {
+    test("S52 a rehash by a concurrent login does not undo a reset of the password", async () => {
       await shop.User.rows().update({ password: OLD_HASH, access_epoch: null } as object);
       const link = await shop.resetLink(EMAIL);
       const client = shop.visitor();
@@ -126,7 +126,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       expect([await isHashOf(NEW_PASSWORD), await shop.isIn(client), await logins()]).toEqual([true, false, 0]);
     });
 
-    test("S52 of 40 parallel logins none outlives a reset of the password", async () => {
+    test("S52 of 40 concurrent logins, none outlives a reset of the password", async () => {
       const link = await shop.resetLink(EMAIL);
       const clients = Array.from({ length: 40 }, () => shop.visitor());
       const [isReset] = await Promise.all([
@@ -138,7 +138,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       expect(await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)).toBe(true);
     });
 
-    test.each(EVENTS)("S52 by a user that was read before is refused once %s", async (_, happen) => {
+    test.each(EVENTS)("S52 with a user that was read before is refused once %s", async (_, happen) => {
       const user = (await shop.user())!;
       await happen();
       await expect(shop.visitor().actingAs(user)).rejects.toMatchObject({ code: "E_STALE_PROOF" });
@@ -146,7 +146,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
     });
   });
 
-  describe("S52 an API token that is under way", () => {
+  describe("S52 an API token in progress", () => {
     test.each(EVENTS)("S52 is not issued if, between the lookup of the user and the update, %s", async (_, happen) => {
       park(shop.User, "findByIdentifier", happen, "after");
       const answer = await shop.visitor().postJson("/api/auth", { username: EMAIL, password: PASSWORD });
@@ -161,7 +161,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       await expect(user.generateJwt()).rejects.toMatchObject({ code });
     });
 
-    test("S52 of 40 parallel requests for one none outlives a reset of the password", async () => {
+    test("S52 of 40 concurrent requests for one, none outlives a reset of the password", async () => {
       const link = await shop.resetLink(EMAIL);
       const client = shop.visitor();
       const [, ...answers] = await Promise.all([
@@ -181,13 +181,13 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       thief = await shop.loggedIn();
     });
 
-    /** Between the check of the password and what it is good for. */
+    /** Between the check of the password and its use. */
     const meanwhile = (happen: () => Promise<unknown>): void => {
       park(shop.application.container.make("throttle"), "clear", happen, "before");
     };
     const MOST = EVENTS.filter(([name]) => name !== "the user is deleted");
 
-    test.each(MOST)("S52 a confirmation fails if meanwhile %s", async (_, happen) => {
+    test.each(MOST)("S52 a confirmation fails if in the meantime %s", async (_, happen) => {
       const page = await thief.get("/confirm_password");
       const before = thief.cookies.get("token");
       meanwhile(happen);
@@ -196,7 +196,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       expect([thief.cookies.get("token"), await shop.isIn(thief)]).toEqual([before, false]);
     });
 
-    test.each(MOST)("S52 a change of the password fails if meanwhile %s", async (name, happen) => {
+    test.each(MOST)("S52 a change of the password fails if in the meantime %s", async (name, happen) => {
       const page = await thief.get("/account/password");
       meanwhile(happen);
       const fields = {
@@ -232,7 +232,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       },
     );
 
-    test.each(MOST)("S52 logging out all other devices fails if meanwhile %s", async (_, happen) => {
+    test.each(MOST)("S52 logging out all other devices fails if in the meantime %s", async (_, happen) => {
       const owner = await shop.loggedIn();
       const page = await thief.get("/logins");
       const happens = async (): Promise<void> => {
@@ -244,7 +244,7 @@ await onEachDatabase("proofs that were given before access ended", (engine) => {
       expect([await shop.isIn(thief), await shop.isIn(owner)]).toEqual([false, true]);
     });
 
-    test.each(MOST)("S52 a change of the address comes to nothing if meanwhile %s", async (_, happen) => {
+    test.each(MOST)("S52 a change of the address has no effect if in the meantime %s", async (_, happen) => {
       const page = await thief.get("/account/email");
       meanwhile(happen);
       await thief.submit(page, '[action="/account/email"]', { email: "thief@example.org", password: PASSWORD });

@@ -5,7 +5,7 @@ import { PASSWORD, type TestApi, testApi } from "../support/api-application.ts";
 const WRONG = { username: "ada@example.com", password: "not her password" };
 const RIGHT = { username: "ada@example.com", password: PASSWORD };
 
-/** So many attempts from one address, one after the other; their statuses. */
+/** The statuses of this many attempts from one address, one after the other. */
 async function attempts(api: TestApi, count: number, body: object, ip = "203.0.113.7"): Promise<number[]> {
   const statuses: number[] = [];
   for (let attempt = 0; attempt < count; attempt++) {
@@ -28,7 +28,7 @@ test("S33 after five wrong passwords from one address, the right one is refused 
   expect(body).toMatchObject({ status: 429, code: "E_TOO_MANY_REQUESTS" });
 });
 
-test("S33 nobody else is locked out by them: not the account from elsewhere, nor the address for its own account", async () => {
+test("S33 no one else is locked out by them: not the account from elsewhere, nor the address for its own account", async () => {
   const api = await throttled();
   await attempts(api, 6, WRONG);
   expect((await api.post("/api/auth", RIGHT, { ip: "198.51.100.1" })).status).toBe(200);
@@ -36,7 +36,7 @@ test("S33 nobody else is locked out by them: not the account from elsewhere, nor
   expect((await api.post("/api/auth", other, { ip: "203.0.113.7" })).status).toBe(200);
 });
 
-test("S33 an address that is not known is counted as one that is", async () => {
+test("S33 an unknown address is counted like a known one", async () => {
   const api = await throttled();
   const unknown = { username: "nobody@example.com", password: "not a password" };
   expect(await attempts(api, 6, unknown)).toEqual([401, 401, 401, 401, 401, 429]);
@@ -48,7 +48,7 @@ test("S33 another spelling of the address is the same account", async () => {
   expect(await attempts(api, 1, { ...WRONG, username: " ADA@Example.com " })).toEqual([429]);
 });
 
-test("S33 of 50 attempts at once, five reach the password", async () => {
+test("S33 of 50 concurrent attempts, five reach the password", async () => {
   const api = await throttled();
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => api.post("/api/auth", WRONG, { ip: "203.0.113.7" })),
@@ -57,21 +57,21 @@ test("S33 of 50 attempts at once, five reach the password", async () => {
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(45);
 });
 
-test("S33 attempts at two accounts at once are counted by account", async () => {
+test("S33 concurrent attempts at two accounts are counted by account", async () => {
   const api = await throttled();
   const bodies = [WRONG, { ...WRONG, username: "bob@example.com" }].flatMap((body) => [body, body, body]);
   const answers = await Promise.all(bodies.map((body) => api.post("/api/auth", body, { ip: "203.0.113.7" })));
   expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 401));
 });
 
-test("a login that succeeds gives the account its attempts back", async () => {
+test("a successful login gives the account its attempts back", async () => {
   const api = await throttled();
   await attempts(api, 4, WRONG);
   expect(await attempts(api, 1, RIGHT)).toEqual([200]);
   expect(await attempts(api, 5, WRONG)).toEqual([401, 401, 401, 401, 401]);
 });
 
-test("S33 a token cannot be tried for renewal any number of times", async () => {
+test("S33 renewals of a token are limited", async () => {
   const api = await throttled();
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 11; attempt++) {
@@ -80,7 +80,7 @@ test("S33 a token cannot be tried for renewal any number of times", async () => 
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
 });
 
-test("S33 a genuine token is counted by itself: neither made-up ones nor another user's from its address use it up", async () => {
+test("S33 a genuine token is counted on its own: neither made-up ones nor another user's from its address use it up", async () => {
   const api = await throttled();
   const renew = async (token: string) => (await api.post("/api/reauth", { token }, { ip: "203.0.113.7" })).status;
   const [ada, bob] = await Promise.all([1, 2].map(async (id) => (await api.User.find(id))!.generateJwt()));
@@ -92,7 +92,7 @@ test("S33 a genuine token is counted by itself: neither made-up ones nor another
   expect([await renew(ada!), await renew(bob!)]).toEqual([429, 200]);
 });
 
-test("S47 a lockout at the token endpoints names the guard jwt, and neither the token nor the account that was tried", async () => {
+test("S47 a lockout at the token endpoints has the guard jwt, but neither the token nor the account", async () => {
   const api = await throttled();
   const lockouts: LockoutEvent[] = [];
   const events = api.application.container.make("events");

@@ -21,8 +21,8 @@ function renewedOf({ status, body }: Answer): string {
   return (body as { readonly data: string }).data;
 }
 
-describe("S8 purposes do not mix, not even where one secret serves for all", () => {
-  test("an API token is no signed value and no sealed one, of whatever purpose", async () => {
+describe("S8 purposes do not mix, even if one secret is used for all", () => {
+  test("an API token is not valid as a signed or sealed value, for any purpose", async () => {
     const token = await (await testApi()).token();
     for (const purpose of KEY_PURPOSES) {
       expect([purpose, new Signer(SECRET, purpose).verify(token)]).toEqual([purpose, null]);
@@ -30,7 +30,7 @@ describe("S8 purposes do not mix, not even where one secret serves for all", () 
     }
   });
 
-  test("no signed value and no sealed one, of whatever purpose, is an API token", async () => {
+  test("no signed or sealed value, for any purpose, is valid as an API token", async () => {
     const api = await testApi({ environment: { APP_KEY: SECRET } });
     const payload = JSON.stringify({ sub: "1" });
     for (const purpose of KEY_PURPOSES) {
@@ -43,7 +43,7 @@ describe("S8 purposes do not mix, not even where one secret serves for all", () 
     }
   });
 
-  test("a JWT that is signed with a key derived of the secret is no API token", async () => {
+  test("a JWT that is signed with a key derived from the secret is not an API token", async () => {
     const api = await testApi({ driver: { algorithm: "HS256" } });
     for (const purpose of KEY_PURPOSES) {
       const key = createSigningKey("HS256", deriveKey(SECRET, purpose));
@@ -51,7 +51,7 @@ describe("S8 purposes do not mix, not even where one secret serves for all", () 
     }
   });
 
-  test("a JWT that is signed with the secret itself and of another type is no API token", async () => {
+  test("a JWT that is signed with the secret itself but has another type is not an API token", async () => {
     const api = await testApi();
     for (const typ of ["password-reset", "at+jwt", "jwt", ""]) {
       const token = signJwt({ sub: "1" }, createSigningKey("HS512", SECRET), { typ });
@@ -60,7 +60,7 @@ describe("S8 purposes do not mix, not even where one secret serves for all", () 
   });
 });
 
-describe("S9 spans of time that cannot be end the boot", () => {
+describe("S9 impossible durations make the boot fail", () => {
   const wrong = [0, -1, Number.NaN, Number.POSITIVE_INFINITY, "60"];
   const cases = ["expires", "clockSkewSeconds", "reauthWithinMinutes"].flatMap((option) =>
     wrong.map((value) => [option, value] as const),
@@ -78,7 +78,7 @@ describe("S9 spans of time that cannot be end the boot", () => {
 describe.each([
   ["on", true],
   ["off", false],
-])("S10 which tokens die, with authenticates %s", (_, authenticates) => {
+])("S10 which tokens become invalid, with authenticates %s", (_, authenticates) => {
   const dies = (api: TestApi, token: string) =>
     Promise.all([
       expect(api.get("/api/open", { token })).resolves.toMatchObject(TOKEN_REFUSED),
@@ -107,7 +107,7 @@ describe.each([
     await lives(before, token);
   });
 
-  test("a revoked token: it cannot be renewed, and is refused at once where authenticates is on", async () => {
+  test("a revoked token: it cannot be renewed, and is refused immediately with authenticates on", async () => {
     const api = await testApi({ driver: { authenticates } });
     const token = await api.token();
     await (await api.User.find(1))!.revokeToken();
@@ -116,7 +116,7 @@ describe.each([
     else await lives(api, token);
   });
 
-  test("a deleted user: as with a revoked token, and nobody is found for it", async () => {
+  test("a deleted user: like a revoked token, and it identifies no user", async () => {
     const api = await testApi({ driver: { authenticates } });
     const token = await api.token();
     await (await api.User.find(1))!.delete();
@@ -129,7 +129,7 @@ describe.each([
     }
   });
 
-  test("a new password: as with a revoked token; the old password gets no new one", async () => {
+  test("a new password: like a revoked token; the old password gets no new one", async () => {
     const api = await testApi({ driver: { authenticates } });
     const token = await api.token();
     const user = (await api.User.find(1))!;
@@ -145,7 +145,7 @@ describe.each([
 
 describe("S11 renewal", () => {
   test.each([[true], [false]])(
-    "of parallel renewals of one token exactly one succeeds (authenticates: %s)",
+    "of concurrent renewals of one token, exactly one succeeds (authenticates: %s)",
     async (it) => {
       const api = await testApi({ driver: { authenticates: it } });
       const token = await api.token();
@@ -166,7 +166,7 @@ describe("S11 renewal", () => {
     }
   });
 
-  test("the old token is refused from then on where authenticates is on", async () => {
+  test("the old token is refused from then on with authenticates on", async () => {
     const api = await testApi({ driver: { authenticates: true } });
     const token = await api.token();
     const renewed = renewedOf(await api.post("/api/reauth", { token }));
@@ -182,7 +182,7 @@ describe("S11 renewal", () => {
     expect(api.queries).toEqual([]);
   });
 
-  test("a token whose signature is wrong never reaches SQL", async () => {
+  test("a token with a wrong signature never reaches SQL", async () => {
     const api = await testApi({ driver: { authenticates: true } });
     const token = `${(await api.token()).slice(0, -4)}AAAA`;
     api.forgetQueries();
@@ -192,12 +192,12 @@ describe("S11 renewal", () => {
   });
 });
 
-describe("S12 a missing or weak JWT_SECRET ends the boot", () => {
+describe("S12 a missing or weak JWT_SECRET makes the boot fail", () => {
   test.each([
     ["missing", undefined, 'Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate'],
     ["blank", "", 'Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate'],
     ["short", "a-secret-that-is-short", "Empty the line of JWT_SECRET in .env, and run: npx ashlar key:generate"],
-  ])("%s: with the command that mends it", async (_, secret, remedy) => {
+  ])("%s: with the command that fixes it", async (_, secret, remedy) => {
     await expect(testApi({ driver: { secret } })).rejects.toMatchObject({
       code: "E_WEAK_SECRET",
       message: expect.stringContaining(remedy),
@@ -205,7 +205,7 @@ describe("S12 a missing or weak JWT_SECRET ends the boot", () => {
   });
 });
 
-test("S13 in production endless tokens without a look into the database log a warning at boot", async () => {
+test("S13 in production, tokens that never expire without a database check cause a warning at boot", async () => {
   const built = (name: string) => JSON.stringify(builtModule(name));
   const script = `
     import { createApplication } from ${built("index")};
@@ -241,7 +241,7 @@ test("S13 in production endless tokens without a look into the database log a wa
 });
 
 describe("S14 the header", () => {
-  test("its scheme counts in any case, and no other scheme is a token", async () => {
+  test("its scheme counts in upper and lower case, and no other scheme is a token", async () => {
     const api = await testApi();
     const token = await api.token();
     for (const scheme of ["Bearer", "bearer", "BEARER", "bEaReR"]) {
@@ -256,7 +256,7 @@ describe("S14 the header", () => {
     }
   });
 
-  test("a token in header and input that differ is a 400; the same in both is the token", async () => {
+  test("different tokens in header and input are a 400; the same in both is the token", async () => {
     const api = await testApi();
     const [ada, bob] = [await api.token(), await api.token("bob@example.com")];
     const conflict = { status: 400, body: { code: "E_CONFLICTING_TOKENS" } };
@@ -268,7 +268,7 @@ describe("S14 the header", () => {
     expect(JSON.stringify(body)).not.toMatch(/eyJ/);
   });
 
-  test("an input that is blank, or no text, is no token, and the header counts", async () => {
+  test("a blank input, or one that is not text, is not a token, and the header counts", async () => {
     const api = await testApi();
     const token = await api.token();
     for (const input of ["", null, 1, ["a"], { a: 1 }]) {
@@ -287,11 +287,11 @@ describe("S15 the input", () => {
     expect(await api.post("/api/open", { token })).toMatchObject(OPEN);
     expect(await api.post("/api/open?token=other", { token })).toMatchObject(OPEN);
     expect(await api.get("/api/open?token=other", { token })).toMatchObject(OPEN);
-    // A body without a token sends nobody back to the query.
+    // A body without a token does not make the query count.
     expect(await api.post(`/api/open?token=${token}`, { other: 1 })).toMatchObject(NO_TOKEN);
   });
 
-  test("the body wins over the query", async () => {
+  test("the body takes precedence over the query", async () => {
     const api = await testApi();
     const token = await api.token();
     expect(await api.post("/api/open?token=garbage", { token })).toMatchObject(OPEN);
@@ -299,7 +299,7 @@ describe("S15 the input", () => {
   });
 });
 
-describe("S16 every answer of a token endpoint carries Cache-Control: no-store", () => {
+describe("S16 every response of a token endpoint has Cache-Control: no-store", () => {
   test("success, refusal and every kind of mistake", async () => {
     const api = await testApi();
     const json = { headers: { "content-type": "application/json" } };
@@ -349,7 +349,7 @@ describe("S24 interleaved requests", () => {
   });
 });
 
-test("S32 an unknown username and a wrong password are answered byte for byte alike", async () => {
+test("S32 an unknown username and a wrong password get byte for byte the same response", async () => {
   const api = await testApi();
   const answer = async (username: string) => {
     const { status, headers, body } = await api.post("/api/auth", { username, password: "wrong horse battery" });
@@ -358,7 +358,7 @@ test("S32 an unknown username and a wrong password are answered byte for byte al
   expect(await answer("nobody@example.com")).toBe(await answer("ada@example.com"));
 });
 
-describe("S36 a field that should be text and is none is a 422", () => {
+describe("S36 a field that is not text is a 422", () => {
   test.each([[["ada@example.com"]], [{ $gt: "" }], [1], [true]])("%j as JSON", async (value) => {
     const api = await testApi();
     api.forgetQueries();
@@ -393,7 +393,7 @@ describe("S37 identity comes from the guard", () => {
     expect(await api.post(`/api/who/2?${query}`, claims, { headers, token })).toMatchObject({ status: 200, body: ADA });
   });
 
-  test("credentials of the one and an id of the other give a token of the one", async () => {
+  test("credentials of one user and an id of another return a token of the first", async () => {
     const api = await testApi();
     const sent = {
       username: "ada@example.com",
@@ -409,7 +409,7 @@ describe("S37 identity comes from the guard", () => {
   });
 });
 
-test("a valid token on a synchronous route is answered without a promise", async () => {
+test("a valid token on a synchronous route is handled without a promise", async () => {
   const api = await testApi();
   const headers = { authorization: `Bearer ${await api.token()}` };
   expect(api.application.fetch(new Request("http://localhost/api/open", { headers }))).not.toBeInstanceOf(Promise);

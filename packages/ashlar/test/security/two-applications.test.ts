@@ -18,7 +18,7 @@ import {
   testAccounts,
 } from "../support/account-application.ts";
 
-/** A model that no configuration names: it is of the application whose request it is used in. */
+/** A model that no configuration uses: it belongs to the application whose request it is used in. */
 class Order extends Model {
   static override timestamps = false;
   declare id: number;
@@ -89,7 +89,7 @@ async function tokenOf({ accounts }: Site): Promise<string> {
   return (body as { readonly data: string }).data;
 }
 
-/** What `GET /mine` answers to the bearer of a token. */
+/** What `GET /mine` returns to the bearer of a token. */
 async function accepts({ accounts }: Site, token: string): Promise<number> {
   return (await accounts.visitor().get("/mine", { ...JSON_ONLY, authorization: `Bearer ${token}` })).status;
 }
@@ -109,7 +109,7 @@ describe.each([
     other = await site("Other", second);
   });
 
-  test("have databases of their own: what one saves is not in the other", async () => {
+  test("have their own databases: what one saves is not in the other", async () => {
     await other.accounts.visitor().post("/orders", { title: "of the other" });
     await one.accounts.visitor().post("/orders", { title: "of the one" });
     expect(await ordersOf(one)).toEqual([{ id: 1, title: "of the one" }]);
@@ -120,7 +120,7 @@ describe.each([
     expect(await other.accounts.rows("users")).toHaveLength(2);
   });
 
-  test("answer over HTTP and stream from their own database", async () => {
+  test("respond over HTTP and stream from their own database", async () => {
     await one.accounts.visitor().post("/orders", { title: "of the one" });
     await other.accounts.visitor().post("/orders", { title: "of the other" });
     const servers = [one, other].map(({ accounts }) => accounts.application.listen({ port: 0, handleSignals: false }));
@@ -128,7 +128,7 @@ describe.each([
     expect(await Promise.all(texts)).toEqual(["of the one", "of the other"]);
   });
 
-  test("accept their own tokens only, whoever booted last", async () => {
+  test("accept only their own tokens, whichever booted last", async () => {
     const tokens = [await tokenOf(one), await tokenOf(other)] as const;
     expect([await accepts(one, tokens[0]), await accepts(other, tokens[1])]).toEqual([200, 200]);
     expect([await accepts(one, tokens[1]), await accepts(other, tokens[0])]).toEqual([401, 401]);
@@ -142,7 +142,7 @@ describe.each([
     expect(await Promise.all(answers)).toEqual([first, second, first]);
   });
 
-  test("sign the links that a user asks for with their own key", async () => {
+  test("sign the links that a user requests with their own key", async () => {
     const visitor = await one.accounts.loggedIn();
     expect((await visitor.post("/own-link")).body).toBe("sent");
     const link = await one.accounts.link();
@@ -151,7 +151,7 @@ describe.each([
     expect(await outcomeOf(visitor, link)).toBe("verified");
   });
 
-  test("have logins of their own", async () => {
+  test("have their own logins", async () => {
     const visitor = await one.accounts.loggedIn();
     const stranger = other.accounts.visitor();
     for (const [name, value] of visitor.cookies) stranger.cookies.set(name, value);
@@ -159,7 +159,7 @@ describe.each([
     expect((await stranger.get("/me", JSON_ONLY)).body).toEqual({ user: null });
   });
 
-  test("count attempts, send mails, tell events and log each for itself", async () => {
+  test("count attempts, send mails, emit events and log separately", async () => {
     const wrong = { email: ADA.email, password: "not the password" };
     const statuses = [
       await one.accounts.visitor().post("/login", wrong),
@@ -176,7 +176,7 @@ describe.each([
     expect(failures).toEqual([1, 0]);
   });
 
-  test("can be used outside of requests when the other one has closed", async () => {
+  test("can be used outside of requests once the other one has closed", async () => {
     await other.accounts.application.shutdown();
     const user = await one.User.findOrFail(ADA.id);
     expect(await accepts(one, await user.generateJwt())).toBe(200);
@@ -186,7 +186,7 @@ describe.each([
 });
 
 describe("S64 outside of requests", () => {
-  test("the users that a configuration names are those of its application", async () => {
+  test("the users in a configuration belong to its application", async () => {
     one = await site("One", class One extends FullUser {});
     other = await site("Other", class Other extends FullUser {});
     const ada = await one.User.findOrFail(ADA.id);
@@ -199,7 +199,7 @@ describe("S64 outside of requests", () => {
     expect(await accepts(other, await ada.generateJwt())).toBe(401);
   });
 
-  test("so are those that only the configuration of its API names", async () => {
+  test("so do those that only its API's configuration uses", async () => {
     class Caller extends FullUser {}
     one = await site("One", class One extends FullUser {}, Caller);
     other = await site("Other", class Other extends FullUser {}, class OtherCaller extends FullUser {});
@@ -216,7 +216,7 @@ describe("S64 outside of requests", () => {
     expect(env("SITE")).toBe("One");
   });
 
-  test("a model of both is refused with the names of both, until it is given a database", async () => {
+  test("a model of both is refused with the names of both, until it is assigned a database", async () => {
     class Shared extends FullUser {}
     class Parcel extends Order {
       static override table = "orders";

@@ -15,7 +15,10 @@ import { checkTypes, generateApplication, generatedApplication } from "../suppor
 import { addAdmins } from "../support/second-guard.ts";
 import { emptyTables, onEachDatabase } from "../support/services.ts";
 
-/** The doors of the two guards. Both are tried with the same address, and the first of each has the same key. */
+/**
+ * The ways into the accounts of the two guards. Both are tried with the same address, and the first user of each has
+ * the same key.
+ */
 const WEB = { guard: "web", prefix: "", table: "users", cookie: "token", password: "a password of the user" } as const;
 const ADMIN = {
   guard: "admin",
@@ -69,14 +72,14 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
   });
   afterEach(travelBack);
   beforeEach(async () => {
-    // What the test before has begun is done first.
+    // The previous test's background work is finished first.
     await mail.all();
     await emptyTables(application);
     await mail.clear();
     told.length = 0;
   });
 
-  /** Every visitor has an address of their own, so that no limit by address is in the way. */
+  /** Every visitor has their own address, so that no limit by address interferes. */
   let visitors = 0;
   const visitor = (): TestClient => createTestClient(application, { address: `203.0.113.${++visitors % 250}` });
 
@@ -107,7 +110,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     return client;
   }
 
-  /** Tells by which guards a client is logged in, as its own pages say. */
+  /** Returns the guards by which a client is logged in, according to its own pages. */
   async function seenBy(client: TestClient): Promise<string[]> {
     const seen: string[] = [];
     for (const { prefix, guard } of DOORS) {
@@ -116,14 +119,14 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     return seen;
   }
 
-  /** The path of the one link in the latest mail. */
+  /** The path of the only link in the latest mail. */
   async function link(): Promise<string> {
     const latest = (await mail.all()).at(-1);
     const [url = ""] = latest === undefined ? [] : linksIn(latest);
     return url.replace(/^https?:\/\/[^/]+/, "");
   }
 
-  /** The first user of each guard. They are registered once: the two hashes take as long as all else a test does. */
+  /** The first user of each guard. They are registered once: the two hashes take as long as the rest of a test. */
   const people = new Map<string, Record<string, unknown>>();
 
   async function both(): Promise<void> {
@@ -142,7 +145,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     told.length = 0;
   }
 
-  test("S69 each registers, logs in and out at its own pages, with its own password alone", async () => {
+  test("S69 each registers, logs in and out at its own pages, with its own password only", async () => {
     const client = await register(WEB);
     expect(await seenBy(client)).toEqual(["web"]);
     (await client.get("/admin/home")).assertRedirect("/admin/login");
@@ -197,7 +200,8 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     const fields = { current_password: there.password, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     const answer = await client.submit(open, `[action="${there.prefix}/account/password"]`, fields);
     answer.assertRedirect(`${there.prefix}/home`);
-    // Nobody is logged in any more: the forms are void with the last login, and another login does not revive them.
+    // No one is logged in any more: the forms became invalid with the last login, and another login does not revive
+    // them.
     const last = await client.get(`${there.prefix}/account/email`);
     await send(client, `${there.prefix}/logins`, `${there.prefix}/logout`);
     const form = `[action="${there.prefix}/account/email"]`;
@@ -251,7 +255,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
       (await send(guest, `${prefix}/change_password`, `${prefix}/change_password`, { email: EMAIL })).assertRedirect();
       links.push(await link());
     }
-    // A request to the one guard does not void the link of the other.
+    // A request to one guard does not invalidate the other's link.
     const [path = "", rest = ""] = links;
     expect(path.startsWith(`${door.prefix}/password_reset?token=`)).toBe(true);
     expect(rest.startsWith(`${there.prefix}/password_reset?token=`)).toBe(true);
@@ -284,7 +288,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
       `${door.prefix}/home`,
     );
     expect(await Promise.all([here, ...clients].map(seenBy))).toEqual([[door.guard], [], [there.guard], [there.guard]]);
-    // Nor does ending the other devices of the one reach those of the other.
+    // Nor does ending one guard's other devices affect the other's.
     await send(away, `${there.prefix}/logins`, `${there.prefix}/logins`);
     expect(await Promise.all([here, ...clients].map(seenBy))).toEqual([[door.guard], [], [there.guard], []]);
   });
@@ -308,8 +312,8 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     await client.get(follow);
     expect([(await row(door)).email, (await row(there)).email]).toEqual([email, EMAIL]);
     expect(await seenBy(admitted)).toEqual([there.guard]);
-    // Nor can the change be undone anywhere but on its own guard's page, and it is undone for its own user.
-    // The mail about the login on a new device may come between.
+    // Nor can the change be undone on any page but its own guard's, and it is undone for its own user. The mail about
+    // the login on a new device may arrive in between.
     const sent = (await mail.all()).flatMap((one) => (one.to === EMAIL ? linksIn(one) : []));
     const undo = sent.map((url) => new URL(url).pathname).find((path) => path.includes("/email/undo/")) ?? "";
     expect(undo.startsWith(`${door.prefix}/email/undo/`)).toBe(true);
@@ -321,7 +325,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     expect(await seenBy(admitted)).toEqual([there.guard]);
   });
 
-  test("S69 API tokens are the user's: the admin gets none, and no change of the admin's ends them", async () => {
+  test("S69 API tokens belong to the user: the admin gets none, and no change of the admin's ends them", async () => {
     await both();
     const authenticate = (password: string) => visitor().postJson("/api/auth", { username: EMAIL, password });
     (await authenticate(ADMIN.password)).assertStatus(401);
@@ -334,7 +338,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     (await visitor().withToken(data).get("/admin/logins")).assertRedirect("/admin/login");
   });
 
-  test("S69 pages of a guard lead to no page of the other", async () => {
+  test("S69 pages of one guard never lead to a page of the other", async () => {
     await both();
     const client = visitor();
     const paths = ["login", "register", "change_password", "email/verify/notice"];
@@ -354,7 +358,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
   });
 });
 
-describe("the second guard of the doc comment of Auth.routes", () => {
+describe("the second guard in the doc comment of Auth.routes", () => {
   test("has the right types in a generated application", async () => {
     const root = await generatedApplication();
     await addAdmins(root);

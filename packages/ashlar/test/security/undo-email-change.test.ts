@@ -19,7 +19,9 @@ await onEachDatabase("a change of address", (engine) => {
 
   const email = async (): Promise<string | undefined> => (await shop.user())?.email;
 
-  /** A thief who knows the password has moved the account of a verified address; gives the link that its owner was mailed. */
+  /**
+   * A thief who knows the password has moved the account of a verified address; returns the link mailed to its owner.
+   */
   async function stolen(to = THIEF): Promise<{ thief: TestClient; undo: string }> {
     await (await shop.user())!.markEmailAsVerified();
     const thief = await shop.loggedIn();
@@ -28,7 +30,7 @@ await onEachDatabase("a change of address", (engine) => {
     return { thief, undo: await shop.linkTo(EMAIL) };
   }
 
-  test("S51 that is pending is void once the owner has reset the password", async () => {
+  test("S51 that is pending is invalid once the owner has reset the password", async () => {
     const thief = await shop.loggedIn();
     const link = await shop.changeLink(thief, THIEF);
     expect(await shop.resetsPassword(await shop.resetLink(EMAIL), NEW_PASSWORD)).toBe(true);
@@ -36,7 +38,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect([await email(), await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)]).toEqual([EMAIL, true]);
   });
 
-  test("S51 asked for by someone who registered the address of another is void once its owner takes the account", async () => {
+  test("S51 that was requested by a client who registered another person's address is invalid once the owner takes over the account", async () => {
     const victim = "victim@example.com";
     const squatter = shop.visitor();
     const fields = { name: "V", email: victim, password: PASSWORD, password_confirmation: PASSWORD };
@@ -48,7 +50,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect(await shop.User.findBy("email", THIEF)).toBeNull();
   });
 
-  test("S52 that is undone ends a login with the thief's password that is under way", async () => {
+  test("S52 that is undone ends a login in progress with the thief's password", async () => {
     const { undo } = await stolen();
     const find = shop.User.findByIdentifier;
     const parked = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
@@ -64,14 +66,14 @@ await onEachDatabase("a change of address", (engine) => {
     expect(await shop.isIn(thief)).toBe(false);
   });
 
-  test("S51 lives an hour", async () => {
+  test("S51 is valid for an hour", async () => {
     const link = await shop.changeLink(await shop.loggedIn(), THIEF);
     travel(60);
     await shop.verify(link);
     expect(await email()).toBe(EMAIL);
   });
 
-  test("S51 that is completed tells the old address, in words and with a link", async () => {
+  test("S51 that is completed is reported to the old address, with a link", async () => {
     await stolen();
     const { subject, text, html } = (await shop.mail.all()).findLast(({ to }) => to === EMAIL)!;
     expect(subject).toBe("Your email address was changed");
@@ -80,7 +82,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect(html).toContain("Undo the change");
   });
 
-  test("S51 is undone by the button of a page, and by no GET or HEAD", async () => {
+  test("S51 is undone with the button on a page, and never by GET or HEAD", async () => {
     const { thief, undo } = await stolen();
     const owner = shop.visitor();
     const page = await owner.get(undo);
@@ -114,7 +116,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect(await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)).toBe(true);
   });
 
-  test("S51 once undone tells the address that was replaced, in words and with what to do", async () => {
+  test("S51 once undone is reported to the replaced address, with what to do", async () => {
     const { undo } = await stolen();
     await shop.mail.clear();
     const page = await shop.visitor().get(undo);
@@ -150,7 +152,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect(await email()).toBe(THIEF);
   });
 
-  test("S51 once undone takes back the later ones too: the link that the thief was mailed for those is void", async () => {
+  test("S51 once undone takes back later ones too: the link mailed to the thief for those is invalid", async () => {
     const { thief, undo } = await stolen();
     await thief.get(await shop.changeLink(thief, SECOND));
     const ofThief = await shop.linkTo(THIEF);
@@ -169,7 +171,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect(await email()).toBe(EMAIL);
   });
 
-  test("S51 is undone once: of 20 uses of the link at the same moment one has an effect", async () => {
+  test("S51 is undone once: of 20 concurrent uses of the link, one has an effect", async () => {
     const { undo } = await stolen();
     const clients = Array.from({ length: 20 }, () => shop.visitor());
     const pages = await Promise.all(clients.map((client) => client.get(undo)));
@@ -192,7 +194,7 @@ await onEachDatabase("a change of address", (engine) => {
   const TAKEN = "This email address is already in use.";
   const registration = (email: string) => ({ name: "T", email, password: PASSWORD, password_confirmation: PASSWORD });
 
-  /** Asks for an address, and gives what is said of it on the page after that. */
+  /** Requests an address, and returns the message on the page after that. */
   async function refusal(client: TestClient, path: string, fields: object): Promise<string | undefined> {
     const answer = await shop.send(client, path, fields);
     const { text } = await client.follow(answer);
@@ -205,21 +207,21 @@ await onEachDatabase("a change of address", (engine) => {
     return client;
   }
 
-  test("S51 keeps the old address for its owner: nobody else can register it or change to it", async () => {
+  test("S51 keeps the old address for its owner: no one else can register it or change to it", async () => {
     const bob = await registered("bob@example.com");
     const { undo } = await stolen();
     await shop.mail.clear();
     const taken = await refusal(shop.visitor(), "/register", registration("bob@example.com"));
     expect([taken, await refusal(shop.visitor(), "/register", registration(EMAIL))]).toEqual([TAKEN, TAKEN]);
     expect(await refusal(bob, "/account/email", { email: EMAIL, password: PASSWORD })).toBe(TAKEN);
-    // Bob hears of the attempt on his account; the old address is no account's, and hears nothing.
+    // Bob is told about the attempt on his account; the old address belongs to no account, and gets no mail.
     const mails = (await shop.mail.all()).map(({ to, subject }) => [to, subject]);
     expect(mails).toEqual([["bob@example.com", "You already have an account"]]);
     (await shop.undo(undo)).assertRedirect(/^\/password_reset\?token=/);
     expect((await shop.User.findBy("email", EMAIL))?.name).toBe("Ada");
   });
 
-  test("S51 frees the old address after 72 hours, and the one that an undo has replaced at once", async () => {
+  test("S51 frees the old address after 72 hours, and the one that an undo has replaced immediately", async () => {
     const { undo } = await stolen();
     travel(72 * 60);
     await registered(EMAIL);
@@ -237,7 +239,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect(await email()).toBe(EMAIL);
   });
 
-  test("S51 cannot complete one to an address that another account has left meanwhile, even at the same moment", async () => {
+  test("S51 cannot complete one to an address that another account has left in the meantime, even concurrently", async () => {
     const others = await Promise.all([1, 2, 3, 4].map((count) => registered(`other-${count}@example.com`)));
     const links: string[] = [];
     for (const other of others) links.push(await shop.changeLink(other, SECOND));
@@ -271,7 +273,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect([addresses, await shop.isIn(thief)]).toEqual([[THIEF, EMAIL], true]);
   });
 
-  test("S51 cannot be undone on another account that was given the key of a deleted one", async () => {
+  test("S51 cannot be undone on another account that got the key of a deleted one", async () => {
     const { undo } = await stolen();
     const user = (await shop.user())!;
     const { id } = user;

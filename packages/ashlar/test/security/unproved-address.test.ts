@@ -8,7 +8,7 @@ const OF_SQUATTER = "squatter@example.org";
 const ELSEWHERE = "elsewhere@example.com";
 const IS_TAKEN = "Another account uses this address now, so the change was not undone.";
 
-await onEachDatabase("an address that an account left without having verified it", (engine) => {
+await onEachDatabase("an address that an account has left without having verified it", (engine) => {
   let shop: AccountShop;
   let undo: string;
   beforeAll(async () => {
@@ -31,7 +31,7 @@ await onEachDatabase("an address that an account left without having verified it
     return (await shop.User.rows().orderBy("id").get()).slice(1).map(({ email }) => email);
   }
 
-  /** The addresses whose links to set a password are kept. */
+  /** The addresses whose links to set a password are stored. */
   async function resets(): Promise<unknown[]> {
     const { kysely } = shop.application.container.make("database");
     return (await kysely.selectFrom("password_resets").select("email").execute()).map(({ email }) => email);
@@ -52,7 +52,7 @@ await onEachDatabase("an address that an account left without having verified it
     expect(await shop.resetsPassword(await shop.resetLink(ADDRESS), "another one of the owner")).toBe(true);
   });
 
-  test("S51 is free once: of 10 registrations at the same moment one has it", async () => {
+  test("S51 is free once: of 10 concurrent registrations, one gets it", async () => {
     await Promise.all(Array.from({ length: 10 }, () => shop.register(ADDRESS, NEW_PASSWORD)));
     expect(await addresses()).toEqual([OF_SQUATTER, ADDRESS]);
   });
@@ -63,7 +63,7 @@ await onEachDatabase("an address that an account left without having verified it
     expect([(await shop.user())?.email, await shop.isIn(ada)]).toEqual([ADDRESS, true]);
   });
 
-  test("S51 takes the account back by the link that it was mailed, while no one else has it", async () => {
+  test("S51 takes the account back with the link mailed to it, as long as no one else has it", async () => {
     (await shop.undo(undo)).assertRedirect(/^\/password_reset\?token=/);
     expect(await addresses()).toEqual([ADDRESS]);
   });

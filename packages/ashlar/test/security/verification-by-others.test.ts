@@ -14,7 +14,7 @@ await onEachDatabase("a verification link", (engine) => {
   afterAll(() => shop.close());
   beforeEach(() => shop.reset());
 
-  /** What the account is: its address, and whether that is verified. */
+  /** The account's address, and whether it is verified. */
   async function account(): Promise<readonly unknown[]> {
     const user = await shop.user();
     return [user?.email, user?.hasVerifiedEmail()];
@@ -48,7 +48,7 @@ await onEachDatabase("a verification link", (engine) => {
   ];
 
   test.each(links)(
-    "S59 %s has no effect by a GET or HEAD of anyone else, and one by the button",
+    "S59 %s has no effect by a GET or HEAD of anyone else, and has one by the button",
     async (_, ask, to, words) => {
       const link = await ask(await shop.loggedIn());
       const stranger = await registered("bob@example.com");
@@ -66,7 +66,7 @@ await onEachDatabase("a verification link", (engine) => {
     },
   );
 
-  test.each(links)("S59 %s takes effect by a GET of the user who is logged in, not by HEAD", async (_, ask, to) => {
+  test.each(links)("S59 %s takes effect by a GET of the logged-in user, not by HEAD", async (_, ask, to) => {
     const client = await shop.loggedIn();
     const link = await ask(client);
     await client.send("HEAD", link);
@@ -76,7 +76,7 @@ await onEachDatabase("a verification link", (engine) => {
   });
 
   test.each(links)(
-    "S59 %s that was used or is void is told at once, and its button has no effect",
+    "S59 %s that was used or is invalid is reported immediately, and its button has no effect",
     async (_, ask, to, _words, already) => {
       const link = await ask(await shop.loggedIn());
       const late = shop.visitor();
@@ -91,7 +91,7 @@ await onEachDatabase("a verification link", (engine) => {
     },
   );
 
-  test("a changed address is named, and that the account is logged out elsewhere, at home and on another device", async () => {
+  test("a changed address is reported, and that the account is logged out elsewhere, at home and on another device", async () => {
     const done = `The email address of your account is now ${NEW}, and it has been logged out on all other devices.`;
     const client = await shop.loggedIn();
     (await client.follow(await client.get(await shop.changeLink(client, NEW)))).assertSee("Hello", done);

@@ -104,13 +104,13 @@ const FILES = {
 
 let port: number;
 let kill: () => void;
-// One server for all: every test ends with a look at what is open there.
+// One server for all: every test ends by checking what is open there.
 beforeAll(async () => {
   ({ port, kill } = await startScript(SCRIPT, { flags: ["--expose-gc"], files: FILES }));
 });
 afterAll(() => kill());
 
-/** Asks for a path many times, reads each answer, and gives what came. */
+/** Requests a path many times, reads each response, and returns what came. */
 async function ask(port: number, path: string, init: RequestInit = {}, times = 20): Promise<string[]> {
   const answers = Array.from({ length: times }, async () => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
@@ -128,7 +128,7 @@ async function openFiles(port: number): Promise<unknown> {
 const NOTHING_OPEN = { open: 0, closed: expect.any(Number), resources: [] };
 const FAILED = expect.stringMatching(/^500 /);
 
-describe("an answer that replaces another leaves nothing of it open", () => {
+describe("a response that replaces another leaves none of it open", () => {
   test.each([
     ["/large.bin?how=leave", ["200 1048576"]],
     ["/large.bin?how=replace", ["200 another"]],
@@ -166,7 +166,7 @@ describe("an answer that replaces another leaves nothing of it open", () => {
     },
   );
 
-  test("S62 conditional and ranged requests whose answer is replaced", async () => {
+  test("S62 conditional and ranged requests whose response is replaced", async () => {
     const etag = (await fetch(`http://127.0.0.1:${port}/large.bin`, { method: "HEAD" })).headers.get("etag")!;
     const conditional = { headers: { "if-none-match": etag } };
     const ranged = { headers: { range: "bytes=0-899999" } };
@@ -181,7 +181,7 @@ describe("an answer that replaces another leaves nothing of it open", () => {
     expect(await (await fetch(`http://127.0.0.1:${port}/bare/${path}`)).json()).toEqual({ begun: 20, open: 0 });
   });
 
-  test("S62 clients that go away before their answer, and amid it", async () => {
+  test("S62 clients that disconnect before their response, and during it", async () => {
     const { closed } = (await openFiles(port)) as { closed: number };
     const paths = ["/large.bin", "/large.bin?how=wrap", "/download", "/stream", "/platform", "/generator"];
     const gone = paths.flatMap((path) =>
@@ -197,7 +197,7 @@ describe("an answer that replaces another leaves nothing of it open", () => {
     await Promise.all(gone);
     const answer = (await openFiles(port)) as { closed: number };
     expect(answer).toEqual(NOTHING_OPEN);
-    // Every generator that was begun has ended: those whose first piece arrived were.
+    // Every generator that was started has ended: those whose first chunk arrived were started.
     expect(answer.closed - closed).toBeGreaterThanOrEqual(5);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { builtModule } from "../support/built-module.ts";
 import { runScript, type ScriptProcess } from "../support/script-process.ts";
 
-/** An application whose log goes to a device that is always full, and to another file when it is told to. */
+/** An application whose log goes to a device that is always full, and to another file when told to. */
 const SCRIPT = `
 import { closeSync, openSync } from "node:fs";
 import { createApplication, Route } from ${JSON.stringify(builtModule("index"))};
@@ -42,20 +42,20 @@ const get = async ({ port }: ScriptProcess, path: string): Promise<string> =>
   await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
 
 describe.skipIf(!existsSync("/dev/full"))("S50 where the log's disk is full", () => {
-  test("answers go on, and the end is orderly", async () => {
+  test("requests are still handled, and the shutdown is orderly", async () => {
     const running = await runScript(SCRIPT);
     for (let count = 0; count < 30; count++) expect(await get(running, `/page/${count}`)).toBe(String(count));
     running.child.kill("SIGTERM");
     expect(await running.ended).toEqual([0, null]);
   });
 
-  test("an error that nothing handled ends the process, and does not hold it", async () => {
+  test("an unhandled error ends the process, which does not wait", async () => {
     const running = await runScript(SCRIPT);
     expect(await get(running, "/broken")).toBe("answered");
     expect(await running.ended).toEqual([1, null]);
   });
 
-  test("what was kept meanwhile is written as soon as there is room", async () => {
+  test("what was kept in the meantime is written as soon as there is room", async () => {
     const running = await runScript(SCRIPT);
     for (let count = 0; count < 3; count++) await get(running, `/page/${count}`);
     running.child.kill("SIGUSR2");
@@ -68,7 +68,7 @@ describe.skipIf(!existsSync("/dev/full"))("S50 where the log's disk is full", ()
     expect(paths).toEqual(["/page/0", "/page/1", "/page/2", "/page/last"]);
   });
 
-  test("a megabyte is kept at most, and what is logged beyond that is dropped", async () => {
+  test("at most a megabyte is kept, and what is logged beyond that is dropped", async () => {
     const running = await runScript(SCRIPT);
     expect(await get(running, "/many")).toBe("logged");
     running.child.kill("SIGUSR2");

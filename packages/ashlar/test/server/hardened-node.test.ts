@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => remove());
 
-/** What a generated application answers in a process with an option of Node's. */
+/** What a generated application returns in a process with one of Node's options. */
 async function statuses(option: string, paths: readonly string[]): Promise<number[]> {
   const { url } = await serve(root, { APP_ENV: "test", NODE_OPTIONS: option });
   const headers = { accept: "application/json" };
@@ -20,13 +20,13 @@ async function statuses(option: string, paths: readonly string[]): Promise<numbe
   return await Promise.all(answers);
 }
 
-test("an application boots and answers under --frozen-intrinsics", async () => {
+test("an application boots and responds under --frozen-intrinsics", async () => {
   expect(await statuses("--frozen-intrinsics", ["/", "/login", "/register", "/nowhere", "/api/me"])).toEqual([
     200, 200, 200, 404, 401,
   ]);
 });
 
-test("an API boots and answers under --disallow-code-generation-from-strings, and pages do not", async () => {
-  // Edge compiles templates by `new Function`; SECURITY.md says so.
+test("an API boots and responds under --disallow-code-generation-from-strings, and pages do not", async () => {
+  // Edge compiles templates with `new Function`; SECURITY.md says so.
   expect(await statuses("--disallow-code-generation-from-strings", ["/api/me", "/login"])).toEqual([401, 500]);
 });

@@ -4,7 +4,7 @@ import { createApplication, createLogger, Route } from "../../src/public/index.t
 import { builtModule } from "../support/built-module.ts";
 import { runScript, type ScriptProcess } from "../support/script-process.ts";
 
-/** Answers of many kinds, some of them broken; what is not handled anywhere ends the process, and fails the test. */
+/** Responses of many kinds, some of them broken; an error that nothing handles ends the process, and fails the test. */
 const SCRIPT = `
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
@@ -85,7 +85,7 @@ const FILES = { "public/large.bin": "a".repeat(1024 * 1024), "public/small.css":
 
 const start = (): Promise<ScriptProcess> => runScript(SCRIPT, { flags: ["--expose-gc"], files: FILES });
 
-/** Sends bytes on a connection of their own, ends it after a moment or at once, and gives what came back. */
+/** Sends bytes on a separate connection, ends it after a moment or immediately, and returns what came back. */
 async function send(port: number, bytes: string, how: "wait" | "end" | "reset", patienceMs = 500): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let received = "";
@@ -104,7 +104,7 @@ async function send(port: number, bytes: string, how: "wait" | "end" | "reset", 
 }
 
 async function stillAnswers({ port, child, output }: ScriptProcess): Promise<void> {
-  // A rejection that no one handles ends the process within a few turns.
+  // An unhandled rejection ends the process within a few turns.
   for (let round = 0; round < 3; round++) {
     expect(await (await fetch(`http://127.0.0.1:${port}/ok`)).text(), output()).toBe("ok");
   }
@@ -208,26 +208,29 @@ const REQUESTS: readonly (readonly [name: string, bytes: string])[] = [
 ];
 
 describe("no request ends the process", () => {
-  test.each(["wait", "end", "reset"] as const)("S50 whatever it is, where the client does: %s", async (how) => {
-    const running = await start();
-    const failed: string[] = [];
-    for (const [name, bytes] of REQUESTS) {
-      const sent =
-        how === "wait" && !bytes.includes("Connection:")
-          ? bytes.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")
-          : bytes;
-      await send(running.port, sent, name.startsWith("a cut body") && how === "wait" ? "end" : how);
-      try {
-        await stillAnswers(running);
-      } catch (error) {
-        failed.push(`${name}: ${error}\n${running.output().slice(-2000)}`);
-        break;
+  test.each(["wait", "end", "reset"] as const)(
+    "S50 whatever it is, and however the client disconnects: %s",
+    async (how) => {
+      const running = await start();
+      const failed: string[] = [];
+      for (const [name, bytes] of REQUESTS) {
+        const sent =
+          how === "wait" && !bytes.includes("Connection:")
+            ? bytes.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")
+            : bytes;
+        await send(running.port, sent, name.startsWith("a cut body") && how === "wait" ? "end" : how);
+        try {
+          await stillAnswers(running);
+        } catch (error) {
+          failed.push(`${name}: ${error}\n${running.output().slice(-2000)}`);
+          break;
+        }
       }
-    }
-    expect(failed).toEqual([]);
-  });
+      expect(failed).toEqual([]);
+    },
+  );
 
-  test("S50 an answer that is broken is a 500, or breaks off", async () => {
+  test("S50 a broken response is a 500, or is cut off", async () => {
     const { port } = await start();
     const answerTo = async (path: string) => {
       const answer = await send(port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, "wait", 20_000);
@@ -251,14 +254,14 @@ describe("no request ends the process", () => {
       "throwing",
     ];
     for (const path of broken) expect(await answerTo(`/${path}`)).toBe(`/${path} 500`);
-    // What had begun is cut off: without its last chunk, no client takes it for the whole.
+    // A response that had begun is cut off: without its last chunk, no client takes it for complete.
     for (const path of ["later", "later-platform", "readable-later"]) {
       const answer = await send(port, `GET /${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, "wait", 20_000);
       expect(answer).not.toMatch(/^HTTP\/1\.1 500|\r\n0\r\n\r\n$/);
     }
   });
 
-  test("S50 a response that throws when it is asked for anything rejects no caller of fetch", async () => {
+  test("S50 a response that throws on any access does not reject a caller's fetch", async () => {
     const throwing = () => {
       return Object.defineProperty(new Response("x"), "headers", {
         get: () => {

@@ -71,13 +71,13 @@ import { fetch } from "./served.ts";
 const server = createServer(toNodeHandler(fetch)).listen(0, "127.0.0.1", () => console.log("port " + server.address().port));`,
 } as const;
 
-/** The hosts that tell the application nothing of the socket, unless they are asked to. */
+/** The hosts that tell the application nothing about the socket, unless they are configured to. */
 const WITHOUT_ADDRESS: ReadonlySet<string> = new Set([
   "@hono/node-server",
   "@hono/node-server, loaded after the application",
 ]);
 
-/** A generated application that a host serves, in a process of its own. */
+/** A generated application served by a host, in a separate process. */
 interface Hosted {
   readonly url: string;
   readonly port: number;
@@ -129,7 +129,7 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
   });
   afterAll(() => served.end());
 
-  test("leads through the life of an account", async () => {
+  test("supports the whole life of an account", async () => {
     const { url, child } = served;
     const ada = await new PageVisitor(url).register();
     expect((await ada.open("/email/verify/notice")).html).toContain("ada@example.com");
@@ -192,7 +192,7 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
     const address = WITHOUT_ADDRESS.has(host) ? null : "127.0.0.1";
     expect(await (await fetch(`${url}address`)).json()).toEqual({ address });
     expect((await get("/", { method: "OPTIONS" }))[0]).toBe(204);
-    // The length of an answer to HEAD is that of GET, and its connection serves the next request.
+    // The length of a response to HEAD is that of GET, and its connection serves the next request.
     expect(await exchange(port, "HEAD /large.txt", "Host: a")).toMatch(
       /^HTTP\/1\.1 200 [^\n]*\n(?=.*content-length: 300000\n)/is,
     );

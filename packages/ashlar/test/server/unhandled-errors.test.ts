@@ -3,7 +3,7 @@ import { builtModule } from "../support/built-module.ts";
 import { outputOf } from "../support/own-process.ts";
 import { runScript, type ScriptProcess } from "../support/script-process.ts";
 
-/** An application that logs, whose requests forget a promise, or throw where no one catches. */
+/** An application that logs, whose requests forget a promise, or throw where nothing catches. */
 const SCRIPT = `
 import { setImmediate as turn } from "node:timers/promises";
 import { createApplication, createLogger, Provider, Route } from ${JSON.stringify(builtModule("index"))};
@@ -99,7 +99,7 @@ interface Line {
   readonly err?: { readonly message: string; readonly stack: string };
 }
 
-/** The lines of the log. What is neither JSON nor what the script says itself is a failure. */
+/** The lines of the log. A line that is neither JSON nor the script's own output is a failure. */
 function logOf(running: ScriptProcess): Line[] {
   const said = /^((port|first) \d+|(slow|again|endless) begun|provider down)$/;
   const lines = running.output().trimEnd().split("\n");
@@ -117,7 +117,7 @@ async function printed(running: ScriptProcess, text: string): Promise<void> {
   await expect.poll(() => running.output()).toContain(text);
 }
 
-/** A script that serves an application with more options, whose page leaves behind a promise that is rejected. */
+/** A script that serves an application with more options, whose page leaves behind a rejected promise. */
 function rejecting(options = ""): string {
   return `
 import { createApplication, createLogger, Route } from ${JSON.stringify(builtModule("index"))};
@@ -130,7 +130,7 @@ console.log("port " + (await application.listen({ port: 0, hostname: "127.0.0.1"
 `;
 }
 
-/** Waits until a process takes no more requests. What had come before its server closed is answered. */
+/** Waits until a process accepts no more requests. Requests that arrived before its server closed are handled. */
 async function refusal(running: ScriptProcess): Promise<void> {
   await expect.poll(() => get(running, "/harmless/late").catch(() => "refused")).toBe("refused");
 }
@@ -158,7 +158,7 @@ describe("an error that nothing handles", () => {
     expect(running.output()).toContain("provider down");
   });
 
-  test("S50 the id is that of the one request among many on few connections", async () => {
+  test("S50 the id belongs to the right one of many requests on few connections", async () => {
     const running = await runScript(SERVE);
     const answers = Array.from({ length: 200 }, (_, index) =>
       get(running, index === 150 ? "/forgotten/guilty" : `/harmless/${index}`).catch(() => "refused"),
@@ -169,7 +169,7 @@ describe("an error that nothing handles", () => {
     expect(fatal(running).map(({ requestId }) => requestId)).toEqual([guilty!.requestId]);
   });
 
-  test("S50 the id is that of the stream whose source failed, among streams that were begun together", async () => {
+  test("S50 the id is that of the stream whose source failed, among streams that were started together", async () => {
     const running = await runScript(SERVE);
     const names = ["a", "b", "bad", "c"];
     await Promise.all(names.map((name) => get(running, `/stream/${name}`).catch(() => "")));
@@ -178,7 +178,7 @@ describe("an error that nothing handles", () => {
     expect(fatal(running).map(({ requestId }) => requestId)).toEqual([bad!.requestId]);
   });
 
-  test("S50 what is under way is finished, and nothing new is taken", async () => {
+  test("S50 running requests are finished, and no new ones accepted", async () => {
     const running = await runScript(SERVE);
     const slow = get(running, "/slow");
     await printed(running, "slow begun");
@@ -191,7 +191,7 @@ describe("an error that nothing handles", () => {
     expect(await running.ended).toEqual([1, null]);
   });
 
-  test("S50 what takes longer than the shutdown may is cut off", async () => {
+  test("S50 requests that take longer than the shutdown allows are cut off", async () => {
     const running = await runScript(SERVE, { env: { SERVER: '{"shutdownTimeoutSeconds":0.2}' } });
     const endless = get(running, "/endless").catch(() => "cut off");
     await printed(running, "endless begun");
@@ -212,7 +212,7 @@ describe("an error that nothing handles", () => {
     expect(running.output().match(/provider down/g)!.length).toBeLessThan(5);
   });
 
-  test("S50 errors that follow while it ends are logged, a few of them, and change nothing", async () => {
+  test("S50 errors that follow during the shutdown are logged, up to a few, and change nothing", async () => {
     const running = await runScript(SERVE);
     const again = get(running, "/again");
     await printed(running, "again begun");
@@ -239,7 +239,7 @@ describe("an error that nothing handles", () => {
     expect(running.output().match(/provider down/g)).toHaveLength(100_000);
   });
 
-  test("S50 a signal that comes while it ends neither cuts it short nor makes it a success", async () => {
+  test("S50 a signal during the shutdown neither cuts it short nor makes it a success", async () => {
     const running = await runScript(SERVE);
     const slow = get(running, "/slow");
     await printed(running, "slow begun");
@@ -252,7 +252,7 @@ describe("an error that nothing handles", () => {
     expect(await running.ended).toEqual([1, null]);
   });
 
-  test("S64 of two applications, the one it came from tells of it, and both finish", async () => {
+  test("S64 of two applications, the one it came from reports it, and both finish", async () => {
     const running = await runScript(`${SCRIPT}
 const first = await (await application("First")).listen({ port: 0 });
 const second = await (await application("Second")).listen({ port: 0 });
@@ -287,14 +287,14 @@ console.log("port " + second.port);
     expect(running.output().match(/provider down/g)).toHaveLength(2);
   });
 
-  test("S50 a log that is silent does not hide it", async () => {
+  test("S50 a silent log does not hide it", async () => {
     const running = await runScript(rejecting());
     expect(await get(running, "/")).toBe("answered");
     expect(await running.ended).toEqual([1, null]);
     expect(running.output()).toContain("heard all the same");
   });
 
-  test("S50 a log that fails does not hide it", async () => {
+  test("S50 a failing log does not hide it", async () => {
     const settings = { name: "Shop", environment: "test", log: { level: "fatal", requests: false } };
     const broken = '{ write() { throw new Error("the log is broken"); } }';
     const running = await runScript(rejecting(`logger: createLogger(${JSON.stringify(settings)}, ${broken}),`));
@@ -304,7 +304,7 @@ console.log("port " + second.port);
   });
 });
 
-test("only a server that listens, and was not told otherwise, handles errors and signals of its process", async () => {
+test("only a server that listens, by default, handles errors and signals of its process", async () => {
   const counts = await outputOf(`
 import { createApplication, Route } from ${JSON.stringify(builtModule("index"))};
 const names = ["uncaughtException", "unhandledRejection", "SIGTERM", "SIGINT", "SIGHUP"];

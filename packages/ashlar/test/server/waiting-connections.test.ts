@@ -6,7 +6,7 @@ import { createApplication, Route } from "../../src/public/index.ts";
 
 const CONNECTIONS = 50;
 
-/** Connects and sends requests while the thread of the server stands still, and tells what came back. */
+/** Connects and sends requests while the server's thread is blocked, and reports what came back. */
 const CLIENT = `
 const { connect } = require("node:net");
 const { parentPort, workerData: { port, flag, connections } } = require("node:worker_threads");
@@ -26,7 +26,7 @@ const answers = Array.from({ length: connections }, () => new Promise((resolve) 
 Promise.all(answers).then((all) => parentPort.postMessage(all));
 `;
 
-test("S50 a server that closes answers the connections that the system has completed for it", async () => {
+test("S50 a server that closes responds on connections that the system has completed for it", async () => {
   const application = await createApplication({
     environment: { APP_ENV: "test" },
     routes: [Route.get("/", () => "hello")],
@@ -43,7 +43,7 @@ test("S50 a server that closes answers the connections that the system has compl
   expect(await answers).toEqual([Array(CONNECTIONS).fill(["HTTP/1.1 200 OK", "close"])]);
 });
 
-test("S50 a server that closes stops listening, however many connections go on coming", async () => {
+test("S50 a server that closes stops listening, even if connections keep coming", async () => {
   const application = await createApplication({
     environment: { APP_ENV: "test" },
     routes: [Route.get("/", () => "hello")],

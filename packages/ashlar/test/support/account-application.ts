@@ -51,14 +51,14 @@ export { ADA, BOB, PASSWORD };
 
 export const NEW_PASSWORD = "staple battery horse correct";
 
-/** What an application of the test is reached under, and what every link in a mail must begin with. */
+/** The public URL of a test's application, which every link in a mail must begin with. */
 export const APP_URL = "https://shop.example";
 
 type VerifiableModel = typeof UserWithToken & Constructor<MustVerifyEmailInstance>;
 
 const Verifiable: VerifiableModel = compose(UserWithToken, MustVerifyEmail);
 
-/** A user with all that accounts can use. */
+/** A user with everything that accounts can use. */
 export class FullUser extends Verifiable {
   static override table = "users";
   static override timestamps = false;
@@ -71,46 +71,46 @@ export class PlainUser extends UserWithPassword {
   declare name: string;
 }
 
-/** A user of another table, for a second guard. */
+/** A user in another table, for a second guard. */
 export class AdminUser extends Verifiable {
   static override table = "admins";
   static override timestamps = false;
 }
 
-/** How an application of a test differs from the usual one. */
+/** How a test's application differs from the default. */
 export interface TestAccountsOptions
   extends Pick<BuildOptions, "config" | "environment" | "hasher" | "logged" | "logger" | "atEnd">,
     Pick<DatabaseOptions, "engine"> {
-  /** Another application of the test, whose database this one works on, as after a restart. */
+  /** Another application of the test, whose database this one uses, as after a restart. */
   readonly restarted?: TestAccounts;
-  /** The users' class; {@link FullUser} where left out. */
+  /** The users' class; default: {@link FullUser}. */
   readonly User?: typeof FullUser | typeof PlainUser;
   readonly ACCOUNTS?: object;
-  /** Models of other guards, which work on the same database. */
+  /** Models of other guards, which use the same database. */
   readonly models?: readonly (typeof AdminUser)[];
-  /** `GUARDS` besides the guard `web`. */
+  /** `GUARDS` in addition to the guard `web`. */
   readonly guards?: Readonly<Record<string, unknown>>;
-  /** Routes besides the usual ones. */
+  /** Routes in addition to the default ones. */
   readonly routes?: readonly RouteEntry[];
   readonly controllers?: Partial<AuthControllers>;
   readonly leftOut?: Readonly<Partial<Record<AuthRouteGroup, false>>>;
-  /** Middleware besides the usual ones, or in their place. */
+  /** Middleware in addition to the default, or replacing it. */
   readonly middleware?: RouteMiddleware;
-  /** Providers besides the usual ones. */
+  /** Providers in addition to the default ones. */
   readonly providers?: readonly ProviderClass[];
   /** Providers that are missing. */
   readonly without?: readonly ProviderClass[];
-  /** The limits of `config/throttle.ts`; wide ones where left out. */
+  /** The limits in `config/throttle.ts`; default: high ones. */
   readonly throttle?: object;
-  /** Where attempts are counted; in the database if left out. */
+  /** Where attempts are counted; default: in the database. */
   readonly store?: ThrottleStore;
   /** The name of a second connection, to a database with the same tables and users. */
   readonly secondConnection?: string;
-  /** `true` leaves it to the application which database its models work on. */
+  /** `true` leaves it to the application which database its models use. */
   readonly bindsItself?: true;
 }
 
-/** Everything that is told about accounts. */
+/** All events about accounts. */
 const EVENTS = [
   "auth.login",
   "auth.failed",
@@ -125,7 +125,7 @@ const EVENTS = [
   "auth.password_changed",
 ] as const;
 
-/** An application with accounts on a database of its own, with the users Ada (1) and Bob (2), neither of them verified. */
+/** An application with accounts on its own database, with the users Ada (1) and Bob (2), both unverified. */
 export class TestAccounts extends ObservedApplication {
   readonly User: typeof FullUser;
 
@@ -134,7 +134,7 @@ export class TestAccounts extends ObservedApplication {
     this.User = User;
   }
 
-  /** A browser that asks for pages, as all browsers do. */
+  /** A browser that requests pages, as all browsers do. */
   visitor(options: BrowserOptions = {}): Visitor {
     return new Visitor(this.application, { ip: "203.0.113.7", ...options });
   }
@@ -147,10 +147,10 @@ export class TestAccounts extends ObservedApplication {
     return visitor;
   }
 
-  /** The mails since the last call, once all are sent. */
+  /** The mails since the last call, once all have been sent. */
   async mails(): Promise<readonly CapturedMail[]> {
     await this.application.background.settled();
-    // Some are sent by who listens to an event.
+    // Some are sent by event listeners.
     const { container } = this.application;
     if (container.has("events")) await container.make("events").settled();
     const mailer = container.make("mail");
@@ -167,7 +167,7 @@ export class TestAccounts extends ObservedApplication {
     return url.slice(APP_URL.length);
   }
 
-  /** The token of the reset link that is mailed to a user. */
+  /** The token of the reset link mailed to a user. */
   async resetToken({ email }: { readonly email: string } = ADA): Promise<string> {
     await this.visitor().post("/change_password", { email });
     return new URL(linkIn((await this.mails()).at(-1))).searchParams.get("token")!;
@@ -210,8 +210,8 @@ const OUTCOMES: readonly (readonly [said: RegExp, outcome: string])[] = [
 ];
 
 /**
- * What came of following a verification link, and of pressing the button if there is one: `verified`, `already` or
- * `invalid`, as the page says that it leads to.
+ * The result of following a verification link, and of pressing the button if there is one: `verified`, `already` or
+ * `invalid`, according to the page that it leads to.
  */
 export async function outcomeOf(visitor: Visitor, link: string): Promise<string> {
   const page = await visitor.get(link);
@@ -222,7 +222,7 @@ export async function outcomeOf(visitor: Visitor, link: string): Promise<string>
   return OUTCOMES.find(([words]) => words.test(said))?.[1] ?? `${target}: ${said}`;
 }
 
-/** Where the button of the page posts that a verification link leads to. */
+/** The URL that the button on a verification link's page posts to. */
 function buttonOf({ body }: Page, link: string): string {
   const { pathname } = new URL(link, APP_URL);
   if (!String(body).includes(`<form class="card" method="post" action="${pathname}">`)) throw new Error(String(body));
@@ -264,7 +264,10 @@ const ROUTES: readonly RouteEntry[] = [
   Route.get("/me", async ({ auth }) => ({ user: await auth.user() })),
 ];
 
-/** Makes an application with accounts and a database of its own; both are gone when the test, or all that use it, are finished. */
+/**
+ * Creates an application with accounts and its own database; both are removed when the test, or all that use it, are
+ * finished.
+ */
 export async function testAccounts(options: TestAccountsOptions = {}): Promise<TestAccounts> {
   const User = options.User ?? class User extends FullUser {};
   const { restarted, secondConnection, store, ACCOUNTS, without = [], leftOut = {}, controllers = {} } = options;

@@ -4,7 +4,7 @@ import type { AuthControllers } from "../../src/auth/index.ts";
 import { pages } from "../../src/scaffold/stub-files.ts";
 import { RUN_FOLDER } from "./run-folder.ts";
 
-// Once for each process, and for all test files that share it.
+// Once in each process, for all test files that share it.
 const folder: string = await mkdtemp(join(process.env[RUN_FOLDER]!, "accounts-"));
 
 for (const { path, text } of await pages({
@@ -20,10 +20,10 @@ for (const { path, text } of await pages({
   await writeFile(join(folder, path), text);
 }
 
-/** The folder of a generated application's controllers, mails and templates, and nothing else of it. */
+/** The folder with a generated application's controllers, mails and templates only. */
 export const GENERATED: string = folder;
 
-/** The controllers as they are generated. */
+/** The generated controllers. */
 export const ACCOUNT_CONTROLLERS: AuthControllers = (
   (await import(join(folder, "app/controllers/auth/index.ts"))) as { readonly AuthControllers: AuthControllers }
 ).AuthControllers;

@@ -13,7 +13,7 @@ import { bootApplication, userClass } from "./booted-application.ts";
 import { edit, generateApplication } from "./generated-application.ts";
 import { emptyTables, type TestEngine } from "./services.ts";
 
-/** The address and the password of the one account. */
+/** The address and the password of the only account. */
 export const EMAIL = "ada@example.com";
 export const PASSWORD = "a password of hers";
 export const NEW_PASSWORD = "another password altogether";
@@ -22,7 +22,7 @@ const WIDE = { buckets: [{ by: ["address"], attempts: 100_000, windowSeconds: 60
 const LIMITS = ["login", "register", "password_reset", "change_password", "email.resend", "email.undo", "api.reauth"];
 const WIDE_LIMITS = Object.fromEntries(LIMITS.map((name) => [name, WIDE]));
 
-/** How the application of a test differs from the one that is generated. */
+/** How a test's application differs from the generated one. */
 export interface AccountShopOptions {
   /** `ACCOUNTS.preventEnumeration`. */
   readonly preventEnumeration?: boolean;
@@ -30,7 +30,7 @@ export interface AccountShopOptions {
   readonly limits?: object;
 }
 
-/** An application as it is generated, with one account, on a database of its own. */
+/** A generated application with one account, on its own database. */
 export class AccountShop {
   readonly application: Application;
   readonly User: typeof FullUser;
@@ -74,13 +74,13 @@ export class AccountShop {
     return this.#remove();
   }
 
-  /** Empties the database, and makes the account. */
+  /** Empties the database, and creates the account. */
   async reset(): Promise<void> {
-    // What the test before has begun is done first, mails included.
+    // The previous test's background work is finished first, including mails.
     await this.mail.clear();
     await emptyTables(this.application);
     const { kysely } = this.application.container.make("database");
-    // Made once: a hash takes as long as everything else a test does.
+    // Created once: a hash takes as long as the rest of a test.
     if (this.#account === null) {
       const user = new this.User().fill({ name: "Ada", email: EMAIL });
       await user.setPassword(PASSWORD);
@@ -97,7 +97,7 @@ export class AccountShop {
     return createTestClient(this.application, { address: "203.0.113.7" });
   }
 
-  /** Sends the form of a registration, and waits for what is done after the answer. */
+  /** Sends the registration form, and waits for the work after the response. */
   async register(email: string, password: string, client: TestClient = this.visitor()): Promise<TestResponse> {
     const fields = { name: "Ada", email, password, password_confirmation: password };
     const answer = await this.send(client, "/register", fields);
@@ -105,19 +105,19 @@ export class AccountShop {
     return answer;
   }
 
-  /** The account, wherever its address is by now. */
+  /** The account, whatever its address is now. */
   async user(): Promise<FullUser | null> {
     return (await this.User.rows().orderBy("id").get())[0] ?? null;
   }
 
-  /** Fills in and sends the form of a page. */
+  /** Fills in and sends a page's form. */
   async send(client: TestClient, path: string, fields = {}, form = `[action="${path}"]`): Promise<TestResponse> {
     const page = await client.get(path);
     page.assertStatus(200);
     return client.submit(page, form, fields);
   }
 
-  /** Tries to log in, and tells whether that worked. */
+  /** Tries to log in, and returns whether that worked. */
   async logsIn(client: TestClient, email: string, password: string, fields = {}): Promise<boolean> {
     const { location } = Object.fromEntries(
       (await this.send(client, "/login", { email, password, ...fields })).headers,
@@ -131,7 +131,7 @@ export class AccountShop {
     return client;
   }
 
-  /** Tells whether a client is logged in, as a page for users says. */
+  /** Returns whether a client is logged in, according to a page for users. */
   async isIn(client: TestClient): Promise<boolean> {
     return (await client.get("/logins")).status === 200;
   }
@@ -149,7 +149,7 @@ export class AccountShop {
     return this.linkTo(email);
   }
 
-  /** Sets a password by a reset link, and tells whether that worked. */
+  /** Sets a password with a reset link, and returns whether that worked. */
   async resetsPassword(link: string, password: string): Promise<boolean> {
     const fields = { password, password_confirmation: password };
     const client = this.visitor();
@@ -159,7 +159,7 @@ export class AccountShop {
     return answer.headers.get("location") === "/login";
   }
 
-  /** Asks for a new address, and gives the link that the new address is mailed. */
+  /** Requests a new address, and returns the link mailed to it. */
   async changeLink(client: TestClient, email: string, password: string = PASSWORD): Promise<string> {
     (await this.send(client, "/account/email", { email, password })).assertRedirect("/home");
     return this.linkTo(email);

@@ -5,11 +5,11 @@ import { Mailable, type MailContent } from "../../src/mail/index.ts";
 import { type TestAccounts, type TestAccountsOptions, testAccounts } from "./account-application.ts";
 import { isOfLimits } from "./application-parts.ts";
 
-/** What an application did for one request before its answer was handed to the socket. */
+/** What an application did for one request before its response was handed to the socket. */
 export interface AnswerWork {
-  /** Statements of the database. */
+  /** Database statements. */
   readonly statements: number;
-  /** Promises, timers and operations of the system that were begun. */
+  /** Promises, timers and system operations that were started. */
   readonly operations: number;
   /** Time on all processors, in microseconds. */
   readonly processor: number;
@@ -21,15 +21,15 @@ export interface WatchedAccounts {
   readonly url: string;
   /** `mail made`, `mail composed`, `answered`, `attempt counted`, and the first words of other statements, in order. */
   readonly order: string[];
-  /** Sends one request, and waits for everything that it leaves behind. */
+  /** Sends one request, and waits for everything that it starts. */
   readonly work: (send: () => Promise<unknown>) => Promise<AnswerWork>;
 }
 
 const STARTED = "http.server.request.start";
-/** Published when the last byte of an answer was handed to the system. */
+/** Published when the last byte of a response was handed to the system. */
 const ANSWERED = "http.server.response.finish";
 
-/** Makes such an application. Its mails say when they are made and composed. */
+/** Creates such an application. Its mails report when they are created and composed. */
 export async function watchedAccounts(options: TestAccountsOptions = {}): Promise<WatchedAccounts> {
   const order: string[] = [];
   class WatchedMail extends Mailable {
@@ -79,7 +79,7 @@ export async function watchedAccounts(options: TestAccountsOptions = {}): Promis
       processor: after.processor - before.processor,
     };
   };
-  // The first of all requests has the table of limits looked for.
+  // The first request of all looks for the table of limits.
   await accounts.application.container.make("throttle").peek("login", { address: "203.0.113.7" });
   accounts.database.onQuery(({ sql }) => order.push(isOfLimits(sql) ? "attempt counted" : sql.split(" ", 1)[0]!));
   channel(STARTED).subscribe(started);

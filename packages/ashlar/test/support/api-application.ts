@@ -18,7 +18,7 @@ import {
 import { type BuildOptions, buildApplication, databasesOf, ownDatabases } from "./build-application.ts";
 import type { Contents } from "./services.ts";
 
-/** `ADA` and `BOB` are what `GET /api/me` answers for the two users. */
+/** `ADA` and `BOB` are what `GET /api/me` returns for the two users. */
 export { ADA, BOB, PASSWORD };
 
 /** A secret long enough for every HMAC algorithm. */
@@ -30,30 +30,30 @@ class TestUser extends UserWithToken {
   static override timestamps = false;
 }
 
-/** How an application of a test differs from the usual one. */
+/** How a test's application differs from the default. */
 export interface TestApiOptions extends Pick<BuildOptions, "environment" | "hasher"> {
-  /** Options of `DRIVERS.jwt` besides secret and model. */
+  /** Options of `DRIVERS.jwt` in addition to secret and model. */
   readonly driver?: object;
-  /** Routes on the `api` stack besides the usual ones. */
+  /** Routes on the `api` stack in addition to the default ones. */
   readonly routes?: readonly RouteEntry[];
-  /** The stack `api`, where it is not the usual one. */
+  /** The stack `api`, if it is not the default one. */
   readonly stack?: readonly MiddlewareEntry[];
-  /** Routes on the `web` stack; the token endpoints where left out. */
+  /** Routes on the `web` stack; default: the token endpoints. */
   readonly web?: readonly RouteEntry[];
   /** Another application, whose database and users this one shares. */
   readonly sharing?: TestApi;
-  /** Features that are on besides the usual ones. */
+  /** Features in addition to the default ones. */
   readonly providers?: readonly ProviderClass[];
 }
 
-/** What came back for a request. */
+/** A response. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;
 }
 
-/** What a request carries. */
+/** A request's options. */
 export interface Sent {
   readonly headers?: Record<string, string>;
   /** Sent as JSON, unless it is a form or text. */
@@ -63,7 +63,7 @@ export interface Sent {
   readonly ip?: string;
 }
 
-/** An application with API tokens on a SQLite file of its own, with the users Ada (1) and Bob (2). */
+/** An application with API tokens on its own SQLite file, with the users Ada (1) and Bob (2). */
 export class TestApi extends ObservedApplication {
   readonly User: typeof TestUser;
 
@@ -98,13 +98,13 @@ export class TestApi extends ObservedApplication {
     return this.send("POST", path, { ...sent, body });
   }
 
-  /** The token that `POST /api/auth` gives to a user. */
+  /** The token that `POST /api/auth` returns for a user. */
   async token(username = "ada@example.com"): Promise<string> {
     const { body } = await this.post("/api/auth", { username, password: PASSWORD });
     return (body as { readonly data: string }).data;
   }
 
-  /** What the table holds in place of a user's token. */
+  /** What the table holds for a user's token. */
   async storedDigest(id: number): Promise<string | null> {
     return (await this.User.find(id))?.api_token ?? null;
   }
@@ -129,7 +129,7 @@ const ROUTES: readonly RouteEntry[] = [
 ];
 
 /**
- * Makes an application with API tokens and a database of its own; both are gone when the test is finished.
+ * Creates an application with API tokens and its own database; both are removed when the test is finished.
  *
  * Its API has `/api/open`, `/api/claims`, `/api/me` (behind `guard:jwt`), `/api/user` and `/api/mine` (behind `auth`).
  */

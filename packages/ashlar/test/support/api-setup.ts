@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { type Application, createApplication, type KernelClass } from "../../src/public/index.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** The files of an application with API tokens, each with what the setup asks for, by their paths. */
+/** The files of an application with API tokens, each with what the setup requires, by path. */
 export const API_FILES: Readonly<Record<string, string>> = {
   ".env": `JWT_SECRET=${randomBytes(64).toString("base64url")}\n`,
   "config/providers.ts": `
@@ -50,9 +50,9 @@ export const API_FILES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes an application of files in a folder of its own, with the user `ada@example.com` (1) in its table.
+ * Creates an application from files in its own folder, with the user `ada@example.com` (1) in its table.
  *
- * @param changes what some of the files are instead; `null` where there is none
+ * @param changes replacements for some of the files; `null` leaves one out
  */
 export async function apiOfFiles(changes: Readonly<Record<string, string | null>> = {}): Promise<Application> {
   const root = await temporaryFolder();

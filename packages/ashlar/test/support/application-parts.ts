@@ -38,7 +38,7 @@ export class UserWithPassword extends WithPassword {
   declare password: string;
 }
 
-/** A user who can hold an API token as well. */
+/** A user who can have an API token as well. */
 export class UserWithToken extends WithToken {
   declare id: number;
   declare name: string;
@@ -48,7 +48,7 @@ export class UserWithToken extends WithToken {
 }
 
 /**
- * A kernel with the middleware about users under the usual names, besides the middleware that is given.
+ * A kernel with the middleware about users under the usual names, in addition to the given middleware.
  *
  * @param http the middleware around every request
  */
@@ -64,11 +64,11 @@ export function kernelWith(middleware: RouteMiddleware, http: readonly Middlewar
   };
 }
 
-/** An application of a test, with what its events told and its database ran. */
+/** A test's application, with its events and its database's statements. */
 export class ObservedApplication {
   readonly application: Application;
   readonly database: Database;
-  /** What the events told since the start, in order. */
+  /** The events since the start, in order. */
   readonly told: [name: keyof EventMap, payload: Record<string, unknown>][] = [];
   /** The statements that the database ran since {@link ObservedApplication.forgetQueries}. */
   queries: string[] = [];
@@ -83,7 +83,7 @@ export class ObservedApplication {
     for (const name of names) container.make("events").on(name, (payload) => this.told.push([name, { ...payload }]));
   }
 
-  /** The same without those that limits ran. */
+  /** The same without those of limits. */
   get queriesBesideLimits(): readonly string[] {
     return this.queries.filter((sql) => !isOfLimits(sql));
   }
@@ -92,27 +92,27 @@ export class ObservedApplication {
     this.queries = [];
   }
 
-  /** What the events of a name told, once all listeners are done. */
+  /** The events with a name, once all listeners are done. */
   async toldOf(name: keyof EventMap): Promise<Record<string, unknown>[]> {
     await this.application.container.make("events").settled();
     return this.told.filter(([told]) => told === name).map(([, payload]) => payload);
   }
 }
 
-/** Tells whether a statement counts attempts, or looks for the table that they are counted in. */
+/** Reports whether a statement counts attempts, or looks for the table that they are counted in. */
 export function isOfLimits(sql: string): boolean {
   return /rate_limits|pragma_table_info|pg_catalog/.test(sql);
 }
 
 let hash: Promise<string> | null = null;
 
-/** The hash of {@link PASSWORD}. One serves all: a hash takes as long as everything else a test does. */
+/** The hash of {@link PASSWORD}. One is enough for all: a hash takes as long as the rest of a test. */
 export function passwordHash(): Promise<string> {
   hash ??= quickHasher().hash(PASSWORD);
   return hash;
 }
 
-/** Makes a table with the columns of {@link UserWithToken}. */
+/** Creates a table with the columns of {@link UserWithToken}. */
 export async function createUserTable({ kysely }: Database, table: string): Promise<void> {
   await kysely.schema
     .createTable(table)
@@ -125,12 +125,12 @@ export async function createUserTable({ kysely }: Database, table: string): Prom
     .execute();
 }
 
-/** The access epoch that a user of the tests has at the start. */
+/** The initial access epoch of a user in the tests. */
 export function accessEpoch(id: number): string {
   return `epoch-of-user-${id}-`.padEnd(22, "x");
 }
 
-/** Puts users into such a table; their keys are 1, 2 and so on. */
+/** Inserts users into such a table; their keys are 1, 2 and so on. */
 export async function insertUsers(
   { kysely }: Database,
   table: string,

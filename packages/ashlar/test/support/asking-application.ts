@@ -3,29 +3,29 @@ import { text } from "node:stream/consumers";
 import { type Application, type HttpContext, type MiddlewareEntry, Route } from "../../src/public/index.ts";
 import { buildApplication } from "./build-application.ts";
 
-/** What is asked of a request, where a handler would ask it. What comes out has to fit into JSON. */
+/** What a test wants to know about a request, evaluated in a handler. The result has to fit into JSON. */
 export type Question = (context: HttpContext) => unknown;
 
-/** The request that is asked about, and the application that gets it. */
+/** The request, and the application that gets it. */
 export interface AskedRequest {
-  /** A path with its query, or an absolute URL; `/` where left out. */
+  /** A path with its query, or an absolute URL; default: `/`. */
   readonly url?: string;
-  /** `POST` where there is a body, else `GET`. */
+  /** Default: `POST` if there is a body, otherwise `GET`. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON, unless it is text or a form. */
   readonly body?: unknown;
   /** The address of the socket. */
   readonly ip?: string;
-  /** The pattern of the route that answers; one for every path where left out. */
+  /** The pattern of the route; default: one for every path. */
   readonly route?: string;
-  /** `APP.trustedProxies`; no proxies if it is left out. */
+  /** `APP.trustedProxies`; default: no proxies. */
   readonly trustedProxies?: readonly string[];
-  /** The middleware of the kernel; none where left out. */
+  /** The middleware of the kernel; default: none. */
   readonly httpMiddleware?: readonly MiddlewareEntry[];
 }
 
-/** An application whose one route answers a question about each request, whatever its method. */
+/** An application whose only route returns the result of a question about each request, whatever its method. */
 export function askingApplication(question: Question, asked: AskedRequest = {}): Promise<Application> {
   const { httpMiddleware = [], trustedProxies = [], route = "/?path:any" } = asked;
   return buildApplication({
@@ -35,18 +35,24 @@ export function askingApplication(question: Question, asked: AskedRequest = {}):
   });
 }
 
-/** Sends a request through a whole application, and gives the platform's response. */
+/** Sends a request through a complete application, and returns the platform's response. */
 export async function respondTo(question: Question, asked: AskedRequest = {}): Promise<Response> {
   return await (await askingApplication(question, asked)).fetch(requestOf(asked));
 }
 
-/** Sends a request through a whole application, and gives the answer to the question; an error where it has another. */
+/**
+ * Sends a request through a complete application, and returns the result of the question; throws if the response is
+ * another one.
+ */
 export async function ask(question: Question, asked: AskedRequest = {}): Promise<unknown> {
   const response = await respondTo(question, asked);
   return answerOf(response.status, await response.text());
 }
 
-/** The same over a socket: for what the platform's `Request` cannot say, such as a `GET` with a body, and for addresses. */
+/**
+ * The same over a socket: for what the platform's `Request` cannot express, such as a `GET` with a body, and for
+ * addresses.
+ */
 export async function askOverSocket(question: Question, asked: AskedRequest = {}): Promise<unknown> {
   const application = await askingApplication(question, asked);
   const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
@@ -65,7 +71,7 @@ function requestOf({ url = "/", method, headers = {}, body, ip }: AskedRequest):
     headers: { ...(body === undefined || isRaw ? {} : { "content-type": "application/json" }), ...headers },
     ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
   });
-  // The server gives a request the address of its socket in this place.
+  // The server sets the address of the socket here.
   if (ip !== undefined) Object.defineProperty(request, "ip", { value: ip });
   return request;
 }

@@ -11,7 +11,7 @@ export interface BootOptions extends Omit<TestApplicationOptions, "root" | "kern
   readonly engine?: TestEngine | DialectSource;
 }
 
-/** An application that was generated, in this process. */
+/** A generated application, in this process. */
 export interface BootedApplication {
   readonly application: Application;
   /** Shuts the application down, and drops its database. Its folder stays. */
@@ -19,7 +19,7 @@ export interface BootedApplication {
 }
 
 /**
- * Boots a generated application, for tests to ask.
+ * Boots a generated application for tests.
  *
  * @param root its folder
  */
@@ -37,7 +37,7 @@ export async function bootApplication(root: string, options: BootOptions = {}): 
   return { application, end };
 }
 
-/** The class of a generated application's users, or of those of a second guard: `User`, `Admin`. */
+/** The class of a generated application's users, or of a second guard's: `User`, `Admin`. */
 export async function userClass(root: string, name = "User"): Promise<typeof FullUser> {
   const module = (await import(join(root, `app/models/${name.toLowerCase()}.ts`))) as Record<string, typeof FullUser>;
   return module[name]!;

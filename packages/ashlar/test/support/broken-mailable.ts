@@ -1,6 +1,6 @@
 import { Mailable, type MailContent } from "../../src/mail/index.ts";
 
-/** A mail that cannot be made. */
+/** A mail that cannot be created. */
 export class BrokenMailable extends Mailable {
   constructor() {
     super();

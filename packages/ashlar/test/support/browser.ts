@@ -1,25 +1,25 @@
 import type { Application } from "../../src/boot/index.ts";
 
-/** What a browser is to the application. */
+/** A browser from the application's point of view. */
 export interface BrowserOptions {
   readonly userAgent?: string;
   /** The address of the socket. */
   readonly ip?: string;
-  /** Where requests go; `http://localhost` where left out. */
+  /** Where requests are sent; default: `http://localhost`. */
   readonly origin?: string;
 }
 
-/** What came back for a request. */
+/** A response. */
 export interface Page {
   readonly status: number;
   readonly headers: Headers;
-  /** The cookies that were set, as they were written. */
+  /** The cookies that were set, as sent. */
   readonly setCookies: readonly string[];
-  /** The body; parsed where it is JSON. */
+  /** The body; parsed if it is JSON. */
   readonly body: unknown;
 }
 
-/** As much of a browser as keeps cookies: sends those it has, takes those it is given, drops those that end. */
+/** A browser, as far as cookies are concerned: sends those it has, stores those it gets, drops those that end. */
 export class Browser {
   readonly cookies: Map<string, string> = new Map();
   readonly #application: Application;
@@ -43,7 +43,7 @@ export class Browser {
     return this.#send(path, { method: "POST", headers: { ...type, ...headers }, body: JSON.stringify(body) });
   }
 
-  /** A browser with the same cookies: the same one stolen from, or a second tab. */
+  /** A browser with the same cookies: stolen ones, or a second tab. */
   copy(options: BrowserOptions = this.#options): Browser {
     const copy = new Browser(this.#application, options);
     for (const [name, value] of this.cookies) copy.cookies.set(name, value);

@@ -9,14 +9,14 @@ import { quickHasher } from "../../src/testing/index.ts";
 import { kernelWith } from "./application-parts.ts";
 import { type Contents, sqlite, type TestEngine } from "./services.ts";
 
-/** Takes what is to be done when a test is finished, or all that share an application. */
+/** Receives what to do when a test is finished, or all that share an application. */
 export type AtEnd = (end: () => Promise<void>) => void;
 
-/** What an application of a test is made of. */
+/** What a test's application is made of. */
 export interface BuildOptions {
   readonly root?: string;
   readonly routes: readonly RouteEntry[];
-  /** Middleware by name, besides `auth`, `guard` and `user`. */
+  /** Middleware by name, in addition to `auth`, `guard` and `user`. */
   readonly middleware?: RouteMiddleware;
   /** The middleware around every request. */
   readonly httpMiddleware?: readonly MiddlewareEntry[];
@@ -25,18 +25,18 @@ export interface BuildOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** `DATABASES` of the configuration. */
   readonly databases?: object;
-  /** What works on the application's database. */
+  /** What uses the application's database. */
   readonly models?: readonly (typeof Model)[];
-  /** What hashes passwords; quickly if left out. */
+  /** The password hasher; default: a quick one. */
   readonly hasher?: PasswordHasher;
-  /** Takes what the application logs as a warning or an error; else that is lost. */
+  /** Receives the warnings and errors that the application logs; otherwise they are lost. */
   readonly logged?: Record<string, unknown>[];
   readonly logger?: Logger;
-  /** The end of the test if left out. */
+  /** Default: the end of the test. */
   readonly atEnd?: AtEnd;
 }
 
-/** Makes an application of these parts. It is shut down at the end. */
+/** Creates an application from these parts. It is shut down at the end. */
 export async function buildApplication(options: BuildOptions): Promise<Application> {
   const { root, routes, providers = [], config = {}, environment, databases, models = [], hasher } = options;
   const hasUsers = providers.includes(AuthProvider);
@@ -58,7 +58,7 @@ export async function buildApplication(options: BuildOptions): Promise<Applicati
   return application;
 }
 
-/** As little work as possible, except in production, where that is refused. */
+/** With as little work as possible, except in production, where that is refused. */
 function passwordsOf(hasher?: PasswordHasher, environment?: Readonly<Record<string, string>>): object {
   if (hasher !== undefined) return { hasher };
   return environment?.APP_ENV === "production" ? {} : { hasher: quickHasher() };
@@ -69,17 +69,17 @@ function loggingInto(lines: Record<string, unknown>[]): Logger {
   return createLogger(settings, { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
 }
 
-/** How the databases of an application differ from the usual one. */
+/** How an application's databases differ from the default. */
 export interface DatabaseOptions {
-  /** SQLite if left out. */
+  /** Default: SQLite. */
   readonly engine?: TestEngine;
   readonly contents?: Contents;
-  /** The names of the connections, each to a database of its own; `main` if left out. */
+  /** The names of the connections, each to its own database; default: `main`. */
   readonly names?: readonly string[];
   readonly atEnd?: AtEnd;
 }
 
-/** Makes `DATABASES` with databases that are dropped at the end. */
+/** Creates `DATABASES` with databases that are dropped at the end. */
 export async function ownDatabases(options: DatabaseOptions = {}): Promise<object> {
   const { engine = sqlite, contents, names = ["main"], atEnd = onTestFinished } = options;
   const connections: Record<string, unknown> = {};
@@ -91,7 +91,7 @@ export async function ownDatabases(options: DatabaseOptions = {}): Promise<objec
   return { default: names[0], ...connections };
 }
 
-/** `DATABASES` of another application, for one that works on the same database, as after a restart. */
+/** `DATABASES` of another application, for one that uses the same database, as after a restart. */
 export function databasesOf(application: Application): object {
   return application.config.section("database").DATABASES as object;
 }

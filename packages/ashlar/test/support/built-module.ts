@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /**
- * Where a process of its own imports the framework from, as a `file:` URL: the package as it was built, which loads in a
- * fraction of the time that its source takes.
+ * Where a separate process imports the framework from, as a `file:` URL: the built package, which loads much faster
+ * than its source.
  *
  * @param name of the import path without `ashlar/`; `index` is `ashlar` itself
  */

@@ -35,13 +35,13 @@ function findBrowser(): string | null {
     try {
       return execFileSync("which", [name], { encoding: "utf8" }).trim();
     } catch {
-      // The next one, then.
+      // Then the next one.
     }
   }
   return null;
 }
 
-/** Starts a browser that talks to nobody but the pages it is sent to. */
+/** Starts a browser that contacts nothing but the pages it is sent to. */
 export function startBrowser(): Promise<Browser> {
   const executablePath = findBrowser();
   if (executablePath === null) throw new Error(`There is no browser on this machine: ${NAMES.join(", ")}.`);
@@ -59,7 +59,7 @@ export function startBrowser(): Promise<Browser> {
   });
 }
 
-/** Defines a suite that needs a browser. Where there is none it is skipped, by name; with `CI` set it runs and fails. */
+/** Defines a suite that needs a browser. Without one it is skipped, by name; with `CI` set it runs and fails. */
 export function inBrowser(title: string, define: () => void): void {
   const isThere = findBrowser() !== null;
   describe.skipIf(!isThere && !process.env.CI)(isThere ? title : `${title} (skipped: no Chromium here)`, define);

@@ -1,6 +1,6 @@
 /**
- * Runs a synchronous task and gives the time that this thread spent on it, in milliseconds. It measures work: the time
- * in which the processor did something else does not count, so a busy machine changes little.
+ * Runs a synchronous task and returns the time that this thread spent on it, in milliseconds. It measures work: time in
+ * which the processor did something else does not count, so a busy machine makes little difference.
  */
 export function cpuTimeOf(task: () => void): number {
   const before = process.threadCpuUsage();
@@ -8,14 +8,16 @@ export function cpuTimeOf(task: () => void): number {
   return since(before);
 }
 
-/** Gives the CPU time of this thread, in milliseconds, from the call of an asynchronous task until it is done. */
+/** Returns the CPU time of this thread, in milliseconds, from the call of an asynchronous task until it is done. */
 export async function cpuTimeUntil(task: () => Promise<unknown>): Promise<number> {
   const before = process.threadCpuUsage();
   await task();
   return since(before);
 }
 
-/** How much of the process's CPU time, from 0 to 1, this thread takes until an asynchronous task is done. */
+/**
+ * Returns the share of the process's CPU time, from 0 to 1, that this thread uses until an asynchronous task is done.
+ */
 export async function shareOfThisThread(task: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   const here = await cpuTimeUntil(task);

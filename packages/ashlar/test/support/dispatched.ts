@@ -5,7 +5,7 @@ import type { RouteEntry } from "../../src/routing/index.ts";
 import { buildApplication } from "./build-application.ts";
 
 /**
- * Makes an application of routes alone, with the stacks `web`, `api` and `loud`, which do nothing.
+ * Creates an application that only has routes, with the stacks `web`, `api` and `loud`, which do nothing.
  *
  * @param http the middleware around every request
  */
@@ -20,20 +20,20 @@ export function applicationOf(
   });
 }
 
-/** An answer whose body has been read. */
+/** A response whose body has been read. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
   readonly headers: Headers;
 }
 
-/** Asks an application for a path. */
+/** Requests a path from an application. */
 export async function ask(application: Application, path: string, init: RequestInit = {}): Promise<Answer> {
   const response = await application.fetch(new Request(`http://localhost${path}`, init));
   return { status: response.status, body: await response.text(), headers: response.headers };
 }
 
-/** A POST with a value in JSON. */
+/** A POST with a value as JSON. */
 export function json(value: unknown): RequestInit {
   return { method: "POST", body: JSON.stringify(value), headers: { "content-type": "application/json" } };
 }

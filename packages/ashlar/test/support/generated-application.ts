@@ -16,9 +16,9 @@ const TYPESCRIPT = join(PACKAGE, "../../node_modules/typescript/bin/tsc");
 export const COMMAND: string = join(PACKAGE, "bin/ashlar.js");
 
 /**
- * Makes an application where it can find the framework's source, and removes it when the test has finished.
+ * Generates an application where it can find the framework's source, and removes it when the test has finished.
  *
- * @param options what it is to have; the pages, the API and SQLite where left out
+ * @param options what it includes; default: the pages, the API and SQLite
  * @returns its folder
  */
 export async function generatedApplication(options: Partial<ProjectOptions> = {}): Promise<string> {
@@ -27,11 +27,11 @@ export async function generatedApplication(options: Partial<ProjectOptions> = {}
   return root;
 }
 
-/** Makes an application as {@link generatedApplication} does, for several tests: it stays until it is removed. */
+/** Generates an application like {@link generatedApplication}, for several tests: it stays until it is removed. */
 export async function generateApplication(
   options: Partial<ProjectOptions> = {},
 ): Promise<{ readonly root: string; readonly remove: () => Promise<void> }> {
-  // Inside the package, so that a process of its own resolves `ashlar` as an installed application would.
+  // Inside the package, so that a separate process resolves `ashlar` as an installed application would.
   const parent = await mkdtemp(join(PACKAGE, ".generated-"));
   const folder = join(parent, "shop");
   const { root } = await createProject({ folder, pages: true, api: true, database: "sqlite", ...options });
@@ -39,9 +39,9 @@ export async function generateApplication(
 }
 
 /**
- * Runs a program in a folder, and gives what it printed.
+ * Runs a program in a folder, and returns what it printed.
  *
- * @param environment variables besides those of {@link shellEnvironment}
+ * @param environment variables in addition to those of {@link shellEnvironment}
  */
 export async function execute(
   root: string,
@@ -58,7 +58,7 @@ export async function execute(
   return { code, output };
 }
 
-/** Serves an application in a process of its own, on a free port, and stops it when the test has finished. */
+/** Serves an application in a separate process, on a free port, and stops it when the test has finished. */
 export async function serve(
   root: string,
   environment: Record<string, string> = {},
@@ -69,15 +69,15 @@ export async function serve(
   return await served;
 }
 
-/** Serves an application as {@link serve} does, for several tests: it runs until it is killed. */
+/** Serves an application like {@link serve}, for several tests: it runs until it is killed. */
 export async function startServing(root: string, environment: Record<string, string> = {}): Promise<ServedProcess> {
   return await begin(root, environment, []).served;
 }
 
-/** An application that answers in a process of its own. */
+/** An application that is served in a separate process. */
 export interface ServedProcess {
   readonly url: string;
-  /** What it printed once it answered. */
+  /** What it printed until it was ready. */
   readonly line: string;
   readonly child: ChildProcess;
 }
@@ -107,15 +107,14 @@ function begin(
 }
 
 /**
- * Serves an application in this process, on a free port, and stops it when the test has finished. Its passwords are hashed
- * quickly. To be preferred where
- * nothing depends on the process: one of its own takes most of a second to start.
+ * Serves an application in this process, on a free port, and stops it when the test has finished. Its passwords are
+ * hashed quickly. Prefer this unless the test depends on a process, which takes most of a second to start.
  *
- * @returns where it answers
+ * @returns its URL
  */
 export async function serveHere(root: string, environment: Record<string, string> = {}): Promise<string> {
   const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
-  // Most tests serve in a process of its own, and would load the framework's source for nothing.
+  // Most tests serve in a separate process, and would load the framework's source for nothing.
   const { createApplication } = await import("../../src/boot/index.ts");
   const application = await createApplication({
     root,
@@ -127,9 +126,9 @@ export async function serveHere(root: string, environment: Record<string, string
   return (await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false })).url;
 }
 
-/** Checks the types of an application, with the compiler and the settings that it brings. */
+/** Checks the types of an application, with its own compiler and settings. */
 export async function checkTypes(root: string): Promise<void> {
-  // The threads of one check do a part of its work twice.
+  // The threads of one check do part of the work twice.
   expect(await execute(root, process.execPath, [TYPESCRIPT, "--singleThreaded"])).toEqual({ code: 0, output: "" });
 }
 
@@ -145,7 +144,7 @@ export async function passesItsOwnChecks(
   expect(code).toBe(0);
 }
 
-/** Changes lines of a file of an application. */
+/** Changes lines in a file of an application. */
 export async function edit(
   root: string,
   path: string,
@@ -161,8 +160,8 @@ export async function edit(
 }
 
 /**
- * A port that nothing listens on. It is below those that a system gives to programs that don't name one, so that no other
- * test is given it before it is used, or while the program that uses it starts again.
+ * A port that nothing is listening on. It is below those that a system assigns to programs that don't choose one, so no
+ * other test gets it before it is used, or while the program that uses it restarts.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

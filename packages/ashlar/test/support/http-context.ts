@@ -9,7 +9,7 @@ import {
 } from "../../src/http/index.ts";
 import { Catalogue } from "../../src/messages/index.ts";
 
-/** What a context in a test is made of; everything has a default. */
+/** The parts of a test's context; everything has a default. */
 export interface ContextOptions {
   readonly url?: string;
   readonly method?: string;
@@ -18,16 +18,16 @@ export interface ContextOptions {
   /** The address of the socket. */
   readonly ip?: string;
   readonly appUrl?: string | null;
-  /** `APP.trustedProxies`; no proxies if it is left out. */
+  /** `APP.trustedProxies`; default: no proxies. */
   readonly trustedProxies?: readonly string[];
-  /** Parts of the route that matched; no route matched where left out. */
+  /** Parts of the route that matched; default: no route matched. */
   readonly route?: Partial<RouteInfo>;
   readonly params?: Record<string, string | null>;
 }
 
 const ROUTE: RouteInfo = { name: null, pattern: "/", methods: ["GET"], middleware: [], answersJson: false };
 
-/** A context as the application would make it, around a real request. The body is not read yet. */
+/** A context as the application would create it, for a real request. The body has not been read yet. */
 export function makeContext(options: ContextOptions = {}): HttpContext {
   const services: HttpServices = {
     urls: { to: (name, parameters = {}) => `/${name}/${Object.values(parameters).join("/")}` },

@@ -17,8 +17,8 @@ export const COMPILERS = {
 };
 
 /**
- * Makes an application with the built package in its `node_modules` as npm installs it: a copy, next to what it
- * depends on, and nothing of the framework's source in reach.
+ * Creates an application with the built package in its `node_modules` as npm installs it: a copy, next to its
+ * dependencies, without access to the framework's source.
  *
  * @returns its folder
  */
@@ -42,12 +42,12 @@ export async function installedApplication(options: Partial<ProjectOptions> = {}
 }
 
 /**
- * Checks an application's types several times, each time with other files besides its own, in programs that share what
- * they have parsed: most of the work is the same for all.
+ * Checks an application's types several times, each time with other files in addition to its own, in programs that
+ * share what they have parsed: most of the work is the same for all.
  *
  * @param compiler one of those that are written in JavaScript
- * @param cases the files besides the application's own, by the name of the case
- * @returns what was found, by the name of the case; nothing where all is well
+ * @param cases the files in addition to the application's own, by the name of the case
+ * @returns the problems, by the name of the case; empty if there are none
  */
 export function compileEach(
   root: string,
@@ -75,7 +75,10 @@ export function compileEach(
   return found;
 }
 
-/** Checks the types of a folder with one of the {@link COMPILERS}, and gives what that says; nothing where all is well. */
+/**
+ * Checks the types in a folder with one of the {@link COMPILERS}, and returns its output; empty if there are no
+ * problems.
+ */
 export async function compile(
   root: string,
   compiler: keyof typeof COMPILERS,

@@ -20,13 +20,13 @@ export function segment(text: string | Uint8Array): string {
   return Buffer.from(text as string).toString("base64url");
 }
 
-/** A token with a right signature over segments as they are handed in. */
+/** A token with a valid signature over the given segments. */
 export function seal(header: string, payload: string, secret: Uint8Array = SECRET, hash = "sha512"): string {
   const input = `${header}.${payload}`;
   return `${input}.${createHmac(hash, secret).update(input).digest("base64url")}`;
 }
 
-/** A token with a right signature over texts as they are handed in. */
+/** A token with a valid signature over the given texts. */
 export function forge(claims: string | Uint8Array, header: string | Uint8Array = HEADER): string {
   return seal(segment(header), segment(claims));
 }

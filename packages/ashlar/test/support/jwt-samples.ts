@@ -1,10 +1,10 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { createVerificationKey, type JwtAlgorithm, type VerificationKey } from "../../src/security/jwt/index.ts";
 
-/** The second at which the tokens are judged. */
+/** The second at which the tokens are verified. */
 export const NOW: number = 1_700_000_000;
 
-/** The same sequence in every run, so that a difference can be found again (mulberry32). */
+/** The same sequence in every run, so that a difference can be reproduced (mulberry32). */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {
@@ -19,7 +19,7 @@ const random = generator(20261120);
 const below = (count: number): number => Math.floor(random() * count);
 const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T;
 
-/** Who signs, and how either library verifies. */
+/** A signer, and how either library verifies. */
 export interface Party {
   readonly algorithm: JwtAlgorithm;
   readonly sign: (input: string) => string;
@@ -58,7 +58,7 @@ const PAIRS = [
   pairParty("EdDSA", null, generateKeyPairSync("ed25519")),
   pairParty("RS256", "sha256", RSA),
 ];
-/** Signs with a key that nobody here trusts, and says so in no way. */
+/** Signs with a key that is not trusted here, without any sign of that. */
 const STRANGERS = new Map<Party, Party>([
   ...HMAC.map(
     (party, index) => [party, hmacParty(party.algorithm, ["sha256", "sha384", "sha512"][index] ?? "")] as const,
@@ -106,7 +106,7 @@ function validClaims(): Record<string, unknown> {
   };
 }
 
-/** A payload whose claims lie at an edge, or are written in an odd way. */
+/** A payload whose claims are at a limit, or in an unusual spelling. */
 function edgeClaims(): string {
   const claims = JSON.stringify(validClaims()).slice(1, -1);
   const time = pick(["exp", "nbf", "iat"]);
@@ -224,16 +224,16 @@ export const MUTATIONS: Readonly<Record<string, (token: string, other: string, p
   },
 };
 
-/** One token, and how it came about. */
+/** A token, and how it was created. */
 export interface Sample {
   readonly kind: string;
   readonly party: Party;
   readonly token: string;
-  /** Whether it was made to be valid, and not touched since. */
+  /** Whether it was created to be valid, and not changed since. */
   readonly sound: boolean;
 }
 
-/** Makes the next token of the sequence. */
+/** Creates the next token of the sequence. */
 export function sample(): Sample {
   const party = random() < 0.96 ? pick(HMAC) : pick(PAIRS);
   const header = encode(`{"alg":"${party.algorithm}","typ":"JWT"}`);

@@ -4,14 +4,14 @@ import { KeyPurpose } from "../../src/security/index.ts";
 
 const SOURCE = join(import.meta.dirname, "../../src");
 
-/** What the sources make keys for, as often as they say so. */
+/** What the sources derive keys for, once for each time they say so. */
 export const FRAMEWORK_PURPOSES: readonly string[] = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
-  // There, features' purposes are made of the names that they declare.
+  // There, features' purposes are created from the names that they declare.
   .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts") && name !== join("security", "keys.ts"))
   .flatMap((name) => [...readFileSync(join(SOURCE, name), "utf8").matchAll(/new KeyPurpose\(([^)]*)\)/g)])
   .map(([, name]) => JSON.parse(name!) as string);
 
-/** Every purpose of the framework, and purposes of an application that are called like one or like its label. */
+/** Every purpose of the framework, and purposes of an application named like one or like its label. */
 export const KEY_PURPOSES: readonly (KeyPurpose | string)[] = [
   ...FRAMEWORK_PURPOSES.map((name) => new KeyPurpose(name)),
   "session",

@@ -1,4 +1,4 @@
-/** The limits that tests have besides the framework's. */
+/** The limits that tests have in addition to the framework's. */
 export type {};
 
 declare module "../../src/throttle/limit-name.ts" {

@@ -2,16 +2,16 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { onTestFinished } from "vitest";
 import { shellEnvironment } from "./shell-environment.ts";
 
-/** A program that runs until it is told to end, and what it prints on the way. */
+/** A program that runs until it is told to end, and its output. */
 export interface LongProcess {
   readonly child: ChildProcess;
-  /** All that was printed so far, on both streams. */
+  /** Everything printed so far, on both streams. */
   output(): string;
-  /** Waits until this was printed, after what the last call waited for, and gives the match. */
+  /** Waits until this was printed, after what the last call waited for, and returns the match. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   /** Waits for the end. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
-  /** Sends a signal to the program and all that it started, as Ctrl+C in a terminal does. */
+  /** Sends a signal to the program and everything that it started, like Ctrl+C in a terminal. */
   signalGroup(signal: NodeJS.Signals): void;
 }
 
@@ -19,9 +19,9 @@ export interface LongProcess {
 const PATIENCE_MS = 60_000;
 
 /**
- * Starts a program in a folder, in a process group of its own that ends with the test.
+ * Starts a program in a folder, in its own process group, which ends with the test.
  *
- * @param environment variables besides those of {@link shellEnvironment}
+ * @param environment variables in addition to those of {@link shellEnvironment}
  */
 export function startProcess(
   root: string,
@@ -56,7 +56,7 @@ export function startProcess(
     try {
       process.kill(-child.pid!, signal);
     } catch {
-      // All of them have ended already.
+      // All of them have already ended.
     }
   };
   onTestFinished(() => signalGroup("SIGKILL"));

@@ -1,6 +1,6 @@
 import type { MailMessage } from "../../src/mail/mail-message.ts";
 
-/** A mail of text alone from one address to another, but for the parts that are given. */
+/** A text mail from one address to another, except for the given parts. */
 export function mailMessage(parts: Partial<MailMessage> = {}): MailMessage {
   return {
     id: "1@shop.example",

@@ -3,14 +3,14 @@ import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { onTestFinished } from "vitest";
 
-/** A mail as it came over SMTP. */
+/** A mail received by SMTP. */
 export interface ReceivedMail {
   readonly to: string;
   readonly subject: string;
   readonly source: string;
 }
 
-/** A real SMTP server on this machine, which keeps what it is sent. */
+/** A real SMTP server on this machine, which keeps the mails it receives. */
 export class MailServer {
   readonly port: number;
   readonly mails: ReceivedMail[] = [];
@@ -19,7 +19,7 @@ export class MailServer {
     this.port = port;
   }
 
-  /** The next mail to an address with a subject like this, waited for. Each is given once. */
+  /** Waits for the next mail to an address with a matching subject. Each mail is returned once. */
   async next(to: string, subject: RegExp, seconds = 10): Promise<ReceivedMail> {
     const end = Date.now() + seconds * 1000;
     while (Date.now() < end) {
@@ -39,7 +39,7 @@ export async function startMailServer(): Promise<MailServer> {
   return mail;
 }
 
-/** Starts a mail server as {@link startMailServer} does, for several tests: it runs until it is closed. */
+/** Starts a mail server like {@link startMailServer}, for several tests: it runs until it is closed. */
 export async function openMailServer(): Promise<{ readonly mail: MailServer; readonly close: () => Promise<void> }> {
   let received: MailServer | null = null;
   const server = new SMTPServer({
@@ -62,7 +62,7 @@ export async function openMailServer(): Promise<{ readonly mail: MailServer; rea
   return { mail: received, close: () => new Promise((resolve) => server.close(() => resolve())) };
 }
 
-/** The first link of a mail's text part, its quoted-printable line breaks undone. */
+/** The first link in a mail's text part, with quoted-printable line breaks undone. */
 export function linkIn({ source }: ReceivedMail): string {
   const text = source
     .replaceAll(/=\r\n/g, "")

@@ -16,7 +16,7 @@ import type {
 
 export type StoredLogin = NewLogin & { readonly id: string };
 
-/** A store of an author's own: in the memory of one process, with keys that are no numbers. */
+/** An application's own store: in the memory of one process, with keys that are not numbers. */
 export class MemoryLogins implements LoginStore {
   readonly logins: Map<string, StoredLogin> = new Map();
 

@@ -1,9 +1,9 @@
 import type { SessionStore, StoredSession } from "../../src/public/session.ts";
 
-/** A store of sessions as an application could write it: in the memory of the process. */
+/** A session store as an application could write it: in the memory of the process. */
 export class MemorySessions implements SessionStore {
   readonly maxBytes = 10_000;
-  /** What is kept, by key. */
+  /** The stored sessions, by key. */
   readonly sessions: Map<string, StoredSession> = new Map();
   isClosed = false;
 

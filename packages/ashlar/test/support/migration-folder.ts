@@ -7,17 +7,17 @@ import { type Database, type Migration, Migrations } from "../../src/database/in
 import type { TestDatabase } from "./services.ts";
 import { makeFolder } from "./temporary-folder.ts";
 
-/** What a migration of a test imports. */
+/** The imports of a test's migration. */
 export const DATABASE_MODULE: string = fileURLToPath(new URL("../../src/database/index.ts", import.meta.url));
 
-/** A folder of migrations for the database of a test. It stays until it is removed. */
+/** A folder of migrations for a test's database. It stays until it is removed. */
 export class MigrationFolder {
   readonly path: string;
   readonly migrations: Migrations;
   readonly remove: () => void;
   readonly #database: Database;
 
-  /** @param files the text of each migration, by its name */
+  /** @param files the text of each migration, by name */
   constructor(database: Database, files: Readonly<Record<string, string>> = {}) {
     const named = Object.entries(files).map(([name, text]) => [`${name}.ts`, text]);
     ({ folder: this.path, remove: this.remove } = makeFolder(Object.fromEntries(named)));
@@ -37,7 +37,7 @@ export class MigrationFolder {
 }
 
 /**
- * Runs what is new in one folder after the other, in a process of its own.
+ * Runs new migrations in one folder after the other, in a separate process.
  *
  * @returns for each folder the names of what was run, or the error's code and message
  */

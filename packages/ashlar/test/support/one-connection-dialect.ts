@@ -101,7 +101,7 @@ class OneConnectionDialect implements Dialect {
     if (savepoint === null) this.#connection.run("rollback");
     else this.#connection.run(`rollback to savepoint ${savepoint}`);
     if (savepoint !== null) this.#connection.run(`release savepoint ${savepoint}`);
-    // No key is given twice, not even that of a row that was rolled back.
+    // No key is reused, not even that of a row that was rolled back.
     for (const { name, seq } of given) {
       this.#connection.run("delete from sqlite_sequence where name = ?", name as string);
       this.#connection.run("insert into sqlite_sequence (name, seq) values (?, ?)", name as string, seq as number);
@@ -127,7 +127,7 @@ class OneConnectionDialect implements Dialect {
     this.#connection.run("pragma foreign_keys = on");
   }
 
-  /** Whoever migrates has the only connection already. */
+  /** A process that migrates already has the only connection. */
   lockMigrations(): void {}
   unlockMigrations(): void {}
 
@@ -174,7 +174,7 @@ class Compiler extends SqliteQueryCompiler {
   }
 }
 
-/** Gives the only connection to one caller after the other. */
+/** Lends the only connection to one caller at a time. */
 class Turns {
   readonly #timeoutMs: number;
   #last: Promise<void> = Promise.resolve();
@@ -183,7 +183,7 @@ class Turns {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** @returns what ends the turn */
+  /** @returns a function that ends the turn */
   async take(timeoutMs: number | null = this.#timeoutMs): Promise<() => void> {
     const before = this.#last;
     const own = Promise.withResolvers<void>();
@@ -230,7 +230,7 @@ class OneConnection implements PhysicalConnection {
     return this.execute(CompiledQuery.raw(text, [value])).rows[0];
   }
 
-  /** Runs a statement of the dialect's own. */
+  /** Runs the dialect's own statements. */
   run(text: string, ...values: SQLInputValue[]): Row[] {
     return this.execute(CompiledQuery.raw(text, values)).rows;
   }

@@ -11,7 +11,7 @@ import { onTestFinished } from "vitest";
 
 const PACKAGES = join(import.meta.dirname, "../../..");
 
-/** What npm is told on this machine. */
+/** npm's configuration on this machine. */
 const SETTINGS = parseEnv(execFileSync("npm", ["config", "get", "registry", "cache"], { encoding: "utf8" }));
 const CACHE = SETTINGS.cache ?? "";
 
@@ -28,15 +28,15 @@ interface Packed {
 /** This repository's packages; packed once for all registries. */
 let packed: readonly Packed[] | null = null;
 
-/** Tells whether packages can be installed from it. */
+/** Returns whether packages can be installed from it. */
 export const canInstall: boolean = await fetch(new URL("kysely", UPSTREAM), { method: "HEAD" }).then(
   ({ ok }) => ok,
   () => false,
 );
 
 /**
- * A registry in which this repository's packages are published, packed as they would be; every other package is the
- * machine's own registry's. It ends with the test.
+ * A registry in which this repository's packages are published, packed as they would be; every other package comes from
+ * the machine's own registry. It ends with the test.
  *
  * @returns the variables that make npm use it
  */
@@ -57,14 +57,17 @@ export async function packageRegistry(): Promise<Record<string, string>> {
   return {
     npm_config_registry: `${origin}/`,
     npm_config_cache: ownCache(folder),
-    // What npm asks besides, and none of it about what is installed.
+    // Other requests of npm, which do not affect what is installed.
     npm_config_audit: "false",
     npm_config_fund: "false",
     npm_config_update_notifier: "false",
   };
 }
 
-/** A cache with all that was ever downloaded, and none of the commands that `npm create` keeps by name and version. */
+/**
+ * A cache with everything that was ever downloaded, but without the commands that `npm create` keeps by name and
+ * version.
+ */
 function ownCache(folder: string): string {
   const cache = join(folder, "cache");
   const downloads = join(CACHE, "_cacache");
@@ -91,7 +94,7 @@ function publish({ name, filename, tarball }: Packed, { origin, answers }: Regis
   });
 }
 
-/** Packs the packages in these folders, all by one start of npm. */
+/** Packs the packages in these folders, starting npm once. */
 function pack(folders: readonly string[], destination: string): readonly Packed[] {
   const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", destination];
   const output = execFileSync("npm", [...args, ...folders.map((folder) => `./${folder}`)], {

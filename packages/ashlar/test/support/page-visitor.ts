@@ -11,7 +11,7 @@ export class PageVisitor {
   readonly #url: string;
   readonly #cookies = new Map<string, string>();
 
-  /** @param url where the application answers */
+  /** @param url the application's address */
   constructor(url: string) {
     this.#url = url;
   }

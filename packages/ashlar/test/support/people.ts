@@ -18,18 +18,18 @@ interface PersonRow {
 
 const hashes = new Map<string, Promise<string>>();
 
-/** The hash of a password of these users. One serves all tests: a hash takes as long as everything else a test does. */
+/** The hash of a password of these users. One is enough for all tests: a hash takes as long as the rest of a test. */
 function hashOf(password: string): Promise<string> {
   const hash = hashes.get(password) ?? hashPassword(password);
   hashes.set(password, hash);
   return hash;
 }
 
-/** A user that is no model of the framework: rows in memory, and the methods that auth asks for. */
+/** A user that is not a model of the framework: rows in memory, and the methods that auth calls. */
 export class Person implements Authenticatable {
   static readonly identifierColumn: string = "email";
   static rows: PersonRow[] = [];
-  /** Everything that was looked for, in order. */
+  /** Everything that was looked up, in order. */
   static lookups: unknown[] = [];
   readonly row: PersonRow;
 
@@ -37,7 +37,10 @@ export class Person implements Authenticatable {
     this.row = row;
   }
 
-  /** Makes the class's only users: `ada@example.com` (1), `bob@example.com` (2) and `eve@example.com` (3, no password). */
+  /**
+   * Creates the class's only users: `ada@example.com` (1), `bob@example.com` (2) and `eve@example.com` (3, no
+   * password).
+   */
   static async populate(password: string): Promise<void> {
     Person.lookups = [];
     Person.rows = [
@@ -115,7 +118,7 @@ export class Member extends Person implements TokenBearer {
   }
 }
 
-/** A guard that knows its user by the header `X-Person`, and can neither log in nor out. */
+/** A guard that identifies its user by the header `X-Person`, and can neither log in nor out. */
 export class HeaderGuard extends RequestGuard {
   protected override retrieve(): Promise<Authenticatable | null> | null {
     const id = this.context.request.header("x-person");
@@ -123,7 +126,7 @@ export class HeaderGuard extends RequestGuard {
   }
 }
 
-/** A guard that knows its user by the cookie `person`. */
+/** A guard that identifies its user by the cookie `person`. */
 export class CookieGuard extends LoginGuard {
   protected override retrieve(): MaybePromise<Authenticatable | null> {
     const id = this.context.request.cookie("person");
@@ -143,7 +146,7 @@ export class CookieGuard extends LoginGuard {
 type GuardClass = new (...parts: ConstructorParameters<typeof CookieGuard>) => Guard;
 
 /**
- * Makes a provider that brings drivers.
+ * Creates a provider that adds drivers.
  *
  * @param drivers the guards of each, by the driver's name
  * @param own those that are guards of people by themselves
@@ -163,5 +166,5 @@ export function guardProvider(
   };
 }
 
-/** Brings the drivers `cookie` and `header`; the latter is a guard of people by itself. */
+/** Adds the drivers `cookie` and `header`; the latter is a guard of people by itself. */
 export const PeopleProvider: ProviderClass = guardProvider({ cookie: CookieGuard, header: HeaderGuard }, ["header"]);

@@ -1,8 +1,8 @@
 import type { Database } from "../../src/database/index.ts";
 
 /**
- * Where in a database values stand, as `table.column`: in any column of any table, so that what a new table keeps is found
- * as well. Text is found inside of other text, a number where it is the whole value.
+ * Where a database contains values, as `table.column`: in any column of any table, so that new tables are covered as
+ * well. Text is found within other text, a number only as the complete value.
  */
 export async function placesOf({ kysely }: Database, values: readonly (string | number)[]): Promise<string[]> {
   const places = new Set<string>();

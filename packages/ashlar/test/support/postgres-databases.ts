@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 
-/** The server that tests make their databases on; elsewhere than here by the variables that `psql` knows too. */
+/** The server that tests create their databases on; configured by the variables that `psql` uses too. */
 export const POSTGRES: Readonly<Record<string, string | number>> = {
   host: process.env.PGHOST ?? "127.0.0.1",
   port: Number(process.env.PGPORT ?? 5432),
@@ -12,37 +12,37 @@ export const POSTGRES: Readonly<Record<string, string | number>> = {
   ...(process.env.PGPASSWORD !== undefined && { password: process.env.PGPASSWORD }),
 };
 
-/** What a database held when it was kept. */
+/** What a database contained when it was kept. */
 interface Contents {
-  /** Tells whether the tables are still the same. */
+  /** Returns whether the tables are still the same. */
   readonly schema: string;
-  /** The statements that bring the rows back. */
+  /** The statements that restore the rows. */
   readonly restore: string;
 }
 
-/** A database that no one else uses until it is given back. */
+/** A database that nothing else uses until it is returned. */
 export interface TakenDatabase {
   readonly name: string;
-  /** Whether it holds what was kept; it is empty otherwise. */
+  /** Whether it has the kept contents; otherwise it is empty. */
   readonly isFilled: boolean;
-  /** Makes what the database holds now the contents that every later taker begins with. */
+  /** Keeps what the database contains now as the initial contents for later tests. */
   keep(): Promise<void>;
   giveBack(): Promise<void>;
 }
 
 /**
- * The databases of one run of the tests. The server takes longer to make a database or its tables than most tests take,
- * so what one test gives back, the next one gets, cleared of all that was done to it.
+ * The databases of one test run. The server takes longer to create a database or its tables than most tests take, so
+ * what one test returns, the next one gets, with all changes undone.
  */
 export class PostgresDatabases {
   readonly #folder: string;
 
-  /** @param folder that of the run. It holds a file for each database, which all processes of the run see. */
+  /** @param folder the run's folder. It has a file for each database, which all processes of the run see. */
   constructor(folder: string) {
     this.#folder = join(folder, "postgres");
   }
 
-  /** @param contents the name of what the database is to hold, as soon as a taker has kept it */
+  /** @param contents the name of the database's contents, once a test has kept them */
   async take(contents: string): Promise<TakenDatabase> {
     const name = (await this.#claim(contents)) ?? (await this.#create(contents));
     const file = this.#file(name, contents, "taken");
@@ -80,7 +80,7 @@ export class PostgresDatabases {
     await mkdir(this.#folder, { recursive: true });
     await writeFile(this.#file(name, contents, "taken"), "");
     await administer(`create database ${name}`);
-    // What a test commits need not outlast the server.
+    // What a test commits need not survive the server.
     await administer(`alter database ${name} set synchronous_commit = off`);
     return name;
   }
@@ -107,7 +107,7 @@ async function inside<Result>(database: string, work: (client: pg.Client) => Pro
   }
 }
 
-/** Everything that statements about tables change, as the server has it. */
+/** Everything that statements about tables change, as the server reports it. */
 const SCHEMA = `
   with catalog (name, oid, xmin) as (
     select 'schema', oid, xmin from pg_namespace where nspname !~ '^pg_(toast_)?temp'
@@ -133,7 +133,9 @@ const EMPTY = `
   end $$;
   create schema public`;
 
-/** Takes back all that was done to a database. Tells whether it holds what was kept: an empty one does if nothing was. */
+/**
+ * Undoes all changes to a database. @returns whether it has the kept contents; an empty one does if nothing was kept
+ */
 async function clear(client: pg.Client, kept: Contents | null): Promise<boolean> {
   await client.query(END_OTHERS);
   const isSame = kept !== null && kept.schema === (await schemaOf(client));
@@ -147,7 +149,7 @@ async function schemaOf(client: pg.Client): Promise<string> {
 }
 
 async function contentsOf(client: pg.Client): Promise<Contents> {
-  // In the order of their making: what refers to a table was made after it.
+  // In the order of their creation: tables with references were created later.
   const tables = await client.query<{ name: string }>(
     "select quote_ident(relname) as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by oid",
   );

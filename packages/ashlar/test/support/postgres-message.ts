@@ -1,4 +1,7 @@
-/** A message of PostgreSQL's protocol: a letter, its length, and what it says. https://www.postgresql.org/docs/current/protocol-message-formats.html */
+/**
+ * A message of PostgreSQL's protocol: a letter, its length, and its content.
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html
+ */
 export function postgresMessage(letter: string, body: string | Buffer): Buffer {
   const length = Buffer.alloc(4);
   const content = Buffer.from(body);

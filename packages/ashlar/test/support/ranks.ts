@@ -1,6 +1,6 @@
 /**
- * The standardized statistic of the rank test by Mann and Whitney: how far two samples are from being drawn from one
- * distribution, in standard deviations. It asks for no shape of the distribution, and corrects for ties.
+ * The standardized statistic of the Mann–Whitney rank test: how far two samples are from coming from the same
+ * distribution, in standard deviations. It does not depend on the shape of the distribution, and corrects for ties.
  */
 export function rankDifference(one: readonly number[], other: readonly number[]): number {
   const all = [...one.map((value) => ({ value, isOne: true })), ...other.map((value) => ({ value, isOne: false }))];
@@ -17,6 +17,6 @@ export function rankDifference(one: readonly number[], other: readonly number[])
   }
   const [n, m, total] = [one.length, other.length, all.length];
   const variance = ((n * m) / 12) * (total + 1 - ties / (total * (total - 1)));
-  // All alike: there is nothing to rank.
+  // All values are the same: there is nothing to rank.
   return variance === 0 ? 0 : (rankSum - (n * (total + 1)) / 2) / Math.sqrt(variance);
 }

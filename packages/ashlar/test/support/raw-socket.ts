@@ -1,11 +1,11 @@
 import { connect, type Socket } from "node:net";
 
-/** A connection on which a test says what it wants, word for word. */
+/** A connection on which a test sends exactly what it wants. */
 export interface RawSocket {
   readonly socket: Socket;
   /** What has come back so far. */
   readonly received: () => string;
-  /** All that came back, once the connection has ended. */
+  /** Everything that came back, once the connection has ended. */
   readonly closed: Promise<string>;
 }
 
@@ -20,14 +20,14 @@ export function rawSocket(port: number, text = ""): RawSocket {
   return { socket, received: () => received, closed };
 }
 
-/** Sends a request without a body on a connection of its own and gives the whole answer, without its date. */
+/** Sends a request without a body on a separate connection and returns the complete response, without its date. */
 export async function exchange(port: number, requestLine: string, ...headers: readonly string[]): Promise<string> {
   const lines = [`${requestLine} HTTP/1.1`, ...headers, "Connection: close"];
   const answer = await rawSocket(port, `${lines.join("\r\n")}\r\n\r\n`).closed;
   return answer.replace(/Date: .*\r\n/, "").replaceAll("\r\n", "\n");
 }
 
-/** An answer with its header fields sorted: their order counts for nothing. */
+/** A response with sorted header fields, because their order does not matter. */
 export function sorted(answer: string): string {
   const [head = "", ...body] = answer.split("\n\n");
   const [status, ...fields] = head.split("\n");

@@ -3,25 +3,25 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresDatabases } from "./postgres-databases.ts";
 
-/** The variable that names the folder. */
+/** The variable with the folder's path. */
 export const RUN_FOLDER = "ASHLAR_TEST_FOLDER";
 
 const PACKAGE = join(import.meta.dirname, "../..");
-/** Begins the folder's name; the number of the run's process follows. */
+/** The prefix of the folder's name, followed by the process id of the run. */
 const PREFIX = ".generated-run-";
 
 /**
- * Makes a folder for one run of the tests, for what several files use, of which none knows whether it is the last.
- * It is inside the package, where what is generated finds the framework by name.
+ * Creates a folder for one test run, for what several files share, none of which knows whether it is the last. It is
+ * inside the package, so that generated code finds the framework by name.
  *
- * @returns what removes it after the run
+ * @returns a function that removes it after the run
  */
 export default async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env[RUN_FOLDER] !== undefined) return undefined;
   await sweep();
   const folder = await mkdtemp(join(PACKAGE, `${PREFIX}${process.pid}-`));
   process.env[RUN_FOLDER] = folder;
-  // What Node makes of the framework's source, the processes that tests start share as well.
+  // Processes that tests start also share Node's compile cache of the framework's source.
   process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), "node-compile-cache");
   return async () => {
     delete process.env[RUN_FOLDER];
@@ -33,7 +33,7 @@ export default async function setup(): Promise<(() => Promise<void>) | undefined
 async function sweep(): Promise<void> {
   for (const name of await readdir(PACKAGE)) {
     const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : 0;
-    // A server that is gone keeps no run from starting.
+    // A missing server must not keep a run from starting.
     if (pid > 0 && !isRunning(pid)) await remove(join(PACKAGE, name)).catch(() => {});
   }
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 
-/** A Node that tests run programs on. */
+/** A Node that tests run programs with. */
 export interface Runtime {
   /** Its version, such as `24.21.0`. */
   readonly version: string;
@@ -14,7 +14,7 @@ function runtime(path: string): Runtime {
   return { version: execFileSync(path, ["--version"], { encoding: "utf8" }).trim().slice(1), path };
 }
 
-/** The newest release of each line of Node that is supported: the workspace's own, and the one in `runtimes/node-24`. */
+/** The newest release of each supported line of Node: the workspace's own, and the one in `runtimes/node-24`. */
 export const RUNTIMES: readonly Runtime[] = [
   runtime(process.execPath),
   runtime(join(WORKSPACES, "node-24/node_modules/node/bin/node")),

@@ -4,26 +4,26 @@ import { REPOSITORY, type Sample } from "./samples.ts";
 
 const PACKAGE = join(REPOSITORY, "packages/ashlar");
 
-/** Where a name can be imported from, and whether it is a type only. */
+/** Where a name can be imported from, and whether it is only a type. */
 interface Import {
   readonly from: string;
   readonly isType: boolean;
 }
 
-/** A file that a sample shows. */
+/** A file shown in a sample. */
 export interface SampleFile extends Sample {
   readonly sample: Sample;
-  /** The path that the comment at its head gives it, such as `routes/web.ts`; `null` if the sample shows one file. */
+  /** The path in the comment at its top, such as `routes/web.ts`; `null` if the sample shows one file. */
   readonly path: string | null;
 }
 
 /** A file of a sample as a module. */
 export interface SampleModule extends SampleFile {
-  /** Its code below imports of what it uses; these are all on the first line. */
+  /** Its code, after imports of what it uses, which are all on the first line. */
   readonly text: string;
 }
 
-/** The files of a sample that shows several, each headed by a comment with its path; otherwise the sample itself. */
+/** The files of a sample with several, each headed by a comment with its path; otherwise the sample itself. */
 export function filesOf(sample: Sample): SampleFile[] {
   const lines = sample.code.split("\n");
   const heads = lines.flatMap((line, index) => (/^\/\/ [\w./-]+\.ts$/.test(line) ? [index] : []));
@@ -66,8 +66,8 @@ export function settingNames(text: string, from: string): Map<string, Import> {
 }
 
 /**
- * A sample with imports of what it uses and doesn't declare itself. What answers a request (`return …`) becomes the body of a
- * function.
+ * A sample with imports of what it uses and doesn't declare itself. Code that returns a response (`return …`) becomes
+ * the body of a function.
  */
 export function moduleOf(sample: SampleFile, ...sources: readonly ReadonlyMap<string, Import>[]): SampleModule {
   const { code } = sample;
@@ -82,7 +82,7 @@ export function moduleOf(sample: SampleFile, ...sources: readonly ReadonlyMap<st
     ),
   );
   const imports: string[] = [];
-  // A name after a dot, or before a colon, is that of a member.
+  // A name after a dot, or before a colon, is a member's name.
   const used = new Set(
     [...withoutText.matchAll(/(?<![\w#]|(?<!\.)\.)([A-Za-z_]\w*)\b(?!\??:)/g)].map(([name]) => name),
   );
@@ -96,7 +96,7 @@ export function moduleOf(sample: SampleFile, ...sources: readonly ReadonlyMap<st
   return { ...sample, text: `${imports.join(" ")} export {};${isBody ? " " : "\n"}${body}\n` };
 }
 
-/** An import of the interface that a module augments would be of no use to it. */
+/** A module that augments an interface does not need to import it. */
 function isBeingAugmented(name: string, code: string): boolean {
   return new RegExp(`declare module "[^"]+" \\{\\s*interface ${name}\\b`).test(code);
 }

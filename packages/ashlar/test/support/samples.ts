@@ -6,11 +6,11 @@ export const REPOSITORY: string = join(import.meta.dirname, "../../../..");
 
 /** Code that a document shows: in a doc comment of the source, or in Markdown. */
 export interface Sample {
-  /** Where it stands, from the repository's root. */
+  /** Its file, relative to the repository's root. */
   readonly file: string;
   /** The line of its first line of code. */
   readonly line: number;
-  /** What its fence says: `ts`, `sh`, nothing. */
+  /** The language of its fence: `ts`, `sh`, or nothing. */
   readonly language: string;
   readonly code: string;
 }
@@ -33,7 +33,7 @@ export async function markdownSamples(...paths: readonly string[]): Promise<Samp
   return found;
 }
 
-/** The text of the doc comments without their stars, on the lines they stand on; all other lines empty. */
+/** The text of the doc comments without their stars, on the same lines; all other lines are empty. */
 function onlyComments(source: string): string {
   let isInside = false;
   const lines = source.split("\n").map((line) => {

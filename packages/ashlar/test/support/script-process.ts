@@ -3,21 +3,21 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { makeFolder } from "./temporary-folder.ts";
 
-/** A script that serves, in a process of its own. */
+/** A script that serves, in a separate process. */
 export interface ScriptProcess {
   readonly child: ChildProcess;
   readonly port: number;
-  /** What it has printed on both streams so far. */
+  /** Its output on both streams so far. */
   readonly output: () => string;
   /** How it ended. */
   readonly ended: Promise<readonly [code: number | null, signal: NodeJS.Signals | null]>;
 }
 
-/** How a script runs. */
+/** Options for running a script. */
 export interface ScriptOptions {
   /** Arguments of Node itself. */
   readonly flags?: readonly string[];
-  /** Files beside the script, by their relative paths. */
+  /** Files next to the script, by their relative paths. */
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -26,7 +26,7 @@ export interface ScriptOptions {
  * Runs a script that serves and prints `port <number>`; ends it when the test has finished.
  *
  * @param script the text of the module
- * @throws where the script ends before it serves, with what it printed
+ * @throws if the script ends before it serves, with its output
  */
 export async function runScript(script: string, options: ScriptOptions = {}): Promise<ScriptProcess> {
   const { kill, ...running } = begin(script, options);
@@ -34,7 +34,7 @@ export async function runScript(script: string, options: ScriptOptions = {}): Pr
   return { ...running, port: await running.port };
 }
 
-/** Runs a script as {@link runScript} does, for several tests: it serves until it is told to end. */
+/** Runs a script like {@link runScript}, for several tests: it serves until it is told to end. */
 export async function startScript(
   script: string,
   options: ScriptOptions = {},

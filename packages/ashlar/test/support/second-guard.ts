@@ -13,8 +13,8 @@ async function documentedRoutes(): Promise<string> {
 }
 
 /**
- * Gives a generated application a second guard, `admin`, with users of its own, in the way that the doc comment of
- * `Auth.routes` shows.
+ * Adds a second guard, `admin`, with its own users, to a generated application, as shown in the doc comment of
+ * `Auth.routes`.
  *
  * @param changes to the code of the doc comment
  */

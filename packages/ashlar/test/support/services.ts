@@ -12,40 +12,40 @@ import { RUN_FOLDER } from "./run-folder.ts";
 /** A connection by name, with options that a test can read. */
 type TestConnection = NamedDialect & Readonly<Record<string, unknown>>;
 
-/** A database of a test's own, and the way to be rid of it. */
+/** A test's own database, and how to remove it. */
 export interface TestDatabase {
   readonly database: Database;
-  /** What the database was opened with, for a second connection to the same. */
+  /** The options that the database was opened with, for a second connection to it. */
   readonly configuration: TestConnection;
   /** Closes and removes the database. */
   drop(): Promise<void>;
 }
 
-/** What databases of many tests begin with. It is made once, and copied or restored for every other test. */
+/** The initial contents of many tests' databases. They are created once, and copied or restored for all other tests. */
 export interface Contents {
-  /** Different from that of all others. */
+  /** Different for each of them. */
   readonly name: string;
   readonly fill: (database: Database) => Promise<void>;
 }
 
-/** A kind of database the same suite runs on. */
+/** A kind of database that the suite runs on. */
 export interface TestEngine {
   readonly name: "sqlite" | "postgres";
   /**
-   * Makes a database.
+   * Creates a database.
    *
-   * @param contents what it begins with; it is empty where they are left out
+   * @param contents its initial contents; default: none
    */
   open(settings?: Readonly<Record<string, unknown>>, contents?: Contents): Promise<TestDatabase>;
 }
 
-/** Whether contents are kept. The tool that changes the sources is to see each test run what makes them. */
+/** Whether contents are kept. The tool that changes the sources must see each test run the code that creates them. */
 const IS_KEPT = process.env.ASHLAR_MUTANTS === undefined;
 
 const runFolder = process.env[RUN_FOLDER]!;
 const databases = new PostgresDatabases(runFolder);
 
-/** SQLite, on a file of its own. */
+/** SQLite, with its own file. */
 export const sqlite: TestEngine = {
   name: "sqlite",
   async open(settings = {}, contents) {
@@ -58,11 +58,11 @@ export const sqlite: TestEngine = {
   },
 };
 
-/** A file of SQLite with these contents, to be copied. */
+/** A SQLite file with these contents, to be copied. */
 async function fileWith({ name, fill }: Contents): Promise<string> {
   const file = join(runFolder, `${name}.sqlite`);
   if (existsSync(file)) return file;
-  // Of several processes that come here at once, each fills a file of its own; the last one's stays.
+  // Of several processes that get here at the same time, each fills its own file; the last one's stays.
   const path = `${file}.${process.pid}`;
   const database = new Database({ default: "main", main: { driver: "sqlite", path } }, runFolder);
   await fill(database);
@@ -71,7 +71,7 @@ async function fileWith({ name, fill }: Contents): Promise<string> {
   return file;
 }
 
-/** PostgreSQL, for what is true of it alone. */
+/** PostgreSQL, for what only applies to it. */
 export const postgres: TestEngine = {
   name: "postgres",
   async open(settings = {}, contents) {
@@ -94,8 +94,8 @@ function testDatabase(configuration: TestConnection, remove: () => Promise<void>
 }
 
 /**
- * Empties the database of an application that was made for tests, as `resetDatabase` does. On PostgreSQL that has every
- * table and index written to the disk again, which takes longer than most tests; deleting a few rows does not.
+ * Empties an application's database that was created for tests, as `resetDatabase` does. On PostgreSQL, that writes
+ * every table and index to the disk again, which takes longer than most tests; deleting a few rows does not.
  */
 export async function emptyTables(application: Application): Promise<void> {
   const database = application.container.make("database");
@@ -103,7 +103,7 @@ export async function emptyTables(application: Application): Promise<void> {
   await sql.raw(DELETE_ALL).execute(database.kysely);
 }
 
-/** What refers to a table was made after it. */
+/** Tables with references were created later. */
 const DELETE_ALL = `
   do $$ declare name text; begin
     for name in select quote_ident(relname) from pg_class
@@ -116,8 +116,8 @@ const DELETE_ALL = `
   end $$`;
 
 /**
- * Defines a suite that needs PostgreSQL. Where the server is missing it is skipped, by name; with `CI` set it runs all
- * the same, and fails.
+ * Defines a suite that needs PostgreSQL. Without a server it is skipped, by name; with `CI` set it runs anyway, and
+ * fails.
  */
 export async function onPostgres(title: string, define: () => void): Promise<void> {
   const { host, port } = POSTGRES;
@@ -129,7 +129,7 @@ export async function onPostgres(title: string, define: () => void): Promise<voi
   describe.skipIf(missing)(missing ? `${title} (no server at ${host}:${port})` : title, define);
 }
 
-/** Defines a suite once for each kind of database, as {@link onPostgres} does for PostgreSQL. */
+/** Defines a suite once for each kind of database, like {@link onPostgres} for PostgreSQL. */
 export async function onEachDatabase(title: string, define: (engine: TestEngine) => void): Promise<void> {
   describe(`${title} on SQLite`, () => define(sqlite));
   await onPostgres(`${title} on PostgreSQL`, () => define(postgres));

@@ -12,20 +12,20 @@ import { type BuildOptions, buildApplication, ownDatabases } from "./build-appli
 import type { Contents } from "./services.ts";
 import { folderWith } from "./temporary-folder.ts";
 
-/** How an application of a test differs from the usual one. */
+/** How a test's application differs from the default. */
 export interface SessionApplicationOptions
   extends Pick<BuildOptions, "routes" | "httpMiddleware" | "environment" | "logged"> {
   /** `SESSION` of the configuration. */
   readonly session?: object;
   /** Templates by name. */
   readonly views?: Readonly<Record<string, string>>;
-  /** The stack `web`, where it is not the usual one. */
+  /** The stack `web`, if it is not the default one. */
   readonly web?: readonly MiddlewareEntry[];
-  /** Middleware by name besides the stack. */
+  /** Middleware by name in addition to the stack. */
   readonly named?: RouteMiddleware;
 }
 
-/** An application with sessions and, by default, CSRF tokens on its stack `web`; gone when the test is finished. */
+/** An application with sessions and, by default, CSRF tokens on its stack `web`; removed when the test is finished. */
 export async function sessionApplication(options: SessionApplicationOptions): Promise<Application> {
   const { session = {}, views = {}, web = [SessionMiddleware, VerifyCsrfToken] } = options;
   const usesDatabase = "store" in session && session.store === "database";
@@ -46,29 +46,29 @@ export async function sessionApplication(options: SessionApplicationOptions): Pr
 
 const SESSION_DATA: Contents = { name: "session-data", fill: ({ kysely }) => createSessionDataTable(kysely) };
 
-/** What came back for a request. */
+/** A response. */
 export interface Page {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The names of the cookies that the answer sets or deletes. */
+  /** The names of the cookies that the response sets or deletes. */
   readonly cookies: readonly string[];
 }
 
-/** What a request carries. */
+/** A request's options. */
 export interface Sent {
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly method?: string;
   readonly body?: string | URLSearchParams | FormData;
 }
 
-/** A browser, as far as cookies, `Referer` and `Sec-Fetch-Site` go. */
+/** A browser, as far as cookies, `Referer` and `Sec-Fetch-Site` are concerned. */
 export class Browser {
   readonly #application: Application;
   readonly #origin: string;
-  /** What it has stored, by name. */
+  /** Its cookies, by name. */
   readonly cookies: Map<string, string> = new Map();
-  /** The page that is open. */
+  /** The current page. */
   page: Page | null = null;
   #location: string | null = null;
 
@@ -77,12 +77,12 @@ export class Browser {
     this.#origin = origin;
   }
 
-  /** The token of the form on the page that is open. */
+  /** The token of the form on the current page. */
   get token(): string {
     return /name="__token" value="([^"]*)"/.exec(this.page?.text ?? "")?.[1] ?? "";
   }
 
-  /** Opens a page, and follows where it leads. */
+  /** Opens a page, and follows redirects. */
   async open(path: string): Promise<Page> {
     const page = await this.send(path);
     this.page = page;
@@ -91,14 +91,14 @@ export class Browser {
     return target === null ? page : this.open(target);
   }
 
-  /** Sends the form of the page that is open, its token included, and follows where that leads. */
+  /** Sends the form of the current page, including its token, and follows redirects. */
   async submit(path: string, fields: Readonly<Record<string, string>> = {}): Promise<Page> {
     const answer = await this.post(path, { __token: this.token, ...fields });
     const target = answer.headers.get("location");
     return target === null ? answer : this.open(target);
   }
 
-  /** Sends a form as it is given. */
+  /** Sends a form unchanged. */
   post(path: string, fields: Readonly<Record<string, string>> = {}, sent: Sent = {}): Promise<Page> {
     return this.send(path, { method: "POST", body: new URLSearchParams(fields), ...sent });
   }

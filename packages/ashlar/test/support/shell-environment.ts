@@ -1,4 +1,7 @@
-/** The variables of this process that a program started from a terminal would have as well: none of the test runner's. */
+/**
+ * The variables of this process that a program started from a terminal would have as well, without those of the test
+ * runner.
+ */
 export function shellEnvironment(): NodeJS.ProcessEnv {
   const names = Object.keys(process.env).filter(
     (name) => !/^(npm_|VITEST|NODE_(?!(EXTRA_CA_CERTS|COMPILE_CACHE)$)|APP_|HOST$|PORT$|TEST$|DEV$|PROD$)/.test(name),

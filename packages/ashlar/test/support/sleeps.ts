@@ -3,10 +3,11 @@ import timers from "node:timers/promises";
 import { onTestFinished, vi } from "vitest";
 
 /**
- * Until the test ends, has time pass by sleeping only (`setTimeout` of `node:timers/promises`), which takes none.
+ * Until the test ends, makes time pass only by sleeping (`setTimeout` of `node:timers/promises`), which takes no real
+ * time.
  *
- * @param passing how much time passes in a sleep of so long, which has begun
- * @returns how long each sleep was to be
+ * @param passing how much time passes in a sleep of this length that has begun
+ * @returns how long each sleep was supposed to be
  */
 export function sleeps(passing: (ms: number) => number | Promise<number> = (ms) => ms): number[] {
   const slept: number[] = [];

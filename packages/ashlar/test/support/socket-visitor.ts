@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { text } from "node:stream/consumers";
 
-/** What came back for a request. */
+/** A response. */
 export interface SocketAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -16,13 +16,13 @@ export interface SocketVisitorOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A client with an address of its own that keeps cookies, over real sockets. It asks for JSON, and sends forms. */
+/** A client with its own address that keeps cookies, over real sockets. It requests JSON, and sends forms. */
 export class SocketVisitor {
   readonly cookies: Map<string, string> = new Map();
   readonly #url: string;
   readonly #options: SocketVisitorOptions;
 
-  /** @param url where the application answers */
+  /** @param url the application's address */
   constructor(url: string, options: SocketVisitorOptions = {}) {
     this.#url = url;
     this.#options = options;
@@ -32,7 +32,7 @@ export class SocketVisitor {
     return this.#send("GET", path, null);
   }
 
-  /** Posts a form without any page before it, as a program would. */
+  /** Posts a form without opening a page first, as a program would. */
   post(path: string, fields: Readonly<Record<string, string>>): Promise<SocketAnswer> {
     return this.#send("POST", path, new URLSearchParams(fields).toString());
   }

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A new empty folder, removed when the test that asked for it has finished. */
+/** A new empty folder, removed when the test that requested it has finished. */
 export async function temporaryFolder(): Promise<string> {
   return folderWith({});
 }
 
 /**
- * A new folder with these files, removed when the test that asked for it has finished.
+ * A new folder with these files, removed when the test that requested it has finished.
  *
  * @param files their contents by path, relative to the folder
  */
@@ -19,7 +19,7 @@ export function folderWith(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-/** Makes a folder as {@link folderWith} does, for several tests: it stays until it is removed. */
+/** Creates a folder like {@link folderWith}, for several tests: it stays until it is removed. */
 export function makeFolder(files: Readonly<Record<string, string>>): {
   readonly folder: string;
   readonly remove: () => void;

@@ -2,7 +2,7 @@ import { accessEpochOf, readAgain } from "../../src/auth/access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../../src/auth/index.ts";
 import type { LoginProof, NewLogin } from "../../src/auth/logins/login-store.ts";
 
-/** What a guard says of a user who has proved who they are. */
+/** What a guard knows about a user who has proved who they are. */
 export function proofOf(model: AuthenticatableClass, user: Authenticatable): LoginProof {
   return {
     user,
@@ -11,7 +11,7 @@ export function proofOf(model: AuthenticatableClass, user: Authenticatable): Log
   };
 }
 
-/** A login by the guard `web`, of the user 1, that began in 2030 and lasts two hours. */
+/** A login with the guard `web`, of the user 1, that began in 2030 and lasts two hours. */
 export function testLogin(own: Partial<NewLogin> = {}): NewLogin {
   const at = new Date("2030-01-01T00:00:00.000Z");
   return {

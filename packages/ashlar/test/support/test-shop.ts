@@ -126,7 +126,7 @@ class GuardProvider extends Provider {
   }
 }
 
-/** How a shop of a test differs from the usual one. */
+/** How a test's shop differs from the default. */
 export interface TestShopOptions extends Pick<TestApplicationOptions, "database" | "environment"> {
   readonly routes?: readonly RouteEntry[];
   readonly session?: object;
@@ -135,7 +135,7 @@ export interface TestShopOptions extends Pick<TestApplicationOptions, "database"
   readonly providers?: readonly ProviderClass[];
 }
 
-/** An application with everything that the testing kit works with, and the way to be rid of it. */
+/** An application with everything that the testing helpers work with, and how to remove it. */
 export interface TestShop {
   readonly application: Application;
   readonly Customer: typeof Customer;
@@ -145,8 +145,8 @@ export interface TestShop {
 }
 
 /**
- * Makes a shop. Its guards are `web` (the default), `staff` (a second of the kind), `jwt`, `header` (which can log nobody
- * in) and `cookie`.
+ * Creates a shop. Its guards are `web` (the default), `staff` (a second of its kind), `jwt`, `header` (which cannot log
+ * users in) and `cookie`.
  */
 export async function testShop(options: TestShopOptions = {}): Promise<TestShop> {
   const root = await mkdtemp(join(tmpdir(), "ashlar-shop-"));

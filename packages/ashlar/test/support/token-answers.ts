@@ -2,10 +2,10 @@ import { onTestFinished } from "vitest";
 import { setClock } from "../../src/support/index.ts";
 import type { Answer, TestApi } from "./api-application.ts";
 
-/** What tells an answer to a refused token from all others. */
+/** What distinguishes a response to a refused token from all others. */
 export const REFUSED: object = { status: 401, body: { code: "E_INVALID_TOKEN" } };
 
-/** What tells that a token was accepted. */
+/** What shows that a token was accepted. */
 export const ACCEPTED: object = { status: 200, body: { open: true } };
 
 /** Moves the clock this far from the real time, until the test is finished. */
@@ -15,17 +15,17 @@ export function travel(minutes: number): void {
   onTestFinished(() => setClock(null));
 }
 
-/** One of the parts of a token that are JSON: its header, or its claims. */
+/** One of the JSON parts of a token: its header, or its claims. */
 export function part(token: string, index: 0 | 1): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split(".")[index]!, "base64url").toString());
 }
 
-/** Calls an API route that asks for nothing but a valid token. */
+/** Calls an API route that only needs a valid token. */
 export function open(api: TestApi, token: string): Promise<Answer> {
   return api.get("/api/open", { token });
 }
 
-/** The token that the reauth route gives for another. */
+/** The token that the reauth route returns for another. */
 export async function renew(api: TestApi, token: string): Promise<string> {
   const { status, body } = await api.post("/api/reauth", { token });
   if (status !== 200) throw new Error(`The reauth route answered ${status}.`);

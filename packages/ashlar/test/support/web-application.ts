@@ -13,7 +13,7 @@ import type { Contents } from "./services.ts";
 
 export { PASSWORD };
 
-/** What `GET /me` answers for the two users. */
+/** What `GET /me` returns for the two users. */
 export const ADA: { readonly id: number; readonly email: string } = { id: 1, email: "ada@example.com" };
 export const BOB: { readonly id: number; readonly email: string } = { id: 2, email: "bob@example.com" };
 
@@ -24,23 +24,23 @@ export class TestUser extends UserWithPassword {
   static override timestamps = false;
 }
 
-/** How an application of a test differs from the usual one. */
+/** How a test's application differs from the default. */
 export interface TestWebOptions extends Pick<BuildOptions, "environment">, Pick<DatabaseOptions, "engine"> {
-  /** The users' class, which is given the application's database. */
+  /** The users' class, which gets the application's database. */
   readonly User?: typeof TestUser;
-  /** Options of `GUARDS.web` besides the model. */
+  /** Options of `GUARDS.web` in addition to the model. */
   readonly guard?: object;
-  /** Guards besides `web`. */
+  /** Guards in addition to `web`. */
   readonly guards?: Readonly<Record<string, object>>;
   /** Providers after those of auth. */
   readonly providers?: readonly ProviderClass[];
   /** The middleware around every route. */
   readonly stack?: readonly MiddlewareEntry[];
-  /** Routes besides the usual ones. */
+  /** Routes in addition to the default ones. */
   readonly routes?: readonly RouteEntry[];
 }
 
-/** An application with the guard `web` on a database of its own, with the users Ada (1) and Bob (2). */
+/** An application with the guard `web` on its own database, with the users Ada (1) and Bob (2). */
 export class TestWeb extends ObservedApplication {
   readonly User: typeof TestUser;
 
@@ -60,7 +60,7 @@ export class TestWeb extends ObservedApplication {
     return browser;
   }
 
-  /** The rows of the table of logins, in the order of their making. */
+  /** The rows of the table of logins, in the order of their creation. */
   async rows(): Promise<Row[]> {
     return (await this.database.kysely.selectFrom("logins").selectAll().orderBy("id").execute()) as Row[];
   }
@@ -102,7 +102,7 @@ const ROUTES: readonly RouteEntry[] = [
   Route.get("/home", () => ({ home: true })).middleware("auth"),
 ];
 
-/** Makes an application with the guard `web` and a database of its own; both are gone when the test is finished. */
+/** Creates an application with the guard `web` and its own database; both are removed when the test is finished. */
 export async function testWeb(options: TestWebOptions = {}): Promise<TestWeb> {
   const User = options.User ?? class User extends TestUser {};
   const application = await buildApplication({

@@ -41,7 +41,7 @@ function reason(token: string, algorithm: JwtAlgorithm, key: JsonWebKey): unknow
   }
 }
 
-test("the files of the cookbook are all there", () => {
+test("the files of the cookbook are complete", () => {
   const count = (folder: string) => readdirSync(join(import.meta.dirname, "data", FOLDER, folder)).length;
   expect(["jws", "curve25519", "rfc7797", "jwk"].map(count)).toEqual([8, 2, 2, 6]);
 });
@@ -56,13 +56,13 @@ describe.each([
   const { input, signing, output, reproducible } = example(path);
   const compact = output.compact ?? "";
 
-  test("the token verifies and holds the payload", () => {
+  test("the token verifies and contains the payload", () => {
     const verified = verifyJws(compact, createVerificationKey(input.alg, input.key));
     expect(verified.header).toEqual(signing.protected);
     expect(Buffer.from(verified.payload).toString()).toBe(input.payload);
   });
 
-  test("signed again it is the same token, where the algorithm has no random part", () => {
+  test("signed again it is the same token, if the algorithm has no random part", () => {
     const { alg, ...members } = signing.protected ?? {};
     const token = signJws(input.payload, createSigningKey(input.alg, input.key), members);
     expect(alg).toBe(input.alg);
@@ -72,8 +72,8 @@ describe.each([
   });
 });
 
-describe("what is no compact token of its own payload", () => {
-  test("4.5 the token without its payload does not verify, and put back in, it does", () => {
+describe("what is not a compact token of its own payload", () => {
+  test("4.5 the token without its payload does not verify, and with it, it does", () => {
     const { input, output } = example("jws/4_5.signature_with_detached_content.json");
     const detached = output.compact ?? "";
     expect(detached).toContain("..");
@@ -82,18 +82,18 @@ describe("what is no compact token of its own payload", () => {
     expect(reason(detached.replace("..", `.${payload}.`), input.alg, input.key)).toBe("valid");
   });
 
-  test("4.6 of a header that is in part unprotected, the protected part verifies alone", () => {
+  test("4.6 of a partly unprotected header, the protected part verifies on its own", () => {
     const { input, signing } = example("jws/4_6.protecting_specific_header_fields.json");
     const token = `${signing["sig-input"]}.${signing.sig}`;
     expect(verifyJws(token, createVerificationKey(input.alg, input.key)).header).toEqual({ alg: "HS256" });
   });
 
-  test("4.7 a signature of the payload alone, without a header, is refused", () => {
+  test("4.7 a signature of only the payload, without a header, is refused", () => {
     const { input, signing } = example("jws/4_7.protecting_content_only.json");
     expect(reason(`${signing["sig-input"]}.${signing.sig}`, input.alg, input.key)).toBe("malformed");
   });
 
-  test("4.8 of several signatures each verifies with its key, the one without a header excepted", () => {
+  test("4.8 of several signatures, each verifies with its key, except for the one without a header", () => {
     const file = readVectors<{
       readonly input: { readonly key: readonly JsonWebKey[]; readonly alg: readonly JwtAlgorithm[] };
       readonly signing: readonly Signing[];
@@ -118,7 +118,7 @@ describe("RFC 7797", () => {
     expect(reason(marked.output.compact ?? "", marked.input.alg, marked.input.key)).toBe("critical_header");
 
     const plain = example("rfc7797/4.2.hmac-sha2_b64_false.json");
-    // Its payload holds a dot, and so looks like a fourth part.
+    // Its payload contains a dot, and so looks like a fourth part.
     expect(reason(`${plain.signing["sig-input"]}.${plain.signing.sig}`, "HS256", plain.input.key)).toBe("malformed");
     const header = plain.signing.protected_b64u ?? "";
     const payload = Buffer.from("$.02").toString("base64url");
@@ -142,7 +142,7 @@ describe("the cookbook's keys", () => {
     }
   });
 
-  test("the secret for a MAC signs as HS256 and nothing else, and the one for encryption does not sign", () => {
+  test("the secret for a MAC signs only as HS256, and the one for encryption does not sign", () => {
     const mac = jwk("3_5.symmetric_key_mac_computation");
     expect(reason(signJws("x", createSigningKey("HS256", mac)), "HS256", mac)).toBe("valid");
     expect(() => createSigningKey("HS512", mac)).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));

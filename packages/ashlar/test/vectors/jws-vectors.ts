@@ -7,7 +7,7 @@ import {
 } from "../../src/security/jwt/index.ts";
 import { AshlarError } from "../../src/support/index.ts";
 
-/** A JWK as it stands in the vectors, or a set of them. */
+/** A JWK from the vectors, or a set of them. */
 export type VectorKey = JsonWebKey & { readonly keys?: readonly JsonWebKey[] };
 
 /** One Wycheproof vector of a JWS; in some the token is not compact, or a JWE. */
@@ -33,13 +33,13 @@ export interface JwsVectorFile {
   readonly testGroups: readonly JwsGroup[];
 }
 
-/** What became of a vector: `valid`, or the code and reason of the error. */
+/** The result of a vector: `valid`, or the code and reason of the error. */
 export function outcome(group: JwsGroup, token: unknown): string {
   try {
     verifyJws(token as string, prepare(group.public ?? group.private, token));
     return "valid";
   } catch (error) {
-    // Anything else is a crash and no refusal.
+    // Anything else is a crash, not a refusal.
     if (!(error instanceof AshlarError)) throw error;
     return "reason" in error ? `${error.code} ${String(error.reason)}` : error.code;
   }
@@ -51,7 +51,7 @@ function prepare(key: VectorKey, token: unknown): VerificationKey[] {
   );
 }
 
-/** For the few keys that name no algorithm: what a careless application would take. */
+/** For the few keys without an algorithm: the one that a careless application would use. */
 function headerAlgorithm(token: unknown): unknown {
   return JSON.parse(Buffer.from(String(token).split(".")[0] ?? "", "base64url").toString()).alg;
 }

@@ -19,7 +19,7 @@ interface Examples {
   }[];
 }
 
-test("the examples of RFC 7515 and RFC 7519 come out as the RFCs say", () => {
+test("the examples in RFC 7515 and RFC 7519 have the results given there", () => {
   const { tests } = readVectors<Examples>("rfc7515-7519-examples.json");
   const found = tests.map(({ id, alg, key, token, clock }) => [
     id,
@@ -33,7 +33,7 @@ test("the examples of RFC 7515 and RFC 7519 come out as the RFCs say", () => {
   expect(tests[0]?.claims).toEqual({ iss: "joe", exp: 1300819380, "http://example.com/is_root": true });
 });
 
-test("RFC 7515 A.1 is a JWS whose header has line breaks in it", () => {
+test("RFC 7515 A.1 is a JWS whose header contains line breaks", () => {
   const { tests } = readVectors<Examples>("rfc7515-7519-examples.json");
   const first = tests[0];
   if (first === undefined) throw new Error("the file is empty");

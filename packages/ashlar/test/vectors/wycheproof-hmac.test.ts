@@ -38,7 +38,7 @@ describe.each<[JwtAlgorithm, string, number]>([
     })),
   );
 
-  test("the code of all 174 messages is right, or wrong, as labelled", () => {
+  test("the codes of all 174 messages are right or wrong, as labelled", () => {
     expect([file.numberOfTests, vectors.length]).toEqual([174, 174]);
     const found = vectors.map(({ tcId, key, msg, tag, tagSize }) => {
       const code = Buffer.from(new Hmac(details, key).compute(msg), "base64url");
@@ -49,7 +49,7 @@ describe.each<[JwtAlgorithm, string, number]>([
     expect(found.filter(({ result }) => result === "valid")).toHaveLength(66);
   });
 
-  test("S2 the keys shorter than the hash are refused, and all others sign and verify", () => {
+  test("S2 keys shorter than the hash are refused, and all others sign and verify", () => {
     const refused = vectors.filter(({ key, msg }) => {
       if (key.length < hashBits / 8) {
         for (const create of [createSigningKey, createVerificationKey]) {
@@ -61,11 +61,12 @@ describe.each<[JwtAlgorithm, string, number]>([
       expect(Buffer.from(verifyJws(token, createVerificationKey(algorithm, key)).payload)).toEqual(msg);
       return false;
     });
-    // Three keys of half the hash's length with a whole code, three with half a code; for HS512, 520 bits is long enough.
+    // Three keys of half the hash's length with a complete code, three with half a code; for HS512, 520 bits are long
+    // enough.
     expect(refused).toHaveLength(6);
   });
 
-  test("a code cut short, as half of the vectors have it, is never enough for a token", () => {
+  test("a truncated code, as in half of the vectors, is never enough for a token", () => {
     const cut = vectors.filter(({ key, tagSize }) => key.length >= hashBits / 8 && tagSize < hashBits);
     expect(cut).toHaveLength(84);
     for (const { key, msg, tagSize } of cut) {

@@ -3,16 +3,16 @@ import { type JwsVectorFile, outcome } from "./jws-vectors.ts";
 import { readVectors } from "./read-vectors.ts";
 
 /**
- * Vectors that say the opposite of what holds. What is asserted of each is what holds:
+ * Vectors whose labels are wrong. The tests assert what is right:
  *
- * - 346, 350: RFC 7520 figure 20, a PS384 token, labelled valid for a key whose `alg` is PS256. An algorithm that is not
+ * - 346, 350: RFC 7520 figure 20, a PS384 token, labelled valid for a key whose `alg` is PS256. An algorithm other than
  *   the key's is refused, by the set's own rule (WrongPrimitive).
- * - 347, 351: RFC 7520 figure 27, labelled valid for a key whose `alg` is ES521. There is no such algorithm; the token's
- *   is ES512.
- * - 367, 370: labelled invalid for their padding, but the padding was lost on the way into the file: both are, byte for
- *   byte, the token that vector 357 labels valid.
- * - 372, 373: labelled valid with a question mark inside the header or the payload, a character that base64url has not.
- *   360 to 366 and 371 label the like invalid.
+ * - 347, 351: RFC 7520 figure 27, labelled valid for a key whose `alg` is ES521. That algorithm does not exist; the
+ *   token's is ES512.
+ * - 367, 370: labelled invalid for their padding, but the padding is missing in the file: both are, byte for byte, the
+ *   token that vector 357 labels valid.
+ * - 372, 373: labelled valid with a question mark inside the header or the payload, which is not a base64url character.
+ *   360 to 366 and 371 label similar tokens invalid.
  */
 const MISLABELLED: Readonly<Record<number, string>> = {
   346: "E_JWT_INVALID algorithm",
@@ -30,7 +30,7 @@ describe("Wycheproof json_web_signature", () => {
   const vectors = file.testGroups.flatMap((group) => group.tests.map((vector) => ({ group, vector })));
   const sound = vectors.filter(({ vector }) => !(vector.tcId in MISLABELLED));
 
-  test("all 401 vectors are there, and 393 of them are labelled rightly", () => {
+  test("all 401 vectors exist, and 393 of them are labelled correctly", () => {
     expect(file.numberOfTests).toBe(401);
     expect(vectors.map(({ vector }) => vector.tcId)).toEqual(Array.from({ length: 401 }, (_, index) => index + 1));
     expect(sound).toHaveLength(393);
@@ -46,14 +46,14 @@ describe("Wycheproof json_web_signature", () => {
     },
   );
 
-  test("the eight mislabelled vectors give what holds", () => {
+  test("the eight mislabelled vectors have the right results", () => {
     const found = vectors
       .filter(({ vector }) => vector.tcId in MISLABELLED)
       .map(({ group, vector }) => [vector.tcId, outcome(group, vector.jws)]);
     expect(Object.fromEntries(found)).toEqual(MISLABELLED);
   });
 
-  test("346, 347, 350 and 351 are valid for the same keys under the algorithm that the token names", () => {
+  test("346, 347, 350 and 351 are valid for the same keys with the algorithm in the token", () => {
     const found = vectors
       .filter(({ vector }) => [346, 347, 350, 351].includes(vector.tcId))
       .map(({ group, vector }) => {

@@ -5,7 +5,7 @@ import { readVectors } from "./read-vectors.ts";
 describe("Wycheproof json_web_key", () => {
   const file = readVectors<JwsVectorFile>("wycheproof/json_web_key_test.json");
 
-  test("every one of the 26 vectors comes out as labelled, and for the right reason", () => {
+  test("every one of the 26 vectors has its labelled result, and for the right reason", () => {
     const found = file.testGroups.flatMap((group) =>
       group.tests.map(({ tcId, result, jws }) => `${tcId} ${result}: ${outcome(group, jws)}`),
     );

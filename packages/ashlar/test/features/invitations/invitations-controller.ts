@@ -1,6 +1,6 @@
 import { type HttpContext, Route, type RouteEntry } from "ashlar";
 
-/** Answers at the routes of invitations. */
+/** Handles the routes of invitations. */
 export class InvitationsController {
   static routes(): readonly RouteEntry[] {
     return [

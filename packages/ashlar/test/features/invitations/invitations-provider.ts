@@ -16,12 +16,12 @@ declare module "ashlar/throttle" {
 
 declare module "ashlar" {
   interface HttpContext {
-    /** Invites by mail. */
+    /** Sends invitations by mail. */
     readonly invitations: Invitations;
   }
 }
 
-/** Brings invitations into an application. */
+/** Adds invitations to an application. */
 export class InvitationsProvider extends Provider {
   static override readonly commands: readonly FeatureCommand[] = [
     {

@@ -9,12 +9,12 @@ const INVITATION = declareKeyPurpose("invitation");
 
 declare module "ashlar" {
   interface Services {
-    /** Invites by mail. */
+    /** Sends invitations by mail. */
     invitations: Invitations;
   }
 }
 
-/** Sends invitations and reads them again. */
+/** Sends and verifies invitations. */
 export class Invitations {
   readonly #application: Application;
   readonly #settings: InvitationSettings;
@@ -27,7 +27,7 @@ export class Invitations {
     this.#signer = new Signer(key, INVITATION, { previousSecrets });
   }
 
-  /** Mails an address a link that accepts the invitation. */
+  /** Mails a link that accepts the invitation to an address. */
   invite(email: string): void {
     const { container, router, url } = this.#application;
     const code = this.#signer.sign(email, { expiresInSeconds: this.#settings.expiresInMinutes * 60 });

@@ -1,7 +1,7 @@
 import type { Container, HttpContext, Middleware, Next } from "ashlar";
 import type { Invitations } from "./invitations.ts";
 
-/** `invited`: lets through who has a valid invitation in the route's parameter. */
+/** `invited`: only lets requests with a valid invitation in the route's parameter through. */
 export class InvitedMiddleware implements Middleware {
   readonly #invitations: Invitations;
 
