@@ -44,7 +44,7 @@ test.each([
   expect(deviceName(userAgent)).toBe(name);
 });
 
-test("nothing of what the client sent is in the name", () => {
+test("the name contains nothing that the client sent", () => {
   fc.assert(
     fc.property(anyText(), (userAgent) => {
       expect(deviceName(`<b>${userAgent}</b>`)).toMatch(/^[A-Za-z ]+$/);

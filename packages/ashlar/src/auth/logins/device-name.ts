@@ -2,7 +2,7 @@ import { inEnglish } from "../../messages/index.ts";
 import type { Message } from "../../support/index.ts";
 import { message } from "../messages.ts";
 
-/** The first that fits counts: most browsers also claim to be those they descend from. */
+/** The first match counts: most browsers also claim to be those they descend from. */
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdgi?A?(?:OS)?\//, "Edge"],
   [/\bOPR\/|\bOPT\//, "Opera"],
@@ -24,12 +24,12 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
 ];
 
 /**
- * What to call the device that a user agent runs on, for a person to recognise: `Firefox on Windows`.
+ * A name for the device that a user agent runs on, for people to recognize: `Firefox on Windows`.
  *
- * It is what the client says of itself, and only good for being shown.
+ * It is what the client claims, and good for display only.
  *
  * @param userAgent the header `User-Agent`, or `null`
- * @param t puts it into a language
+ * @param t translates it
  */
 export function deviceName(userAgent: string | null, t: (message: Message) => string = inEnglish): string {
   const text = userAgent ?? "";

@@ -5,7 +5,7 @@ import { KnownDevices } from "./known-devices.ts";
 
 const KEY = "a key of the application, with 32 bytes and more";
 const DAY = 86_400_000;
-/** The cookie of a browser in which the user 1 of the guard web logged in at noon of 1 June 2026 (UTC), under the key. */
+/** The cookie of a browser in which user 1 of the guard web logged in at noon on June 1, 2026 (UTC), under the key. */
 const WRITTEN =
   "device=MVhqcDlOVDBZUTdGME1yNFJWWjVEdzstOXZ5QVMyRktwUTpFT0lUdFU5cjN2Vg.1814875200.43CDCQ8VAKxrFLMJXL2hG-QW1zanYaEcaHgwkixFTYo";
 
@@ -20,7 +20,7 @@ function browserOf(devices: KnownDevices, origin = "http://localhost") {
       cookie = context.response.toResponse().headers.getSetCookie()[0]!.split(";")[0]!;
       return isKnown;
     },
-    /** What stands for the browser where an account is asked about. */
+    /** The identifier of this browser for an account. */
     deviceOf(account: string): string | null {
       return devices.deviceOf(makeContext({ headers: { cookie } }), account);
     },
@@ -52,7 +52,7 @@ test("another user, another guard and another browser are not", () => {
   expect([browser.login("web", 1), browser.login("web", 2), browser.login("staff", 1)]).toEqual([true, true, true]);
 });
 
-test("S8 a cookie that was altered, copied under another key, or made up tells nothing", () => {
+test("S8 a cookie that was altered, copied under another key, or made up proves nothing", () => {
   const browser = browserOf(new KnownDevices(KEY, false));
   browser.login("web", 1);
   const { cookie } = browser;
@@ -65,7 +65,7 @@ test("S8 a cookie that was altered, copied under another key, or made up tells n
   expect(browser.login("web", 1)).toBe(false);
 });
 
-test("S8 a cookie that a previous key signed counts, and is signed with the current one at the next login", () => {
+test("S8 a cookie that a previous key signed is accepted, and is signed with the current key at the next login", () => {
   const next = `${KEY} of this year`;
   const browser = browserOf(new KnownDevices(KEY, false));
   browser.login("web", 1);
@@ -98,7 +98,7 @@ test("S20 the cookie is for this host over https alone, and never for scripts", 
   expect(cookie).toMatch(/^__Host-device=[\w.-]+; Max-Age=34560000; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
 });
 
-test("S8 a cookie that an earlier version wrote is still read, and written the same way", () => {
+test("S8 a cookie that an earlier version wrote is still read, and is written the same way", () => {
   setClock(() => Date.parse("2026-06-01T12:00:00.000Z"));
   const browser = browserOf(new KnownDevices(KEY, false));
   browser.cookie = WRITTEN;
@@ -108,7 +108,7 @@ test("S8 a cookie that an earlier version wrote is still read, and written the s
   expect([browser.cookie, browser.deviceOf("1@example.com")]).toEqual([WRITTEN, device]);
 });
 
-test("a browser knows its last eight users, however often each of them logs in, and its cookie stays small", () => {
+test("a browser remembers its last eight users, however often each of them logs in, and its cookie stays small", () => {
   const browser = browserOf(new KnownDevices(KEY, false));
   for (const id of [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9]) browser.login("web", id);
   expect(browser.cookie.length).toBeLessThan(400);
@@ -116,7 +116,7 @@ test("a browser knows its last eight users, however often each of them logs in, 
   expect(browser.login("web", 1)).toBe(false);
 });
 
-test("a device is the same one for each account that was logged in to on it, and none for any other", () => {
+test("a device has the same identifier for each account that was logged in to on it, and no identifier for any other", () => {
   const devices = new KnownDevices(KEY, false);
   const [browser, other] = [browserOf(devices), browserOf(devices)];
   expect(browser.deviceOf("1@example.com")).toBeNull();
@@ -131,7 +131,7 @@ test("a device is the same one for each account that was logged in to on it, and
   expect(other.deviceOf("1@example.com")).not.toBe(device);
 });
 
-test("S8 the cookie holds no account, and nothing that guesses at one can be checked against without the key", () => {
+test("S8 the cookie does not hold an account, or anything that a guess can be checked against without the key", () => {
   const [browser, other] = [browserOf(new KnownDevices(KEY, false)), browserOf(new KnownDevices(`${KEY}!`, false))];
   for (const one of [browser, other]) one.login("web", 1);
   const users = [browser, other].map(({ cookie }) => {

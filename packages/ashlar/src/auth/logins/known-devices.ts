@@ -5,23 +5,23 @@ import type { UserId } from "../authenticatable.ts";
 const DEVICE = new KeyPurpose("device");
 /** Browsers keep no cookie for longer (RFC 6265bis §5.5). */
 const MAX_AGE_SECONDS = 400 * 24 * 60 * 60;
-/** How many users one browser is known for. */
+/** How many users one browser is remembered for. */
 const MAX_USERS = 8;
-/** As many bits as no one can try: what stands here is signed, and tells nothing about accounts without the key. */
+/** Too many bits to guess. The cookie is signed, and says nothing about accounts without the key. */
 const MARK_LENGTH = 11;
 const DEVICE_BYTES = 16;
 const SIGNATURE = { expiresInSeconds: MAX_AGE_SECONDS } as const;
 
-/** A user of a device, as its cookie has it. */
+/** A user of a device, as stored in its cookie. */
 interface KnownUser {
-  /** Of the guard and the primary key. */
+  /** The digest of the guard and the primary key. */
   readonly user: string;
-  /** Of the account as attempts at it are counted. */
+  /** The digest of the account, as used to count attempts. */
   readonly account: string;
 }
 
 interface Device {
-  /** Random, and for good; `null` if the device is not known. */
+  /** Random and permanent; `null` if the device is not known. */
   readonly id: string | null;
   readonly users: readonly KnownUser[];
 }
@@ -29,8 +29,8 @@ interface Device {
 const UNKNOWN: Device = { id: null, users: [] };
 
 /**
- * Knows the devices that users have logged in on, by a signed cookie which outlasts the logins: it proves only that
- * a user who could log in has done so in this browser before. It holds digests, and nothing that must not be read.
+ * Knows the devices that users have logged in on, by a signed cookie that outlasts the logins. It proves only that a
+ * user who was able to log in has done so in this browser before. It holds digests, and nothing confidential.
  */
 export class KnownDevices {
   readonly #signer: Signer;
@@ -39,7 +39,8 @@ export class KnownDevices {
   /**
    * @param secret the application's key
    * @param isHttps whether the application's URL is https
-   * @param options the keys before it: a cookie they signed still counts, and is signed again at the next login
+   * @param options the previous keys: a cookie signed with one of them is still accepted, and is signed again at the
+   * next login
    * @throws `E_WEAK_SECRET`
    */
   constructor(secret: string, isHttps: boolean, options: RotationOptions = {}) {
@@ -48,9 +49,9 @@ export class KnownDevices {
   }
 
   /**
-   * Remembers that a user logs in on the device that a request comes from.
+   * Records that a user logs in on the device that a request comes from.
    *
-   * @param account what the user's account is counted by, for {@link deviceOf}
+   * @param account the name under which the user's attempts are counted, for {@link deviceOf}
    * @returns whether the user is known to have done so before
    */
   remember(context: HttpContext, guard: string, userId: UserId, account: string): boolean {
@@ -64,10 +65,10 @@ export class KnownDevices {
   }
 
   /**
-   * What stands for the device that a request comes from, if it is known that an account was logged in to on it. It is
-   * the same text for one device, whichever of its users is asked about, however often they log in.
+   * An identifier of the device that a request comes from, if an account is known to have been logged in to on it. It
+   * is the same text for one device, no matter which of its users is asked about, and how often they log in.
    *
-   * Security: it looks at the request alone. Whether there is such an account shows in nothing.
+   * Security: it depends on the request alone. It does not reveal whether the account exists.
    */
   deviceOf(context: HttpContext, account: string): string | null {
     const { id, users } = this.#read(context);
@@ -75,7 +76,7 @@ export class KnownDevices {
     return users.some((known) => known.account === mark) ? id : null;
   }
 
-  /** Keyed, so that the cookie does not let others check guesses at who has used the device. */
+  /** Keyed, so that the cookie can't be used to check guesses about who has used the device. */
   #markOf(account: string): string {
     const signed = this.#signer.sign(digest(account));
     return signed.slice(signed.indexOf(".") + 1).slice(0, MARK_LENGTH);

@@ -14,7 +14,7 @@ function travel(minutes: number): void {
   setClock(() => then);
 }
 
-/** The uses that wait to be written are written now, by the timer that would have come. */
+/** Writes the pending uses now, like the timer would. */
 async function settled(): Promise<void> {
   vi.advanceTimersByTime(1000);
   await Promise.all(flush.mock.results.map(({ value }) => value));
@@ -26,7 +26,7 @@ const flush = vi.spyOn(LoginUses.prototype, "flush");
 
 beforeEach(() => {
   const start = now();
-  // What takes a moment here would take the time past what is looked at.
+  // The clock stands still, so that a slow run cannot move the time past the limit that is tested.
   setClock(() => start);
   flush.mockClear();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -38,7 +38,7 @@ afterEach(() => {
 afterAll(() => flush.mockRestore());
 
 await onEachDatabase("the logins of the guard web", (engine) => {
-  test("S21 a login that is not used ends, and is not revived by the request that finds it", async () => {
+  test("S21 a login that is not used ends, and the request that finds it does not revive it", async () => {
     const web = await testWeb({ engine, guard: { idleMinutes: 10 } });
     const browser = await web.loggedIn();
     travel(9);
@@ -53,7 +53,7 @@ await onEachDatabase("the logins of the guard web", (engine) => {
     expect((await browser.get("/me")).body).toEqual(GUEST);
   });
 
-  test("S21 a login that is used all the time ends as well", async () => {
+  test("S21 a login that is used all the time ends too", async () => {
     const web = await testWeb({ engine, guard: { idleMinutes: 10, absoluteMinutes: 25 } });
     const browser = await web.loggedIn();
     for (const user of [ADA, ADA, null]) {
@@ -63,7 +63,7 @@ await onEachDatabase("the logins of the guard web", (engine) => {
     }
   });
 
-  test("S21 one that is remembered outlasts both, and ends at its own time", async () => {
+  test("S21 a remembered login outlasts both limits, and ends at its own time", async () => {
     const options = { idleMinutes: 10, absoluteMinutes: 20, rememberMinutes: 100 };
     const web = await testWeb({ engine, guard: options });
     const browser = web.browser();
@@ -81,13 +81,13 @@ await onEachDatabase("the logins of the guard web", (engine) => {
     expect((await browser.get("/me")).body).toEqual(GUEST);
   });
 
-  test("S21 one that lasts as long unused as used is not remembered", async () => {
+  test("S21 a login whose idle lifetime equals its absolute one is not remembered", async () => {
     const web = await testWeb({ engine, guard: { idleMinutes: 10, absoluteMinutes: 10 } });
     const { setCookies } = await web.browser().post("/login", credentials);
     expect(setCookies[0]).toMatch(/^token=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
   });
 
-  test("a use is written down once in five minutes, with where it came from", async () => {
+  test("a use is recorded once every five minutes, with address and user agent", async () => {
     const web = await testWeb({ engine });
     const browser = await web.loggedIn(ADA, { ip: "203.0.113.1", userAgent: "Old" });
     const [before] = await web.rows();

@@ -24,7 +24,7 @@ function testWebAndStaff(): Promise<TestWeb> {
   });
 }
 
-test("of a user agent 255 characters are stored", async () => {
+test("255 characters of a user agent are stored", async () => {
   const web = await testWeb();
   await web.loggedIn(ADA, { userAgent: `${"x".repeat(255)}y` });
   expect(await web.rows()).toMatchObject([{ user_agent: "x".repeat(255) }]);
@@ -48,7 +48,7 @@ describe("the use of a login", () => {
     expect(web.queries.filter((sql) => sql.startsWith("update"))).toHaveLength(times);
   });
 
-  test("is written before the application is shut down, by whichever guard it was", async () => {
+  test("is written before the application is shut down, for every guard", async () => {
     const start = now();
     setClock(() => start);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -65,7 +65,7 @@ describe("the use of a login", () => {
   });
 });
 
-test("a guest has proved no password, and has no logins to keep; a user has proved it at the login", async () => {
+test("a guest has not proved a password, and has no logins to keep; a user has proved it at the login", async () => {
   const time = Date.parse("2030-01-01T00:00:00.000Z");
   setClock(() => time);
   const web = await testWeb({
@@ -88,7 +88,7 @@ test("a guest has proved no password, and has no logins to keep; a user has prov
   expect((await user.post("/leave")).body).toEqual({ at: null });
 });
 
-test("S20 the cookies of an application whose URL is plain http have no prefix, or browsers would not take them", async () => {
+test("S20 the cookies of an application whose URL is plain http have no prefix, because browsers would reject them", async () => {
   const origin = "http://shop.example";
   const web = await testWeb({ environment: { APP_URL: origin } });
   const browser = await web.loggedIn(ADA, { origin });
@@ -96,13 +96,13 @@ test("S20 the cookies of an application whose URL is plain http have no prefix, 
   expect((await browser.get("/me")).body).toEqual({ user: ADA });
 });
 
-test("where a visitor was heading is the page itself, without logins", async () => {
+test("without logins, redirectToIntended leads to the given page", async () => {
   const web = await testWeb({ routes: [Route.get("/on", ({ auth }) => auth.redirectToIntended("home"))] });
   const page = await web.browser().get("/on");
   expect([page.status, page.headers.get("location")]).toEqual([302, "/home"]);
 });
 
-test("S22 logins that ended with all access to the account are not listed, although their rows are there", async () => {
+test("S22 logins that ended together with all access to the account are not listed, although their rows exist", async () => {
   const web = await testWeb();
   await web.loggedIn();
   await (await web.User.find(ADA.id))!.endAccess();
@@ -120,7 +120,7 @@ test("S18 a confirmation gives no other login a new token", async () => {
   expect((await there.get("/me")).body).toEqual({ user: ADA });
 });
 
-test("S18 a confirmation counts at once, for the login that it goes on with", async () => {
+test("S18 a confirmation counts immediately, for the login that continues", async () => {
   const start = Date.parse("2030-01-01T00:00:00.000Z");
   setClock(() => start);
   const web = await testWeb({
@@ -143,7 +143,7 @@ test("S18 a confirmation counts at once, for the login that it goes on with", as
   expect((await browser.get("/me")).body).toEqual({ user: ADA });
 });
 
-test("a login with the password counts as its proof at once, and any other as none", async () => {
+test("a login with the password immediately counts as a proof of it, and any other login does not", async () => {
   const start = Date.parse("2030-01-01T00:00:00.000Z");
   setClock(() => start);
   const web: TestWeb = await testWeb({
@@ -160,7 +160,7 @@ test("a login with the password counts as its proof at once, and any other as no
   expect(body).toEqual({ proved: new Date(start).toISOString(), user: ADA, unproved: null });
 });
 
-test("S22 a user who is not logged in by a login ends all of theirs: none of them is the one to keep", async () => {
+test("S22 a user without a current login ends all of their logins: there is none to keep", async () => {
   const web: TestWeb = await testWeb({
     routes: [
       Route.post("/once", async ({ auth }) => {
@@ -175,7 +175,7 @@ test("S22 a user who is not logged in by a login ends all of theirs: none of the
   expect((await web.rows()).map(({ user_id }) => user_id)).toEqual([BOB.id]);
 });
 
-test("S22 users of a class that is not a model end their other logins, and all", async () => {
+test("S22 users of a class that is not a model can end their other logins, or all of them", async () => {
   await Person.populate(PASSWORD);
   const web = await testWeb({
     guards: { people: { driver: "web", model: Person } },
@@ -199,7 +199,7 @@ test("S22 users of a class that is not a model end their other logins, and all",
   expect((await here.get("/people/me")).body).toEqual({ user: null });
 });
 
-test("S19 a logout ends the login of the same request, although a user was looked up by the one before meanwhile", async () => {
+test("S19 a logout ends the login of the same request, although a user was looked up by the previous login in the meantime", async () => {
   await Person.populate(PASSWORD);
   const { findByAuthId } = Person;
   onTestFinished(() => void Object.assign(Person, { findByAuthId }));
@@ -230,7 +230,7 @@ test("S19 a logout ends the login of the same request, although a user was looke
   expect(await web.rows()).toEqual([]);
 });
 
-test("S19 a logout leaves the login by another guard, also where nothing else is kept of visitors", async () => {
+test("S19 a logout leaves the login with another guard, even if nothing else is stored about visitors", async () => {
   const web = await testWebAndStaff();
   const browser = await web.loggedIn();
   await browser.post("/staff/login");
@@ -254,8 +254,8 @@ describe("a logout forgets the visitor", () => {
 
   test.each([
     ["cannot tell whether it has a user", { broken: { model: Person } }],
-    ["has a user by what the browser does not keep", { header: { model: Person } }],
-  ])("S19 also where another guard %s", async (_, guards) => {
+    ["has a user by a credential that the browser does not keep", { header: { model: Person } }],
+  ])("S19 even if another guard %s", async (_, guards) => {
     await Person.populate(PASSWORD);
     const web = await testWeb({
       providers: [SessionProvider, OtherGuardsProvider],

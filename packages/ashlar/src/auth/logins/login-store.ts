@@ -2,7 +2,9 @@ import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 import type { Authenticatable, UserId } from "../authenticatable.ts";
 
-/** Whose a login is. The key alone does not say it: guards can have users of different tables, with equal keys. */
+/**
+ * The owner of a login. The key alone does not identify it: guards can have users in different tables, with equal keys.
+ */
 export interface LoginOwner {
   /** The name of the guard. */
   readonly guard: string;
@@ -12,19 +14,19 @@ export interface LoginOwner {
 
 /** A login as it is stored: one device that a user is logged in on. */
 export interface Login {
-  /** What the store knows the login by: any text, unique in the store. Users see it, and send it back to end the login. */
+  /** The login's key in the store: any text, unique in the store. Users see it, and send it back to end the login. */
   readonly id: string;
-  /** The primary key of the user. A store may give it as text, whatever it was. */
+  /** The primary key of the user. A store may return it as text, whatever its type was. */
   readonly userId: UserId;
   /**
-   * The access epoch of the user when the login started, or went on under another one; it is void once the user's differs.
-   * `pending`, which no user has, if the login waits for a step.
+   * The user's access epoch when the login started, or the newer one that it continued under. The login is invalid once
+   * the user's epoch differs. If the login waits for a step, this is `pending`, which is never the epoch of a user.
    */
   readonly accessEpoch: string;
   /** When the user last proved the password; `null` if never. */
   readonly authenticatedAt: Date | null;
   readonly lastUsedAt: Date;
-  /** When it ends as things stand: a use puts that off, as far as the guard lets it. */
+  /** When it currently ends: a use postpones that, as far as the guard allows. */
   readonly expiresAt: Date;
   readonly createdAt: Date;
 }
@@ -32,38 +34,40 @@ export interface Login {
 /** A login that was found by its token. */
 export interface FoundLogin extends Login {
   /**
-   * The user, if the store has read it together with the login; `null` if there is no such user any more. If it is left out,
+   * The user, if the store has read it together with the login; `null` if the user no longer exists. If it is left out,
    * the guard asks the class of its users for {@link Login.userId}.
    */
   readonly user?: Authenticatable | null;
 }
 
-/** A login among those of its user. */
+/** A login in the list of its user's logins. */
 export interface ListedLogin extends Login {
-  /** The address it was last used from; `null` if that is not known, or no longer kept. */
+  /** The address it was last used from; `null` if that is unknown, or no longer stored. */
   readonly ip: string | null;
-  /** What the client called itself then, at most 255 UTF-16 units; `null` likewise. */
+  /** The client's user agent at that time, at most 255 UTF-16 units; `null` likewise. */
   readonly userAgent: string | null;
 }
 
-/** A login that is to be stored. */
+/** A login to be stored. */
 export interface NewLogin extends Omit<ListedLogin, "id">, LoginOwner {
   /** The digest of the token that the browser has: 43 characters of base64url. The store never sees the token. */
   readonly tokenHash: string;
 }
 
-/** A use of a login, to be noted. */
+/** A use of a login, to be recorded. */
 export interface LoginUse extends Pick<ListedLogin, "id" | "ip" | "userAgent" | "lastUsedAt" | "expiresAt"> {
   readonly guard: string;
 }
 
-/** What a login, or a new token for one, rests on: a user who has proved who they are. */
+/** What a login, or a new token for one, is based on: a user who has proved who they are. */
 export interface LoginProof {
   /** The user, as read when the proof was given. */
   readonly user: Authenticatable;
   /** The user's access epoch at that moment. */
   readonly accessEpoch: string;
-  /** Reads the user again, and tells whether access to the account has not ended since. */
+  /**
+   * Reads the user again, and reports whether access to the account is still the same, that is, has not ended since.
+   */
   holds(): Promise<boolean>;
 }
 
@@ -74,16 +78,16 @@ export type LoginReference =
 
 /** What is to be deleted. */
 export interface LoginPruning {
-  /** Logins that ended at this time or before are deleted. */
+  /** Logins that ended at or before this time are deleted. */
   readonly endedBefore: Date;
-  /** Logins that go on, and were last used at this time or before, lose their address and user agent. */
+  /** Active logins that were last used at or before this time lose their address and user agent. */
   readonly unusedSince: Date;
   /**
-   * Of some users of a guard, those that exist, as text; `null` if that cannot be told. The logins of others are deleted. Ask
-   * for a few hundred at once.
+   * Of the given users of a guard, those that exist, as text; `null` if that cannot be determined. The logins of all
+   * others are deleted. Ask for a few hundred at a time.
    */
   readonly existingUsers: (guard: string, userIds: readonly UserId[]) => Promise<ReadonlySet<string> | null>;
-  /** Stops it as soon as it can; what is left is pruned the next time. */
+  /** Stops the pruning as soon as possible; the rest is pruned the next time. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -91,77 +95,88 @@ export interface LoginPruning {
 export interface PrunedLogins {
   /** How many logins were deleted. */
   readonly logins: number;
-  /** How many lost their address and user agent. */
+  /** How many logins lost their address and user agent. */
   readonly addresses: number;
 }
 
 /**
- * Where the logins of guards with the driver `web` are kept: `logins` of an entry of `GUARDS`. {@link databaseLogins} is one,
- * and the default. `loginStoreSuite` of `ashlar/testing` tests what is promised here.
+ * Stores the logins of guards with the driver `web`: the option `logins` of an entry of `GUARDS`.
+ * {@link databaseLogins} is one such store, and the default. `loginStoreSuite` of `ashlar/testing` tests the contract
+ * described here.
  *
  * ```ts
  * // config/auth.ts
  * export const GUARDS = { default: "web", web: { model: User, logins: databaseLogins() } };
  * ```
  *
- * A store keeps what it is given, and gives it back as it was: texts to the character, times to the millisecond. It decides
- * nothing about access: whether a login has ended, belongs to this user, or is void under the user's access epoch, the guard
- * checks itself whenever it is used. What a store must promise is this:
+ * A store keeps what it is given, and returns it unchanged: texts to the character, times to the millisecond. It
+ * decides nothing about access. Whether a login has ended, belongs to this user, or is invalid under the user's access
+ * epoch is checked by the guard, each time the login is used. A store must guarantee the following:
  *
- * - **A login exists from the moment that `start` resolves**, for every process, until it is ended or pruned. One that was
- *   ended is gone at once and for good: neither `touch` nor `renew`, under way at that moment, brings it back. Each of them
- *   must be one conditional step, never a read followed by a write of the complete login.
- * - **A proof is good only while it holds.** A password can be reset while a login by the old one is under way. If the store can
- *   reach the user's row, `start` and `renew` are one statement that is conditional on it (`insert … select … from users where
- *   access_epoch = ?`). Otherwise they write first, then ask {@link LoginProof.holds}, and take back what they wrote if it
- *   says no; in this order, since what ends access changes the user first and ends the logins then. A login that is found
- *   meanwhile is refused by its epoch.
- * - **A login ends once.** If several requests end it at the same time, `end` returns `true` to one of them: a login that
- *   waits for a step is stored as well, under an access epoch that no user has, and its completion ends that.
- * - **Guards are apart.** Each operation reaches the logins of the guard it names, and no other, even if keys are equal.
- * - **What fails throws.** A store that cannot be reached must not answer as if there were no login, or one had been ended: the
- *   request then fails, and a password is not changed whose logins could not be ended.
+ * - **A login exists from the moment that `start` resolves**, for every process, until it is ended or pruned. A login
+ *   that was ended is gone immediately and permanently: a `touch` or `renew` that is running at that moment does not
+ *   bring it back. Each of them must be one conditional step, never a read followed by a write of the complete login.
+ * - **A proof is good only while it holds.** A password can be reset while a login with the old one is in progress. If
+ *   the store can reach the user's row, `start` and `renew` are one statement that is conditional on it
+ *   (`insert … select … from users where access_epoch = ?`). Otherwise they write first, then call
+ *   {@link LoginProof.holds}, and undo the write if it returns `false`. The order matters: code that ends access
+ *   changes the user first, and ends the logins afterwards. A login that is found in the meantime is refused because of
+ *   its epoch.
+ * - **A login ends once.** If several requests end it at the same time, `end` returns `true` to only one of them. A
+ *   login that waits for a step depends on this: it is stored too, under an access epoch that no user has, and
+ *   completing it ends that login.
+ * - **Guards are separate.** Each operation reaches only the logins of the guard that it names, even if keys are equal.
+ * - **Failures throw.** A store that is unavailable must not respond as if there were no login, or as if a login had
+ *   been ended. The request then fails, and a password is not changed if its logins could not be ended.
  *
- * Where access ends, `endAll` is called within the transaction that changes the user. A store in the same database takes part
- * in it. Any other does its work at once: if the transaction is then rolled back, the user has to log in again, and what was
- * to be ended is ended.
+ * When access ends, `endAll` is called within the transaction that changes the user. A store in the same database takes
+ * part in it. Any other store does its work immediately: if the transaction is then rolled back, the user has to log in
+ * again, and what should end has ended.
  *
- * Security: store digests alone, as they are given. Addresses and user agents are personal data: `prune` deletes them.
+ * Security: store only digests, exactly as they are given. Addresses and user agents are personal data: `prune` deletes
+ * them.
  */
 export interface LoginStore {
-  /** The login with a token's digest, ended or not; `null` if there is none. Called once for each request with a cookie. */
+  /**
+   * Finds the login with a token's digest, ended or not; `null` if there is none. Called once for each request with a
+   * cookie.
+   */
   find(guard: string, tokenHash: string): MaybePromise<FoundLogin | null>;
   /**
-   * Stores a login on the strength of a proof.
+   * Stores a login that is based on a proof.
    *
-   * @returns its key; `null`, and nothing is stored, if the proof no longer holds
+   * @returns its key; `null`, with nothing stored, if the proof no longer holds
    */
   start(login: NewLogin, proof: LoginProof): Promise<string | null>;
   /**
-   * Gives a login a new token, since its user has proved the password again. The old token is void.
+   * Replaces a login's token, because its user has proved the password again. The old token becomes invalid.
    *
-   * @returns whether the proof still held, and the login was there, in the proof's access epoch
+   * @returns whether the proof still held, and the login existed, in the proof's access epoch
    */
   renew(login: LoginOwner & { readonly id: string }, renewal: LoginRenewal, proof: LoginProof): Promise<boolean>;
-  /** Notes a use. Called after the answer, at most once in a while for each login; one that is gone stays so. */
+  /**
+   * Records a use. Called after the response, and only once in a while for each login. A login that no longer exists is
+   * not created again.
+   */
   touch(use: LoginUse): Promise<void>;
-  /** A user's logins, the newest first. Those that have ended, or are void, may be among them. */
+  /** A user's logins, newest first. It may include logins that have ended, or are invalid. */
   list(owner: LoginOwner): Promise<readonly ListedLogin[]>;
   /**
    * Ends a login.
    *
    * @param login its key may come from an input, as any text
-   * @returns whether there was such a login
+   * @returns whether the login existed
    */
   end(login: LoginReference): Promise<boolean>;
   /**
    * Ends all logins of a user.
    *
-   * @param kept the login that goes on, if it is there, under a new access epoch: its user has changed that from there
+   * @param kept the login that continues, if it exists, under a new access epoch: its user has changed the epoch with
+   * it
    * @returns how many were ended
    */
   endAll(owner: LoginOwner, kept?: KeptLogin | null): Promise<number>;
-  /** Deletes what is no longer to be kept. Called by `ashlar prune`, and once a day by the server. */
+  /** Deletes what must no longer be stored. Called by `ashlar prune`, and once a day by the server. */
   prune(pruning: LoginPruning): Promise<PrunedLogins>;
 }
 
@@ -174,16 +189,16 @@ export interface LoginRenewal {
 /** The login that {@link LoginStore.endAll} leaves. */
 export interface KeptLogin {
   readonly id: string;
-  /** The access epoch that it goes on under. */
+  /** The access epoch that it continues under. */
   readonly accessEpoch: string;
 }
 
-/** A store, or what makes the store of each application that has it in its configuration. */
+/** A store, or a function that creates one for each application that has it in its configuration. */
 export type LoginStoreSource = LoginStore | ((container: Container) => LoginStore);
 
 const METHODS = ["find", "start", "renew", "touch", "list", "end", "endAll", "prune"] as const;
 
-/** Tells whether a value can be a {@link LoginStoreSource}. */
+/** Reports whether a value can be a {@link LoginStoreSource}. */
 export function isLoginStoreSource(value: unknown): value is LoginStoreSource {
   if (typeof value === "function") return true;
   if (typeof value !== "object" || value === null) return false;

@@ -3,15 +3,15 @@ import type { LoginStore, LoginStoreSource } from "./login-store.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
-    /** Where the logins of each guard are kept. */
+    /** The stores of each guard's logins. */
     logins: LoginStores;
   }
 }
 
-/** Where the logins of an application's guards are kept. Bound to the container as `logins`. */
+/** The stores of the logins of an application's guards. Bound to the container as `logins`. */
 export class LoginStores {
   readonly #container: Container;
-  /** By what they were made of: guards that name the same source share the store. */
+  /** By source: guards that name the same source share the store. */
   readonly #stores = new Map<LoginStoreSource, LoginStore>();
   readonly #guards = new Map<string, LoginStore>();
 
@@ -19,7 +19,7 @@ export class LoginStores {
     this.#container = container;
   }
 
-  /** Gives a guard its store, when the application boots. */
+  /** Assigns a store to a guard, when the application boots. */
   add(guard: string, source: LoginStoreSource): LoginStore {
     const store = this.#stores.get(source) ?? (typeof source === "function" ? source(this.#container) : source);
     this.#stores.set(source, store);
@@ -27,7 +27,7 @@ export class LoginStores {
     return store;
   }
 
-  /** Tells whether a guard keeps logins. */
+  /** Reports whether a guard keeps logins. */
   has(guard: string): boolean {
     return this.#guards.has(guard);
   }
@@ -37,7 +37,10 @@ export class LoginStores {
     return this.#guards.get(guard)!;
   }
 
-  /** Where the pending logins of a guard are kept: in its store, or if it keeps no logins, in another one; `null`: nowhere. */
+  /**
+   * The store of a guard's pending logins: its own, or if it keeps no logins, another guard's; `null` if no guard has
+   * one.
+   */
   forPending(guard: string): LoginStore | null {
     return this.#guards.get(guard) ?? this.all[0] ?? null;
   }

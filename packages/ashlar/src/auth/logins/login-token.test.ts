@@ -8,7 +8,7 @@ const OTHER = `${"C".repeat(42)}D`;
 
 const requestWith = (cookie?: string) => makeContext(cookie === undefined ? {} : { headers: { cookie } }).request;
 
-test("S17 a token is 256 random bits as base64url, and no two are alike", () => {
+test("S17 a token is 256 random bits as base64url, and no two are equal", () => {
   const tokens = Array.from({ length: 1000 }, makeLoginToken);
   expect(new Set(tokens).size).toBe(1000);
   for (const token of tokens) expect(Buffer.from(token, "base64url").toString("base64url")).toBe(token);
@@ -18,11 +18,11 @@ test("S17 a token is 256 random bits as base64url, and no two are alike", () => 
 describe("the token that a request carries", () => {
   test.each([
     ["alone", `token=${TOKEN}`],
-    ["among others", `a=1; token=${TOKEN}; b=2`],
-    ["beside cookies whose names end alike", `csrf_token=${OTHER}; token=${TOKEN}; my-token=x`],
-    ["beside a value that looks like it", `a=token=${OTHER}; token=${TOKEN}`],
-    ["beside that and a cookie without a name", `token=${TOKEN}; a=token=${OTHER}; token`],
-    ["with spaces around it, beside a value that looks like it", `a=token=x;  token = ${TOKEN} `],
+    ["among other cookies", `a=1; token=${TOKEN}; b=2`],
+    ["next to cookies whose names have the same ending", `csrf_token=${OTHER}; token=${TOKEN}; my-token=x`],
+    ["next to a value that looks like it", `a=token=${OTHER}; token=${TOKEN}`],
+    ["next to that and a cookie without a name", `token=${TOKEN}; a=token=${OTHER}; token`],
+    ["with spaces around it, next to a value that looks like it", `a=token=x;  token = ${TOKEN} `],
   ])("is found %s", (_, cookie) => {
     expect(presentedToken(requestWith(cookie), "token")).toBe(TOKEN);
   });
@@ -39,15 +39,15 @@ describe("the token that a request carries", () => {
     ["padding", `token=${TOKEN}=`],
     ["base64 instead of base64url", `token=${TOKEN.slice(0, 42)}+`],
     ["an oversized one", `token=${"A".repeat(8000)}`],
-    ["bytes that are no UTF-8", `token=${"ÿ".repeat(43)}`],
+    ["bytes that are not UTF-8", `token=${"ÿ".repeat(43)}`],
     ["an encoded line break", `token=${TOKEN.slice(0, 40)}%0D%0A`],
     ["two of them", `token=${TOKEN}; token=${OTHER}`],
     ["the same twice", `token=${TOKEN}; a=1; token=${TOKEN}`],
     ["a second one that is garbage", `token=${TOKEN}; token=x`],
     ["a second one without a space", `token=${TOKEN};token=${OTHER}`],
-    ["a name of another case", `Token=${TOKEN}`],
+    ["a name in different case", `Token=${TOKEN}`],
     ["the prefix of the plain name", `__Host-token=${TOKEN}`],
-  ])("S25 is none where there is %s", (_, cookie) => {
+  ])("S25 is null if the request has %s", (_, cookie) => {
     expect(presentedToken(requestWith(cookie), "token")).toBeNull();
   });
 
@@ -61,7 +61,7 @@ describe("the token that a request carries", () => {
     expect([presentedTokens(request, "token"), presentedTokens(bare, "token")]).toEqual([[OTHER, TOKEN], [OTHER]]);
   });
 
-  test("S25 no header whatever makes it throw, or gives what cannot be a token", () => {
+  test("S25 no header of any kind makes it throw, or return something that cannot be a token", () => {
     const header = fc.oneof(
       fc.string({ unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)) }),
       fc

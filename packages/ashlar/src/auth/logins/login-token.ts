@@ -4,14 +4,14 @@ import { randomToken } from "../../security/index.ts";
 /** 256 bits as base64url. */
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** Makes the token of a new login: 256 random bits as 43 characters of base64url. */
+/** Creates the token of a new login: 256 random bits as 43 characters of base64url. */
 export function makeLoginToken(): string {
   return randomToken(32);
 }
 
 /**
- * The one token that a request carries in a cookie. `null` where there is none, where it cannot be a token, and where
- * the cookie was sent more than once: which of several is the browser's own, nobody can tell.
+ * The one token that a request carries in a cookie. `null` if there is none, if it cannot be a token, or if the cookie
+ * was sent more than once: there is no way to tell which of several belongs to the browser.
  */
 export function presentedToken(request: HttpRequest, cookie: string): string | null {
   const value = request.cookie(cookie);
@@ -19,7 +19,10 @@ export function presentedToken(request: HttpRequest, cookie: string): string | n
   return isSentOnce(request.header("cookie"), cookie) ? value : null;
 }
 
-/** Every token that a request carries in a cookie, however often that was sent: what a logout has to end. */
+/**
+ * Every token that a request carries in a cookie, no matter how many times the cookie was sent: a logout has to end all
+ * of them.
+ */
 export function presentedTokens(request: HttpRequest, cookie: string): string[] {
   const values = [request.cookie(cookie), ...valuesOf(request.header("cookie"), cookie)];
   return [...new Set(values)].filter((value): value is string => TOKEN.test(String(value)));
@@ -28,7 +31,7 @@ export function presentedTokens(request: HttpRequest, cookie: string): string[] 
 function isSentOnce(header: string | null, cookie: string): boolean {
   if (header === null) return true;
   const assignment = `${cookie}=`;
-  // Nearly always enough, and far cheaper than taking the header apart.
+  // Nearly always sufficient, and far cheaper than parsing the header.
   if (header.indexOf(assignment) === header.lastIndexOf(assignment)) return true;
   return valuesOf(header, cookie).length <= 1;
 }

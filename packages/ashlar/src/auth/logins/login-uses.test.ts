@@ -32,7 +32,7 @@ async function withLogins(count: number): Promise<TestWeb> {
 }
 
 describe("a use", () => {
-  test("is written some time after it was noted, and not at once", async () => {
+  test("is written some time after it was noted, not immediately", async () => {
     const web = await withLogins(1);
     const { logger } = collecting();
     const uses = new LoginUses(touchOf(web), logger);
@@ -50,7 +50,7 @@ describe("a use", () => {
     ]);
   });
 
-  test("waits for one timer, which keeps no process alive and is gone once all is written", async () => {
+  test("waits for one timer, which keeps no process alive and is gone once everything is written", async () => {
     const web = await withLogins(2);
     const uses = new LoginUses(touchOf(web), collecting().logger);
     const timers = vi.spyOn(globalThis, "setTimeout");
@@ -89,7 +89,7 @@ describe("a use", () => {
     expect(web.queries).toHaveLength(3);
   });
 
-  test("of a login that is gone changes nothing", async () => {
+  test("of a login that no longer exists changes nothing", async () => {
     const web = await withLogins(1);
     const { logger, lines } = collecting();
     const uses = new LoginUses(touchOf(web), logger);
@@ -100,7 +100,7 @@ describe("a use", () => {
   });
 });
 
-test("many are written without keeping everything else waiting", async () => {
+test("many are written without blocking everything else", async () => {
   const web = await withLogins(40);
   const uses = new LoginUses(touchOf(web), collecting().logger);
   for (let id = 1; id <= 40; id++) uses.note(use(id));
@@ -118,7 +118,7 @@ test("many are written without keeping everything else waiting", async () => {
   expect((await web.rows()).every((row) => row.last_used_at === NOW.toISOString())).toBe(true);
 });
 
-test("what cannot be written is one line in the log, and what comes later is written", async () => {
+test("a use that cannot be written is one line in the log, and later uses are written", async () => {
   const web = await withLogins(2);
   const { logger, lines } = collecting();
   const uses = new LoginUses(touchOf(web), logger);

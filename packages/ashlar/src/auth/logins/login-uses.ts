@@ -1,24 +1,24 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LoginUse } from "./login-store.ts";
 
-/** Where it is written that a use could not be. */
+/** The log for uses that could not be written. */
 export interface UseLogger {
   error(details: object, message: string): void;
 }
 
-/** How long a use waits to be written, so that the answer it came from is out by then. */
+/** How long a use waits to be written, so that the response it belongs to has been sent by then. */
 const DELAY_MS = 200;
 
 /**
- * Notes when logins were last used: after the answers, one by one, each login once.
+ * Records when logins were last used: after the responses, one by one, each login once.
  *
- * What cannot be written is logged and dropped; the login's next use is noted again.
+ * A use that cannot be written is logged and dropped; the login's next use is noted again.
  */
 export class LoginUses {
   readonly #touch: (use: LoginUse) => Promise<void>;
   readonly #logger: UseLogger;
   readonly #waiting = new Map<string, LoginUse>();
-  /** Written now, and not to be noted again by requests that still read the old time. */
+  /** Being written now, and not to be noted again by requests that still read the old time. */
   readonly #underway = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -34,11 +34,11 @@ export class LoginUses {
     const key = keyOf(use);
     if (this.#underway.has(key)) return;
     this.#waiting.set(key, use);
-    // It does not keep the process alive: whoever shuts the application down waits for what is noted.
+    // It does not keep the process alive: a shutdown flushes what has been noted.
     this.#timer ??= setTimeout(() => void this.flush(), DELAY_MS).unref();
   }
 
-  /** Writes what has been noted so far; resolves once that is done, and never rejects. */
+  /** Writes what has been noted so far. It resolves when that is done, and never rejects. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -53,7 +53,7 @@ export class LoginUses {
     try {
       for (const use of uses) {
         await this.#touch(use);
-        // Where the database answers at once, a long queue would keep everything else waiting.
+        // If the database answers immediately, a long queue would block everything else.
         await nextTurn();
       }
     } catch (error) {
@@ -64,7 +64,7 @@ export class LoginUses {
   }
 }
 
-/** Two guards can keep logins in different places, with equal keys. */
+/** Two guards can keep logins in different stores, with equal keys. */
 function keyOf({ guard, id }: LoginUse): string {
   return `${guard}\0${id}`;
 }

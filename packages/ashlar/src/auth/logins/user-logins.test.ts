@@ -17,7 +17,7 @@ function travel(minutes: number): void {
 
 const loginsOf = async (browser: Browser) => (await browser.get("/logins")).body as readonly LoginInfo[];
 
-/** Who is still logged in, of several browsers. */
+/** The user of each of several browsers. */
 const whoIs = (browsers: readonly Browser[]) =>
   Promise.all(browsers.map(async (browser) => ((await browser.get("/me")).body as { user: unknown }).user));
 
@@ -27,7 +27,7 @@ const epochOf = async (web: TestWeb) => (await web.User.findOrFail(ADA.id)).acce
 afterEach(() => setClock(null));
 
 await onEachDatabase("the logins of a user", (engine) => {
-  test("S22 are listed, the last used first, with device, address and which of them this is", async () => {
+  test("S22 are listed, most recently used first, with device, address and which one is current", async () => {
     const start = 1_900_000_000_000;
     setClock(() => start);
     const web = await testWeb({ engine });
@@ -57,20 +57,20 @@ await onEachDatabase("the logins of a user", (engine) => {
     ]);
   });
 
-  test("S22 of the same moment are listed with the newest first", async () => {
+  test("S22 that were used at the same moment are listed newest first", async () => {
     travel(0);
     const web = await testWeb({ engine });
     for (const userAgent of ["first", "second"]) await web.loggedIn(ADA, { userAgent });
     const listed = await loginsOf(await web.loggedIn(ADA, { userAgent: "third" }));
     expect(listed.map(({ userAgent }) => userAgent)).toEqual(["third", "second", "first"]);
-    // What was used since comes first, whenever it began.
+    // The most recently used login comes first, no matter when it started.
     const used = web.database.kysely.updateTable("logins").set({ last_used_at: new Date(now() + MINUTE) });
     await used.where("user_agent", "=", "first").execute();
     const relisted = await loginsOf(await web.loggedIn(ADA, { userAgent: "fourth" }));
     expect(relisted.map(({ userAgent }) => userAgent)).toEqual(["first", "fourth", "third", "second"]);
   });
 
-  test("S37 of another user are not this user's, though the access epoch is equal", async () => {
+  test("S37 of another user are not this user's, even if the access epoch is equal", async () => {
     const web = await testWeb({ engine });
     const [ada] = [await web.loggedIn(ADA), await web.loggedIn(BOB)];
     const access_epoch = await epochOf(web);
@@ -86,7 +86,7 @@ await onEachDatabase("the logins of a user", (engine) => {
     expect(await loginsOf(browser)).toHaveLength(1);
   });
 
-  test("S22 can be ended one by one", async () => {
+  test("S22 can be ended one at a time", async () => {
     const web = await testWeb({ engine });
     const [here, there, elsewhere] = [await web.loggedIn(), await web.loggedIn(), await web.loggedIn()];
     const { id } = (await loginsOf(there)).find(({ isCurrent }) => isCurrent)!;
@@ -98,7 +98,7 @@ await onEachDatabase("the logins of a user", (engine) => {
     expect(await whoIs([here, elsewhere])).toEqual([ADA, null]);
   });
 
-  test("S22 ending the one that the request comes from is a logout", async () => {
+  test("S22 ending the current one is a logout", async () => {
     const web = await testWeb({ engine });
     const browser = await web.loggedIn();
     const [{ id } = { id: "" }] = await loginsOf(browser);
@@ -107,7 +107,7 @@ await onEachDatabase("the logins of a user", (engine) => {
     expect(await web.toldOf("auth.logout")).toHaveLength(1);
   });
 
-  test("S37 nobody ends those of somebody else, and nothing that is no login's number reaches the database", async () => {
+  test("S37 cannot be ended by another user, and an invalid number does not reach the database", async () => {
     const web = await testWeb({ engine });
     const [ada, bob] = [await web.loggedIn(ADA), await web.loggedIn(BOB)];
     const [{ id } = { id: "" }] = await loginsOf(bob);
@@ -120,7 +120,7 @@ await onEachDatabase("the logins of a user", (engine) => {
     expect(await whoIs([ada, bob])).toEqual([ADA, BOB]);
   });
 
-  test("S69 of another guard's user are not this user's, though key and access epoch are equal", async () => {
+  test("S69 of another guard's user are not this user's, even if key and access epoch are equal", async () => {
     const web = await testWeb({ engine });
     const [here, other] = [await web.loggedIn(), await web.loggedIn()];
     const { id } = (await loginsOf(other)).find(({ isCurrent }) => isCurrent)!;
@@ -130,7 +130,7 @@ await onEachDatabase("the logins of a user", (engine) => {
     expect(await web.rows()).toHaveLength(2);
   });
 
-  test("S22 all others can be ended, and all", async () => {
+  test("S22 can all be ended, with or without the current one", async () => {
     const web = await testWeb({ engine });
     const [a, b, c, bob] = [await web.loggedIn(), await web.loggedIn(), await web.loggedIn(), await web.loggedIn(BOB)];
     const epochs = [await epochOf(web)];
@@ -140,11 +140,11 @@ await onEachDatabase("the logins of a user", (engine) => {
     await web.loggedIn();
     expect((await a.post("/logins/end-all")).body).toEqual({ ended: 2, user: null });
     expect([a.cookies.has("token"), await whoIs([a, bob])]).toEqual([false, [null, BOB]]);
-    // With each of them, links in mails and API tokens ended too.
+    // Each of them also ended links in mails and API tokens.
     expect(new Set([...epochs, await epochOf(web)]).size).toBe(3);
   });
 
-  test("S22 logoutOtherDevices ends the others for the right password alone", async () => {
+  test("S22 logoutOtherDevices ends the others only for the right password", async () => {
     const web = await testWeb({ engine });
     const [here, there] = [await web.loggedIn(), await web.loggedIn()];
     for (const password of ["wrong", "", null, 1, [PASSWORD], { password: PASSWORD }]) {
@@ -155,7 +155,7 @@ await onEachDatabase("the logins of a user", (engine) => {
     expect(await whoIs([here, there])).toEqual([ADA, null]);
   });
 
-  test("of a guest are none", async () => {
+  test("of a guest are an empty list", async () => {
     const web = await testWeb({ engine });
     await web.loggedIn();
     const guest = web.browser();
@@ -177,7 +177,7 @@ await onEachDatabase("the logins of a user", (engine) => {
   });
 });
 
-describe("S22 where the database refuses, the request fails and ends nothing:", () => {
+describe("S22 if the database refuses, the request fails and ends nothing:", () => {
   test.each([
     ["/logout", "delete on logins"],
     ["/login-twice", "delete on logins"],

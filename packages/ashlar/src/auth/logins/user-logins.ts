@@ -9,19 +9,19 @@ import type { ListedLogin, LoginStore } from "./login-store.ts";
 export interface LoginInfo {
   /** What {@link UserLogins.end} takes. */
   readonly id: string;
-  /** What to call the device: `Firefox on Windows`. */
+  /** A name for the device: `Firefox on Windows`. */
   readonly device: string;
-  /** The address it was last used from; `null` if that is not known. */
+  /** The address it was last used from; `null` if that is unknown. */
   readonly ip: string | null;
-  /** What the client called itself then. */
+  /** The client's user agent at that time. */
   readonly userAgent: string | null;
   readonly lastUsedAt: Date;
   readonly createdAt: Date;
-  /** Whether it is the one that this request comes from. */
+  /** Whether this request comes from it. */
   readonly isCurrent: boolean;
 }
 
-/** What {@link UserLogins} works with. */
+/** The dependencies of {@link UserLogins}. */
 export interface UserLoginsParts {
   readonly guard: string;
   readonly store: LoginStore;
@@ -29,13 +29,13 @@ export interface UserLoginsParts {
   /** The key of the login that this request comes from; known once {@link UserLoginsParts.user} is. */
   readonly currentId: () => string | null;
   readonly logout: () => Promise<void>;
-  /** Puts what devices are called into the user's language. */
+  /** Translates the names of devices into the user's language. */
   readonly t: (message: Message) => string;
-  /** Does some work in a transaction of the application's database, if it has one. */
+  /** Runs work in a transaction of the application's database, if it has one. */
   readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** A login is known by a text of the store's own; longer ones are no store's. */
+/** Keys of logins are texts chosen by the store; a longer one is never valid. */
 const MAX_ID_LENGTH = 255;
 
 /**
@@ -50,7 +50,7 @@ export class UserLogins {
     this.#parts = parts;
   }
 
-  /** The logins that have not ended, the last used first. */
+  /** The logins that have not ended, most recently used first. */
   async list(): Promise<LoginInfo[]> {
     const { guard, store, currentId, t } = this.#parts;
     const user = await this.#parts.user();
@@ -65,10 +65,10 @@ export class UserLogins {
   }
 
   /**
-   * Ends one login. The one that the request comes from is ended by a logout.
+   * Ends one login. If the request comes from it, that is a logout.
    *
-   * @param id as {@link list} gives it; it may come from an input, of any type
-   * @returns whether there was one, and it was the user's
+   * @param id as returned by {@link list}; it may come from an input, of any type
+   * @returns whether the login existed and belonged to the user
    */
   async end(id: unknown): Promise<boolean> {
     const { guard, store, currentId, logout } = this.#parts;
@@ -82,10 +82,10 @@ export class UserLogins {
   }
 
   /**
-   * Ends all logins but the one that the request comes from, and with them all other access to the account: links in
-   * mails, and the API token where that is checked in the database.
+   * Ends all logins except the one that the request comes from, and with them all other access to the account: links in
+   * mails, and the API token if it is checked in the database.
    *
-   * @returns how many logins there were
+   * @returns how many logins were ended
    * @throws `E_STALE_PROOF` if the login that the request comes from was itself ended in the meantime
    */
   async endOthers(): Promise<number> {
@@ -98,10 +98,11 @@ export class UserLogins {
   }
 
   /**
-   * Ends all logins but the one that the request comes from, which goes on under the user's access epoch as it is now:
-   * for what has changed that on the user of this request. As part of the transaction that is under way, if there is one.
+   * Ends all logins except the one that the request comes from, which continues under the user's current access epoch:
+   * for callers that have changed it on the user of this request. Takes part in the current transaction, if there is
+   * one.
    *
-   * @returns how many there were
+   * @returns how many logins were ended
    */
   async keepCurrent(): Promise<number> {
     const { guard, store, currentId } = this.#parts;
@@ -115,7 +116,7 @@ export class UserLogins {
   /**
    * Ends all logins and all other access to the account, and logs the user out.
    *
-   * @returns how many logins there were
+   * @returns how many logins were ended
    */
   async endAll(): Promise<number> {
     const { guard, store, transaction, logout } = this.#parts;
@@ -135,7 +136,7 @@ function describe(login: ListedLogin, current: string | null, t: (message: Messa
   return { id, device: deviceName(userAgent, t), ip, userAgent, lastUsedAt, createdAt, isCurrent: id === current };
 }
 
-/** Tells whether a value that may come from an input can be the key of a login. */
+/** Reports whether a value that may come from an input can be the key of a login. */
 function isLoginId(value: unknown): value is string | number {
   if (typeof value === "number") return Number.isSafeInteger(value);
   return typeof value === "string" && value !== "" && value.length <= MAX_ID_LENGTH;

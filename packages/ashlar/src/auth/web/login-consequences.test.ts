@@ -11,7 +11,7 @@ const credentials = { email: ADA.email, password: PASSWORD };
 afterEach(() => setClock(null));
 
 describe("events", () => {
-  test("S47 login, failure and logout are told with time, user, address and guard, and without any secret", async () => {
+  test("S47 login, failure and logout are announced with time, user, address and guard, and without any secret", async () => {
     const web = await testWeb();
     const browser = web.browser({ ip: "203.0.113.7" });
     await browser.post("/login", { ...credentials, password: "wrong horse" });
@@ -33,7 +33,7 @@ describe("events", () => {
     for (const secret of [token, PASSWORD, "wrong horse", "argon2"]) expect(written).not.toContain(secret);
   });
 
-  test("a login is told of as a new device's once for each browser and user", async () => {
+  test("a login is announced as one on a new device once for each browser and user", async () => {
     const web = await testWeb();
     const browser = web.browser({ userAgent: FIREFOX });
     const told = async () => (await web.toldOf("auth.new_device")).length;
@@ -58,7 +58,7 @@ describe("events", () => {
     expect(await web.toldOf("auth.new_device")).toHaveLength(1);
   });
 
-  test("the first login of a new account is told of as a login alone, and makes the device known", async () => {
+  test("the first login of a new account is announced only as a login, and makes the device known", async () => {
     const web = await testWeb({
       routes: [Route.post("/welcome", async ({ auth }) => ({ user: await auth.attemptById(1, { firstLogin: true }) }))],
     });
@@ -69,7 +69,7 @@ describe("events", () => {
   });
 });
 
-describe("what is remembered of the visitor", () => {
+describe("the data remembered about a visitor", () => {
   const withLogins = (options: TestWebOptions = {}) =>
     testWeb({
       ...options,
@@ -84,7 +84,7 @@ describe("what is remembered of the visitor", () => {
   const cartOf = async (browser: Browser) =>
     (await browser.get("/cart")).body as { readonly cart: unknown; readonly id: string };
 
-  test("S18, S26 a login keeps it under a new id, and so with a new CSRF token", async () => {
+  test("S18, S26 is kept by a login under a new id, and thus with a new CSRF token", async () => {
     const web = await withLogins();
     const browser = web.browser();
     const { id } = (await browser.post("/cart")).body as { readonly id: string };
@@ -97,7 +97,7 @@ describe("what is remembered of the visitor", () => {
     expect(await cartOf(browser)).toEqual({ cart: ["book"], id: expect.not.stringMatching(after.id) });
   });
 
-  test("S19 a logout forgets it", async () => {
+  test("S19 is deleted by a logout", async () => {
     const web = await withLogins();
     const browser = web.browser();
     await browser.post("/login", credentials);
@@ -106,7 +106,7 @@ describe("what is remembered of the visitor", () => {
     expect(await cartOf(browser)).toEqual({ cart: null, id: expect.not.stringMatching(id) });
   });
 
-  test("S19 a logout forgets it but for who the visitor is, while another guard has a user on the device", async () => {
+  test("S19 is deleted by a logout, except for the visitor's identity, while another guard has a user on the device", async () => {
     class User extends TestUser {}
     const web = await withLogins({
       User,
@@ -125,14 +125,14 @@ describe("what is remembered of the visitor", () => {
     expect(await cartOf(browser)).toEqual({ cart: null, id: expect.not.stringMatching(id) });
   });
 
-  test("a login of a visitor of whom nothing is remembered begins no login", async () => {
+  test("a login of a visitor without such data begins no session", async () => {
     const web = await withLogins();
     const browser = web.browser();
     await browser.post("/login", credentials);
     expect([...browser.cookies.keys()].sort()).toEqual(["device", "token"]);
   });
 
-  test("a login where the route has no login works as without the feature", async () => {
+  test("a login on a route without a session works as usual", async () => {
     const web = await testWeb({ providers: [SessionProvider] });
     const browser = await web.loggedIn(BOB);
     expect((await browser.get("/me")).body).toEqual({ user: BOB });

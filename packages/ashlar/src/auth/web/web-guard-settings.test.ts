@@ -4,7 +4,7 @@ import { readWebGuardSettings } from "./web-guard-settings.ts";
 
 const MINUTE = 60_000;
 
-test("what is left out has a default", () => {
+test("options that are left out have defaults", () => {
   expect(readWebGuardSettings("web", {}, false)).toEqual({
     cookie: "token",
     idleMs: 120 * MINUTE,
@@ -14,18 +14,18 @@ test("what is left out has a default", () => {
   });
 });
 
-test("the options are taken as minutes, and what is made of them is frozen", () => {
+test("the options are minutes, and the result is frozen", () => {
   const options = readWebGuardSettings("web", { idleMinutes: 5, absoluteMinutes: 60, rememberMinutes: 1440 }, false);
   expect(options).toMatchObject({ idleMs: 5 * MINUTE, absoluteMs: 60 * MINUTE, rememberMs: 1440 * MINUTE });
   expect(Object.isFrozen(options)).toBe(true);
 });
 
-test("a lifetime is a minute at least, and 400 days at most", () => {
+test("a lifetime is at least a minute, and at most 400 days", () => {
   const options = { idleMinutes: 1, absoluteMinutes: 2, rememberMinutes: 576_000 };
   expect(readWebGuardSettings("web", options, false)).toMatchObject({ idleMs: MINUTE, rememberMs: 576_000 * MINUTE });
 });
 
-test("an idle lifetime and an absolute one can each be named alone", () => {
+test("an idle lifetime and an absolute one can each be set alone", () => {
   expect(readWebGuardSettings("web", { absoluteMinutes: 10 }, false)).toMatchObject({
     idleMs: 10 * MINUTE,
     absoluteMs: 10 * MINUTE,
@@ -49,7 +49,7 @@ describe("the cookie", () => {
   });
 
   test.each(["a b", "a=b", "a;b", "tökén", "a\r\nb", "x".repeat(65), 1, ["token"]])(
-    "S25 cannot be called %j",
+    "S25 cannot be named %j",
     (cookie) => {
       expect(() => readWebGuardSettings("web", { cookie }, false)).toThrow(
         /GUARDS\.web\.cookie: is (?:not valid|a number|a list)\. Write letters, digits, "-" and "_": "token", or leave it out\.$/,
@@ -57,21 +57,21 @@ describe("the cookie", () => {
     },
   );
 
-  test.each([[""], [null], [undefined]])("is called as usual if it is %j", (cookie) => {
+  test.each([[""], [null], [undefined]])("has its usual name if the option is %j", (cookie) => {
     expect(readWebGuardSettings("staff", { cookie }, false).cookie).toBe("staff_token");
   });
 
-  test.each(["__Host-token", "__Secure-token", "__token"])("has no prefix of its own: %s", (cookie) => {
+  test.each(["__Host-token", "__Secure-token", "__token"])("cannot be set with a prefix: %s", (cookie) => {
     expect(() => readWebGuardSettings("web", { cookie }, true)).toThrow("GUARDS.web.cookie: has a prefix.");
   });
 
-  test("a guard whose name cannot be part of a cookie's has to name its cookie", () => {
+  test("a guard whose name cannot be part of a cookie's name has to name its cookie", () => {
     expect(() => readWebGuardSettings("the staff", {}, false)).toThrow("GUARDS.the staff.cookie");
     expect(readWebGuardSettings("the staff", { cookie: "staff" }, false).cookie).toBe("staff");
   });
 });
 
-describe("what ends the boot", () => {
+describe("what makes the boot fail", () => {
   const lifetimes = ["idleMinutes", "absoluteMinutes", "rememberMinutes"];
   const values = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60", 576_001, Number.MAX_SAFE_INTEGER];
   test.each(lifetimes.flatMap((name) => values.map((value) => [name, value] as const)))("S21 %s: %s", (name, value) => {
@@ -93,13 +93,13 @@ describe("what ends the boot", () => {
     );
   });
 
-  test("a login that is remembered, and ends sooner than one that is not", () => {
+  test("a remembered login that ends sooner than one that is not", () => {
     expect(() => readWebGuardSettings("web", { rememberMinutes: 720 }, false)).toThrow(
       "rememberMinutes (720) is not more than absoluteMinutes (720).",
     );
   });
 
-  test("an option that there is not, with the one that was meant", () => {
+  test("an unknown option, with a suggestion", () => {
     expect(() => readWebGuardSettings("web", { idleMinuts: 5 }, false)).toThrow(
       'config/auth.ts: GUARDS.web.idleMinuts: is not a known setting. Did you mean "idleMinutes"?',
     );
@@ -116,7 +116,7 @@ describe("what ends the boot", () => {
   });
 });
 
-test("logins is a store, or what makes one", () => {
+test("logins is a store, or a function that creates one", () => {
   const logins = databaseLogins();
   expect(readWebGuardSettings("web", { logins }, false).logins).toBe(logins);
   expect(readWebGuardSettings("web", { logins: null }, false)).toEqual(readWebGuardSettings("web", {}, false));

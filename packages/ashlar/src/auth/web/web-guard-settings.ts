@@ -3,20 +3,23 @@ import { databaseLogins } from "../logins/database/database-logins.ts";
 import { isLoginStoreSource, type LoginStoreSource } from "../logins/login-store.ts";
 import { GUARD_SETTINGS } from "../settings.ts";
 
-/** What an entry of `GUARDS` may have whose driver is `web`, beyond `driver`, `model` and `routes`. */
+/** The options of an entry of `GUARDS` whose driver is `web`, in addition to `driver`, `model` and `routes`. */
 export interface WebGuardSettings {
   /**
-   * The name of the cookie. If left out, it is `token` for the guard `web`, and `<name>_token` for any other. Over https it
-   * gets the prefix `__Host-`: no other host, and nothing that came over plain http, can set it.
+   * The name of the cookie. Default: `token` for the guard `web`, and `<name>_token` for any other. Over https it gets
+   * the prefix `__Host-`: no other host, and no response over plain http, can set it.
    */
   readonly cookie?: string;
-  /** How long a login lasts without being used, in minutes, 1 to 576,000; 120 if left out, or `absoluteMinutes` if less. */
+  /**
+   * How long a login lasts without being used, in minutes, 1 to 576,000; default: 120, or `absoluteMinutes` if that is
+   * less.
+   */
   readonly idleMinutes?: number;
-  /** How long a login lasts at most, in minutes, 1 to 576,000; 720 if left out, or `idleMinutes` if more. */
+  /** How long a login lasts at most, in minutes, 1 to 576,000; default: 720, or `idleMinutes` if that is more. */
   readonly absoluteMinutes?: number;
-  /** How long a login lasts that is to be remembered, used or not, in minutes, 1 to 576,000; 43,200 (30 days) if left out. */
+  /** How long a remembered login lasts, used or not, in minutes, 1 to 576,000; default: 43,200 (30 days). */
   readonly rememberMinutes?: number;
-  /** Where the logins are kept; `databaseLogins()` if left out. */
+  /** The store of the logins; default: `databaseLogins()`. */
   readonly logins?: LoginStoreSource;
 }
 
@@ -41,17 +44,17 @@ const SCHEMA = settings<WebGuardSettings>()(
     idleMinutes: minutes(null, MAX_MINUTES),
     absoluteMinutes: minutes(null, MAX_MINUTES),
     rememberMinutes: minutes(30 * 24 * 60, MAX_MINUTES),
-    // One value, so that all guards that leave it out share a store.
+    // One value, so that all guards without this option share a store.
     logins: shape("databaseLogins(), or a LoginStore", isLoginStoreSource, databaseLogins()),
   },
   { alongside: GUARD_SETTINGS },
 );
 
 /**
- * Reads what an entry of `GUARDS` holds for the driver `web`.
+ * Reads the options of an entry of `GUARDS` for the driver `web`.
  *
  * @param guard the guard's name
- * @param options what the entry holds beyond `driver`, `model` and `routes`
+ * @param options the entry without `driver`, `model` and `routes`
  * @param isHttps whether the application's URL is https
  * @throws `E_INVALID_CONFIGURATION`
  */
@@ -63,11 +66,11 @@ export function readWebGuardSettings(guard: string, options: unknown, isHttps: b
   const remember = read.rememberMinutes;
   if (idle > absolute) {
     const problem = `idleMinutes (${idle}) is more than absoluteMinutes (${absolute}).`;
-    throw new ConfigurationError(where, problem, "A login that is not used ends no later than one that is.");
+    throw new ConfigurationError(where, problem, "An unused login must not outlast one that is in use.");
   }
   if (remember <= absolute) {
     const problem = `rememberMinutes (${remember}) is not more than absoluteMinutes (${absolute}).`;
-    throw new ConfigurationError(where, problem, "A login that is remembered lasts longer than one that is not.");
+    throw new ConfigurationError(where, problem, "A remembered login must last longer than one that is not.");
   }
   return Object.freeze({
     cookie: cookieName(read.cookie ?? defaultCookie(guard), `${where}.cookie`, isHttps),
@@ -83,7 +86,7 @@ function defaultCookie(guard: string): string {
 }
 
 function cookieName(name: string, where: string, isHttps: boolean): string {
-  // A default one can be invalid as well, by the name of its guard.
+  // A default name can be invalid too, because of the guard's name.
   COOKIE.read(name, where);
   if (name.startsWith("__")) {
     throw new ConfigurationError(where, "has a prefix.", "Leave it out: over https __Host- is added.");

@@ -22,7 +22,7 @@ afterEach(() => setClock(null));
 
 await onEachDatabase("the guard web", (engine) => {
   describe("a login", () => {
-    test("S17 stores the digest of the token that the cookie has, and no more of it", async () => {
+    test("S17 stores only the digest of the token in the cookie", async () => {
       const web = await testWeb({ engine });
       const browser = web.browser({ userAgent: "Mozilla/5.0", ip: "203.0.113.7" });
       const start = now();
@@ -54,7 +54,7 @@ await onEachDatabase("the guard web", (engine) => {
       ]);
     });
 
-    test("is recognised at the next request, by one query", async () => {
+    test("is recognized on the next request, with one query", async () => {
       const web = await testWeb({ engine });
       const browser = await web.loggedIn();
       web.forgetQueries();
@@ -62,7 +62,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect(web.queries).toEqual([expect.stringMatching(/^select "users"\.\*.* from "logins" inner join "users"/)]);
     });
 
-    test("S18 makes a new token each time, and ends the login that the browser had", async () => {
+    test("S18 creates a new token each time, and ends the login that the browser had", async () => {
       const web = await testWeb({ engine });
       const browser = await web.loggedIn(ADA);
       const [before] = [...browser.cookies.values()];
@@ -74,7 +74,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect((await browser.get("/me")).body).toEqual({ user: ADA });
     });
 
-    test("S18 never adopts what the browser brought: neither a made-up token nor another user's", async () => {
+    test("S18 never adopts a token from the browser: neither a made-up one nor another user's", async () => {
       const web = await testWeb({ engine });
       const attacker = await web.loggedIn(BOB);
       for (const planted of ["A".repeat(43), attacker.cookies.get("token")!]) {
@@ -100,7 +100,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect((await browser.get("/me")).body).toEqual({ user: BOB });
     });
 
-    test("that fails makes no cookie and no row, and the one before stays", async () => {
+    test("that fails creates no cookie and no row, and the previous login stays", async () => {
       const web = await testWeb({ engine });
       const browser = web.browser();
       const wrong = await browser.post("/login", { ...credentials, password: "wrong" });
@@ -112,7 +112,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect((await browser.get("/me")).body).toEqual({ user: ADA });
     });
 
-    test("on each device has a row of its own", async () => {
+    test("has its own row on each device", async () => {
       const web = await testWeb({ engine });
       const devices = await Promise.all(Array.from({ length: 20 }, () => web.loggedIn()));
       expect(await web.rows()).toHaveLength(20);
@@ -121,7 +121,7 @@ await onEachDatabase("the guard web", (engine) => {
   });
 
   describe("a logout", () => {
-    test("S19 deletes the row and the cookie; the old cookie is a guest's", async () => {
+    test("S19 deletes the row and the cookie; the old cookie belongs to a guest", async () => {
       const web = await testWeb({ engine });
       const browser = await web.loggedIn();
       const old = browser.copy();
@@ -137,7 +137,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect((await other.get("/me")).body).toEqual({ user: ADA });
     });
 
-    test("S19 works where the user is gone", async () => {
+    test("S19 works if the user no longer exists", async () => {
       const web = await testWeb({ engine });
       const browser = await web.loggedIn();
       await web.User.where("id", 1).delete();
@@ -146,7 +146,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect([status, browser.cookies.has("token"), await web.rows()]).toEqual([200, false, []]);
     });
 
-    test("S19 works where the login has ended, and where there was none", async () => {
+    test("S19 works if the login has ended, or if there was none", async () => {
       const web = await testWeb({ engine });
       const browser = await web.loggedIn();
       travel(121);
@@ -155,7 +155,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect((await browser.post("/logout")).status).toBe(200);
     });
 
-    test("S19 ends every login that a doubled cookie names, although nobody is logged in by it", async () => {
+    test("S19 ends every login that a duplicate cookie names, although no user is logged in by it", async () => {
       const web = await testWeb({ engine });
       const [a, b] = [await web.loggedIn(ADA), await web.loggedIn(BOB)];
       const cookie = `token=${a.cookies.get("token")}; token=${b.cookies.get("token")}`;
@@ -181,7 +181,7 @@ await onEachDatabase("the guard web", (engine) => {
     });
   });
 
-  test("S37 no input, header or argument makes a request another user's", async () => {
+  test("S37 no input, header or argument attributes a request to another user", async () => {
     const web = await testWeb({ engine });
     const browser = await web.loggedIn(ADA);
     const forged = { "x-user-id": "2", user_id: "2", authorization: "Bearer 2" };
@@ -193,7 +193,7 @@ await onEachDatabase("the guard web", (engine) => {
     expect((await bob.get("/me")).body).toEqual({ user: BOB });
   });
 
-  test("S25 what cannot be a token is a guest's, without a query", async () => {
+  test("S25 a value that cannot be a token means a guest, without a query", async () => {
     const web = await testWeb({ engine });
     const token = (await web.loggedIn()).cookies.get("token")!;
     web.forgetQueries();
@@ -219,7 +219,7 @@ await onEachDatabase("the guard web", (engine) => {
     expect(web.queries).toEqual([]);
   });
 
-  test("S25 a token that is none of the stored ones is a guest's", async () => {
+  test("S25 a token that is not stored means a guest", async () => {
     const web = await testWeb({ engine });
     await web.loggedIn();
     const [row] = await web.rows();
@@ -239,7 +239,7 @@ await onEachDatabase("the guard web", (engine) => {
 });
 
 describe("over https", () => {
-  test("S20 the cookie is Secure, and for this host alone", async () => {
+  test("S20 the cookie is Secure, and for this host only", async () => {
     const web = await testWeb(HTTPS);
     const browser = web.browser({ origin: "https://shop.example" });
     const login = await browser.post("/login", { ...credentials, remember: true });
@@ -257,7 +257,7 @@ describe("over https", () => {
     expect((await web.browser().get("/me", { cookie: `token=${token}` })).body).toEqual(GUEST);
   });
 
-  test("S20 the same holds behind a proxy that ends TLS", async () => {
+  test("S20 the same applies behind a proxy that terminates TLS", async () => {
     const web = await testWeb(HTTPS);
     const browser = web.browser();
     const { setCookies } = await browser.post("/login", credentials);
@@ -266,7 +266,7 @@ describe("over https", () => {
   });
 });
 
-test("S16 answers that set or take the cookie are kept by no cache", async () => {
+test("S16 responses that set or remove the cookie are not cached", async () => {
   const web = await testWeb();
   const browser = web.browser();
   const login = await browser.post("/login", credentials);
@@ -280,14 +280,14 @@ test("S16 answers that set or take the cookie are kept by no cache", async () =>
 });
 
 describe("a request without the cookie", () => {
-  test("makes no query, and gets none", async () => {
+  test("makes no query, and gets no cookie", async () => {
     const web = await testWeb();
     web.forgetQueries();
     const page = await web.browser().get("/me");
     expect([page.body, page.setCookies, web.queries]).toEqual([GUEST, [], []]);
   });
 
-  test("nor does one with it, where nobody asks for the user", async () => {
+  test("makes no query with the cookie either, if nothing asks for the user", async () => {
     const web = await testWeb();
     const browser = await web.loggedIn();
     web.forgetQueries();
@@ -296,7 +296,7 @@ describe("a request without the cookie", () => {
   });
 });
 
-describe("several guards of the kind", () => {
+describe("several guards with this driver", () => {
   const staffOf = async (): Promise<TestWeb> => {
     class User extends TestUser {}
     return testWeb({
@@ -322,7 +322,7 @@ describe("several guards of the kind", () => {
     expect((await browser.get("/staff/me")).body).toEqual(GUEST);
   });
 
-  test("S37 the token of one guard is none to the other", async () => {
+  test("S37 the token of one guard is not valid for the other", async () => {
     const web = await staffOf();
     const token = (await web.loggedIn(ADA)).cookies.get("token");
     const cookie = `staff_token=${token}`;

@@ -16,38 +16,38 @@ import { provesOwnPassword } from "../own-password.ts";
 import type { CompleteLogin, LoginResult } from "../pipeline/login-step.ts";
 import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
 
-/** What a {@link WebGuard} works with: made once, at boot, for all requests. */
+/** The dependencies of a {@link WebGuard}, created once, at boot, for all requests. */
 export interface WebGuardParts {
   readonly options: CompleteWebGuardSettings;
   readonly store: LoginStore;
   readonly uses: LoginUses;
   readonly devices: KnownDevices;
-  /** What a user's account is counted by. */
+  /** The name under which attempts at a user's account are counted. */
   readonly accountOf: (user: Authenticatable) => string;
   readonly logger: Logger;
-  /** Does some work in a transaction of the application's database, if it has one. */
+  /** Runs work in a transaction of the application's database, if it has one. */
   readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** What is kept of the login that a request's user is logged in by. */
+/** What is kept in memory about the login of the request's user. */
 type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "expiresAt" | "createdAt">;
 
-/** A use is written down at most this often. */
+/** A use is recorded at most this often. */
 const USE_INTERVAL_MS = 5 * 60_000;
-/** Where logins end soon when they are not used, a use may not stay unwritten for more than this part of that time. */
+/** If logins end soon without use, a use must not stay unrecorded for more than this fraction of that time. */
 const USE_INTERVAL_SHARE = 20;
-/** The most of a user agent that is stored, in UTF-16 units. */
+/** The maximum length of a user agent that is stored, in UTF-16 units. */
 const MAX_USER_AGENT_LENGTH = 255;
 
 /**
- * Knows a request's user by a cookie with a random token, and has a row in the table `logins` for each device that
- * somebody is logged in on. The table holds digests of tokens, never the tokens.
+ * Identifies a request's user by a cookie with a random token, and keeps a row in the table `logins` for each device
+ * that a user is logged in on. The table holds digests of tokens, never the tokens.
  */
 export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<User> {
   readonly #parts: WebGuardParts;
-  /** The login that this request's user is logged in by. */
+  /** The login of this request's user. */
   #login: CurrentLogin | null = null;
-  /** Whether a login or a logout has decided on the login, whatever the request brought. */
+  /** Whether a login or a logout has changed the login, so that the request's cookie no longer counts. */
   #isDecided = false;
 
   constructor(name: string, context: HttpContext, model: AuthenticatableClass, parts: WebGuardParts) {
@@ -68,16 +68,16 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   #recognise(login: FoundLogin | null): MaybePromise<Authenticatable | null> {
-    // Written so that an invalid date counts as past.
+    // Written so that an invalid date counts as expired.
     if (login === null || !(login.expiresAt.getTime() > now())) return null;
     const { user = this.model.findByAuthId(login.userId) } = login;
     return user instanceof Promise ? user.then((one) => this.#accept(login, one)) : this.#accept(login, user);
   }
 
   #accept(login: FoundLogin, user: Authenticatable | null): Authenticatable | null {
-    // Whatever a store or a class makes of a key, no one gets another user's login.
+    // Whatever a store or a class returns for a key, a request must never get another user's login.
     if (user === null || String(user.authId()) !== String(login.userId)) return null;
-    // What ended access to the account since ended this login too, whether or not it was deleted.
+    // Ending access to the account ended this login too, whether or not it was deleted.
     if (login.accessEpoch !== accessEpochOf(user)) return null;
     if (!this.#isDecided) {
       this.#login = login;
@@ -106,7 +106,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     };
     const id = await store.start(login, proof);
     if (id === null) throw staleProof();
-    // What the browser brought is ended and never taken over: somebody else may have put it there.
+    // The browser's token is ended and never adopted: an attacker may have planted it.
     await this.#endPresented();
     this.#login = { ...login, id };
     this.#sendToken(token);
@@ -117,8 +117,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     await this.#endPresented();
     this.#login = null;
     this.#noStore().withoutCookie(this.#parts.options.cookie);
-    // What is remembered may be the user's, all of it. The identity is shared with who is logged in by another guard: with a
-    // new one the forms on their pages would be refused.
+    // The data remembered about the visitor may all be the user's. The identity is shared with the user of another
+    // guard: a new one would invalidate the forms on their pages.
     const isShared = await this.context.auth.isLoggedInElsewhere(this.name);
     if (isShared) this.context.visitor?.flush();
     else this.context.visitor?.invalidate();
@@ -133,12 +133,12 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     announce(this.context, "auth.new_device", this.name, { user, userAgent, device: deviceName(userAgent) });
   }
 
-  /** Ends the login and takes the cookie back; also where the user cannot be loaded. */
+  /** Ends the login and removes the cookie, even if the user cannot be loaded. */
   override async logout(): Promise<void> {
     try {
       await this.user();
     } catch (error) {
-      this.#parts.logger.error({ err: error, guard: this.name }, "The user who logs out could not be loaded.");
+      this.#parts.logger.error({ err: error, guard: this.name }, "The user who is logging out could not be loaded.");
       this.assumeGuest();
     }
     await super.logout();
@@ -158,7 +158,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * Ends the user's logins on all devices but this one.
+   * Ends the user's logins on all other devices.
    *
    * @returns whether the password was the user's; otherwise nothing is ended
    * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
@@ -175,11 +175,12 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * Has the user prove the password again, as the middleware `password.confirm` asks for.
+   * Has the user prove the password again, as the middleware `password.confirm` requires.
    *
    * The steps of a login are asked here too.
    *
-   * @returns whether the password was the user's, and no step keeps it from counting; `auth.pending` names one that does
+   * @returns whether the password was the user's and all steps let it count; otherwise `auth.pending` names the step
+   * that the confirmation waits for, if any
    * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
    */
   async confirmPassword(password: unknown): Promise<boolean> {
@@ -187,7 +188,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const login = this.#login;
     const options = { remember: login !== null && this.#isRemembered(login), passwordConfirmed: true };
     const user = (await this.user()) as User;
-    // If a step asks for more, the login that follows it takes the place of this one.
+    // If a step asks for more, the login that follows it replaces this one.
     const confirmed = await this.#admitConfirmation(user, options);
     if (confirmed?.status !== "complete") return false;
     return login === null || this.#renew(login, confirmed);
@@ -203,7 +204,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     }
   }
 
-  /** A confirmation gives the login a new token as well: one that was stolen before must not gain by it. */
+  /** A confirmation also gives the login a new token, so that a token stolen before does not benefit from it. */
   async #renew(login: CurrentLogin, confirmed: CompleteLogin<User>): Promise<boolean> {
     const token = makeLoginToken();
     const at = currentDate();
@@ -218,19 +219,21 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return true;
   }
 
-  /** When the user last proved the password, at login or since; `null` if they never did. */
+  /** When the user last proved the password, at login or since; `null` if never. */
   async passwordConfirmedAt(): Promise<Date | null> {
     await this.user();
     return this.#login?.authenticatedAt ?? null;
   }
 
-  /** Tells whether a password is that of the request's user. A wrong one counts, and is told, as a failed login. */
+  /**
+   * Reports whether a password belongs to the request's user. A wrong one is counted and announced as a failed login.
+   */
   async #provePassword(password: unknown): Promise<boolean> {
     const user = await this.user();
     return provesOwnPassword(this.context, this.name, user as Authenticatable | null, password);
   }
 
-  /** Tells that the request's user could not prove who they are. */
+  /** Announces that the request's user could not prove who they are. */
   #proofFailed(): false {
     announce(this.context, "auth.failed", this.name, { user: this.knownUser, identifier: null });
     return false;
@@ -243,7 +246,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     for (const token of presentedTokens(this.context.request, options.cookie)) {
       await store.end({ guard: this.name, tokenHash: digest(token) });
     }
-    // One that was begun in this very request has no cookie yet that names it.
+    // A login that was started in this same request has no cookie yet that names it.
     if (login !== null) await store.end(this.#reference(login));
   }
 
@@ -254,17 +257,17 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   #sendToken(token: string): void {
     const { options } = this.#parts;
     const login = this.#login!;
-    // Rounded down: the browser never keeps a token that is dead already.
+    // Rounded down, so that the browser never keeps a token that has already expired.
     const maxAgeSeconds = Math.floor((login.expiresAt.getTime() - now()) / 1000);
     this.#noStore().cookie(options.cookie, token, this.#isRemembered(login) ? { maxAgeSeconds } : {});
   }
 
-  /** The answer, marked as one that no cache may hand to somebody else. */
+  /** The response, marked so that no cache may store it. */
   #noStore(): HttpContext["response"] {
     return this.context.response.header("cache-control", "private, no-store");
   }
 
-  /** Only a login that is remembered is given longer at once than the others can ever get. */
+  /** Only a remembered login starts with a longer lifetime than others can ever reach. */
   #isRemembered({ createdAt, expiresAt }: CurrentLogin): boolean {
     return expiresAt.getTime() - createdAt.getTime() > this.#parts.options.absoluteMs;
   }

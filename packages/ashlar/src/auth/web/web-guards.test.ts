@@ -7,14 +7,14 @@ import { Route } from "../../routing/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import { AuthenticationMiddleware } from "../authentication-middleware.ts";
 
-test("two guards with one cookie end the boot", async () => {
+test("two guards with the same cookie make the boot fail", async () => {
   const booting = testWeb({ guards: { staff: { driver: "web", model: TestUser, cookie: "token" } } });
   await expect(booting).rejects.toThrow(
-    'config/auth.ts: GUARDS.staff.cookie: its cookie "token" is that of the guard "web"',
+    'config/auth.ts: GUARDS.staff.cookie: its cookie "token" is also used by the guard "web"',
   );
 });
 
-test("an application without a database cannot have a guard of the kind", async () => {
+test("an application without a database cannot have a guard with this driver", async () => {
   class Kernel extends HttpKernel {
     override routeMiddleware = { web: [], auth: [AuthenticationMiddleware] };
   }

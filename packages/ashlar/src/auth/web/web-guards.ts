@@ -9,13 +9,13 @@ import { LoginUses } from "../logins/login-uses.ts";
 import { WebGuard } from "./web-guard.ts";
 import { readWebGuardSettings } from "./web-guard-settings.ts";
 
-/** The driver `web` of one application, and what its guards have in common. */
+/** The driver `web` of one application, and what its guards share. */
 export class WebGuards {
   readonly #application: Application;
   readonly #uses: LoginUses;
-  /** Made with the first guard: an application without one needs no key for it. */
+  /** Created with the first guard: an application without one needs no key for it. */
   #devices: KnownDevices | null = null;
-  /** The guards that keep their token in a cookie, by its name. */
+  /** The guards that keep their token in a cookie, by the cookie's name. */
   readonly #cookies = new Map<string, string>();
 
   constructor(application: Application) {
@@ -25,10 +25,10 @@ export class WebGuards {
   }
 
   /**
-   * Makes a guard of the configuration.
+   * Creates a configured guard.
    *
-   * @throws `E_INVALID_CONFIGURATION` if an option cannot work, another guard has the cookie, or its logins need a database
-   * that is not there
+   * @throws `E_INVALID_CONFIGURATION` if an option cannot work, another guard has the same cookie, or its logins need a
+   * database and there is none
    */
   driver({ name, model, options }: GuardSettings): GuardFactory {
     const { container, logger, settings } = this.#application;
@@ -43,12 +43,15 @@ export class WebGuards {
     return (context) => new WebGuard(name, context, model, parts);
   }
 
-  /** What stands for the device that a request comes from, if an account was logged in to on it; see {@link KnownDevices}. */
+  /**
+   * An identifier of the device that a request comes from, if an account was logged in to on it; see
+   * {@link KnownDevices}.
+   */
   deviceOf(context: HttpContext, account: string): string | null {
     return this.#devices?.deviceOf(context, account) ?? null;
   }
 
-  /** Writes what is still to be written; the database must not be closed yet. */
+  /** Writes pending uses; the database must still be open. */
   shutdown(): Promise<void> {
     return this.#uses.flush();
   }
@@ -65,8 +68,8 @@ export class WebGuards {
   #claimCookie(guard: string, cookie: string): void {
     const other = this.#cookies.get(cookie) ?? guard;
     if (other !== guard) {
-      const problem = `its cookie "${cookie}" is that of the guard "${other}": a login by one would end that by the other.`;
-      throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.cookie`, problem, "Give it one of its own.");
+      const problem = `its cookie "${cookie}" is also used by the guard "${other}": a login with one would end that of the other.`;
+      throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.cookie`, problem, "Give it a cookie of its own.");
     }
     this.#cookies.set(cookie, guard);
   }

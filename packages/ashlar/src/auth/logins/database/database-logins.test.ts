@@ -20,7 +20,7 @@ function pruning(endedBefore: Date): LoginPruning {
 
 afterEach(() => setClock(null));
 
-/** The store with users beside its table: a login and its user are one statement. */
+/** The store with users next to its table: a login and its user are one statement. */
 async function withUsersBeside(engine: TestEngine): Promise<LoginStoreUnderTest> {
   class User extends TestUser {}
   const web = await testWeb({ engine, User, guards: { staff: { driver: "web", model: User } } });
@@ -45,7 +45,7 @@ async function withUsersElsewhere(engine: TestEngine): Promise<LoginStoreUnderTe
 }
 
 await onEachDatabase("databaseLogins()", (engine) => {
-  describe("with users who are rows beside the logins", () => {
+  describe("with users who are rows next to the logins", () => {
     for (const { title, run } of loginStoreSuite(() => withUsersBeside(engine))) test(title, run);
   });
 
@@ -99,7 +99,7 @@ await onEachDatabase("databaseLogins()", (engine) => {
   });
 });
 
-test("guards that leave logins out share a store, which prunes once", async () => {
+test("guards without the option logins share a store, which prunes once", async () => {
   class User extends TestUser {}
   const web = await testWeb({ User, guards: { staff: { driver: "web", model: User } } });
   onTestFinished(() => setClock(null));

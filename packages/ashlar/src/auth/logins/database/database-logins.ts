@@ -27,8 +27,9 @@ interface GuardStatements {
 }
 
 /**
- * Keeps logins in the table `logins` of the application's database. If the users are rows beside it, a login and its user are
- * found by one statement, and started by one that is conditional on the user's access epoch.
+ * Keeps logins in the table `logins` of the application's database. If the users are rows in the same database, a login
+ * and its user are found by one statement, and a login is started by one that is conditional on the user's access
+ * epoch.
  */
 export class DatabaseLogins implements LoginStore {
   readonly #database: Database;
@@ -36,7 +37,7 @@ export class DatabaseLogins implements LoginStore {
   /** Compiled once for each guard, not at each login. */
   readonly #statements = new Map<string, GuardStatements>();
 
-  /** @param modelOf gives the class of a guard's users; asked when the guard is first used */
+  /** @param modelOf returns the class of a guard's users; called when the guard is first used */
   constructor(database: Database, modelOf: (guard: string) => AuthenticatableClass) {
     this.#database = database;
     this.#modelOf = modelOf;
@@ -138,7 +139,7 @@ export class DatabaseLogins implements LoginStore {
         .updateTable(LOGIN_TABLE)
         .set({ ip: null, user_agent: null })
         .where("id", "in", ids)
-        // It can have been used since.
+        // It may have been used since.
         .where("last_used_at", "<=", before)
         .executeTakeFirst();
       forgotten += Number(numUpdatedRows);
@@ -162,10 +163,10 @@ export class DatabaseLogins implements LoginStore {
 }
 
 /**
- * Keeps logins in the table `logins` of the application's database, on the connection that is its default: what a guard with
- * the driver `web` does if `logins` is left out.
+ * Keeps logins in the table `logins` of the application's database, on its default connection. This is the default of
+ * `logins` for a guard with the driver `web`.
  *
- * The boot ends with `E_INVALID_CONFIGURATION` if the application has no database.
+ * The boot fails with `E_INVALID_CONFIGURATION` if the application has no database.
  */
 export function databaseLogins(): LoginStoreSource {
   return (container: Container) => {

@@ -19,7 +19,7 @@ const OF_USERS = expect.stringMatching(/ from "users" where /);
 beforeEach(() => Person.populate(PASSWORD));
 
 await onEachDatabase("login and user", (engine) => {
-  test("are found by one statement, and the user has its own columns and no others", async () => {
+  test("are found by one statement, and the user has only its own columns", async () => {
     class User extends TestUser {}
     let seen: Row | null = null;
     const web = await testWeb({
@@ -44,7 +44,7 @@ await onEachDatabase("login and user", (engine) => {
     expect(web.queries).toEqual([JOINED, expect.stringMatching(UPDATE)]);
   });
 
-  test("are found by two, where the model has its own way to find a user, which is asked", async () => {
+  test("are found by two statements if the model has its own way to find a user, which is then used", async () => {
     const banned = new Set<string>();
     class User extends TestUser {
       static override async findByAuthId<M>(id: UserId): Promise<M | null> {
@@ -62,8 +62,8 @@ await onEachDatabase("login and user", (engine) => {
   });
 });
 
-describe("two statements are made also", () => {
-  test("where the model finds rows in its own way", async () => {
+describe("there are also two statements", () => {
+  test("if the model finds rows in its own way", async () => {
     class User extends TestUser {
       static override async find<M>(key: string | number | bigint): Promise<M | null> {
         return (await User.where("id", key).where("email", "!=", BOB.email).first()) as M | null;
@@ -77,7 +77,7 @@ describe("two statements are made also", () => {
     expect((await (await web.loggedIn(BOB)).get("/me")).body).toEqual({ user: null });
   });
 
-  test("where the model makes users of rows in its own way", async () => {
+  test("if the model creates users from rows in its own way", async () => {
     class User extends TestUser {
       static override fromRow<M>(row: Row): M {
         return super.fromRow({ ...row, email: String(row.email).toUpperCase() }) as M;
@@ -90,7 +90,7 @@ describe("two statements are made also", () => {
     expect(web.queries).toEqual([OF_LOGINS, OF_USERS]);
   });
 
-  test("where the model is on another connection", async () => {
+  test("if the model is on another connection", async () => {
     const connection = { driver: "sqlite", path: ":memory:" };
     const database = new Database({ default: "main", main: connection, accounts: connection }, "/");
     onTestFinished(() => database.close());
@@ -128,7 +128,7 @@ describe("two statements are made also", () => {
   });
 });
 
-test("one statement is enough where the model names the connection that is the default", async () => {
+test("one statement is enough if the model names the default connection", async () => {
   class User extends TestUser {
     static override connection = "main";
   }
@@ -139,7 +139,7 @@ test("one statement is enough where the model names the connection that is the d
   expect(web.queries).toEqual([JOINED]);
 });
 
-test("the login of one guard is none to another guard of the same users", async () => {
+test("the login of one guard does not count for another guard with the same users", async () => {
   const web = await testWeb();
   await web.loggedIn();
   const [{ id, token_hash }] = (await web.rows()) as [Row];
@@ -148,7 +148,7 @@ test("the login of one guard is none to another guard of the same users", async 
   expect(await found("admin")).toBeNull();
 });
 
-test("a class of another ORM may name tables and connections of its own: it is asked", async () => {
+test("a class of another ORM may have its own tables and connections, so its own method is used", async () => {
   class User extends Person {
     static readonly table = "users of another ORM";
     static readonly connection = null;
@@ -162,7 +162,7 @@ test("times are read to the millisecond, as a Date or as text", () => {
   for (const time of [new Date(at), new Date(at).toISOString()]) expect(dateOf(time)).toEqual(new Date(at));
 });
 
-describe("a hand-made class as the users", () => {
+describe("users of a hand-written class", () => {
   const GUARDS = { people: { driver: "web", model: Person } };
   const webOfPeople = async (...routes: readonly RouteEntry[]) => {
     return testWeb({
@@ -180,7 +180,7 @@ describe("a hand-made class as the users", () => {
     });
   };
 
-  test("logs in, is recognised and logs out as any other", async () => {
+  test("log in, are recognized and log out like any others", async () => {
     const web = await webOfPeople();
     const browser = web.browser();
     const { body } = await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
@@ -195,7 +195,7 @@ describe("a hand-made class as the users", () => {
     expect([(await browser.get("/people/me")).body, await web.rows()]).toEqual([{ user: null }, []]);
   });
 
-  test("S24 a login that finishes while the user of the old cookie is looked up has the last word", async () => {
+  test("S24 a login that finishes while the user of the old cookie is looked up takes precedence", async () => {
     const web = await webOfPeople(
       Route.post("/people/switch", async ({ auth }) => {
         const guard = auth.guard("people");
@@ -220,14 +220,14 @@ describe("a hand-made class as the users", () => {
     expect((await browser.get("/people/me")).body).toEqual({ user: BOB });
   });
 
-  test("S37 a class that finds somebody else than was asked for gives nobody", async () => {
+  test("S37 a class that finds a different user than requested results in no user", async () => {
     const web = await webOfPeople();
     const browser = web.browser();
     await browser.post("/people/login", { email: ADA.email, password: PASSWORD });
     const { findByAuthId } = Person;
     const [ada, bob] = Person.rows as [(typeof Person.rows)[0], (typeof Person.rows)[0]];
     try {
-      // The second has the access epoch of the one who was asked for.
+      // The second has the access epoch of the requested user.
       for (const other of [bob, { ...ada, id: bob.id }]) {
         Person.findByAuthId = async () => new Person(other);
         expect((await browser.get("/people/me")).body).toEqual({ user: null });
@@ -237,7 +237,7 @@ describe("a hand-made class as the users", () => {
     }
   });
 
-  test("S52 a login is given no new token once the password has changed, or the user is gone", async () => {
+  test("S52 a login does not get a new token once the password has changed, or the user no longer exists", async () => {
     const web = await webOfPeople();
     await web.browser().post("/people/login", { email: ADA.email, password: PASSWORD });
     const [{ id } = { id: 0 }] = await web.rows();
@@ -251,7 +251,7 @@ describe("a hand-made class as the users", () => {
     expect(await renew("third")).toBe(false);
   });
 
-  test("S19 logs out even where its users cannot be loaded, which the log tells", async () => {
+  test("S19 log out even if they cannot be loaded, and the log says so", async () => {
     const web = await webOfPeople();
     const logged = vi.spyOn(web.application.logger, "error");
     const browser = web.browser();

@@ -5,14 +5,14 @@ import { findsByPrimaryKey } from "../../authenticates.ts";
 import type { FoundLogin } from "../login-store.ts";
 import { dateOf, LOGIN_TABLE, standsBesideLogins, type UserModelClass } from "./login-table.ts";
 
-/** Finds logins of one guard. Its statement is compiled when it is made. */
+/** Finds logins of one guard. Its statement is compiled when it is created. */
 export interface LoginFinder {
   find(tokenHash: string): MaybePromise<FoundLogin | null>;
 }
 
 /**
- * Makes the finder for a guard, by its name: login and user in one query, if the user is a model whose table stands
- * beside that of the logins and that is found by its primary key and nothing else; otherwise the login alone.
+ * Creates the finder for a guard, by its name. It reads login and user in one query if the user is a model whose table
+ * is next to that of the logins and that is found only by its primary key; otherwise it reads only the login.
  */
 export function loginFinder(database: Database, guard: string, model: AuthenticatableClass): LoginFinder {
   const connection = database.connection();
@@ -23,16 +23,18 @@ export function loginFinder(database: Database, guard: string, model: Authentica
 
 function isJoinable(database: Database, model: AuthenticatableClass): model is UserModelClass {
   if (!standsBesideLogins(database, model)) return false;
-  // A class that finds its users in its own way, to leave out those who are banned, say, must be asked.
+  // A class that finds its users in its own way, for example to leave out banned ones, has to be called.
   return findsByPrimaryKey(model) && model.find === Model.find && model.fromRow === Model.fromRow;
 }
 
 const COLUMNS = ["id", "access_epoch", "authenticated_at", "last_used_at", "expires_at", "created_at"] as const;
 
-/** A login's columns, under names of their own, since they may stand beside a user's. */
+/** A login's columns, with names that don't collide with those of a user in the same row. */
 const SELECTED = COLUMNS.map((column) => `${LOGIN_TABLE}.${column} as __login_${column}` as const);
 
-/** A login out of a row. On the path of every page, most of its times are never asked for: they are read when they are. */
+/**
+ * A login from a row. Every page takes this path, and most of the times are never read, so they are parsed on demand.
+ */
 abstract class RowLogin implements FoundLogin {
   readonly id: string;
   readonly accessEpoch: string;
@@ -69,7 +71,7 @@ abstract class RowLogin implements FoundLogin {
   }
 }
 
-/** A login that was found together with its user, which is made of the row when it is first asked for. */
+/** A login that was found together with its user, which is created from the row when it is first read. */
 class LoginWithUser extends RowLogin {
   readonly #row: Row;
   readonly #model: UserModelClass;

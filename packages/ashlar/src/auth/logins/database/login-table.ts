@@ -9,17 +9,19 @@ export const LOGIN_TABLE = "logins";
 /** A class of users who are rows. */
 export type UserModelClass = ModelClass<Model & Authenticatable> & AuthenticatableClass;
 
-/** Whether a class keeps its users in a table beside that of the logins, so that one statement can reach both. */
+/**
+ * Reports whether a class keeps its users in a table next to that of the logins, so that one statement can use both.
+ */
 export function standsBesideLogins(database: Database, model: AuthenticatableClass): model is UserModelClass {
   return isModel(model) && (model.connection === null || model.connection === database.settings.default);
 }
 
-/** Tells whether a text can be the key of a row: databases differ in what they make of any other. */
+/** Reports whether a text can be the key of a row: databases interpret any other in different ways. */
 export function isKey(id: string): boolean {
   return /^\d{1,18}$/.test(id);
 }
 
-/** A row as the store gives it. */
+/** A row in the form that the store returns. */
 export function listedLogin(row: Row): ListedLogin {
   return {
     id: String(row.id),
@@ -34,7 +36,7 @@ export function listedLogin(row: Row): ListedLogin {
   };
 }
 
-/** A time as the databases give it. */
+/** A time as returned by the databases. */
 export function dateOf(time: unknown): Date {
   return time instanceof Date ? time : new Date(time as string);
 }

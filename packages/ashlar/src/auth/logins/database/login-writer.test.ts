@@ -12,7 +12,7 @@ import { type LoginWriter, loginWriter } from "./login-writer.ts";
 
 const LATER = new Date("2030-01-01T01:00:00.000Z");
 
-/** Stores a login of a user, or does not. */
+/** Tries to store a login of a user. */
 function insert(writer: LoginWriter, model: AuthenticatableClass, user: Authenticatable, tokenHash = "first") {
   const proof = proofOf(model, user);
   const login = testLogin({ userId: user.authId(), accessEpoch: proof.accessEpoch, tokenHash });
@@ -25,7 +25,7 @@ function renew(writer: LoginWriter, model: AuthenticatableClass, user: Authentic
 
 beforeEach(() => Person.populate(PASSWORD));
 
-/** Users who are rows beside the logins, of a model with its own methods instead of `Authenticates`. */
+/** Users who are rows next to the logins, of a model with its own methods instead of `Authenticates`. */
 function handMadeModel({ database }: TestWeb): AuthenticatableClass {
   class Account extends Model implements Authenticatable {
     static override table = "users";
@@ -51,7 +51,7 @@ function handMadeModel({ database }: TestWeb): AuthenticatableClass {
   return Account;
 }
 
-/** A class of another ORM, which calls its connection and its methods as a model does. */
+/** A class of another ORM, which names its connection and its methods like a model does. */
 class Foreign extends Person {
   static readonly connection = null;
 
@@ -70,14 +70,14 @@ class Foreign extends Person {
 
 /** The writers, by the kind of class that the users are of. */
 const WRITERS: readonly [name: string, classOf: (web: TestWeb) => AuthenticatableClass][] = [
-  ["models beside the logins", ({ User }) => User],
-  ["models with methods of their own", handMadeModel],
+  ["models next to the logins", ({ User }) => User],
+  ["models with their own methods", handMadeModel],
   ["of a class that is not a model", () => Person],
   ["of a class of another ORM", () => Foreign],
 ];
 
 await onEachDatabase("S52 a new token", (engine) => {
-  test.each(WRITERS)("is given to one login, in its own access epoch, of users who are %s", async (_, classOf) => {
+  test.each(WRITERS)("is stored for one login, in its own access epoch, of users who are %s", async (_, classOf) => {
     const web = await testWeb({ engine });
     const model = classOf(web);
     const writer = loginWriter(web.database, model);
@@ -104,7 +104,7 @@ await onEachDatabase("S52 a new token", (engine) => {
     expect(await renewed(first.access_epoch)).toEqual([false, others]);
   });
 
-  test("is not given once the user's row is gone, although the login is there", async () => {
+  test("is not stored once the user's row is gone, even if the login exists", async () => {
     const web = await testWeb({ engine });
     const writer = loginWriter(web.database, web.User);
     const ada = (await web.User.find(ADA.id))!;
@@ -116,7 +116,7 @@ await onEachDatabase("S52 a new token", (engine) => {
   });
 });
 
-test("S52 a login by a model with methods of its own is not stored once the password is another", async () => {
+test("S52 a login of a model with its own methods is not stored once the password has changed", async () => {
   const web = await testWeb();
   const model = handMadeModel(web);
   const [ada, bob] = [(await model.findByAuthId(ADA.id))!, (await model.findByAuthId(BOB.id))!];
@@ -130,7 +130,7 @@ test("S52 a login by a model with methods of its own is not stored once the pass
   expect(await web.rows()).toMatchObject([{}, { access_epoch: accessEpochOf(again) }]);
 });
 
-test("S52 a confirmation by a model with methods of its own fails once the user's row is gone", async () => {
+test("S52 a confirmation of a model with its own methods fails once the user's row is gone", async () => {
   const web = await testWeb();
   const model = handMadeModel(web);
   const ada = (await model.findByAuthId(ADA.id))!;
@@ -141,7 +141,7 @@ test("S52 a confirmation by a model with methods of its own fails once the user'
   expect(await renew(writer, model, ada, id)).toBe(false);
 });
 
-test("S52 a login of a user who is gone that cannot be taken back either is an error", async () => {
+test("S52 a login of a deleted user that cannot be undone either is an error", async () => {
   const web = await testWeb();
   const writer = loginWriter(web.database, Person);
   const ada = (await Person.findByAuthId(ADA.id))!;
@@ -157,7 +157,7 @@ test("S52 a login of a user who is gone that cannot be taken back either is an e
   }
 });
 
-test("S52 a given user to whom access has ended since they were read is not logged in, and nothing is stored", async () => {
+test("S52 a given user whose access has ended since they were read is not logged in, and nothing is stored", async () => {
   const web: TestWeb = await testWeb({
     routes: [
       Route.post("/late", async ({ auth }) => {
@@ -193,21 +193,24 @@ async function withLateProofs(options: { readonly fails?: unknown } = {}): Promi
   return web;
 }
 
-describe("S52 a password that is right, of an account to which access has ended since the user was looked up,", () => {
-  test.each(["confirmPassword", "logoutOtherDevices"])("fails in %s, and is told as a failed proof", async (proof) => {
-    const web = await withLateProofs();
-    const [here, there] = [await web.loggedIn(), await web.loggedIn()];
-    const before = await web.rows();
-    const { status, body, setCookies } = await here.post(`/late/${proof}`);
-    expect([status, body, setCookies, await web.rows()]).toEqual([200, { done: false }, [], before]);
-    expect(await web.toldOf("auth.failed")).toEqual([
-      { time: expect.any(Date), address: null, guard: "web", user: expect.objectContaining(ADA), identifier: null },
-    ]);
-    for (const browser of [here, there]) expect((await browser.get("/me")).body).toEqual({ user: null });
-  });
+describe("S52 a correct password of an account to which access has ended since the user was looked up", () => {
+  test.each(["confirmPassword", "logoutOtherDevices"])(
+    "fails in %s, and is reported as a failed proof",
+    async (proof) => {
+      const web = await withLateProofs();
+      const [here, there] = [await web.loggedIn(), await web.loggedIn()];
+      const before = await web.rows();
+      const { status, body, setCookies } = await here.post(`/late/${proof}`);
+      expect([status, body, setCookies, await web.rows()]).toEqual([200, { done: false }, [], before]);
+      expect(await web.toldOf("auth.failed")).toEqual([
+        { time: expect.any(Date), address: null, guard: "web", user: expect.objectContaining(ADA), identifier: null },
+      ]);
+      for (const browser of [here, there]) expect((await browser.get("/me")).body).toEqual({ user: null });
+    },
+  );
 
   test.each([[new Error("The database is down.")], [new AshlarError("E_OVERLOADED")], [null]])(
-    "is not what any other failure is taken for: %s",
+    "is distinguished from any other failure: %s",
     async (fails) => {
       const web = await withLateProofs({ fails });
       const browser = await web.loggedIn();

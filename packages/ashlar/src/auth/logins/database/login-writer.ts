@@ -14,18 +14,18 @@ import type { LoginProof, LoginRenewal, NewLogin } from "../login-store.ts";
 import { LOGIN_TABLE, standsBesideLogins, type UserModelClass } from "./login-table.ts";
 
 /**
- * Writes logins on the strength of a proof that was given for a user as it was read. Nothing is written once the user's
- * row is gone, or access to the account has ended since: a login, or a confirmation, that was under way does not survive
- * a reset of the password.
+ * Writes logins that are based on a proof, given for a user as they were read. Nothing is written once the user's row
+ * is gone, or access to the account has ended since: a login or a confirmation in progress does not survive a password
+ * reset.
  */
 export interface LoginWriter {
-  /** Stores a login, and gives its key; `null` if the proof no longer holds. */
+  /** Stores a login, and returns its key; `null` if the proof no longer holds. */
   insert(login: NewLogin, proof: LoginProof): Promise<string | null>;
-  /** Gives a login a new token, and tells whether the proof still held and the login was there. */
+  /** Gives a login a new token, and returns whether the proof still held and the login existed. */
   renew(id: string, renewal: LoginRenewal, proof: LoginProof): Promise<boolean>;
 }
 
-/** Makes the writer for a guard. The statements that a login takes are compiled once, not at each login. */
+/** Creates the writer for a guard. The statements for a login are compiled once, not at each login. */
 export function loginWriter(database: Database, model: AuthenticatableClass): LoginWriter {
   const connection = database.connection();
   return isConditional(database, model) ? new ConditionalWriter(connection, model) : new ComparingWriter(connection);
@@ -35,7 +35,7 @@ function isConditional(database: Database, model: AuthenticatableClass): model i
   return standsBesideLogins(database, model) && holdsAccess(model.prototype);
 }
 
-/** The columns that are written, each from a parameter of the login's own name. */
+/** The columns that are written, each from a parameter with the name of the login's property. */
 const INSERT = {
   table: LOGIN_TABLE,
   values: {
@@ -53,12 +53,12 @@ const INSERT = {
   returning: ["id"],
 } as const;
 
-/** For users in a table beside that of the logins: one statement asks whether the proof holds, and writes. */
+/** For users in a table next to that of the logins: one statement checks whether the proof holds, and writes. */
 class ConditionalWriter implements LoginWriter {
   readonly #connection: Connection;
   readonly #table: string;
   readonly #primaryKey: string;
-  /** By what the proof rests on: the epoch, or if there is none, the columns that stand for it. */
+  /** By what the proof is based on: the epoch, or if there is none, the columns that replace it. */
   readonly #inserts = new Map<string, PreparedStatement>();
 
   constructor(connection: Connection, model: UserModelClass) {
@@ -95,13 +95,17 @@ class ConditionalWriter implements LoginWriter {
     return statement;
   }
 
-  /** Waits for a deletion of the user that is under way, instead of going by the row as it was. */
+  /** Waits for a concurrent deletion of the user, instead of using the row as it was before. */
   #isUserWith(conditions: AccessConditions): Expression<SqlBool> {
     const user = this.#userWith(parameter("userId"), conditions, (column) => parameter(nameOf(column)));
     return sql`exists ${this.#connection.dialect.lockRows(user, "reference")}`;
   }
 
-  /** A query for the user's row, as the proof needs it. @param operand what a column that is not empty is compared with */
+  /**
+   * A query for the user's row, as the proof requires it.
+   *
+   * @param operand what a column that is not empty is compared with
+   */
   #userWith(id: unknown, conditions: AccessConditions, operand: (column: string, value: string) => unknown) {
     let query = this.#connection.kysely
       .selectFrom(this.#table)
@@ -114,7 +118,9 @@ class ConditionalWriter implements LoginWriter {
   }
 }
 
-/** For users of any other class, or elsewhere: what was written is taken back if the proof turns out not to hold. */
+/**
+ * For users of any other class, or in another database: what was written is undone if the proof turns out not to hold.
+ */
 class ComparingWriter implements LoginWriter {
   readonly #connection: Connection;
   readonly #insert: PreparedStatement;
@@ -139,12 +145,12 @@ class ComparingWriter implements LoginWriter {
       .where("id", "=", id)
       .where("access_epoch", "=", proof.accessEpoch)
       .executeTakeFirst();
-    // A login carries the epoch it began in, so what was renewed in vain is void in any case.
+    // A login carries the epoch it began in, so a renewal without a valid proof is useless in any case.
     return numUpdatedRows > 0n && proof.holds();
   }
 }
 
-/** The conditions as values of parameters, whose names no login's value has. */
+/** The conditions as values of parameters, with names that no property of a login has. */
 function named(conditions: AccessConditions): ParameterValues {
   return Object.fromEntries(Object.entries(conditions).map(([column, value]) => [nameOf(column), value]));
 }
@@ -154,6 +160,6 @@ function nameOf(column: string): string {
 }
 
 function conditionsOf({ user }: LoginProof): AccessConditions {
-  // Given by the class, which was looked at when the writer was made.
+  // The class has this method: that was checked when the writer was created.
   return (user as AccessHolder).accessConditions();
 }
