@@ -4,24 +4,27 @@ import { message } from "../messages.ts";
 import "../errors.ts";
 
 /**
- * What the steps are asked for: a `login`, on a page or for an API token; the `confirmation` of the password by a user who is
- * logged in; the `renewal` of an API token.
+ * What the steps are asked for: a `login`, on a page or for an API token; the `confirmation` of the password by a user
+ * who is logged in; the `renewal` of an API token.
  */
 export type LoginPurpose = "login" | "confirmation" | "renewal";
 
 /** A login between the proof of who the user is and its effect. */
 export interface LoginInProgress<User extends object = RegisteredUser> {
   readonly context: HttpContext;
-  /** The name of the guard that is to log the user in. */
+  /** The name of the guard for which the user logs in. */
   readonly guard: string;
   /** The user whose password, or other credential, was verified. */
   readonly user: User;
   readonly purpose: LoginPurpose;
-  /** The names of the steps that were passed by a proof of their own: by {@link prove}, or `pass()` of a {@link PendingLogin}. */
+  /**
+   * The names of the steps that were passed by their own proof: by {@link prove}, or `pass()` of a
+   * {@link PendingLogin}.
+   */
   readonly passed: readonly string[];
   /**
-   * Verifies a proof of the step's own, such as a code, within the limit `login.step`: attempts are counted by account,
-   * whatever address they come from. A step that is passed by a proof isn't asked again in the same login.
+   * Verifies the step's own proof, such as a code, within the limit `login.step`: attempts are counted by account,
+   * regardless of their address. A step that is passed by a proof isn't asked again in the same login.
    *
    * ```ts
    * declare function isCodeOf(user: User, code: string): Promise<boolean>; // yours: an authenticator's, or one that was mailed
@@ -37,23 +40,24 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
    * };
    * ```
    *
-   * @param verify tells whether the proof holds; only called while there are attempts left
-   * @returns what `verify` says
+   * @param verify returns whether the proof holds; only called while there are attempts left
+   * @returns the result of `verify`
    * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
    */
   readonly prove: (verify: () => MaybePromise<boolean>) => Promise<boolean>;
 }
 
 /**
- * What a step says of a login: it may go on, it must wait until the step is passed, or it is refused. The sentence is a
- * message made by `context.t.message()`, which is translated for the user, or text that is shown as it is.
+ * A step's decision about a login: it may continue, it must wait until the step is passed, or it is refused. The
+ * sentence is a message created by `context.t.message()`, which is translated for the user, or text that is shown
+ * unchanged.
  */
 export type StepOutcome = "passed" | "pending" | { readonly failed: string | Message };
 
 /**
- * A further step of each login: asked between the proof (a password, say) and the effect (a login, or a token), on every way
- * in, and when a password is confirmed or an API token is renewed. Listed under `steps` in `config/auth.ts`, for all guards
- * or for one:
+ * A further step of each login: asked between the proof (a password, for example) and the effect (a login, or a token),
+ * for every way to log in, and when a password is confirmed or an API token is renewed. Listed under `steps` in
+ * `config/auth.ts`, for all guards or for one:
  *
  * ```ts
  * const blocked: LoginStep<User> = {
@@ -69,35 +73,38 @@ export type StepOutcome = "passed" | "pending" | { readonly failed: string | Mes
  * export const GUARDS = { default: "web", web: { model: User }, steps: [blocked, terms] };
  * ```
  *
- * A step that asks for a proof, such as a code, verifies it by `prove` of the {@link LoginInProgress}. If it should not ask
- * for another one each time that an API token is renewed, it lets that pass: `if (purpose === "renewal") return "passed"`.
+ * A step that asks for a proof, such as a code, verifies it with `prove` of the {@link LoginInProgress}. If it should
+ * not ask for another one each time that an API token is renewed, it lets renewals pass:
+ * `if (purpose === "renewal") return "passed"`.
  *
- * Steps are asked in order, and the first that doesn't let the login go on decides: list those that refuse first. A step
- * that throws, or gives anything else, ends the login.
+ * Steps are asked in order, and the first one that doesn't let the login continue decides: list those that refuse
+ * first. If a step throws, or returns anything else, the login ends.
  *
- * Security: a step judges logins, not requests. A user who is logged in stays so, and an API token is good until it has to be
- * renewed: call `user.endAccess()` when you block an account.
+ * Security: a step judges logins, not requests. A user who is logged in stays logged in, and an API token is good until
+ * it has to be renewed: call `user.endAccess()` when you block an account.
  */
 export interface LoginStep<User extends object = RegisteredUser> {
-  /** What the step is known by, to `auth.pending` and to callers of the token endpoint; unique. */
+  /** The step's name, in `auth.pending` and for callers of the token endpoint; unique. */
   readonly name: string;
-  /** The page that the login waits on, as `auth.route` takes it; without one, a pending login is an error (401). */
+  /**
+   * The page that the login waits on, as a page name for `auth.route`; without one, a pending login is an error (401).
+   */
   readonly page?: string;
-  /** Says whether a login may go on. Called again when a pending login is resumed. */
+  /** Decides whether a login may continue. Called again when a pending login is resumed. */
   check(login: LoginInProgress<User>): MaybePromise<StepOutcome>;
 }
 
-/** What came of a login. */
+/** The result of a login. */
 export type LoginResult<User extends object = RegisteredUser> = CompleteLogin<User> | UnfinishedLogin;
 
 /**
- * A login that every step has let pass. What starts a login or issues a token takes one, and only the pipeline
- * makes them: code that has not asked the steps does not compile.
+ * A login that every step has let pass. Functions that start a login or issue a token require one, and only the
+ * pipeline creates them: code that has not asked the steps does not compile.
  */
 export class CompleteLogin<User extends object = RegisteredUser> {
   readonly status = "complete" as const;
   readonly user: User;
-  /** So that nothing else of this shape is one. */
+  /** So that no other object of the same shape is accepted. */
   declare protected readonly judged: true;
 
   private constructor(user: User) {
@@ -134,20 +141,20 @@ export class CompleteLogin<User extends object = RegisteredUser> {
 export type UnfinishedLogin =
   | {
       readonly status: "pending";
-      /** The name of the step that is asked for. */
+      /** The name of the step that the login waits for. */
       readonly step: string;
-      /** Its page, as `auth.route` takes it; `null` if it has none. */
+      /** Its page, as a page name for `auth.route`; `null` if it has none. */
       readonly page: string | null;
     }
   | {
       readonly status: "failed";
       /** The name of the step that refused the login; `null` if the proof failed. */
       readonly step: string | null;
-      /** What the user is told: what the step says, or that the identifier or the password is incorrect. */
+      /** What the user is told: the step's sentence, or that the identifier or the password is incorrect. */
       readonly message: Message;
     };
 
-/** A proof that failed: the same whatever was wrong with it. */
+/** A failed proof: the same no matter what was wrong with it. */
 export const PROOF_FAILED: UnfinishedLogin = Object.freeze({
   status: "failed",
   step: null,
@@ -160,12 +167,12 @@ export interface HeldLogin {
   readonly passed: readonly string[];
 }
 
-/** @throws `E_INVALID_LOGIN_STEP` if a step gave no outcome */
+/** @throws `E_INVALID_LOGIN_STEP` if a step returned no outcome */
 function unfinished({ name, page }: LoginStep, outcome: StepOutcome): UnfinishedLogin {
   if (outcome === "pending") return { status: "pending", step: name, page: page ?? null };
   const said = (outcome as { readonly failed?: unknown } | null | undefined)?.failed;
   if (isSentence(said)) return { status: "failed", step: name, message: asMessage(said) };
-  const problem = `The login step "${name}" gave no outcome.`;
+  const problem = `The login step "${name}" returned no outcome.`;
   throw new AshlarError("E_INVALID_LOGIN_STEP", `${problem} Return "passed", "pending" or { failed: "…" }.`);
 }
 
@@ -173,7 +180,7 @@ function isSentence(said: unknown): said is string | Message {
   return typeof said === "string" || typeof (said as Message | undefined)?.message === "string";
 }
 
-/** What refuses a caller who has no page to be sent to. */
+/** The error for a caller who has no page to be sent to. */
 export function loginPending(step: string): AshlarError {
   return new AshlarError("E_LOGIN_PENDING", undefined, { extensions: { step } });
 }

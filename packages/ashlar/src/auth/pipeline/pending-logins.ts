@@ -10,73 +10,76 @@ import type { LoginPurpose, LoginResult } from "./login-step.ts";
 
 const PENDING_LOGIN = new KeyPurpose("pending-login");
 const MAX_AGE_SECONDS = 10 * 60;
-/** The access epoch of the row that a pending login uses up. No user has it, so that the row is never a login. */
+/** The access epoch of the row that a pending login uses up. No user has it, so the row never counts as a login. */
 const PENDING_EPOCH = "pending";
 
-/** What a login is that waits for a step. */
+/** The properties of a login that waits for a step. */
 export interface WaitingLogin {
-  /** The user's access epoch when the proof was given: with another one the proof is void. */
+  /** The user's access epoch when the proof was given: once it differs, the proof is invalid. */
   readonly epoch: string;
   readonly purpose: LoginPurpose;
   /** The name of the step that it waits for, and its page. */
   readonly step: string;
   readonly page: string | null;
-  /** The names of the steps that were passed by a proof of their own. */
+  /** The names of the steps that were passed by their own proof. */
   readonly passed: readonly string[];
   readonly options: LoginOptions;
 }
 
-/** What the session keeps of it. */
+/** What the session stores about it. */
 export interface PendingClaim extends WaitingLogin {
   /** The user's primary key. */
   readonly id: string;
-  /** The token of the row in the store of logins that its completion uses up. */
+  /** The token of the row in the store of logins that completing it uses up. */
   readonly token: string;
   /** When it ends, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** A login that waits for a step, and can go on. It is completed once, whatever is kept of the visitor's session. */
+/**
+ * A login that waits for a step, and can be resumed. It can be completed once, whatever happens to the visitor's
+ * session.
+ */
 export interface PendingLogin<User extends object = RegisteredUser> {
   /** The user who has proved who they are, as stored now. */
   readonly user: User;
   /** The name of the step that the login waits for. */
   readonly step: string;
-  /** Goes on, and asks the step again: for one that looks at the user's row, or at what this request brings. */
+  /** Continues, and asks the step again: for a step that checks the user's row, or data of this request. */
   resume(): Promise<LoginResult<User>>;
   /**
-   * Goes on without asking the step again, if a proof holds, such as a code. Attempts are counted by account, under the limit
-   * `login.step`.
+   * Continues without asking the step again, if a proof holds, such as a code. Attempts are counted by account, under
+   * the limit `login.step`.
    *
    * ```ts
    * const login = await auth.pendingLogin();
    * const result = await login?.pass(() => request.bodyInput("code") === session.get("code"));
    * ```
    *
-   * @param verify tells whether this very request proves what the step is about; only called while there are attempts left
+   * @param verify returns whether this request proves what the step asks for; only called while there are attempts left
    * @returns `pending` as before if the proof doesn't hold
    * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
    */
   pass(verify: () => MaybePromise<boolean>): Promise<LoginResult<User>>;
-  /** Ends it: the visitor starts again at the login. */
+  /** Ends it: the visitor has to log in again from the beginning. */
   cancel(): Promise<void>;
 }
 
-/** What {@link PendingLogins} works with. */
+/** The dependencies of {@link PendingLogins}. */
 export interface PendingLoginsParts {
   /** The application's key. */
   readonly secret: () => string;
-  /** Where a guard's pending logins are kept; `null`: nowhere. */
+  /** The store of a guard's pending logins; `null` if there is none. */
   readonly storeOf: (guard: string) => LoginStore | null;
 }
 
 /**
  * Keeps the logins that wait for a step, one for each guard and visitor, for ten minutes.
  *
- * What the login is about is in the visitor's session, sealed for the guard. That alone could be replayed: a session in a
- * cookie cannot be taken back. So each has a row in the guard's store of logins, which its completion deletes, and so does
- * all that ends access to the account. Deleting it is one conditional step in every store, so of two requests that complete
- * the login at once, one does.
+ * The data of the login is in the visitor's session, sealed for the guard. That alone could be replayed: a session in a
+ * cookie cannot be revoked. So each pending login has a row in the guard's store of logins. Completing the login
+ * deletes the row, and so does everything that ends access to the account. In every store, deleting it is one
+ * conditional step, so if two requests complete the login at the same time, only one succeeds.
  *
  * Without a session, as at the token endpoint, nothing is kept.
  */
@@ -93,7 +96,8 @@ export class PendingLogins {
   /**
    * Keeps a login.
    *
-   * @param resumed what it went on from, whose row it goes on with; `null`: it is a new one, and ends the one before
+   * @param resumed the pending login that it continues, whose row it keeps; `null` if it is a new one, which ends the
+   * previous one
    * @throws `E_STALE_PROOF` if access to the account has ended since the proof was given
    */
   async keep(
@@ -107,7 +111,7 @@ export class PendingLogins {
     if (resumed === null) await this.drop(context, guard);
     const claim = resumed === null ? await this.#begin(guard, waiting, proof) : { ...resumed, ...waiting };
     if (claim === null) return;
-    // Under a new identity, as at a login: whoever knew the old one would share the proof.
+    // A new identity, as at a login: anyone who knew the old one would share the proof.
     context.visitor.regenerate();
     context.session.put(keyOf(guard), this.#seals.seal(guard, JSON.stringify(claim)));
   }
@@ -122,7 +126,7 @@ export class PendingLogins {
     return now() < claim.expiresAt ? claim : null;
   }
 
-  /** Tells whether a login was neither completed nor ended yet. */
+  /** Reports whether a login has been neither completed nor ended. */
   async isOpen(guard: string, claim: PendingClaim): Promise<boolean> {
     const row = await this.#parts.storeOf(guard)?.find(guard, digest(claim.token));
     return row?.accessEpoch === PENDING_EPOCH && String(row.userId) === claim.id;
@@ -131,7 +135,7 @@ export class PendingLogins {
   /**
    * Uses a login up.
    *
-   * @returns whether it was still there: to one caller alone, however many ask at once
+   * @returns whether it still existed: `true` for only one caller, no matter how many try at the same time
    */
   async take(context: HttpContext, guard: string, claim: PendingClaim): Promise<boolean> {
     this.#forget(context, guard);

@@ -4,9 +4,9 @@ import { announce } from "../events.ts";
 import { STEP_LIMIT } from "../limits.ts";
 
 /**
- * Verifies a proof that a step asks for, such as a code. Attempts are counted by account: the caller has the password
- * already, and may have any number of addresses. They are counted before they are verified, so that many at once are not
- * verified together.
+ * Verifies a proof that a step asks for, such as a code. Attempts are counted by account: the caller already has the
+ * password, and may use any number of addresses. They are counted before they are verified, so that parallel attempts
+ * can't get past the limit.
  *
  * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
  */
@@ -18,7 +18,7 @@ export async function proveStep(
 ): Promise<boolean> {
   const { throttle } = context.auth;
   if (throttle === null) {
-    const problem = "a login step verifies a proof, and without limits it could be guessed without end.";
+    const problem = "a login step verifies a proof, and without limits it could be guessed indefinitely.";
     throw new ConfigurationError(
       "config/providers.ts: PROVIDERS",
       problem,
