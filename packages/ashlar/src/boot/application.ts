@@ -26,7 +26,7 @@ import {
 import { Catalogue, type LanguageFile } from "../messages/index.ts";
 import { declareRoutingMessages, ownCompilers, Router } from "../routing/index.ts";
 import { declarePasswordMessages, KeyPurpose, Signer } from "../security/index.ts";
-import { AddressWarnings, type Answerer, type RunningServer, startServer } from "../server/index.ts";
+import { AddressWarnings, type RequestHandler, type RunningServer, startServer } from "../server/index.ts";
 import { AshlarError, type EnvironmentVariables, type MaybePromise } from "../support/index.ts";
 import type { Configuration } from "./configuration.ts";
 import type { ApplicationParts, BootPlan } from "./create-application.ts";
@@ -198,7 +198,7 @@ export class Application {
     return runApart(this, fetchTraced, () => dispatcher.dispatch(forwarded));
   };
 
-  readonly #answerer: Answerer = {
+  readonly #handler: RequestHandler = {
     fetch: this.fetch,
     application: this,
     rescue: (request, error) => {
@@ -271,7 +271,7 @@ export class Application {
     const { port = server.port, hostname = server.hostname } = options;
     const isLocal = this.environment === "development";
     const settings = { ...server, port, hostname };
-    const running = await startServer(this.#answerer, settings, trustedProxies, this.logger, isLocal);
+    const running = await startServer(this.#handler, settings, trustedProxies, this.logger, isLocal);
     this.#servers.add(running);
     await this.#providers.listening();
     if (options.handleSignals ?? true) {

@@ -21,13 +21,13 @@ import {
 } from "../kernel/index.ts";
 import type { PreparedResponse } from "../node/index.ts";
 import type { MaybePromise } from "../support/index.ts";
-import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
 import { isLingering, lingerIfUnread } from "./lingering-close.ts";
 import { hostCheck, isRequestTarget } from "./request-host.ts";
+import { type FinishedResponse, ResponseBatch } from "./response-batch.ts";
 import { sendStream } from "./send-stream.ts";
 
 /** Handles the requests of a server. */
-export interface Answerer {
+export interface RequestHandler {
   /** Responds to a request. */
   readonly fetch: FetchFunction;
   /** Responds again to a request whose streamed response failed before its first byte. It never rejects. */
@@ -47,10 +47,10 @@ export type NodeListener = (message: IncomingMessage, response: ServerResponse, 
  * Makes a `node:http` listener, using the requests and responses of srvx.
  *
  * A response in one piece is written together with its headers in one call, which covers most responses and costs the
- * least. Responses of quick handlers are written together; see {@link AnswerBatch}.
+ * least. Responses of quick handlers are written together; see {@link ResponseBatch}.
  */
-export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger: Logger): NodeListener {
-  const { fetch, rescue, application = null } = answerer;
+export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, logger: Logger): NodeListener {
+  const { fetch, rescue, application = null } = handler;
   const trusted = proxies.isEmpty ? false : new ProxyList(proxies);
   const hasValidHost = hostCheck(trusted !== false);
 
@@ -66,7 +66,7 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
     answerGiven(parts.trace, response, false);
   }
 
-  function send([response, answer, request]: FinishedAnswer): void {
+  function send([response, answer, request]: FinishedResponse): void {
     const served = request === null ? undefined : servedParts(request);
     const trace = served?.trace;
     let isStream = false;
@@ -106,7 +106,7 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
     if (response.destroyed && !response.errored) return;
     if (!response.headersSent) {
       if (request === null) fail(response, error);
-      else answerAnew(response, request, error).catch((second) => fail(response, second));
+      else respondAgain(response, request, error).catch((second) => fail(response, second));
       return;
     }
     logger.error({ err: error }, "The response was cut off.");
@@ -115,12 +115,12 @@ export function nodeHandler(answerer: Answerer, proxies: TrustedProxies, logger:
     response.destroy();
   }
 
-  async function answerAnew(response: ServerResponse, request: Request, error: unknown): Promise<void> {
+  async function respondAgain(response: ServerResponse, request: Request, error: unknown): Promise<void> {
     const answer = await rescue(request, error);
     if (!response.destroyed) send([response, answer, null]);
   }
 
-  const batch = new AnswerBatch(send);
+  const batch = new ResponseBatch(send);
 
   return (message, response, waits = false) => {
     // A request after one whose response closed the connection.

@@ -6,7 +6,7 @@ import type { TrustedProxies } from "../http/index.ts";
 import { type Logger, logCutOff } from "../kernel/index.ts";
 import type { Complete } from "../support/index.ts";
 import { listen } from "./listen.ts";
-import { type Answerer, nodeHandler } from "./node-handler.ts";
+import { nodeHandler, type RequestHandler } from "./node-handler.ts";
 import type { ServerSettings } from "./settings.ts";
 import { endStalled } from "./stalled-connections.ts";
 
@@ -38,14 +38,14 @@ const MAX_ACCEPT_MS = 1000;
 /**
  * Starts a server on `node:http`, with limits on how long a client may take.
  *
- * @param answerer handles the requests
+ * @param handler handles the requests
  * @param proxies whose forwarding headers count
  * @param logger receives what could not be sent
  * @param isLocal whether only this machine can reach it, unless the settings have a host name
  * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it
  */
 export async function startServer(
-  answerer: Answerer,
+  handler: RequestHandler,
   settings: Complete<ServerSettings>,
   proxies: TrustedProxies,
   logger: Logger,
@@ -63,7 +63,7 @@ export async function startServer(
     insecureHTTPParser: false,
     joinDuplicateHeaders: true,
   };
-  const listener = nodeHandler(answerer, proxies, logger);
+  const listener = nodeHandler(handler, proxies, logger);
   const node = createServer(options, listener);
   // The client is told to send its body only when it is about to be read: a refused request never sends one.
   node.on("checkContinue", (message, response) => listener(message, response, true));

@@ -9,7 +9,7 @@ const SLOW_IN_A_ROW = 2;
 const ALONE_AFTER_SLOW = 64;
 
 /** A response ready to be sent. `request` is `null` if no other response can replace it. */
-export type FinishedAnswer = readonly [response: ServerResponse, answer: Response, request: Request | null];
+export type FinishedResponse = readonly [target: ServerResponse, response: Response, request: Request | null];
 
 /**
  * Sends all responses of one turn of the event loop together: the system then wakes the receiver once, not once for each.
@@ -18,15 +18,15 @@ export type FinishedAnswer = readonly [response: ServerResponse, answer: Respons
  * once, since the next handler is likely to be slow too and would delay them. Until then, a response that is waiting when
  * a slow handler starts waits for its end.
  */
-export class AnswerBatch {
-  readonly #send: (answer: FinishedAnswer) => void;
+export class ResponseBatch {
+  readonly #send: (finished: FinishedResponse) => void;
   readonly #clock: () => number;
   readonly #endTurn = (): void => {
     this.#isScheduled = false;
     this.#steppedAt = null;
     this.#flush();
   };
-  #waiting: FinishedAnswer[] = [];
+  #waiting: FinishedResponse[] = [];
   /** When the response that has waited longest was finished. */
   #waitingSince = 0;
   /** When a handler of this turn last started or ended; `null` between turns. */
@@ -39,7 +39,7 @@ export class AnswerBatch {
    * @param send sends one response; must not throw
    * @param clock a monotonic time in milliseconds
    */
-  constructor(send: (answer: FinishedAnswer) => void, clock: () => number = () => performance.now()) {
+  constructor(send: (finished: FinishedResponse) => void, clock: () => number = () => performance.now()) {
     this.#send = send;
     this.#clock = clock;
   }
@@ -52,14 +52,14 @@ export class AnswerBatch {
   }
 
   /** Sends a response, now or at the end of the turn. */
-  add(answer: FinishedAnswer): void {
+  add(finished: FinishedResponse): void {
     const now = this.#clock();
     const isSlow = this.#steppedAt !== null && now - this.#steppedAt > LONGEST_WAIT_MS;
     this.#steppedAt = now;
     this.#schedule();
     this.#slowInARow = isSlow ? this.#slowInARow + 1 : 0;
     if (this.#slowInARow >= SLOW_IN_A_ROW) this.#alone = ALONE_AFTER_SLOW;
-    if (this.#waiting.push(answer) === 1) this.#waitingSince = now;
+    if (this.#waiting.push(finished) === 1) this.#waitingSince = now;
     if (this.#alone > 0) this.#alone--;
     else if (now - this.#waitingSince <= LONGEST_WAIT_MS) return;
     this.#flush();

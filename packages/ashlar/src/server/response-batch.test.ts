@@ -6,14 +6,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createLogger } from "../boot/create-logger.ts";
 import { TrustedProxies } from "../http/index.ts";
-import { AnswerBatch, type FinishedAnswer } from "./answer-batch.ts";
 import { nodeHandler } from "./node-handler.ts";
+import { type FinishedResponse, ResponseBatch } from "./response-batch.ts";
 
-/** A batch with a clock of its own, and what it sent, in order. */
+/** A batch with its own clock, and what it sent, in order. */
 function observed() {
   let ms = 1000;
   const sent: string[] = [];
-  const batch = new AnswerBatch(
+  const batch = new ResponseBatch(
     ([, answer]) => void sent.push(answer as unknown as string),
     () => ms,
   );
@@ -24,8 +24,8 @@ function observed() {
     },
     begin: () => batch.begin(),
     add: (name: string) =>
-      batch.add([null as unknown as ServerResponse, name as unknown as Response, null] as FinishedAnswer),
-    /** A handler that takes so long. */
+      batch.add([null as unknown as ServerResponse, name as unknown as Response, null] as FinishedResponse),
+    /** A handler that takes this long. */
     handle(name: string, milliseconds: number) {
       batch.begin();
       ms += milliseconds;
@@ -34,8 +34,8 @@ function observed() {
   };
 }
 
-describe("S66 answers of quick handlers wait for 0.25 ms at most, and those after a slow handler not at all", () => {
-  test("S66 the answers of quick handlers go out together at the end of the turn, in their order", async () => {
+describe("S66 responses of quick handlers wait for 0.25 ms at most, and those after a slow handler not at all", () => {
+  test("S66 the responses of quick handlers are sent together at the end of the turn, in order", async () => {
     const batch = observed();
     for (const name of ["a", "b", "c"]) batch.handle(name, 0.05);
     expect(batch.sent).toEqual([]);
@@ -43,16 +43,16 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     expect(batch.sent).toEqual(["a", "b", "c"]);
   });
 
-  test("S66 once the first has waited for 0.25 ms, they go out within the turn", async () => {
+  test("S66 once the first has waited for 0.25 ms, they are sent within the turn", async () => {
     const batch = observed();
     for (let index = 1; index <= 9; index++) batch.handle(String(index), 0.0625);
-    // The fifth was finished 0.25 ms after the first, which is no longer than that; the sixth later.
+    // The fifth was finished exactly 0.25 ms after the first, which is not too long yet; the sixth later.
     expect(batch.sent).toEqual(["1", "2", "3", "4", "5", "6"]);
     await nextTurn();
     expect(batch.sent).toEqual(["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
   });
 
-  test("S66 an answer that has waited for 0.25 ms goes out before the next handler begins", () => {
+  test("S66 a response that has waited for 0.25 ms is sent before the next handler begins", () => {
     const batch = observed();
     batch.handle("quick", 0.05);
     batch.pass(0.25);
@@ -63,12 +63,12 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     expect(batch.sent).toEqual(["quick"]);
   });
 
-  test("S66 one handler that took long is none that is slow: it may have lost the processor", async () => {
+  test("S66 a single handler that took long does not count as slow: it may have lost the processor", async () => {
     const batch = observed();
     batch.handle("long", 5);
     for (const name of ["a", "b"]) batch.handle(name, 0.05);
     batch.handle("long again", 5);
-    // What waits for longer than 0.25 ms goes out.
+    // What waits for longer than 0.25 ms is sent.
     expect(batch.sent).toEqual(["long", "a", "b", "long again"]);
     batch.handle("c", 0.05);
     expect(batch.sent).toHaveLength(4);
@@ -76,7 +76,7 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     expect(batch.sent.at(-1)).toBe("c");
   });
 
-  test("S66 the answers of two slow handlers go out at once, and so do the 63 after them", async () => {
+  test("S66 the responses of two slow handlers are sent immediately, and so are the 63 after them", async () => {
     const batch = observed();
     batch.handle("slow", 5);
     expect(batch.sent).toEqual([]);
@@ -92,7 +92,7 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     expect(batch.sent.at(-1)).toBe("64");
   });
 
-  test("S66 time between turns is no handler's", async () => {
+  test("S66 time between turns does not count for any handler", async () => {
     const batch = observed();
     batch.begin();
     await nextTurn();
@@ -104,7 +104,7 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     expect(batch.sent).toEqual(["one", "two"]);
   });
 
-  test("S66 asynchronous handlers that end in later turns are none that are slow", async () => {
+  test("S66 asynchronous handlers that end in later turns do not count as slow", async () => {
     const batch = observed();
     for (const name of ["one", "two", "three"]) {
       batch.begin();
@@ -117,7 +117,7 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     expect(batch.sent).toEqual(["one", "two", "three"]);
   });
 
-  test("S66 of asynchronous handlers that end in one turn, each takes the time since the one before", async () => {
+  test("S66 of asynchronous handlers that end in one turn, each counts the time since the previous one", async () => {
     const batch = observed();
     for (let count = 0; count < 3; count++) batch.begin();
     for (const name of ["one", "two", "three"]) {
@@ -131,7 +131,7 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     expect(batch.sent).toHaveLength(3);
   });
 
-  test("S66 over sockets, every answer of slow handlers but the first is sent before the next handler begins", async () => {
+  test("S66 over sockets, every response of slow handlers but the first is sent before the next handler begins", async () => {
     let ms = performance.now();
     const clock = vi.spyOn(performance, "now").mockImplementation(() => ms);
     onTestFinished(() => clock.mockRestore());
@@ -165,7 +165,7 @@ describe("S66 answers of quick handlers wait for 0.25 ms at most, and those afte
     onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
     await Promise.all(sockets.map((socket) => once(socket, "connect")));
     while (accepted < sockets.length) await nextTurn();
-    // All in one go: the server finds them in one turn of its loop.
+    // All at once: the server finds them in one turn of its loop.
     for (const [index, socket] of sockets.entries()) {
       socket.write(`GET /${index} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
     }
