@@ -7,6 +7,26 @@ const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** RFC 9110 §5.5: visible characters, spaces and tabs; one character is one byte on the wire. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+/** Headers about the content, its location, or its transfer: they do not apply to any other content. */
+export const CONTENT_HEADERS: readonly string[] = [
+  "accept-ranges",
+  "content-digest",
+  "content-disposition",
+  "content-encoding",
+  "content-language",
+  "content-length",
+  "content-location",
+  "content-range",
+  "content-type",
+  "etag",
+  "last-modified",
+  "location",
+  "refresh",
+  "repr-digest",
+  "trailer",
+  "transfer-encoding",
+];
+
 /**
  * Checks a header before it is stored, so that no text can end the header and begin another (response splitting).
  *

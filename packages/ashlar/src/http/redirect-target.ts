@@ -1,3 +1,4 @@
+import { AshlarError } from "../support/index.ts";
 import type { HttpContext } from "./context.ts";
 import { requestAuthority } from "./request-url.ts";
 
@@ -63,4 +64,33 @@ export function ownPath({ request, services }: HttpContext, url: unknown): strin
   if (typeof url !== "string") return null;
   const configured = services.appUrl === null ? null : URL.parse(services.appUrl);
   return pathWithin(url, [requestAuthority(request.raw), ...(configured === null ? [] : [configured.host])]);
+}
+
+/**
+ * Checks the URL of a route before a redirect goes there.
+ *
+ * @throws `E_INVALID_REDIRECT` if a parameter makes it begin with two slashes
+ */
+export function checkRouteTarget(name: string, target: string): void {
+  if (!/^\/[/\\]/.test(target)) return;
+  throw new AshlarError(
+    "E_INVALID_REDIRECT",
+    `The URL of the route "${name}" begins with two slashes: a browser takes that for a host.`,
+  );
+}
+
+/**
+ * Returns where a redirect out of the application goes.
+ *
+ * @throws `E_INVALID_REDIRECT` for anything but an absolute http or https URL
+ */
+export function externalTarget(url: string | URL): string {
+  const parsed = URL.parse(url);
+  if (parsed !== null && (parsed.protocol === "https:" || parsed.protocol === "http:")) return parsed.href;
+  throw new AshlarError("E_INVALID_REDIRECT", "A redirect out of the application needs an absolute http or https URL.");
+}
+
+/** Percent-encodes the characters of a target that a header cannot contain. */
+export function asciiTarget(target: string): string {
+  return target.replace(/[^\0-\x7f]+/g, (text) => encodeURIComponent(text.toWellFormed()));
 }

@@ -6,9 +6,9 @@ import { type ByteStream, type FileBytes, readFileBytes, type StreamSource, toBy
 import { attachment } from "./content-disposition.ts";
 import type { HttpContext } from "./context.ts";
 import { type CookieOptions, serializeCookie } from "./cookies.ts";
-import { type CheckedHeaders, checkHeader } from "./header-fields.ts";
-import { ownPath, redirectTarget } from "./redirect-target.ts";
-import { selectedRange } from "./selected-range.ts";
+import { selectFromFile } from "./file-selection.ts";
+import { type CheckedHeaders, CONTENT_HEADERS, checkHeader } from "./header-fields.ts";
+import { asciiTarget, checkRouteTarget, externalTarget, ownPath, redirectTarget } from "./redirect-target.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
 import { cachingHeader, type VisitorDependence } from "./visitor-caching.ts";
@@ -16,26 +16,6 @@ import "./errors.ts";
 
 /** What the body of an outgoing response can be. */
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;
-
-/** Headers about the content, its location, or its transfer: they do not apply to any other content. */
-const CONTENT_HEADERS: readonly string[] = [
-  "accept-ranges",
-  "content-digest",
-  "content-disposition",
-  "content-encoding",
-  "content-language",
-  "content-length",
-  "content-location",
-  "content-range",
-  "content-type",
-  "etag",
-  "last-modified",
-  "location",
-  "refresh",
-  "repr-digest",
-  "trailer",
-  "transfer-encoding",
-];
 
 const BY_LANGUAGE = "accept-language";
 
@@ -227,27 +207,13 @@ export class HttpResponse {
   }
 
   #attachFile(file: FileBytes, name: string): this {
-    const { length, modifiedMs } = file;
+    const { length } = file;
     if (this.#status !== null) return this.#attach(this.#streaming(file.read(0, length)), length, name);
-    const own = this.#headers.get("etag")?.[0];
-    const etag = own ?? `"${length.toString(16)}-${Math.floor(modifiedMs * 1000).toString(16)}"`;
-    const { request } = this.#context;
-    const selected = selectedRange(request.raw.method, (header) => request.header(header), {
-      etag,
-      modifiedMs,
-      length,
-    });
-    this.header("etag", etag)
-      .header("last-modified", new Date(modifiedMs).toUTCString())
-      .header("accept-ranges", "bytes");
-    if (selected.status === 206) {
-      const { start, end } = selected;
-      this.status(206).header("content-range", `bytes ${start}-${end}/${length}`);
-      return this.#attach(this.#streaming(file.read(start, end + 1)), end + 1 - start, name);
-    }
-    if (selected.status === 200) return this.#attach(this.#streaming(file.read(0, length)), length, name);
-    if (selected.status === 416) this.header("content-range", `bytes */${length}`);
-    return this.status(selected.status).#content(null);
+    const { status, headers, bytes } = selectFromFile(this.#context.request, file, this.#headers.get("etag")?.[0]);
+    for (const [field, value] of headers) this.header(field, value);
+    if (status !== 200) this.status(status);
+    if (bytes === null) return this.#content(null);
+    return this.#attach(this.#streaming(file.read(bytes.start, bytes.end)), bytes.end - bytes.start, name);
   }
 
   /**
@@ -269,12 +235,7 @@ export class HttpResponse {
    */
   redirectToRoute(name: string, parameters?: RouteParameters, query?: QueryParameters): this {
     const target = this.#context.services.urls.to(name, parameters, query);
-    if (/^\/[/\\]/.test(target)) {
-      throw new AshlarError(
-        "E_INVALID_REDIRECT",
-        `The URL of the route "${name}" begins with two slashes: a browser takes that for a host.`,
-      );
-    }
+    checkRouteTarget(name, target);
     return this.#location(target);
   }
 
@@ -296,14 +257,7 @@ export class HttpResponse {
    * @throws `E_INVALID_REDIRECT` for anything else
    */
   away(url: string | URL): this {
-    const parsed = URL.parse(url);
-    if (parsed === null || (parsed.protocol !== "https:" && parsed.protocol !== "http:")) {
-      throw new AshlarError(
-        "E_INVALID_REDIRECT",
-        "A redirect out of the application needs an absolute http or https URL.",
-      );
-    }
-    return this.#location(parsed.href);
+    return this.#location(externalTarget(url));
   }
 
   /**
@@ -400,7 +354,6 @@ export class HttpResponse {
   }
 
   #location(target: string): this {
-    const ascii = target.replace(/[^\0-\x7f]+/g, (text) => encodeURIComponent(text.toWellFormed()));
-    return this.status(302).header("location", ascii).#content(null);
+    return this.status(302).header("location", asciiTarget(target)).#content(null);
   }
 }
