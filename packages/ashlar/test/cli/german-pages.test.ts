@@ -53,6 +53,7 @@ async function submit(client: TestClient, path: string, fields: Readonly<Record<
 test("the life of an account is shown in German to a browser that prefers it", async () => {
   const mail = await captureMail(application);
   const client = createTestClient(application).withLanguage(LANGUAGE);
+  (await client.get("/")).assertSee("Die Anwendung läuft. Diese Seite ist views/welcome.edge", "Das ist dabei");
   const form = await client.get("/register");
   expect(form.text).toContain('<html lang="de">');
   expect(form.headers.get("content-language")).toBe("de");
