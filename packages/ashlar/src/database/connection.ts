@@ -1,33 +1,14 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { type Compilable, CompiledQuery, type Transaction } from "kysely";
-import { AshlarError, type MaybePromise, SourceLocation } from "../support/index.ts";
-import type { ColumnValue, Dialect, Executor, Observer, Reservation, Row, TransactionOptions } from "./dialect.ts";
-import { LockedExecutor } from "./locked-executor.ts";
+import { AshlarError, type MaybePromise } from "../support/index.ts";
+import type { ColumnValue, Dialect, Observer, Row, TransactionOptions } from "./dialect.ts";
 import { LongTransactions, type ReportLongTransaction } from "./long-transactions.ts";
-import { Mutex } from "./mutex.ts";
 import { type PreparedStatement, queryTemplate } from "./parameters.ts";
-import { RollbackLog } from "./rollback-log.ts";
-import { boundTransaction, type Scopes, scopedKysely } from "./scoped-kysely.ts";
+import type { RollbackLog } from "./rollback-log.ts";
+import { type Scopes, scopedKysely } from "./scoped-kysely.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
+import { type ReportCaughtFailure, Transactions } from "./transactions.ts";
 import type { DeletePlan, InsertPlan, UpsertPlan, Write, WriteScope } from "./writes.ts";
 import "./errors.ts";
-
-/** A connection reserved for one caller, a transaction on it, or a nested one in that. */
-interface Scope {
-  readonly parent: Scope | null;
-  readonly reservation: Reservation;
-  /** What queries inside it run on. */
-  readonly executor: LockedExecutor;
-  /** Held by a nested scope while that lasts. */
-  readonly mutex: Mutex;
-  /** 0: reserved without a transaction; 1: a transaction; 2 or more: a savepoint. */
-  readonly depth: number;
-  /** What it changed in memory; `null` without a transaction. */
-  readonly log: RollbackLog | null;
-  open: boolean;
-  /** Whether the connection's state is unknown, because even the rollback failed. */
-  broken: boolean;
-}
 
 /** What {@link Connection.onQuery} reports about a statement. Values are left out: they may be secrets. */
 export interface QueryEvent {
@@ -35,9 +16,6 @@ export interface QueryEvent {
   readonly connection: string;
   readonly sql: string;
 }
-
-/** Receives a statement's error that was caught inside its transaction. */
-export type ReportCaughtFailure = (error: AshlarError) => void;
 
 /**
  * A database that the application is connected to.
@@ -53,22 +31,21 @@ export class Connection {
   /** Kysely on this connection. */
   readonly kysely: QueryBuilder;
   readonly #observer: Observer;
-  readonly #scopes = new AsyncLocalStorage<Scope>();
+  readonly #transactions: Transactions;
   readonly #listeners = new Set<(query: QueryEvent) => void>();
-  #longTransactions: LongTransactions | null = null;
-  #reportCaughtFailure: ReportCaughtFailure | null = null;
 
   /** Connections are created by {@link Database}. */
   constructor(name: string, makeDialect: (observer: Observer) => Dialect) {
     this.name = name;
     this.#observer = { notify: null };
     this.dialect = makeDialect(this.#observer);
+    this.#transactions = new Transactions(this.dialect);
     this.kysely = this.guardedKysely(() => {});
   }
 
   /** Whether the caller is inside a transaction on this connection. */
   get inTransaction(): boolean {
-    return (this.#scope?.depth ?? 0) > 0;
+    return this.#transactions.depth > 0;
   }
 
   /**
@@ -84,28 +61,8 @@ export class Connection {
    * @throws what the function throws; `E_OVERLOADED` if no connection became free in time; `E_DATABASE` if the database
    * cannot commit, or if a statement failed before and PostgreSQL refuses the next one
    */
-  async transaction<T>(
-    task: (trx: Transaction<Tables>) => MaybePromise<T>,
-    options: TransactionOptions = {},
-  ): Promise<T> {
-    const outer = this.#scope;
-    if (outer === null) {
-      const long = this.#longTransactions;
-      if (long === null) return await this.reserved(() => this.transaction(task, options));
-      // Captured here, while the caller is still in the stack; the time counts from when it has the connection.
-      const place = new SourceLocation(this.transaction);
-      return await this.reserved(() => long.watch(place, () => this.transaction(task, options)));
-    }
-    if (outer.depth > 0 && options.isolation !== undefined) {
-      throw new AshlarError("E_INVALID_QUERY", "A nested transaction has the isolation of the one around it.");
-    }
-    // Siblings run one after the other: their savepoints would undo each other.
-    await outer.mutex.acquire();
-    try {
-      return await this.#transactionIn(outer, task, options);
-    } finally {
-      outer.mutex.release();
-    }
+  transaction<T>(task: (trx: Transaction<Tables>) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
+    return this.#transactions.transaction(task, options);
   }
 
   /**
@@ -114,17 +71,8 @@ export class Connection {
    * @returns what the function returns
    * @throws what the function throws; `E_OVERLOADED` if no connection became free in time
    */
-  async reserved<T>(task: () => MaybePromise<T>): Promise<T> {
-    if (this.#scope !== null) return await task();
-    const reservation = await this.dialect.reserve();
-    const scope = this.#newScope(null, reservation);
-    try {
-      return await this.#scopes.run(scope, task);
-    } finally {
-      await scope.executor.end();
-      scope.open = false;
-      reservation.release(scope.broken);
-    }
+  reserved<T>(task: () => MaybePromise<T>): Promise<T> {
+    return this.#transactions.reserved(task);
   }
 
   /**
@@ -133,7 +81,7 @@ export class Connection {
    * @internal
    */
   first(sql: string, value: ColumnValue): MaybePromise<Row | undefined> {
-    return this.#executor.first(sql, value);
+    return this.#transactions.executor.first(sql, value);
   }
 
   /**
@@ -142,7 +90,7 @@ export class Connection {
    * @internal
    */
   rows(sql: string, values: readonly ColumnValue[]): MaybePromise<Row[]> {
-    const done = this.#executor.execute(CompiledQuery.raw(sql, [...values]));
+    const done = this.#transactions.executor.execute(CompiledQuery.raw(sql, [...values]));
     return done instanceof Promise ? done.then(({ rows }) => rows) : done.rows;
   }
 
@@ -154,7 +102,7 @@ export class Connection {
   prepare(query: Compilable): PreparedStatement {
     const template = queryTemplate(query);
     return (values) => {
-      const done = this.#executor.execute(template(values));
+      const done = this.#transactions.executor.execute(template(values));
       return done instanceof Promise ? done.then(({ rows }) => rows) : done.rows;
     };
   }
@@ -204,7 +152,7 @@ export class Connection {
    * It makes calls slightly more expensive, and is meant for development.
    */
   onLongTransaction(report: ReportLongTransaction): void {
-    this.#longTransactions = new LongTransactions(report);
+    this.#transactions.longTransactions = new LongTransactions(report);
   }
 
   /**
@@ -212,7 +160,7 @@ export class Connection {
    * report comes before the commit, with the error of the latest such statement.
    */
   onCaughtFailure(report: ReportCaughtFailure): void {
-    this.#reportCaughtFailure = report;
+    this.#transactions.reportCaughtFailure = report;
   }
 
   /**
@@ -236,7 +184,7 @@ export class Connection {
    * @internal
    */
   async dropEverything(): Promise<void> {
-    await this.reserved(() => this.dialect.dropEverything(this.#scope!.reservation.connection));
+    await this.#transactions.reserved((connection) => this.dialect.dropEverything(connection));
   }
 
   /**
@@ -246,7 +194,7 @@ export class Connection {
    * @internal
    */
   async emptyTables(kept: readonly string[]): Promise<void> {
-    await this.reserved(() => this.dialect.emptyTables(this.#scope!.reservation.connection, kept));
+    await this.#transactions.reserved((connection) => this.dialect.emptyTables(connection, kept));
   }
 
   /**
@@ -255,14 +203,14 @@ export class Connection {
    * @internal
    */
   guardedKysely(check: () => void): QueryBuilder {
-    const connection = this;
+    const transactions = this.#transactions;
     const scopes: Scopes = {
       get executor() {
         check();
-        return connection.#executor;
+        return transactions.executor;
       },
-      transaction: (task, options) => this.transaction(task, options),
-      reserved: (task) => this.reserved(task),
+      transaction: (task, options) => transactions.transaction(task, options),
+      reserved: (task) => transactions.reserved(task),
     };
     return scopedKysely(this.dialect, scopes);
   }
@@ -275,8 +223,7 @@ export class Connection {
    * @internal
    */
   async rebuilding<T>(task: () => Promise<T>): Promise<T> {
-    return await this.reserved(async () => {
-      const { connection } = this.#scope!.reservation;
+    return await this.#transactions.reserved(async (connection) => {
       await this.dialect.suspendForeignKeys(connection);
       try {
         return await task();
@@ -293,7 +240,7 @@ export class Connection {
    * @internal
    */
   async checkForeignKeys(): Promise<void> {
-    await this.dialect.checkForeignKeys(this.#scope!.reservation.connection);
+    await this.#transactions.reserved((connection) => this.dialect.checkForeignKeys(connection));
   }
 
   /**
@@ -304,8 +251,7 @@ export class Connection {
    */
   async withMigrationLock<T>(task: () => Promise<T>): Promise<T> {
     if (this.inTransaction) throw new AshlarError("E_MIGRATION", "Migrations cannot run inside a transaction.");
-    return await this.reserved(async () => {
-      const { connection } = this.#scope!.reservation;
+    return await this.#transactions.reserved(async (connection) => {
       await this.dialect.lockMigrations(connection);
       try {
         return await task();
@@ -322,88 +268,15 @@ export class Connection {
    * @internal
    */
   get rollbackLog(): RollbackLog | null {
-    return this.#scope?.log ?? null;
-  }
-
-  /**
-   * The innermost scope that the caller is in. One that has ended no longer counts: code that it left running is
-   * outside.
-   */
-  get #scope(): Scope | null {
-    let scope = this.#scopes.getStore() ?? null;
-    while (scope !== null && !scope.open) scope = scope.parent;
-    return scope;
-  }
-
-  get #executor(): Executor {
-    return this.#scope?.executor ?? this.dialect.shared;
+    return this.#transactions.log;
   }
 
   #prepared(write: Write): PreparedStatement {
+    const transactions = this.#transactions;
     const scope: WriteScope = {
-      execute: (query) => this.#executor.execute(query),
-      transaction: (task) => this.transaction(task),
+      execute: (query) => transactions.executor.execute(query),
+      transaction: (task) => transactions.transaction(task, {}),
     };
     return (values) => write(scope, values);
   }
-
-  #newScope(parent: Scope | null, reservation: Reservation): Scope {
-    const mutex = new Mutex(this.dialect.acquireTimeoutMs);
-    const executor = new LockedExecutor(reservation.connection, mutex);
-    const depth = parent === null ? 0 : parent.depth + 1;
-    const log = parent === null ? null : new RollbackLog(parent.log);
-    return { parent, reservation, executor, mutex, depth, log, open: true, broken: false };
-  }
-
-  async #transactionIn<T>(
-    outer: Scope,
-    task: (trx: Transaction<Tables>) => MaybePromise<T>,
-    options: TransactionOptions,
-  ): Promise<T> {
-    const { connection } = outer.reservation;
-    const scope = this.#newScope(outer, outer.reservation);
-    await this.#begin(scope, options);
-    const { failure } = connection;
-    connection.failure = null;
-    const end = async (): Promise<void> => {
-      await scope.executor.end();
-      scope.open = false;
-    };
-    try {
-      const result = await this.#scopes.run(scope, () => task(boundTransaction(this.dialect, scope.executor)));
-      await end();
-      if (connection.failure !== null) this.#reportCaughtFailure?.(connection.failure);
-      if (scope.depth === 1) await this.dialect.commit(connection);
-      else await connection.execute(CompiledQuery.raw(`release savepoint ${savepoint(scope)}`));
-      scope.log!.commit();
-      return result;
-    } catch (error) {
-      await end();
-      await this.#rollback(scope);
-      scope.log!.rollBack();
-      throw error;
-    } finally {
-      connection.failure = failure;
-    }
-  }
-
-  async #begin(scope: Scope, options: TransactionOptions): Promise<void> {
-    const { connection } = scope.reservation;
-    if (scope.depth === 1) await this.dialect.begin(connection, options);
-    else await connection.execute(CompiledQuery.raw(`savepoint ${savepoint(scope)}`));
-  }
-
-  async #rollback(scope: Scope): Promise<void> {
-    const { connection } = scope.reservation;
-    try {
-      await this.dialect.rollback(connection, scope.depth === 1 ? null : savepoint(scope));
-    } catch {
-      // The earlier error is the one to report; the connection is dropped, and the server rolls back with it.
-      for (let one: Scope | null = scope; one !== null; one = one.parent) one.broken = true;
-    }
-  }
-}
-
-function savepoint(scope: Scope): string {
-  return `nested_${scope.depth}`;
 }

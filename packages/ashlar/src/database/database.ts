@@ -1,10 +1,11 @@
 import type { Transaction } from "kysely";
 import { AshlarError, ConfigurationError, type MaybePromise, suggestion } from "../support/index.ts";
-import { Connection, type QueryEvent, type ReportCaughtFailure } from "./connection.ts";
+import { Connection, type QueryEvent } from "./connection.ts";
 import type { Dialect, DialectSetup, DialectSource, TransactionOptions } from "./dialect.ts";
 import type { ReportLongTransaction } from "./long-transactions.ts";
 import { type CompleteDatabaseSettings, DATABASES, readDatabaseSettings } from "./settings.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
+import type { ReportCaughtFailure } from "./transactions.ts";
 import "./errors.ts";
 
 /**

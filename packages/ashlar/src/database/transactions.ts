@@ -1,0 +1,167 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { CompiledQuery, type Transaction } from "kysely";
+import { AshlarError, type MaybePromise, SourceLocation } from "../support/index.ts";
+import type { Dialect, Executor, PhysicalConnection, Reservation, TransactionOptions } from "./dialect.ts";
+import { LockedExecutor } from "./locked-executor.ts";
+import type { LongTransactions } from "./long-transactions.ts";
+import { Mutex } from "./mutex.ts";
+import { RollbackLog } from "./rollback-log.ts";
+import { boundTransaction, type Scopes } from "./scoped-kysely.ts";
+import type { Tables } from "./tables.ts";
+import "./errors.ts";
+
+/** A connection reserved for one caller, a transaction on it, or a nested one in that. */
+interface Scope {
+  readonly parent: Scope | null;
+  readonly reservation: Reservation;
+  /** What queries inside it run on. */
+  readonly executor: LockedExecutor;
+  /** Held by a nested scope while that lasts. */
+  readonly mutex: Mutex;
+  /** 0: reserved without a transaction; 1: a transaction; 2 or more: a savepoint. */
+  readonly depth: number;
+  /** What it changed in memory; `null` without a transaction. */
+  readonly log: RollbackLog | null;
+  open: boolean;
+  /** Whether the connection's state is unknown, because even the rollback failed. */
+  broken: boolean;
+}
+
+/** Receives a statement's error that was caught inside its transaction. */
+export type ReportCaughtFailure = (error: AshlarError) => void;
+
+/** The transactions of a connection: which one the caller is in, and how each begins and ends. */
+export class Transactions implements Scopes {
+  /** Reports transactions that are open too long; `null` for no reports. */
+  longTransactions: LongTransactions | null = null;
+  /** Receives errors of statements in transactions that commit anyway; `null` for no reports. */
+  reportCaughtFailure: ReportCaughtFailure | null = null;
+  readonly #dialect: Dialect;
+  readonly #scopes = new AsyncLocalStorage<Scope>();
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  /** What the caller's statements run on. */
+  get executor(): Executor {
+    return this.#scope?.executor ?? this.#dialect.shared;
+  }
+
+  /** How many transactions the caller is in: 0 for none, 2 or more if they are nested. */
+  get depth(): number {
+    return this.#scope?.depth ?? 0;
+  }
+
+  /** The log of the caller's transaction, `null` outside of one. */
+  get log(): RollbackLog | null {
+    return this.#scope?.log ?? null;
+  }
+
+  /** Runs a function in a transaction; see `Connection`. */
+  async transaction<T>(task: (trx: Transaction<Tables>) => MaybePromise<T>, options: TransactionOptions): Promise<T> {
+    const outer = this.#scope;
+    if (outer === null) {
+      const long = this.longTransactions;
+      if (long === null) return await this.reserved(() => this.transaction(task, options));
+      // Captured here, while the caller is still in the stack; the time counts from when it has the connection.
+      const place = new SourceLocation(this.transaction);
+      return await this.reserved(() => long.watch(place, () => this.transaction(task, options)));
+    }
+    if (outer.depth > 0 && options.isolation !== undefined) {
+      throw new AshlarError("E_INVALID_QUERY", "A nested transaction has the isolation of the one around it.");
+    }
+    // Siblings run one after the other: their savepoints would undo each other.
+    await outer.mutex.acquire();
+    try {
+      return await this.#transactionIn(outer, task, options);
+    } finally {
+      outer.mutex.release();
+    }
+  }
+
+  /** Runs a function with a reserved connection, which is the caller's if the caller has one; see `Connection`. */
+  async reserved<T>(task: (connection: PhysicalConnection) => MaybePromise<T>): Promise<T> {
+    const outer = this.#scope;
+    if (outer !== null) return await task(outer.reservation.connection);
+    const reservation = await this.#dialect.reserve();
+    const scope = this.#newScope(null, reservation);
+    try {
+      return await this.#scopes.run(scope, () => task(reservation.connection));
+    } finally {
+      await scope.executor.end();
+      scope.open = false;
+      reservation.release(scope.broken);
+    }
+  }
+
+  /**
+   * The innermost scope that the caller is in. One that has ended no longer counts: code that it left running is
+   * outside.
+   */
+  get #scope(): Scope | null {
+    let scope = this.#scopes.getStore() ?? null;
+    while (scope !== null && !scope.open) scope = scope.parent;
+    return scope;
+  }
+
+  #newScope(parent: Scope | null, reservation: Reservation): Scope {
+    const mutex = new Mutex(this.#dialect.acquireTimeoutMs);
+    const executor = new LockedExecutor(reservation.connection, mutex);
+    const depth = parent === null ? 0 : parent.depth + 1;
+    const log = parent === null ? null : new RollbackLog(parent.log);
+    return { parent, reservation, executor, mutex, depth, log, open: true, broken: false };
+  }
+
+  async #transactionIn<T>(
+    outer: Scope,
+    task: (trx: Transaction<Tables>) => MaybePromise<T>,
+    options: TransactionOptions,
+  ): Promise<T> {
+    const { connection } = outer.reservation;
+    const scope = this.#newScope(outer, outer.reservation);
+    await this.#begin(scope, options);
+    const { failure } = connection;
+    connection.failure = null;
+    const end = async (): Promise<void> => {
+      await scope.executor.end();
+      scope.open = false;
+    };
+    try {
+      const result = await this.#scopes.run(scope, () => task(boundTransaction(this.#dialect, scope.executor)));
+      await end();
+      if (connection.failure !== null) this.reportCaughtFailure?.(connection.failure);
+      if (scope.depth === 1) await this.#dialect.commit(connection);
+      else await connection.execute(CompiledQuery.raw(`release savepoint ${savepoint(scope)}`));
+      scope.log!.commit();
+      return result;
+    } catch (error) {
+      await end();
+      await this.#rollback(scope);
+      scope.log!.rollBack();
+      throw error;
+    } finally {
+      connection.failure = failure;
+    }
+  }
+
+  async #begin(scope: Scope, options: TransactionOptions): Promise<void> {
+    const { connection } = scope.reservation;
+    if (scope.depth === 1) await this.#dialect.begin(connection, options);
+    else await connection.execute(CompiledQuery.raw(`savepoint ${savepoint(scope)}`));
+  }
+
+  async #rollback(scope: Scope): Promise<void> {
+    const { connection } = scope.reservation;
+    try {
+      await this.#dialect.rollback(connection, scope.depth === 1 ? null : savepoint(scope));
+    } catch {
+      // The earlier error is the one to report; the connection is dropped, and the server rolls back with it.
+      for (let one: Scope | null = scope; one !== null; one = one.parent) one.broken = true;
+    }
+  }
+}
+
+function savepoint(scope: Scope): string {
+  return `nested_${scope.depth}`;
+}
