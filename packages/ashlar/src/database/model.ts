@@ -1,14 +1,15 @@
 // biome-ignore-all lint/complexity/noThisInStatic: a model's static methods work on the class they are called on.
 import type { SelectQueryBuilder } from "kysely";
 import { AshlarError, currentDate } from "../support/index.ts";
-import { type Casts, fromDatabase, jsonText, plainForm, sameValue, storedForm, toDatabase } from "./casts.ts";
-import { columnValue, tableName } from "./column-names.ts";
+import { type Casts, fromDatabase, toDatabase } from "./casts.ts";
+import { tableName } from "./column-names.ts";
 import { ColumnValueError } from "./column-value-error.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
 import { asInputError } from "./input-errors.ts";
+import { changesOf, setAttributes, visibleAttributes } from "./model-attributes.ts";
 import { bindDatabase, boundDatabase } from "./model-database.ts";
-import { attributeName, isAttributeName, isFillable, lookUp, type ModelPlan, planOf } from "./model-plan.ts";
+import { isAttributeName, isFillable, lookUp, type ModelPlan, planOf } from "./model-plan.ts";
 import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
 import { modelSnapshot } from "./model-snapshot.ts";
 import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
@@ -204,7 +205,7 @@ export class Model {
   async save(): Promise<this> {
     const plan = this.#plan;
     const { kysely, rollbackLog } = plan.connection;
-    const changes = this.#changes(plan);
+    const changes = changesOf(this, plan, this.#original);
     const refuse = (error: unknown): never => {
       throw asInputError(plan, this.#attributes, error);
     };
@@ -272,7 +273,7 @@ export class Model {
 
   /** Returns whether one of the given columns, or any column if none is given, differs from what is stored. */
   isDirty(...columns: Column<this>[]): boolean {
-    const changes = this.#changes(this.#plan);
+    const changes = changesOf(this, this.#plan, this.#original);
     return columns.length === 0 ? Object.keys(changes).length > 0 : columns.some((column) => column in changes);
   }
 
@@ -283,15 +284,7 @@ export class Model {
 
   /** The columns as a plain object, without the hidden ones: the JSON in responses. */
   toJSON(): Row {
-    const { hidden } = this.#plan;
-    const json: Row = {};
-    const attributes = this.#attributes;
-    for (const name of Object.keys(this)) {
-      if (hidden.has(name)) continue;
-      const value = attributes[name];
-      json[name] = value instanceof Date || typeof value === "bigint" ? plainForm(value) : value;
-    }
-    return json;
+    return visibleAttributes(this, this.#plan);
   }
 
   get #attributes(): Row {
@@ -307,19 +300,6 @@ export class Model {
     const key = this.#original?.[plan.primaryKey];
     if (key !== undefined && key !== null) return key as ModelKey;
     throw new AshlarError("E_INVALID_QUERY", `The model ${this.constructor.name} was read without its primary key.`);
-  }
-
-  /** The attributes that differ from the row, converted for storage. */
-  #changes(plan: ModelPlan): Row {
-    const changes: Row = {};
-    for (const [name, value] of Object.entries(this)) {
-      if (value === undefined) continue;
-      const cast = plan.casts.get(attributeName(this, name));
-      const stored = toDatabase(cast, name, value);
-      if (this.#original === null || !sameValue(cast, stored, storedForm(cast, name, this.#original[name])))
-        changes[name] = columnValue(name, stored);
-    }
-    return changes;
   }
 
   #attributesNamed(names: readonly string[]): Row {
@@ -345,22 +325,7 @@ export class Model {
   }
 
   #absorb(plan: ModelPlan, row: Row): void {
-    const { columns, casts } = plan;
-    const target = this.#attributes;
-    for (const column in row) {
-      if (!columns.has(column)) columns.add(attributeName(this, column));
-      target[column] = row[column];
-    }
-    for (const [column, cast] of casts) {
-      const value = row[column];
-      if (value === undefined || value === null) continue;
-      if (cast === "json" && plan.connection.dialect.parsesJson) {
-        // Kept as text: the returned object can be changed in place, and would not differ from itself.
-        row[column] = jsonText(column, value);
-        continue;
-      }
-      target[column] = fromDatabase(cast, column, value);
-    }
+    setAttributes(this, plan, row);
     this.#original = row;
   }
 }
