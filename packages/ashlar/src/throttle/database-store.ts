@@ -184,7 +184,7 @@ function prepared(connection: Connection): Statements {
       values: { id, attempts: cost, resets_at: end },
       key: ["id"],
       changes: {
-        attempts: sql`case when ${isUnderWay} then ${table}.attempts + ${cost} else ${cost} end`,
+        attempts: sql`case when ${isUnderWay} then ${table}.attempts else 0 end + ${cost}`,
         resets_at: sql`case when ${isUnderWay} then ${table}.resets_at else ${end} end`,
       },
       returning,
